@@ -1,6 +1,5 @@
 """The three ways to say how a document of the API changes: merge patch, JSON patch, strategic merge patch."""
 
-from config.patches.bare import is_bare
 from config.patches.errors import PatchError
 from config.patches.json_patch import apply_json_patch
 from config.patches.merge_patch import merge_patch
@@ -12,7 +11,6 @@ __all__ = [
     "Schema",
     "apply_json_patch",
     "apply_strategic",
-    "is_bare",
     "make_strategic",
     "merge_patch",
     "schema_for",

@@ -15,39 +15,24 @@ share with them what is the same. What can fail is `PatchError`. Refuses to know
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter, methodcaller
 from typing import Any
 
-from config.patches.bare import UnusualError, put_over
 from config.patches.errors import PatchError
 from config.patches.strategic_schema import NO_RULE, PLAIN, FieldRule, Schema
 
 _PATCH = "$patch"
-_IS_DIRECTED = methodcaller("__contains__", _PATCH)
 _RETAIN = "$retainKeys"
 _ORDER = "$setElementOrder/"
 _DELETE = "$deleteFromPrimitiveList/"
 _LISTS = (_ORDER, _DELETE)
 _NO_LISTS: Mapping[str, list[Any]] = {}
 _ABSENT = object()
-_KEYS = frozenset({str, int, float, bool})
 _NESTED = frozenset({dict, list})
 """What has parts, of all that JSON is read as."""
 
 
-def apply_strategic(
-    original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema = PLAIN, *, bare: bool = False
-) -> dict[str, Any]:
-    """The document that `patch` makes of `original`. Raises PatchError.
-
-    `bare`: whoever asks knows that the patch has no null and no directive anywhere (`is_bare`). The document is the
-    same, and most of the looking is spared.
-    """
-    if bare:
-        try:
-            return put_over(original, patch, schema)
-        except UnusualError:
-            pass
+def apply_strategic(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
+    """The document that `patch` makes of `original`. Raises PatchError."""
     return _merge_map(original, patch, schema, "$")
 
 
@@ -63,14 +48,6 @@ def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sc
     if _PATCH in patch:
         return _directed_map(patch, path)
     directives = _directives_in(patch)
-    if not directives and _NESTED.isdisjoint(map(type, patch.values())):
-        # Most maps: nothing in them is merged.
-        result = {**original, **patch}
-        if None in patch.values():
-            for name, value in patch.items():
-                if value is None:
-                    del result[name]
-        return result
     lists = _lists_of_directives(directives, patch, path) if directives else _NO_LISTS
     result = _retained(original, patch, path) if _RETAIN in patch else dict(original)
     for name, value in patch.items():
@@ -153,10 +130,6 @@ def _merge_list(
     path: str,
 ) -> list[Any]:
     """A list by key, or a set, with the patch's items merged into it, in the order of `order`, else of the patch."""
-    if rule.key is not None and not order:
-        distinct = _merge_distinct(current or [], patch, rule, rule.key, path)
-        if distinct is not None:
-            return distinct
     _check_items((current or [], patch, order or []), rule, path)
     if rule.key is None:
         wanted = _positions(order or patch)
@@ -191,37 +164,6 @@ def _merge_list(
     if order:
         _check_order([item[rule.key] for item in fresh], wanted, path)
     return _woven(result, keys, wanted, server)
-
-
-def _merge_distinct(current: list[Any], patch: list[Any], rule: FieldRule, key: str, path: str) -> list[Any] | None:
-    """What `_merge_list` makes of nearly every patch, in one go: all items are maps with keys, none is there twice, and
-    the patch has no directive and only its own order. None where anything of this is not so.
-    """
-    key_of = itemgetter(key)
-    try:
-        keys, theirs = list(map(key_of, patch)), list(map(key_of, current))
-        wanted, places = set(keys), dict(zip(theirs, range(len(theirs)), strict=True))
-    except (KeyError, TypeError):
-        return None
-    if len(wanted) < len(keys) or len(places) < len(theirs) or any(map(_IS_DIRECTED, patch)):
-        return None
-    if not (_KEYS.issuperset(map(type, keys)) and _KEYS.issuperset(map(type, theirs))):
-        return None
-    # Those that the patch does not name come before what stood behind them, otherwise as late as they can (`_woven`).
-    others = [place for place, name in enumerate(theirs) if name not in wanted]
-    others.reverse()
-    result: list[Any] = []
-    for name, item in zip(keys, patch, strict=True):
-        place = places.get(name)
-        if place is None:
-            result.append(_plain(item))
-            continue
-        while others and others[-1] < place:
-            result.append(current[others.pop()])
-        result.append(_merge_map(current[place], item, rule.schema, f"{path}[{key}={name}]"))
-    while others:
-        result.append(current[others.pop()])
-    return result
 
 
 def _sorted_out(patch: list[Any], key: str, path: str) -> tuple[set[Any], bool, list[Any]]:

@@ -1,21 +1,20 @@
 """Who may do what. `AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs.
 
-What an agent may is what Kubernetes lets it by the Node authorizer together with NodeRestriction: its own node, lease
-and CSINode; the pods that are bound to it; the secrets, config maps, claims, volumes and service account tokens that
-these refer to; services and runtime classes of all; mirror pods that refer to nothing. Everybody who is recognised may
-ask what he may. `refusal` judges the request alone, `check_node_object` what an agent writes. Pure but for the look
-into the store. Refuses to know RBAC.
+An agent may do what Kubernetes allows it by the Node authorizer and NodeRestriction: its own node, lease and CSINode;
+the pods bound to it; the secrets, config maps, claims, volumes and service account tokens that these refer to; services
+and runtime classes; mirror pods that refer to nothing. `refusal` judges the request alone, `check_node_object` what an
+agent writes. Refuses to know RBAC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
-from simulation.apiserver.pod_references import Key, References, references_of, volume_secrets
+from simulation.apiserver.custom.json_paths import Path, find_all, parse_path
 from simulation.apiserver.requests import Call, User
 from simulation.apiserver.resources import NODES, PODS, SERVED, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
@@ -24,7 +23,8 @@ MASTERS = "system:masters"
 LEASE_NAMESPACE = "kube-node-lease"
 _READ = frozenset({"get", "list", "watch"})
 _WRITE = frozenset({"create", "update", "patch"})
-_KNOWN_AT_LEAST = 1000
+Key = tuple[str, str]
+"""Namespace and name."""
 _RESTRICTED = "node-restriction.kubernetes.io/"
 
 
@@ -50,8 +50,14 @@ class Attributes(msgspec.Struct, frozen=True):
 _REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
 _OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
 """What is defined besides concerns no agent, whatever it is called."""
-_AGENT_CREATES = frozenset({"tokenreviews", "subjectaccessreviews", "localsubjectaccessreviews"})
-_READ_BY_AGENTS = frozenset({"services", "runtimeclasses", "csidrivers"})
+_AGENT_VERBS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("services", "runtimeclasses", "csidrivers"), _READ),
+    **dict.fromkeys(("tokenreviews", "subjectaccessreviews", "localsubjectaccessreviews"), frozenset({"create"})),
+    "events": _WRITE,
+    "certificatesigningrequests": _READ | {"create"},
+}
+"""What agents may do with any object of these resources, not with its parts."""
+_SINGLE = "can only get individual resources of this type"
 
 
 class Authorizer:
@@ -59,15 +65,14 @@ class Authorizer:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._known: dict[str, tuple[Json, References]] = {}
         self.lets_all = core.options.authorization == "AlwaysAllow"
         """Nothing is refused to anybody."""
         self._rules: dict[str, Callable[[str, Attributes], str | None]] = {
-            "configmaps": self._config_maps,
+            "configmaps": self._referred,
             "csinodes": self._own,
             "leases": self._own,
             "nodes": self._nodes,
-            "persistentvolumeclaims": self._claims,
+            "persistentvolumeclaims": self._referred,
             "persistentvolumes": self._volumes,
             "pods": self._pods,
             "secrets": self._secrets,
@@ -90,30 +95,14 @@ class Authorizer:
 
     def refusal(self, user: User, asked: Attributes) -> str | None:
         """Why it is refused ("" for no particular reason); None when it is not."""
-        if self.may_everything(user):
+        if self.may_everything(user) or (asked.resource in _REVIEWS and asked.verb == "create"):
             return None
-        if asked.resource in _REVIEWS and asked.verb == "create":
-            return None
-        if not user.node:
+        if not user.node or (asked.group, asked.resource) not in _OF_ALL_SERVERS:
             return ""
-        return self._of_agent(user.node, asked)
-
-    def _of_agent(self, node: str, asked: Attributes) -> str | None:
-        if (asked.group, asked.resource) not in _OF_ALL_SERVERS:
-            return ""
-        resource, verb = asked.what, asked.verb
         rule = self._rules.get(asked.resource)
         if rule is not None:
-            return rule(node, asked)
-        if asked.resource in _READ_BY_AGENTS:
-            return None if verb in _READ and not asked.subresource else ""
-        if asked.resource in _AGENT_CREATES:
-            return None if verb == "create" else ""
-        if resource == "events":
-            return None if verb in _WRITE else ""
-        if asked.resource == "certificatesigningrequests":
-            return None if verb in _READ | {"create"} and not asked.subresource else ""
-        return ""
+            return rule(user.node, asked)
+        return None if asked.verb in _AGENT_VERBS.get(asked.resource, ()) and not asked.subresource else ""
 
     # --- by resource ------------------------------------------------------------------------------------------------
 
@@ -122,22 +111,19 @@ class Authorizer:
             return None
         if asked.resource == "leases" and asked.namespace != LEASE_NAMESPACE:
             return "can only access leases in the namespace kube-node-lease"
-        if asked.name != node and asked.field_name != node:
+        if node not in (asked.name, asked.field_name):
             return f"can only access {asked.resource.removesuffix('s')} with the same name as the requesting node"
-        return None if asked.verb in ("get", "update", "patch", "delete", "list", "watch") else ""
+        return None if asked.verb in _READ | _WRITE | {"delete"} else ""
 
     def _nodes(self, node: str, asked: Attributes) -> str | None:
         if asked.subresource not in ("", "status"):
             return ""
         if asked.verb in _READ:
-            if node in (asked.name, asked.field_name):
-                return None
-            return f"node {node!r} cannot read all nodes, only its own Node object"
-        if asked.verb == "create":
-            return None
-        if asked.name != node:
+            own = node in (asked.name, asked.field_name)
+            return None if own else f"node {node!r} cannot read all nodes, only its own Node object"
+        if asked.verb != "create" and asked.name != node:
             return f"node {node!r} is not allowed to modify node {asked.name!r}"
-        return None if asked.verb in ("update", "patch") else ""
+        return None if asked.verb in _WRITE else ""
 
     def _pods(self, node: str, asked: Attributes) -> str | None:
         if asked.subresource not in ("", "status", "eviction"):
@@ -150,86 +136,117 @@ class Authorizer:
         pod = self._core.store.get("pods", asked.namespace, asked.name)
         if pod is None:
             return None if asked.verb in ("get", "delete") or asked.subresource else ""
-        if pod.object["spec"].get("nodeName") != node:
+        if pod.node != node:
             return f"node {node!r} can only get or change pods with spec.nodeName set to itself"
-        if asked.verb in ("update", "patch") and asked.subresource != "status":
-            return ""
-        return None
+        return "" if asked.verb in ("update", "patch") and asked.subresource != "status" else None
 
     def _secrets(self, node: str, asked: Attributes) -> str | None:
-        refusal = self._referred(node, asked, "secrets")
-        key = (asked.namespace, asked.name or asked.field_name)
-        if refusal and asked.verb in _READ and not asked.subresource and self._is_of_volume(node, key):
-            return None
+        refusal, secret = self._referred(node, asked), (asked.namespace, asked.name or asked.field_name)
+        if refusal and asked.verb in _READ and not asked.subresource:
+            for volume in self._core.store.of["persistentvolumes"].all():
+                if secret in volume_secrets(volume.object) and self._claims(node, volume.object):
+                    return None
         return refusal
-
-    def _is_of_volume(self, node: str, secret: Key) -> bool:
-        """Whether a persistent volume that a pod of that node claims has it for nodes."""
-        for volume in self._core.store.of["persistentvolumes"].all():
-            spec = volume.object.get("spec") or {}
-            claim = spec.get("claimRef") or {}
-            if secret in volume_secrets(spec) and self._refers(
-                node, "claims", (claim.get("namespace", ""), claim.get("name", ""))
-            ):
-                return True
-        return False
-
-    def _config_maps(self, node: str, asked: Attributes) -> str | None:
-        return self._referred(node, asked, "config_maps")
-
-    def _claims(self, node: str, asked: Attributes) -> str | None:
-        if asked.subresource == "status" and asked.verb in ("get", "update", "patch"):
-            asked = Attributes("get", "", asked.resource, "", asked.namespace, asked.name)
-        return self._referred(node, asked, "claims")
 
     def _volumes(self, node: str, asked: Attributes) -> str | None:
         if asked.verb != "get":
-            return "can only get individual resources of this type"
+            return _SINGLE
         volume = self._core.store.get("persistentvolumes", "", asked.name)
-        claim = ((volume.object.get("spec") or {}).get("claimRef") or {}) if volume is not None else {}
-        key = (claim.get("namespace", ""), claim.get("name", ""))
-        return None if self._refers(node, "claims", key) else self._unrelated(node)
+        return None if volume is not None and self._claims(node, volume.object) else self._unrelated(node)
 
     def _attachments(self, node: str, asked: Attributes) -> str | None:
         if asked.verb != "get":
-            return "can only get individual resources of this type"
+            return _SINGLE
         found = self._core.store.get("volumeattachments.storage.k8s.io", "", asked.name)
         own = found is not None and (found.object.get("spec") or {}).get("nodeName") == node
         return None if own else self._unrelated(node)
 
     def _accounts(self, node: str, asked: Attributes) -> str | None:
-        if asked.verb not in ("get", "create") or (asked.verb == "create" and asked.subresource != "token"):
+        if asked.verb != "get" and (asked.verb, asked.subresource) != ("create", "token"):
             return "can only get individual service accounts, and create tokens"
-        known = self._refers(node, "accounts", (asked.namespace, asked.name))
+        known = self._refers(node, "serviceaccounts", (asked.namespace, asked.name))
         return None if known else self._unrelated(node)
 
-    def _referred(self, node: str, asked: Attributes, kind: str) -> str | None:
-        name = asked.name or asked.field_name
-        if asked.verb not in _READ or not name or asked.subresource:
+    def _referred(self, node: str, asked: Attributes) -> str | None:
+        name, part = asked.name or asked.field_name, asked.subresource
+        of_claim = (asked.resource, part) == ("persistentvolumeclaims", "status")
+        allowed = asked.verb in ("get", "update", "patch") if of_claim else asked.verb in _READ and not part
+        if not allowed or not name:
             return "can only read resources of this type"
-        return None if self._refers(node, kind, (asked.namespace, name)) else self._unrelated(node)
+        return None if self._refers(node, asked.resource, (asked.namespace, name)) else self._unrelated(node)
 
-    def _refers(self, node: str, kind: str, key: Key) -> bool:
+    def _claims(self, node: str, volume: Json) -> bool:
+        """Whether a pod of that node claims the persistent volume."""
+        claim = (volume.get("spec") or {}).get("claimRef") or {}
+        return self._refers(node, "persistentvolumeclaims", (claim.get("namespace", ""), claim.get("name", "")))
+
+    def _refers(self, node: str, plural: str, key: Key) -> bool:
         """Whether a pod of that node refers to it. Pods that show static ones give no rights."""
-        pods = self._core.store.of["pods"]
-        if len(self._known) > 2 * len(pods) + _KNOWN_AT_LEAST:
-            self._known.clear()
-        return any(key in getattr(self._references(pod), kind) for pod in pods.on_node(node))
-
-    def _references(self, pod: Json) -> References:
-        """Of one pod; found once for each version of its spec, which a new status leaves as it is."""
-        uid, spec = pod["metadata"]["uid"], pod["spec"]
-        known = self._known.get(uid)
-        if known is not None and known[0] is spec:
-            return known[1]
-        is_mirror = CONFIG_MIRROR in (pod["metadata"].get("annotations") or {})
-        found = References() if is_mirror else references_of([pod])
-        self._known[uid] = (spec, found)
-        return found
+        return any(
+            key in references_of(pod)[plural]
+            for pod in self._core.store.of["pods"].on_node(node)
+            if CONFIG_MIRROR not in (pod["metadata"].get("annotations") or {})
+        )
 
     @staticmethod
     def _unrelated(node: str) -> str:
         return f"no relationship found between node {node!r} and this object"
+
+
+# --- what pods and volumes refer to -----------------------------------------------------------------------------------
+
+_CONTAINERS = ("containers[*]", "initContainers[*]", "ephemeralContainers[*]")
+_SECRET_VOLUMES = ("csi", "flexVolume", "cephfs", "iscsi", "rbd", "scaleIO", "storageos")
+_PATHS: Mapping[str, tuple[Path, ...]] = {
+    plural: tuple(parse_path(f".{path}") for path in paths)
+    for plural, paths in {
+        "secrets": (
+            "imagePullSecrets[*].name",
+            *(f"{each}.env[*].valueFrom.secretKeyRef.name" for each in _CONTAINERS),
+            *(f"{each}.envFrom[*].secretRef.name" for each in _CONTAINERS),
+            *(f"volumes[*].{each}.secretName" for each in ("secret", "azureFile")),
+            *(f"volumes[*].{each}.secretRef.name" for each in _SECRET_VOLUMES),
+            "volumes[*].csi.nodePublishSecretRef.name",
+            "volumes[*].projected.sources[*].secret.name",
+        ),
+        "configmaps": (
+            *(f"{each}.env[*].valueFrom.configMapKeyRef.name" for each in _CONTAINERS),
+            *(f"{each}.envFrom[*].configMapRef.name" for each in _CONTAINERS),
+            "volumes[*].configMap.name",
+            "volumes[*].projected.sources[*].configMap.name",
+        ),
+        "persistentvolumeclaims": ("volumes[*].persistentVolumeClaim.claimName",),
+        "serviceaccounts": ("serviceAccountName",),
+    }.items()
+}
+"""Where the spec of a pod names objects of its namespace."""
+
+
+def references_of(pod: Json) -> dict[str, set[Key]]:
+    """Plural -> namespace and name of what the pod refers to."""
+    namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
+    found = {
+        plural: {(namespace, name) for path in paths for name in find_all(spec, path) if name}
+        for plural, paths in _PATHS.items()
+    }
+    ephemeral = (volume["name"] for volume in spec.get("volumes") or () if volume.get("ephemeral"))
+    found["persistentvolumeclaims"] |= {(namespace, f"{pod['metadata']['name']}-{name}") for name in ephemeral}
+    return found
+
+
+def volume_secrets(volume: Json) -> set[Key]:
+    """The secrets of a persistent volume that nodes need; those of controllers are not among them."""
+    spec: Json = volume.get("spec") or {}
+    source, file = spec.get("csi") or {}, spec.get("azureFile") or {}
+    names = ("nodeStageSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
+    found = {(one.get("namespace", ""), one["name"]) for name in names if (one := source.get(name) or {}).get("name")}
+    if file.get("secretName"):
+        home = file.get("secretNamespace") or (spec.get("claimRef") or {}).get("namespace", "")
+        found.add((home, file["secretName"]))
+    return found
+
+
+# --- requests and objects ---------------------------------------------------------------------------------------------
 
 
 def attributes_of(call: Call) -> Attributes:
@@ -317,9 +334,9 @@ def _check_mirror_pod(node: str, pod: Json) -> None:
         raise refuse("the owner reference of a mirror pod has controller true and no blockOwnerDeletion")
     if pod["spec"].get("serviceAccountName"):
         raise refuse("a mirror pod may not reference service accounts")
-    for kind, found in references_of([pod]).by_kind():
+    for plural, found in references_of(pod).items():
         if found:
-            raise refuse(f"a mirror pod may not reference {kind}")
+            raise refuse(f"a mirror pod may not reference {plural}")
 
 
 def _forbidden(resource: ServedResource, user: User, asked: Attributes, reason: str) -> StatusError:

@@ -1,34 +1,31 @@
-"""What was found out about parts of objects, kept by which part it is.
+"""What follows from a part of a stored object (a spec, a status), remembered by which part it is.
 
-A part of a stored object never changes, and new versions share what stayed the same; so what follows from a part (a
-spec, a status) need not be worked out for each version, nor its content be compared. Whatever is known here is kept
-alive here, so that nothing else can take its place in memory; a bounded number is, and at the bound all are forgotten.
+A part of a stored object never changes, and new versions share the unchanged parts. The cache keeps its parts alive, so
+that no other part can take their place in memory, and is bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+from cachetools import FIFOCache
 
 T = TypeVar("T")
 
-NOT_KNOWN = (None, None)
 
-
-class ByIdentity(dict[int, tuple[object, T]]):
-    """See the module. What is known of a part: `known.get(id(part), NOT_KNOWN)[1]`, asked so often that no function of
-    ours is between.
-    """
-
-    __slots__ = ("_at_most",)
+class ByIdentity(Generic[T]):
+    """See the module."""
 
     def __init__(self, at_most: int) -> None:
-        super().__init__()
-        self._at_most = at_most
+        self._known: FIFOCache[int, tuple[object, T]] = FIFOCache(at_most)
+
+    def get(self, part: Mapping[str, Any] | None) -> T | None:
+        """What is known of the part; None for nothing."""
+        found = self._known.get(id(part))
+        return None if found is None else found[1]
 
     def put(self, part: Mapping[str, Any], found: T) -> T:
-        """Keep what was found; gives it back."""
-        if len(self) >= self._at_most:
-            self.clear()
-        self[id(part)] = part, found
+        """Remember and return what was found."""
+        self._known[id(part)] = part, found
         return found

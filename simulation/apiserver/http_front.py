@@ -2,7 +2,7 @@
 
 One listener, on the loop thread that is given; with TLS when there are certificates. Reads requests, finds out who
 asks, has the server answer, writes the answer in the form that is wanted, streams watches line by line. What only the
-agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see doorman.py).
+agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see tunnels.py).
 
 A watcher that does not read is cut after `LINES_WAITING_AT_MOST` events. What can fail is the port (`start` raises
 OSError). Refuses to know what the requests mean.
@@ -25,15 +25,15 @@ from multidict import CIMultiDictProxy
 
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.agents import Agents, Tunnel
-from simulation.apiserver.discovery import discovery
-from simulation.apiserver.doorman import doorman
-from simulation.apiserver.negotiation import PLAIN, Form, Lines, form_of, written
-from simulation.apiserver.node_proxy import NodeProxy
-from simulation.apiserver.openapi import openapi
+from simulation.apiserver.documents.discovery import discovery
+from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.http.negotiation import Lines, shape_of, written
+from simulation.apiserver.http.node_proxy import NodeProxy
+from simulation.apiserver.http.tunnels import tunnel_protocol
 from simulation.apiserver.requests import (
     BODY_BYTES_AT_MOST,
     JSON,
-    Answer,
+    Body,
     JsonAnswer,
     NodeAnswer,
     Request,
@@ -113,7 +113,7 @@ class HttpFront:
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
         doors, stays = self._web, self._agents.stays
         self._listener = await loop.create_server(
-            lambda: doorman(doors, self._tunnel_to, stays), self._host, self._port, ssl=self._tls, backlog=1024
+            lambda: tunnel_protocol(doors, self._tunnel_to, stays), self._host, self._port, ssl=self._tls, backlog=1024
         )
         self._port = self._listener.sockets[0].getsockname()[1]
 
@@ -135,7 +135,7 @@ class HttpFront:
         try:
             return await self._answer(request)
         except StatusError as refusal:
-            return _response(refused(refusal), PLAIN, None)
+            return _response(refused(refusal))
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
@@ -156,24 +156,23 @@ class HttpFront:
         if request.method not in _METHODS:
             raise StatusError(405, "MethodNotAllowed", f"there is no method {request.method}", {})
         body = await _body_of(request)
-        form = form_of(accept)
+        shape = shape_of(accept)
         query = tuple(request.query.items())
         asked = Request(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
         if path.startswith(f"{USAGE}/"):
-            return _response(await usage(asked, self._server.handle, self._agents.fetch), PLAIN, None)
+            return _response(await usage(asked, self._server.handle, self._agents.fetch))
         answer = self._server.handle(asked)
         include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):
-            lines = Lines(answer.resource, form, self._server.wall_ns, include_object)
-            return await self._stream(request, answer, lines, form)
+            lines = Lines(answer.resource, shape, self._server.wall_ns, include_object)
+            return await self._stream(request, answer, lines)
         if isinstance(answer, NodeAnswer):
             return await self._agents.pass_on(request, answer, body)
         if isinstance(answer, JsonAnswer) and answer.code in (410, 504) and request.query.get("watch") in ("true", "1"):
             # That is where a watch looks for it: a stream of one event.
             return web.Response(body=_error_line(answer.value), content_type=JSON)
-        return _response(
-            answer, form, written(answer, form, wall_ns=self._server.wall_ns(), include_object=include_object)
-        )
+        body = written(answer, shape, wall_ns=self._server.wall_ns(), include_object=include_object)
+        return _response(answer, body)
 
     def _user_of(self, authorization: str, transport: asyncio.BaseTransport | None) -> User:
         certificate = transport.get_extra_info("peercert") if transport is not None else None
@@ -194,9 +193,7 @@ class HttpFront:
             raise _as_error(answer)
         raise StatusError(400, "BadRequest", "Upgrade request required")
 
-    async def _stream(
-        self, request: web.BaseRequest, answer: WatchAnswer, lines: Lines, form: Form
-    ) -> web.StreamResponse:
+    async def _stream(self, request: web.BaseRequest, answer: WatchAnswer, lines: Lines) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
         response.enable_chunked_encoding()
         transport = request.transport
@@ -276,9 +273,9 @@ class _Stream:
             self._woken = True
             self._on_loop(self._something.set)
 
-    def _on_loop(self, deed: Callable[[], object]) -> None:
+    def _on_loop(self, call: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(deed)
+            self._loop.call_soon_threadsafe(call)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -297,10 +294,8 @@ async def _body_of(request: web.BaseRequest) -> bytes:
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {text}") from None
 
 
-def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
-    if body is None:
-        body = answer.body()  # type: ignore[union-attr]  # only answers with a body come here
-    media_type = "text/plain" if isinstance(answer, TextAnswer) else form.content_type
+def _response(answer: Body, body: bytes | None = None) -> web.Response:
+    media_type = "text/plain" if isinstance(answer, TextAnswer) else JSON
     headers = [("Content-Type", media_type), ("Cache-Control", "no-cache, private")]
     room = WARNING_LETTERS_AT_MOST
     for warning in getattr(answer, "warnings", ())[:WARNINGS_AT_MOST]:
@@ -311,7 +306,7 @@ def _response(answer: Answer, form: Form, body: bytes | None) -> web.Response:
     retry_after_s = getattr(answer, "retry_after_s", None)
     if retry_after_s is not None:
         headers.append(("Retry-After", str(retry_after_s)))
-    return web.Response(body=body, status=answer.code, headers=headers)
+    return web.Response(body=answer.body() if body is None else body, status=answer.code, headers=headers)
 
 
 def _other(headers: CIMultiDictProxy[str]) -> User:

@@ -18,6 +18,7 @@ import msgspec
 
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
+from actors.kernel.timers import Cancellable
 from config.documents.codec import DocumentError
 from config.objects import ApiObject
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent, nothing
@@ -81,8 +82,6 @@ class InProcessApi:
         self._later = dispatcher.schedule
         self._now_ns = dispatcher.now_ns
         self._in_flight: dict[Promise[Any], _Sent] = {}
-        self._gives_up_ns: float = _NEVER
-        """When the timer of those calls is due: there is one for all of them, at the time of the first."""
         self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
         """How often which "VERB resource[/part]" was asked."""
@@ -100,14 +99,12 @@ class InProcessApi:
         fate = None if faults is None else faults.draw(kind)
         if timeout_ns is None:
             timeout_ns = TIMEOUT_NS
-        due_ns = self._now_ns() + timeout_ns
-        sent = _Sent(self, call, answer, due_ns, timeout_ns)
+        sent = _Sent(self, call, answer, timeout_ns)
         if fate is None and not self._latency_ns and link.is_plain():
             sent.arrive()
             return answer
         self._in_flight[answer] = sent
-        if due_ns < self._gives_up_ns:
-            self._await_the_first()
+        sent.timer = self._later(timeout_ns, sent.give_up)
         if fate is None:
             self._later(link.latency_ns if link.is_well else link.there_ns(), sent.arrive)
         else:
@@ -149,11 +146,8 @@ class InProcessApi:
     def go_down(self) -> None:
         """The server cannot be reached: whatever is in flight breaks."""
         self._down = True
-        with self._lock:
-            in_flight = tuple(self._in_flight.items())
-            self._in_flight.clear()
-        for answer, waiting in in_flight:
-            answer.set_exception(ApiError(0, UNREACHABLE, _LOST, waiting.call.verb))
+        for answer, sent in tuple(self._in_flight.items()):
+            self._break(answer, ApiError(0, UNREACHABLE, _LOST, sent.call.verb))
         self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
 
     def hang_up(self) -> None:
@@ -194,36 +188,20 @@ class InProcessApi:
             self._later(there_ns + fate.slow_ns, sent.arrive)
 
     def _break(self, answer: Promise[Any], error: ApiError) -> None:
-        self._in_flight.pop(answer, None)
+        self._land(answer)
         answer.set_exception(error)
 
-    def _await_the_first(self) -> None:
-        """See to it that somebody looks when the first of the calls has waited long enough.
-
-        Nearly every call is answered long before; so it costs no timer of its own, and those in flight are looked
-        through only when that time has come.
-        """
-        with self._lock:
-            in_flight = tuple(self._in_flight.values())
-            due_ns = min([each.due_ns for each in in_flight], default=0)
-            self._gives_up_ns = due_ns if in_flight else _NEVER
-        if in_flight:
-            self._later(due_ns - self._now_ns(), lambda: self._give_up(due_ns))
-
-    def _give_up(self, due_ns: int) -> None:
-        if due_ns != self._gives_up_ns:
-            return  # another call was due before, and its timer has taken over
-        late = [(answer, each) for answer, each in tuple(self._in_flight.items()) if each.due_ns <= due_ns]
-        for answer, each in late:
-            message = f"no answer within {each.timeout_ns / SECOND_NS:g} s"
-            self._break(answer, ApiError(0, TIMEOUT, message, each.call.verb))
-        self._await_the_first()
+    def _land(self, answer: Promise[Any]) -> None:
+        """The call is not in flight any more."""
+        sent = self._in_flight.pop(answer, None)
+        if sent is not None and sent.timer is not None:
+            sent.timer.cancel()
 
     def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
         """What the caller gets. One object is made of what JSON knows, without the text between (see `read_version`);
         all else is read from the text, if anybody reads it.
         """
-        self._in_flight.pop(answer, None)
+        self._land(answer)
         value: Any = None
         try:
             if isinstance(done, ObjectAnswer):
@@ -366,27 +344,31 @@ class _Watch:
 
 
 _END = "END"
-_NEVER = float("inf")
 
 
 class _Sent(msgspec.Struct, eq=False):
-    """A call on its way: when its caller gives up, and after how long; what is to befall it; whether nobody is at the
-    other end any more.
+    """A call on its way. `timeout_ns`: after how long its caller gives up; `fate`: the fault that it meets; `hung_up`:
+    whether its caller has gone.
     """
 
     api: InProcessApi
     call: ApiCall[Any]
     answer: Promise[Any]
-    due_ns: int
     timeout_ns: int
     fate: CallFate | None = None
     hung_up: bool = False
+    timer: Cancellable | None = None
+
+    def give_up(self) -> None:
+        """The caller has waited long enough."""
+        message = f"no answer within {self.timeout_ns / SECOND_NS:g} s"
+        self.api._break(self.answer, ApiError(0, TIMEOUT, message, self.call.verb))
 
     def arrive(self) -> None:
         """It has come to the server. What was cancelled or cut on its way has not."""
         api, call, answer, fate = self.api, self.call, self.answer, self.fate
         if answer.done():
-            api._in_flight.pop(answer, None)
+            api._land(answer)
             return
         if fate is not None and fate.slow_ns and self.hung_up:
             return

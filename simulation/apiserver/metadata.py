@@ -15,8 +15,6 @@ _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGraceP
 NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
 """What the client may not decide about a new object."""
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
-_TEXT = frozenset({str})
-_TEXT_OR_NONE = frozenset({str, type(None)})
 _NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
@@ -24,45 +22,24 @@ _NOTHING: Json = {}
 
 def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     """The object with its own top and metadata, and the type that the path asks for. Raises StatusError (400)."""
-    own = without_nulls(value) if None in value.values() else value.copy()
-    if own.get("kind") != resource_kind or own.get("apiVersion") != api_version:
-        _check_type(resource_kind, api_version, own)
-        own["kind"], own["apiVersion"] = resource_kind, api_version
-    metadata = own.get("metadata", _NOTHING)
-    if not isinstance(metadata, dict):
-        raise bad_request("the metadata of the object is not an object")
-    metadata = own["metadata"] = metadata.copy()
-    if not (_TEXT.issuperset(map(type, metadata.values())) and metadata.keys().isdisjoint(_NEVER_KEPT)):
-        _tidy(metadata)  # hardly any that is new has more than texts
-    return own
-
-
-def _tidy(metadata: Json) -> None:
-    """Take out of it what is not kept. Raises StatusError (400)."""
-    if not metadata.keys().isdisjoint(_NEVER_KEPT):
-        for name in _NEVER_KEPT:
-            metadata.pop(name, None)
-    if None in metadata.values():
-        for name in [name for name, part in metadata.items() if part is None]:
-            del metadata[name]
-    if not _TEXT_OR_NONE.issuperset(map(type, map(metadata.get, _TEXTS))):
-        name = next(name for name in _TEXTS if type(metadata.get(name, "")) is not str)
-        raise bad_request(f"metadata.{name} is no text")
-
-
-def _check_type(resource_kind: str, api_version: str, value: Json) -> None:
-    """Who says nothing of the type means that of the path. Raises StatusError (400)."""
+    own = without_nulls(value)
     for field, expected, text in (("apiVersion", api_version, "API version"), ("kind", resource_kind, "kind")):
-        found = value.get(field)
+        found = own.get(field)
         if found and found != expected:
             raise bad_request(f"the {text} in the data ({found}) does not match the expected {text} ({expected})")
+    metadata = own.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("the metadata of the object is not an object")
+    metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    for name in _TEXTS:
+        if not isinstance(metadata.get(name, ""), str):
+            raise bad_request(f"metadata.{name} is no text")
+    return {**own, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
 
 
 def without_nulls(value: Json) -> Json:
-    """A copy without the fields that are null; hardly any has one."""
-    if None in value.values():
-        return {name: part for name, part in value.items() if part is not None}
-    return value.copy()
+    """A copy without the fields that are null."""
+    return {name: part for name, part in value.items() if part is not None}
 
 
 def check_name(name: str, metadata: Json) -> None:
@@ -150,6 +127,6 @@ def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOT
 
 def _texts(metadata: Json, field: str) -> dict[str, str]:
     found: Any = metadata.get(field) or {}
-    if not isinstance(found, dict) or not _TEXT.issuperset(map(type, found.values())):
+    if not isinstance(found, dict) or not all(isinstance(part, str) for part in found.values()):
         raise bad_request(f"metadata.{field} is not a map of strings")
     return found

@@ -17,7 +17,7 @@ import msgspec
 
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
-from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
+from simulation.apiserver.by_identity import ByIdentity
 from simulation.apiserver.status import Json
 from simulation.apiserver.store import Version
 
@@ -37,13 +37,13 @@ def read_version(version: Version, kind: type[ApiObject]) -> Any:
 def read_pod(value: Json) -> Pod:
     """A pod with a spec that is kept as it is, be it in other pods, too. Raises DocumentError."""
     spec = value.get("spec")
-    read = None if spec is None else _specs.get(id(spec), NOT_KNOWN)[1] or _read_spec(spec)
+    read = None if spec is None else _specs.get(spec) or _read_spec(spec)
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
 def read_change_of_pod(value: Json) -> Pod:
     """A pod that somebody has sent or changed: its spec may have been read before, or may never be seen again."""
-    read = _specs.get(id(value.get("spec")), NOT_KNOWN)[1]
+    read = _specs.get(value.get("spec"))
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
@@ -73,7 +73,7 @@ def _put_together(value: Json, spec: PodSpec) -> Pod:
                 kind="Pod",
                 metadata=msgspec.convert(value["metadata"], ObjectMeta),
                 spec=spec,
-                status=None if status is None else _statuses.get(id(status), NOT_KNOWN)[1] or _read_status(status),
+                status=None if status is None else _statuses.get(status) or _read_status(status),
             )
         except (msgspec.ValidationError, RecursionError):
             pass

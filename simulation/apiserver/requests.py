@@ -31,12 +31,10 @@ from simulation.apiserver.store import Version, Watcher
 JSON = "application/json"
 YAML = "application/yaml"
 APPLY = "application/apply-patch+yaml"
-PATCH_TYPES = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    APPLY,
-)
+JSON_PATCH = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+PATCH_TYPES = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 _AS_JSON = frozenset({JSON, "", "text/plain", *PATCH_TYPES})
 BODY_BYTES_AT_MOST = 3 * 2**20
 _decode = msgspec.json.Decoder().decode
@@ -96,22 +94,6 @@ Find = Callable[[str, str, str], ServedResource | None]
 @lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
     """What a path names among what every server has. Raises StatusError (404)."""
-    parts = path.split("/")
-    if 7 <= len(parts) <= 8 and parts[3] == "namespaces" and parts[-1]:
-        # An object of the core, or a part of one: its name is new, and all else is as it was.
-        collection = _read_target("/".join(parts[:6]))
-        name = parts[6]
-        if name and not collection.name:
-            if len(parts) == 7:
-                return Target(collection.resource, collection.namespace, name)
-            sub = collection.resource.subresources.get(parts[7])
-            if sub is not None:
-                return Target(collection.resource, collection.namespace, name, parts[7], sub)
-    return _read_target(path)
-
-
-@lru_cache(maxsize=4096)
-def _read_target(path: str) -> Target:
     return read_target(path, find)
 
 
@@ -353,7 +335,9 @@ class NodeAnswer:
     code: int = 200
 
 
-Answer = ObjectAnswer | ListAnswer | JsonAnswer | TextAnswer | WatchAnswer | NodeAnswer
+Body = ObjectAnswer | ListAnswer | JsonAnswer | TextAnswer
+"""Answers that are whole."""
+Answer = Body | WatchAnswer | NodeAnswer
 
 
 def line_of(kind: str, version: Version) -> bytes:

@@ -1,8 +1,7 @@
-"""Which resources the server has: their names, their verbs, their parts. Pure data, as discovery tells it.
+"""The declarative table of kinds: names, verbs, parts, defaults, selectable fields.
 
-Owns the one list of what every server serves (`SERVED`); what is neither in it nor defined as a custom resource gets a
-404. Nothing here can fail. Refuses to know
-how a verb is carried out.
+Discovery, OpenAPI, field selectors, defaulting and the generic rules of objects read it; a kind that needs no code of
+its own is one line here. A resource that is neither in `SERVED` nor defined as a custom resource gets a 404.
 """
 
 from __future__ import annotations
@@ -15,49 +14,43 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 CREATE_ONLY = ("create",)
 CHANGE = ("get", "patch", "update")
 STREAM = ("create", "get")
+_NONE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubResource:
-    """A part of an object. `kind` with `group` and `version`: of what is sent and answered there. `api_version`: as in
-    `apiVersion`. Told apart by identity, as resources are.
-    """
+    """A part of an object. `kind`, `group` and `version` describe the body that is sent and answered there."""
 
     kind: str
     group: str
     version: str
     verbs: tuple[str, ...]
-    api_version: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CustomVersion:
-    """What a definition says of one version of a custom resource, as JSON: the schema of its objects, its columns.
+    """One version of a custom resource as its definition describes it; schema and columns are JSON.
 
-    `selectable`: the dotted paths that a field selector may ask for. `scale`: where the replicas are; None without
-    such a part. `warning`: what everybody is told who asks for a version that is deprecated.
+    `scale`: the paths of the scale part, or None. `warning`: the
+    deprecation warning for each request, or "".
     """
 
     schema: Mapping[str, Any]
     columns: tuple[Mapping[str, Any], ...] = ()
-    selectable: frozenset[str] = frozenset()
     scale: Mapping[str, str] | None = None
     warning: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServedResource:
-    """One resource; there is one value of each, told apart by identity.
+    """One resource. Each exists once and compares by identity.
 
-    `storage` names the resource that holds the objects where that need not look as this one does: for events their
-    twin, for a custom resource the one of all its versions. `api_version`: as in `apiVersion`, "v1",
-    "coordination.k8s.io/v1". `group_resource`: as errors say it, "pods", "leases.coordination.k8s.io". `store_key`:
-    resources of the same key are the same objects. `custom`: for a resource that somebody has defined.
-
-    `subresources`: name in the path -> what it is. `categories`: such as `all` of `kubectl get all`.
+    `storage`: the store key of objects that several resources show (events, versions of a custom resource).
+    `api_version`: as in `apiVersion`. `group_resource`: as errors name it, "leases.coordination.k8s.io".
     """
 
     group: str
@@ -73,12 +66,27 @@ class ServedResource:
     storage: str = ""
     list_kind: str = ""
     custom: CustomVersion | None = None
+    selectable: tuple[str, ...] = ()
+    """Dotted paths that field selectors may use, besides name and namespace."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a new object: values for what it leaves out, at the top and one level below."""
+    first_status: Mapping[str, Any] | None = None
+    """The status of every new object, whatever the client sends."""
+    fixed: tuple[str, ...] = ()
+    """Fields of the spec that do not change once they are set."""
+    create_on_update: bool = False
+    """Whether PUT creates an object that does not exist."""
+    blind_update: bool = True
+    """Whether PUT works without a resourceVersion."""
+    delete_answers_object: bool = False
+    """Whether DELETE answers with the deleted object instead of a Status."""
+    label_names: bool = False
+    """Whether names are DNS labels instead of DNS subdomains."""
     api_version: str = field(init=False)
     group_resource: str = field(init=False)
     store_key: str = field(init=False)
 
     def __post_init__(self) -> None:
-        # Asked at every request, and always the same.
         named = f"{self.plural}.{self.group}" if self.group else self.plural
         object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
         object.__setattr__(self, "group_resource", named)
@@ -87,161 +95,170 @@ class ServedResource:
 
     @property
     def stored(self) -> bool:
-        """Whether there are objects of it; the others (reviews, bindings) are only asked."""
+        """Whether objects of it exist; reviews and bindings are only answered."""
         return "get" in self.verbs
+
+
+def _kind(kind: str, *short_names: str, group: str = "", parts: Iterable[str] = (), **more: Any) -> ServedResource:
+    """A resource with the usual names and verbs. `parts`: the names of parts that have the kind of the object."""
+    singular = kind.lower()
+    plural = f"{singular}es" if singular.endswith("s") else f"{singular}s"
+    subresources = {part: SubResource(kind, group, "v1", CHANGE) for part in parts} | more.pop("subresources", {})
+    namespaced = more.pop("namespaced", True)
+    return ServedResource(
+        group, "v1", plural, singular, kind, namespaced, short_names, subresources=subresources, **more
+    )
 
 
 def _core(kind: str, *verbs: str) -> SubResource:
     return SubResource(kind, "", "v1", verbs)
 
 
-_POD_PARTS = {
-    "attach": _core("PodAttachOptions", *STREAM),
-    "binding": _core("Binding", *CREATE_ONLY),
-    "ephemeralcontainers": _core("Pod", *CHANGE),
-    "eviction": SubResource("Eviction", "policy", "v1", CREATE_ONLY),
-    "exec": _core("PodExecOptions", *STREAM),
-    "log": _core("Pod", "get"),
-    "portforward": _core("PodPortForwardOptions", *STREAM),
-    "resize": _core("Pod", *CHANGE),
-    "status": _core("Pod", *CHANGE),
-}
-_NODE_PARTS = {
-    "proxy": _core("NodeProxyOptions", "create", "delete", "get", "patch", "update"),
-    "status": _core("Node", *CHANGE),
-}
-_NAMESPACE_PARTS = {"finalize": _core("Namespace", "update"), "status": _core("Namespace", *CHANGE)}
-_ACCOUNT_PARTS = {"token": SubResource("TokenRequest", "authentication.k8s.io", "v1", CREATE_ONLY)}
-
-
-def _status(kind: str, group: str = "") -> dict[str, SubResource]:
-    return {"status": SubResource(kind, group, "v1", CHANGE)}
-
-
-def _review(group: str, kind: str, *, namespaced: bool = False) -> ServedResource:
-    """What is asked by being created, and never stored."""
-    name = kind.lower()
-    return ServedResource(group, "v1", f"{name}s", name, kind, namespaced, verbs=CREATE_ONLY)
-
-
+_STATUS = ("status",)
 _CERTIFICATES = "certificates.k8s.io"
 _EXTENSIONS = "apiextensions.k8s.io"
 _STORAGE = "storage.k8s.io"
 _AUTHENTICATION = "authentication.k8s.io"
 _AUTHORIZATION = "authorization.k8s.io"
+_EVENT: Mapping[str, Any] = {
+    "create_on_update": True,
+    "defaults": {"type": "Normal"},
+    "selectable": (
+        *(f"involvedObject.{part}" for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")),
+        *("involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"),
+    ),
+}
+
+CONFIG_MAPS = _kind("ConfigMap", "cm")
+EVENTS = _kind("Event", "ev", **_EVENT)
+LEASES = _kind("Lease", group="coordination.k8s.io", create_on_update=True, blind_update=False)
+NAMESPACES = _kind(
+    "Namespace",
+    "ns",
+    namespaced=False,
+    verbs=tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
+    parts=_STATUS,
+    subresources={"finalize": _core("Namespace", "update")},
+    selectable=("status.phase", "name"),
+    label_names=True,
+)
+NODES = _kind(
+    "Node",
+    "no",
+    namespaced=False,
+    parts=_STATUS,
+    subresources={"proxy": _core("NodeProxyOptions", "create", "delete", "get", "patch", "update")},
+    selectable=("spec.unschedulable",),
+    defaults={"spec": {}, "status": {}},
+    fixed=("podCIDR", "podCIDRs", "providerID"),
+)
+PODS = _kind(
+    "Pod",
+    "po",
+    categories=("all",),
+    parts=("ephemeralcontainers", "resize", "status"),
+    subresources={
+        "attach": _core("PodAttachOptions", *STREAM),
+        "binding": _core("Binding", *CREATE_ONLY),
+        "eviction": SubResource("Eviction", "policy", "v1", CREATE_ONLY),
+        "exec": _core("PodExecOptions", *STREAM),
+        "log": _core("Pod", "get"),
+        "portforward": _core("PodPortForwardOptions", *STREAM),
+    },
+    selectable=(
+        *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+        *("spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"),
+    ),
+    delete_answers_object=True,
+)
+SECRETS = _kind("Secret", selectable=("type",), defaults={"type": "Opaque"})
+SERVICES = _kind(
+    "Service",
+    "svc",
+    categories=("all",),
+    parts=_STATUS,
+    selectable=("spec.clusterIP", "spec.type"),
+    delete_answers_object=True,
+    label_names=True,
+)
+SERVICE_ACCOUNTS = _kind(
+    "ServiceAccount",
+    "sa",
+    subresources={"token": SubResource("TokenRequest", _AUTHENTICATION, "v1", CREATE_ONLY)},
+)
+DEFINITIONS = _kind(
+    "CustomResourceDefinition",
+    *("crd", "crds"),
+    group=_EXTENSIONS,
+    namespaced=False,
+    categories=("api-extensions",),
+    parts=_STATUS,
+    blind_update=False,
+)
 
 SERVED: tuple[ServedResource, ...] = (
-    ServedResource("", "v1", "bindings", "binding", "Binding", True, verbs=CREATE_ONLY),
-    ServedResource("", "v1", "configmaps", "configmap", "ConfigMap", True, ("cm",)),
-    ServedResource("", "v1", "events", "event", "Event", True, ("ev",)),
-    ServedResource(
-        "",
-        "v1",
-        "namespaces",
-        "namespace",
-        "Namespace",
-        False,
-        ("ns",),
-        verbs=tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
-        subresources=_NAMESPACE_PARTS,
-    ),
-    ServedResource("", "v1", "nodes", "node", "Node", False, ("no",), subresources=_NODE_PARTS),
-    ServedResource(
-        "",
-        "v1",
-        "persistentvolumeclaims",
-        "persistentvolumeclaim",
+    _kind("Binding", verbs=CREATE_ONLY),
+    CONFIG_MAPS,
+    EVENTS,
+    NAMESPACES,
+    NODES,
+    _kind(
         "PersistentVolumeClaim",
-        True,
-        ("pvc",),
-        subresources=_status("PersistentVolumeClaim"),
+        "pvc",
+        parts=_STATUS,
+        defaults={"spec": {"volumeMode": "Filesystem"}},
+        first_status={"phase": "Pending"},
+        delete_answers_object=True,
     ),
-    ServedResource(
-        "",
-        "v1",
-        "persistentvolumes",
-        "persistentvolume",
+    _kind(
         "PersistentVolume",
-        False,
-        ("pv",),
-        subresources=_status("PersistentVolume"),
+        "pv",
+        namespaced=False,
+        parts=_STATUS,
+        defaults={"spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}},
+        first_status={"phase": "Pending"},
+        delete_answers_object=True,
     ),
-    ServedResource("", "v1", "pods", "pod", "Pod", True, ("po",), ("all",), subresources=_POD_PARTS),
-    ServedResource("", "v1", "secrets", "secret", "Secret", True),
-    ServedResource(
-        "", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", True, ("sa",), subresources=_ACCOUNT_PARTS
-    ),
-    ServedResource(
-        "", "v1", "services", "service", "Service", True, ("svc",), ("all",), subresources=_status("Service")
-    ),
-    ServedResource("coordination.k8s.io", "v1", "leases", "lease", "Lease", True),
-    ServedResource("events.k8s.io", "v1", "events", "event", "Event", True, ("ev",), storage="events"),
-    ServedResource("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", False),
-    ServedResource(_STORAGE, "v1", "csidrivers", "csidriver", "CSIDriver", False),
-    ServedResource(_STORAGE, "v1", "csinodes", "csinode", "CSINode", False),
-    ServedResource(
-        _STORAGE,
-        "v1",
-        "volumeattachments",
-        "volumeattachment",
-        "VolumeAttachment",
-        False,
-        subresources=_status("VolumeAttachment", _STORAGE),
-    ),
-    ServedResource(
-        _CERTIFICATES,
-        "v1",
-        "certificatesigningrequests",
-        "certificatesigningrequest",
+    PODS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    LEASES,
+    _kind("Event", "ev", group="events.k8s.io", storage="events", **_EVENT),
+    _kind("RuntimeClass", group="node.k8s.io", namespaced=False),
+    _kind("CSIDriver", group=_STORAGE, namespaced=False),
+    _kind("CSINode", group=_STORAGE, namespaced=False),
+    _kind("VolumeAttachment", group=_STORAGE, namespaced=False, parts=_STATUS),
+    _kind(
         "CertificateSigningRequest",
-        False,
-        ("csr",),
-        subresources={
-            "approval": SubResource("CertificateSigningRequest", _CERTIFICATES, "v1", CHANGE),
-            "status": SubResource("CertificateSigningRequest", _CERTIFICATES, "v1", CHANGE),
-        },
+        "csr",
+        group=_CERTIFICATES,
+        namespaced=False,
+        parts=("approval", "status"),
+        selectable=("spec.signerName",),
+        first_status={},
     ),
-    ServedResource(
-        _EXTENSIONS,
-        "v1",
-        "customresourcedefinitions",
-        "customresourcedefinition",
-        "CustomResourceDefinition",
-        False,
-        ("crd", "crds"),
-        ("api-extensions",),
-        subresources=_status("CustomResourceDefinition", _EXTENSIONS),
-    ),
-    _review(_AUTHENTICATION, "SelfSubjectReview"),
-    _review(_AUTHENTICATION, "TokenReview"),
-    _review(_AUTHORIZATION, "LocalSubjectAccessReview", namespaced=True),
-    _review(_AUTHORIZATION, "SelfSubjectAccessReview"),
-    _review(_AUTHORIZATION, "SelfSubjectRulesReview"),
-    _review(_AUTHORIZATION, "SubjectAccessReview"),
+    DEFINITIONS,
+    _kind("SelfSubjectReview", group=_AUTHENTICATION, namespaced=False, verbs=CREATE_ONLY),
+    _kind("TokenReview", group=_AUTHENTICATION, namespaced=False, verbs=CREATE_ONLY),
+    _kind("LocalSubjectAccessReview", group=_AUTHORIZATION, verbs=CREATE_ONLY),
+    _kind("SelfSubjectAccessReview", group=_AUTHORIZATION, namespaced=False, verbs=CREATE_ONLY),
+    _kind("SelfSubjectRulesReview", group=_AUTHORIZATION, namespaced=False, verbs=CREATE_ONLY),
+    _kind("SubjectAccessReview", group=_AUTHORIZATION, namespaced=False, verbs=CREATE_ONLY),
 )
+
+USAGE: tuple[ServedResource, ...] = tuple(
+    ServedResource("metrics.k8s.io", "v1beta1", plural, "", kind, namespaced, verbs=("get", "list"))
+    for plural, kind, namespaced in (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True))
+)
+"""What `usage` answers. Discovery lists it; nothing of it is stored."""
 
 _BY_NAME = {(served.group, served.version, served.plural): served for served in SERVED}
 
 
 def find(group: str, version: str, plural: str) -> ServedResource | None:
-    """The resource of that name in that group and version; None when it is not served."""
+    """The resource of that name; None when it is not served."""
     return _BY_NAME.get((group, version, plural))
-
-
-def _served(group: str, plural: str) -> ServedResource:
-    return _BY_NAME[(group, "v1", plural)]
-
-
-CONFIG_MAPS = _served("", "configmaps")
-EVENTS = _served("", "events")
-LEASES = _served("coordination.k8s.io", "leases")
-DEFINITIONS = _served(_EXTENSIONS, "customresourcedefinitions")
-NAMESPACES = _served("", "namespaces")
-NODES = _served("", "nodes")
-PODS = _served("", "pods")
-SECRETS = _served("", "secrets")
-SERVICES = _served("", "services")
-SERVICE_ACCOUNTS = _served("", "serviceaccounts")
 
 
 def groups(served: Iterable[ServedResource] = SERVED) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,6 @@ Not honoured: preemption, affinity between pods, spread constraints, volumes, sc
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -22,7 +21,7 @@ from config.objects import PodSpec, Taint
 from config.pods.node_selection import selected, tolerated
 from config.pods.requests import Amounts, Port, clash, host_ports, spec_requests
 from config.values.quantity import NANOS, parse_quantity
-from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
+from simulation.apiserver.by_identity import ByIdentity
 
 Json = Mapping[str, Any]
 
@@ -72,7 +71,7 @@ class Offer(msgspec.Struct, frozen=True):
 def demand_of(pod: Json) -> Demand:
     """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
     spec = pod.get("spec") or {}
-    return _demands.get(id(spec), NOT_KNOWN)[1] or _demands.put(spec, _read_demand(spec))
+    return _demands.get(spec) or _demands.put(spec, _read_demand(spec))
 
 
 _demands: ByIdentity[Demand] = ByIdentity(DEMANDS_AT_MOST)
@@ -141,40 +140,26 @@ class Ledger:
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
         self._pods: dict[tuple[str, str], tuple[str, Demand]] = {}
-        # (-room for pods, name) of every node that is known, best first.
-        self._order: list[tuple[int, str]] = []
 
     def put_node(self, offer: Offer) -> bool:
         """A node is there or has changed; whether anything changed that decisions depend on."""
-        known = self._nodes.get(offer.name)
-        if known is not None and known.offer == offer:
-            return False
-        if known is None:
-            known = self._nodes[offer.name] = _Node()
-        self._take_out(offer.name, known)
-        known.offer = offer
-        self._put_in(offer.name, known)
-        return True
+        node = self._nodes.setdefault(offer.name, _Node())
+        changed = node.offer != offer
+        node.offer = offer
+        return changed
 
     def remove_node(self, name: str) -> None:
         """The node is gone; its pods are still counted, should it come back."""
-        known = self._nodes.get(name)
-        if known is not None and known.offer is not None:
-            self._take_out(name, known)
-            known.offer = None
-            self._put_in(name, known)
+        if name in self._nodes:
+            self._nodes[name].offer = None
+            self._drop_if_empty(name)
 
     def put_pod(self, key: tuple[str, str], node: str, demand: Demand) -> None:
         """The pod is on that node."""
-        if (known := self._pods.get(key)) is not None:
-            if known == (node, demand):
-                return
+        if self._pods.get(key) != (node, demand):
             self.remove_pod(key)
-        self._pods[key] = (node, demand)
-        there = self._nodes.setdefault(node, _Node())
-        self._take_out(node, there)
-        there.add(demand)
-        self._put_in(node, there)
+            self._pods[key] = (node, demand)
+            self._nodes.setdefault(node, _Node()).add(demand)
 
     def remove_pod(self, key: tuple[str, str]) -> bool:
         """The pod is on no node any more, or has ended; whether it had been on one."""
@@ -182,48 +167,42 @@ class Ledger:
         if known is None:
             return False
         name, demand = known
-        there = self._nodes[name]
-        self._take_out(name, there)
-        there.subtract(demand)
-        self._put_in(name, there)
+        self._nodes[name].subtract(demand)
+        self._drop_if_empty(name)
         return True
+
+    def _drop_if_empty(self, name: str) -> None:
+        if self._nodes[name].offer is None and not self._nodes[name].pods:
+            del self._nodes[name]
+
+    def _offered(self) -> list[tuple[int, str, _Node, Offer]]:
+        """(-room for pods, name, node, offer) of every known node, the one with the most room first."""
+        return sorted(
+            (node.pods - node.offer.pods, name, node, node.offer)
+            for name, node in self._nodes.items()
+            if node.offer is not None
+        )
 
     def choose(self, demand: Demand) -> str | None:
         """The node with the most room for pods among those that take the pod; None when none does."""
-        for _, name in self._order:
-            node = self._nodes[name]
-            assert node.offer is not None
-            if not refusals(demand, node.offer, node.used, node.ports, node.pods):
-                return name
-        return None
+        offered = self._offered()
+        takers = (name for _, name, node, offer in offered if not node.refusals(demand, offer))
+        return next(takers, None)
 
     def explain(self, demand: Demand) -> str:
         """Why no node takes the pod, in one sentence as `kubectl describe` has taught everybody."""
-        if not self._order:
+        offered = self._offered()
+        if not offered:
             return NO_NODES
         reasons: Counter[str] = Counter()
         preemption: Counter[str] = Counter()
-        for _, name in self._order:
-            node = self._nodes[name]
-            assert node.offer is not None
-            found = refusals(demand, node.offer, node.used, node.ports, node.pods)
-            reasons.update(found)
+        for _, _, node, offer in offered:
+            reasons.update(node.refusals(demand, offer))
             # On an empty node there would be room: somebody might have had to make way.
-            would_fit = not refusals(demand, node.offer, {}, (), 0)
+            would_fit = not refusals(demand, offer, {}, (), 0)
             preemption[_NO_VICTIMS if would_fit else _NOT_HELPFUL] += 1
-        none = f"0/{len(self._order)} nodes are available:"
+        none = f"0/{len(offered)} nodes are available:"
         return f"{none} {_counted(reasons)}. preemption: {none} {_counted(preemption)}."
-
-    def _take_out(self, name: str, node: _Node) -> None:
-        """Out of the order while it changes."""
-        if (place := node.place(name)) is not None:
-            del self._order[bisect_left(self._order, place)]
-
-    def _put_in(self, name: str, node: _Node) -> None:
-        if (place := node.place(name)) is not None:
-            insort(self._order, place)
-        elif not node.pods:
-            del self._nodes[name]
 
 
 class _Node:
@@ -235,8 +214,9 @@ class _Node:
         self.ports: Counter[Port] = Counter()
         self.pods = 0
 
-    def place(self, name: str) -> tuple[int, str] | None:
-        return None if self.offer is None else (self.pods - self.offer.pods, name)
+    def refusals(self, demand: Demand, offer: Offer) -> list[str]:
+        """Why it does not take a pod of that demand; empty when it does."""
+        return refusals(demand, offer, self.used, self.ports, self.pods)
 
     def add(self, demand: Demand) -> None:
         self.pods += 1

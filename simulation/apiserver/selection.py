@@ -5,39 +5,24 @@ Owns which fields of which resource may be asked for. What can fail is reading t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from config.api.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request
 
-if TYPE_CHECKING:
-    from simulation.apiserver.store import Version
-
-_OF_ALL = frozenset({"metadata.name", "metadata.namespace"})
-_OF_EVENTS = frozenset(
-    {
-        *(f"involvedObject.{part}" for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")),
-        *("involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"),
-    }
-)
-_OF_RESOURCE: Mapping[str, frozenset[str]] = {
-    "pods": frozenset(
-        {
-            *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
-            *("spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"),
-        }
-    ),
-    "nodes": frozenset({"spec.unschedulable"}),
-    "events": _OF_EVENTS,
-    "namespaces": frozenset({"status.phase", "name"}),
-    "secrets": frozenset({"type"}),
-    "services": frozenset({"spec.clusterIP", "spec.type"}),
-    "certificatesigningrequests.certificates.k8s.io": frozenset({"spec.signerName"}),
-}
+_OF_ALL = ("metadata.name", "metadata.namespace")
 _BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
+
+
+class Selectable(Protocol):
+    """A version of an object; `node` is the spec.nodeName of a pod, or ""."""
+
+    @property
+    def node(self) -> str: ...
+    @property
+    def object(self) -> Json: ...
 
 
 class Selection:
@@ -60,7 +45,7 @@ class Selection:
         self.node_alone = self.node is not None and len(fields.requirements) == 1 and not labels.requirements
         """Whether nothing but the node matters."""
 
-    def matches(self, version: Version) -> bool:
+    def matches(self, version: Selectable) -> bool:
         """Whether this version of an object is selected."""
         if self.everything:
             return True
@@ -81,17 +66,15 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
     """Read the selectors of a request. Raises StatusError (400)."""
     if not (label_selector or field_selector):
         return EVERYTHING
-    custom = resource.custom
     try:
         labels = parse_label_selector(label_selector)
         fields = parse_field_selector(field_selector)
     except SelectorError as error:
         raise bad_request(f"unable to parse requirement: {error}") from None
-    known = _OF_ALL | (_OF_RESOURCE.get(resource.store_key, frozenset()) if custom is None else custom.selectable)
-    for path in sorted(fields.paths - known):
+    for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
         raise bad_request(f"field label not supported: {path}")
     # Only of pods it is known which node they are on.
-    return Selection(labels, fields, by_node=custom is None)
+    return Selection(labels, fields, by_node=resource.custom is None)
 
 
 def field_of(value: Json, path: str) -> str:

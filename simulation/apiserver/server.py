@@ -17,29 +17,32 @@ from ipaddress import ip_network
 
 from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
 from simulation.apiserver.authorization import Authorizer
-from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Clock, Core, Options
 from simulation.apiserver.custom.definition_rules import DefinitionRules, Tools
 from simulation.apiserver.custom.scale import scale
-from simulation.apiserver.garbage_collector import GarbageCollector
+from simulation.apiserver.garbage.garbage_collector import GarbageCollector
+from simulation.apiserver.kinds.certificates import CertificateRequestRules
+from simulation.apiserver.kinds.config_data import DataRules
+from simulation.apiserver.kinds.events import EventRules
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
-from simulation.apiserver.kinds.registry import rules_of_all
+from simulation.apiserver.kinds.nodes import NodeRules
+from simulation.apiserver.kinds.pods import PodRules
+from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.kinds.services import ServiceRules
 from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of, call_to
-from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVICES, ServedResource
+from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVED, SERVICES, ServedResource
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store import Store
 from simulation.apiserver.verbs.bind import bind, evict
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.create import create, create_value
 from simulation.apiserver.verbs.delete import delete, delete_collection
-from simulation.apiserver.verbs.list_objects import list_objects
 from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
 from simulation.apiserver.verbs.patch import patch
-from simulation.apiserver.verbs.read import read
+from simulation.apiserver.verbs.read import Bookmarks, list_objects, read, watch
 from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i
 from simulation.apiserver.verbs.token_request import request_token
 from simulation.apiserver.verbs.update import update
-from simulation.apiserver.verbs.watch import bookmark, watch
 
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
@@ -63,6 +66,19 @@ _PARTS: dict[tuple[str, str], Callable[[Context, Call], Answer]] = {
 }
 """What is special: (resource, part)."""
 
+_RULES: dict[str, Callable[[Core, ServedResource], KindRules]] = {
+    "certificatesigningrequests.certificates.k8s.io": CertificateRequestRules,
+    "configmaps": DataRules,
+    "customresourcedefinitions.apiextensions.k8s.io": DefinitionRules,
+    "events": EventRules,
+    "namespaces": NamespaceRules,
+    "nodes": NodeRules,
+    "pods": PodRules,
+    "secrets": DataRules,
+    "services": ServiceRules,
+}
+"""Kinds with rules of their own, by store key."""
+
 _VERBS: dict[str, Callable[[Context, Call], Answer]] = {
     "create": create,
     "delete": delete,
@@ -81,13 +97,17 @@ class ApiServer:
     def __init__(self, clock: Clock, options: Options | None = None) -> None:
         self.options = options or Options()
         self._core = Core(clock, self.options)
-        kinds = rules_of_all(self._core)
+        kinds = {
+            resource.store_key: _RULES.get(resource.store_key, KindRules)(self._core, resource)
+            for resource in SERVED
+            if resource.stored and not resource.storage
+        }
         self.denied: deque[str] = deque(maxlen=DENIED_AT_MOST)
         """The last refusals for want of permission: a test sees here that an agent asks for nothing it may not."""
         self._context = Context(
             core=self._core,
             kinds=kinds,
-            bookmarks=Bookmarks(self._core, bookmark),
+            bookmarks=Bookmarks(self._core),
             authenticator=Authenticator(self._core),
             authorizer=Authorizer(self._core),
         )

@@ -1,21 +1,19 @@
 """What the server remembers: every object in its newest version, the last changes of each resource, and who watches.
 
-One revision counter runs over all objects and is their resourceVersion. An object is JSON builtins and is never changed
-once it is in here: a new version shares what stayed the same with the one before. Each version is encoded once, and
-that text goes to every list and watch. The cost of a change is that of the watchers it concerns: they stand in buckets
-by node, by name and by namespace, so ten thousand pods on a hundred nodes are cheap to follow.
+One revision counter runs over all objects and is their resourceVersion. An object is JSON builtins and never changes
+once it is stored: a new version shares the unchanged parts. Each version is encoded at most once. A change costs the
+watchers it concerns: they are kept by node, by name and by namespace, so that ten thousand pods on a hundred nodes are
+cheap to follow.
 
-Events are many, and hardly anybody asks for one again: of all but the newest the text alone is kept. Only the newest
-changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as expired. Not safe
-for threads by itself. Refuses to know what the objects mean.
+Only the newest changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as
+expired. Not safe for threads by itself. Refuses to know what the objects mean.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any
 
 import msgspec
 
@@ -24,8 +22,6 @@ from simulation.apiserver.selection import Selection
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 
 HISTORY_AT_MOST = 10_000
-REMOVED_AT_LEAST = 1_000
-"""So many keys that are gone may wait until they are taken out of the order."""
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
 
 Key = tuple[str, str]
@@ -35,17 +31,22 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Version(msgspec.Struct, eq=False):
-    """One version of one object. `twin` is for the same version in another shape of the API (see kinds/events.py).
-    `node`: the spec.nodeName of a pod in the store; empty where there is none.
+    """One version of one object. `node`: the spec.nodeName of a pod, or "".
+
+    `twin`: the same version in another shape of the API (see kinds/events.py).
     """
 
     key: Key
-    object: Json
+    _object: Json | None
     revision: int
     node: str = ""
     twin: Version | None = None
     _body: bytes = b""
-    _asked: bool = False
+
+    @property
+    def object(self) -> Json:
+        found: Json = msgspec.json.decode(self._body) if self._object is None else self._object
+        return found
 
     @property
     def namespace(self) -> str:
@@ -63,42 +64,19 @@ class Version(msgspec.Struct, eq=False):
         return uid
 
     def body(self) -> bytes:
-        """The JSON of the object. Kept from the second time on: most are wanted once, by whoever has made them.
-
-        Asked without the lock by whoever answers, while others write down: a text that is there stays there.
-        """
-        if self._body:
-            return self._body
-        made = _encode(self.object)
-        if self._asked:
-            self._body = made
-        self._asked = True
-        return made
+        """The JSON of the object."""
+        self._body = self._body or _encode(self._object)
+        return self._body
 
     def write_down(self) -> None:
-        """Keep the text alone, which takes a fifth of the memory: for objects that hardly anybody asks for again.
-
-        Whoever does gets the object read anew.
-        """
-        self._body = self._body or _encode(self.object)
-        if self.twin is not None:
-            self.twin = None
-        self.__class__ = _WrittenDown
-        del self.object
+        """Keep the text alone, which takes a fifth of the memory, for objects that are seldom read again."""
+        self.body()
+        self.twin = self._object = None
 
     def at(self, revision: int) -> Version:
-        """The same object, as it was when it was last seen, at another revision."""
+        """The same object at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
         return Version(self.key, {**self.object, "metadata": metadata}, revision, self.node)
-
-
-class _WrittenDown(Version, eq=False):
-    """Of which the text alone is there. A class of its own: what every other version says is found without a detour."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "object":
-            raise AttributeError(name)
-        return msgspec.json.decode(self._body)
 
 
 class Change(msgspec.Struct, eq=False):
@@ -111,14 +89,15 @@ class Change(msgspec.Struct, eq=False):
 
     def gone(self) -> Version:
         """What somebody is told who does not see the object any more."""
-        gone = self._gone
-        if gone is None:
+        if self._gone is None:
             assert self.old is not None
-            gone = self._gone = self.old.at(self.revision)
-        return gone
+            self._gone = self.old.at(self.revision)
+        return self._gone
 
 
 Sink = Callable[[str, Version], None]
+_Bucket = Key | str
+"""Namespace and name, "" for any; or a node."""
 
 
 class Watcher:
@@ -127,37 +106,20 @@ class Watcher:
     `on_end` gets None for an orderly end and the refusal otherwise, once.
     """
 
-    __slots__ = (
-        "_collection",
-        "_on_end",
-        "_waiting",
-        "bookmarks",
-        "bucket",
-        "ended",
-        "follows_node",
-        "namespace",
-        "selection",
-        "send",
-        "timer",
-        "watches_all",
-    )
-
-    def __init__(self, collection: Collection, namespace: str, selection: Selection, bookmarks: bool) -> None:
-        self.namespace = namespace
-        self.selection = selection
-        self.bookmarks = bookmarks
-        self.watches_all = selection.everything and not namespace
-        self.follows_node = selection.node_alone and not namespace
-        """Whether it is told of all that is on one node: what every agent asks for."""
-        self.bucket = _bucket_of(namespace, selection)
+    def __init__(self, collection: Collection, namespace: str, selection: Selection) -> None:
+        self._collection = collection
+        self._selection = selection
+        self._waiting: list[tuple[str, Version]] = []
+        self._on_end: Callable[[StatusError | None], None] | None = None
+        self.bucket: _Bucket = (namespace, selection.name or "")
+        """Where the changes that concern it are found."""
+        if selection.node is not None and not namespace and selection.name is None:
+            self.bucket = selection.node
         self.ended = False
         self.timer: Cancellable | None = None
         """Ends it, unless something else does first."""
-        self._collection = collection
-        self._waiting: list[tuple[str, Version]] = []
-        self.send: Sink = self._keep
-        """Tells whoever listens; until somebody does, it is kept."""
-        self._on_end: Callable[[StatusError | None], None] | None = None
+        self.send: Sink = lambda kind, version: self._waiting.append((kind, version))
+        """Tells the listener; keeps what comes before there is one."""
 
     def start(self, sink: Sink, on_end: Callable[[StatusError | None], None]) -> None:
         """Deliver what has come so far, and go on."""
@@ -167,12 +129,9 @@ class Watcher:
         for kind, version in waiting:
             sink(kind, version)
 
-    def _keep(self, kind: str, version: Version) -> None:
-        self._waiting.append((kind, version))
-
     def offer(self, change: Change) -> None:
         """Tell of a change, as it looks through the selection."""
-        old, new, matches = change.old, change.new, self.selection.matches
+        old, new, matches = change.old, change.new, self._selection.matches
         was = old is not None and matches(old)
         if new is not None and matches(new):
             self.send(MODIFIED if was else ADDED, new)
@@ -191,49 +150,28 @@ class Watcher:
             self._on_end(error)
 
 
-_Bucket = Key | str
-"""Namespace and name, "" for any; or a node."""
-_EVERYTHING: _Bucket = ("", "")
-
-
-def _bucket_of(namespace: str, selection: Selection) -> _Bucket:
-    if selection.node is not None and not namespace and selection.name is None:
-        return selection.node
-    return namespace, selection.name or ""
-
-
 class Collection:
-    """The objects of one resource. `by_node`: they are looked up by their node, too. `in_writing`: each is written down
-    once there is a newer one.
+    """The objects of one resource. `by_node`: whether they are found by their node. `in_writing`: whether each is
+    written down once there is a newer one.
     """
 
     def __init__(self, store: Store, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
         self._store = store
         self._items: dict[Key, Version] = {}
-        self.get: Callable[[Key], Version | None] = self._items.get
-        """The object of that name, if there is one."""
-        self._order: list[Key] = []
-        self._is_in_order = True
-        self._removed: set[Key] = set()
-        """Those that are in `_order` still, and not in the collection any more."""
         self._by_node: dict[str, dict[Key, None]] | None = {} if by_node else None
         self._in_writing = in_writing
         self._newest: Version | None = None
-        self._watch_all: tuple[Watcher, ...] = ()
-        """Who watches everything, and is told of every change as it is."""
-        self._watchers: dict[_Bucket, tuple[Watcher, ...]] = {}
-        """All others."""
-        self._watched_by_name = False
-        """Whether somebody watches only what has some name, or is in some namespace."""
+        self._watchers: dict[_Bucket, dict[Watcher, None]] = {}
         self._history: list[Change] = []
         self._history_at_most = history_at_most
-        self._history_full = 2 * history_at_most
-        """With more than that the older half is forgotten."""
         self.forgotten = 0
         """Revision of the newest change that is not remembered any more."""
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def get(self, key: Key) -> Version | None:
+        return self._items.get(key)
 
     def all(self) -> Iterator[Version]:
         """Every object, in no particular order."""
@@ -241,36 +179,20 @@ class Collection:
 
     def on_node(self, node: str) -> Iterator[Json]:
         """The objects bound to that node."""
-        if self._by_node is not None:
-            for key in self._by_node.get(node, ()):
-                yield self._items[key].object
+        return (self._items[key].object for key in (self._by_node or {}).get(node, ()))
 
     def holds(self, namespace: str) -> bool:
         """Whether there is anything in that namespace."""
-        order = self._in_order()
-        place = bisect_left(order, (namespace, ""))
-        return place < len(order) and order[place][0] == namespace
+        return any(key[0] == namespace for key in self._items)
 
     def put(self, key: Key, value: Json) -> Version:
-        """Store a new object or a new version, which says of itself that it is `key`. `value` and its metadata belong
-        to the store from now on.
-        """
-        store = self._store
-        revision = store.revision = store.revision + 1
+        """Store a new object or a new version, which says of itself that it is `key`. Takes over `value`."""
+        self._store.revision += 1
+        revision = self._store.revision
         value["metadata"]["resourceVersion"] = str(revision)
-        items, by_node = self._items, self._by_node
-        node = "" if by_node is None else value["spec"].get("nodeName") or ""
-        version = Version(key, value, revision, node)
-        old = items.get(key)
-        items[key] = version
-        if old is None:
-            if key in self._removed:
-                self._removed.discard(key)
-            else:
-                self._order.append(key)
-                self._is_in_order = False
-        if by_node is not None and (old is None or old.node != node):
-            self._index(by_node, key, old, version)
+        node = "" if self._by_node is None else value["spec"].get("nodeName") or ""
+        version, old = Version(key, value, revision, node), self._items.get(key)
+        self._items[key] = version
         self._tell(Change(revision, old, version))
         if self._in_writing:
             if self._newest is not None:
@@ -280,96 +202,41 @@ class Collection:
 
     def remove(self, key: Key) -> Change:
         """The object is gone. Raises KeyError when there is none."""
-        store = self._store
-        store.revision += 1
         old = self._items.pop(key)
-        self._removed.add(key)
-        if len(self._removed) > len(self._items) + REMOVED_AT_LEAST:
-            self._in_order()
-        if self._by_node is not None:
-            self._index(self._by_node, key, old, None)
-        change = Change(store.revision, old, None)
+        self._store.revision += 1
+        change = Change(self._store.revision, old, None)
         self._tell(change)
         return change
 
     def select(self, namespace: str, selection: Selection, after: Key | None = None) -> Iterator[Version]:
         """What is selected, by namespace and name, from behind `after` on."""
-        items = self._items
-        for key in self._keys(namespace, selection, after):
-            version = items[key]
-            if selection.matches(version):
-                yield version
-
-    def _keys(self, namespace: str, selection: Selection, after: Key | None) -> list[Key]:
+        keys: Iterator[Key] = iter(self._items)
         if selection.node is not None and self._by_node is not None:
-            here = self._by_node.get(selection.node, ())
-            return sorted(key for key in here if (not namespace or key[0] == namespace) and (not after or key > after))
-        if selection.name is not None and namespace:
-            key = (namespace, selection.name)
-            return [key] if key in self._items and (not after or key > after) else []
-        order = self._in_order()
-        start, end = 0, len(order)
-        if namespace:
-            start, end = bisect_left(order, (namespace, "")), bisect_left(order, (namespace + "\0", ""))
-        if after is not None:
-            start = max(start, bisect_right(order, after))
-        return order[start:end]
-
-    # Most changes come while nobody asks for a list; so the keys are put in order only when somebody does.
-
-    def _in_order(self) -> list[Key]:
-        """All keys, by namespace and name."""
-        if self._removed:
-            removed, self._removed = self._removed, set()
-            self._order = [key for key in self._order if key not in removed]
-        if not self._is_in_order:
-            self._order.sort()
-            self._is_in_order = True
-        return self._order
-
-    @staticmethod
-    def _index(by_node: dict[str, dict[Key, None]], key: Key, old: Version | None, new: Version | None) -> None:
-        """It has come to another node, or is new or gone."""
-        if old is not None:
-            here = by_node[old.node]
-            del here[key]
-            if not here:
-                del by_node[old.node]
-        if new is not None:
-            by_node.setdefault(new.node, {})[key] = None
+            keys = iter(self._by_node.get(selection.node, ()))
+        elif selection.name is not None and namespace:
+            keys = iter([(namespace, selection.name)] if (namespace, selection.name) in self._items else [])
+        wanted = (key for key in keys if (not namespace or key[0] == namespace) and (after is None or key > after))
+        return filter(selection.matches, [self._items[key] for key in sorted(wanted)])
 
     # --- watching ---------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher) -> None:
-        if watcher.watches_all:
-            self._watch_all = (*self._watch_all, watcher)
-            return
-        self._watchers[watcher.bucket] = (*self._watchers.get(watcher.bucket, ()), watcher)
-        self._note_buckets()
+        self._watchers.setdefault(watcher.bucket, {})[watcher] = None
 
     def leave(self, watcher: Watcher) -> None:
-        if watcher.watches_all:
-            self._watch_all = tuple(other for other in self._watch_all if other is not watcher)
-            return
-        those = tuple(other for other in self._watchers.get(watcher.bucket, ()) if other is not watcher)
-        if those:
-            self._watchers[watcher.bucket] = those
-        else:
+        those = self._watchers.get(watcher.bucket, {})
+        those.pop(watcher, None)
+        if not those:
             self._watchers.pop(watcher.bucket, None)
-        self._note_buckets()
-
-    def _note_buckets(self) -> None:
-        self._watched_by_name = any(type(bucket) is tuple and bucket != _EVERYTHING for bucket in self._watchers)
 
     def watchers(self) -> list[Watcher]:
-        return [*self._watch_all, *(watcher for those in self._watchers.values() for watcher in those)]
+        return [watcher for those in self._watchers.values() for watcher in those]
 
     def changes_after(self, revision: int) -> list[Change]:
         """Raises StatusError (410) when some of them are forgotten."""
         if revision < self.forgotten:
             raise expired(f"too old resource version: {revision} ({self.forgotten})")
-        history = self._history
-        return history[bisect_right(history, revision, key=attrgetter("revision")) :]
+        return self._history[bisect_right(self._history, revision, key=attrgetter("revision")) :]
 
     def changed_after(self, revision: int) -> bool:
         """Whether the collection looked different at that revision."""
@@ -383,54 +250,34 @@ class Collection:
             del self._history[:cut]
 
     def _tell(self, change: Change) -> None:
-        history = self._history
-        history.append(change)
-        if len(history) > self._history_full:
+        if self._by_node is not None:
+            self._index(self._by_node, change)
+        self._history.append(change)
+        if len(self._history) > 2 * self._history_at_most:
             self.forget(self._history_at_most)
-        if self._watch_all:
-            if (told := change.new) is None:
-                kind, told = DELETED, change.gone()
-            else:
-                kind = ADDED if change.old is None else MODIFIED
-            for watcher in self._watch_all:
-                watcher.send(kind, told)
-        if self._watchers:
-            self._tell_selective(change)
-
-    def _tell_selective(self, change: Change) -> None:
-        """Tell those who do not watch everything."""
-        old, new, watchers = change.old, change.new, self._watchers
-        if old is None or new is None or old.node != new.node or self._watched_by_name:
-            for bucket in self._buckets(change):
-                for watcher in watchers.get(bucket, ()):
-                    watcher.offer(change)
-            return
-        # Most changes: it stays where it was.
-        for watcher in watchers.get(_EVERYTHING, ()):
-            watcher.offer(change)
-        for watcher in watchers.get(new.node, ()):
-            if watcher.follows_node:
-                watcher.send(MODIFIED, new)
-            else:
+        for bucket in self._buckets(change):
+            for watcher in tuple(self._watchers.get(bucket, ())):
                 watcher.offer(change)
 
-    def _buckets(self, change: Change) -> list[_Bucket]:
-        """Where those stand who may see the object before or after."""
-        buckets: list[_Bucket] = [_EVERYTHING]
+    @staticmethod
+    def _index(by_node: dict[str, dict[Key, None]], change: Change) -> None:
         old, new = change.old, change.new
-        if self._watched_by_name:
-            shown = new or old
-            assert shown is not None
-            namespace, name = shown.key
-            buckets.append((namespace, name))
-            if namespace:
-                buckets += ((namespace, ""), ("", name))
+        if old is not None and (new is None or new.node != old.node):
+            del by_node[old.node][old.key]
+            if not by_node[old.node]:
+                del by_node[old.node]
+        if new is not None and (old is None or new.node != old.node):
+            by_node.setdefault(new.node, {})[new.key] = None
+
+    def _buckets(self, change: Change) -> dict[_Bucket, None]:
+        """Where those are who may see the object before or after."""
+        shown = change.new or change.old
+        assert shown is not None
+        namespace, name = shown.key
+        buckets: list[_Bucket] = [("", ""), (namespace, name), (namespace, ""), ("", name)]
         if self._by_node is not None:
-            if old is not None:
-                buckets.append(old.node)
-            if new is not None and (old is None or old.node != new.node):
-                buckets.append(new.node)
-        return buckets
+            buckets += [version.node for version in (change.old, change.new) if version is not None]
+        return dict.fromkeys(buckets)
 
 
 class _Collections(dict[str, Collection]):
@@ -449,8 +296,8 @@ class _Collections(dict[str, Collection]):
 
 
 class Store:
-    """See the module. `by_node`: the resource keys whose objects are looked up by spec.nodeName; `in_writing`: those
-    whose objects are many and seldom asked for.
+    """See the module. `by_node`: the resource keys whose objects are found by spec.nodeName; `in_writing`: those whose
+    objects are many and seldom read.
     """
 
     def __init__(
@@ -466,7 +313,7 @@ class Store:
                 self, by_node=key in by_node, in_writing=key in in_writing, history_at_most=history_at_most
             )
         )
-        """The objects of each resource, by its key: made when they are first asked for."""
+        """The objects of each resource, by its key."""
 
     def collections(self) -> tuple[Collection, ...]:
         return tuple(self.of.values())
@@ -483,13 +330,7 @@ class Store:
         """The object is gone; what it was last. Raises KeyError when there is none."""
         return self.of[key].remove((namespace, name)).gone()
 
-    def drop(self, key: str, namespace: str, name: str) -> None:
-        """Like `remove`, for whom it does not matter what the object was last."""
-        self.of[key].remove((namespace, name))
-
-    def watch(
-        self, key: str, namespace: str, selection: Selection, since: int | None, *, bookmarks: bool = False
-    ) -> Watcher:
+    def watch(self, key: str, namespace: str, selection: Selection, since: int | None) -> Watcher:
         """Follow what is selected: from the change after `since` on, or (None) with all there is, as ADDED, first.
 
         Raises StatusError: 410 when changes since then are forgotten, 504 when the server has not come that far.
@@ -497,7 +338,7 @@ class Store:
         collection = self.of[key]
         if since is not None and since > self.revision:
             raise too_large_version(since, self.revision)
-        watcher = Watcher(collection, namespace, selection, bookmarks)
+        watcher = Watcher(collection, namespace, selection)
         if since is None:
             for version in collection.select(namespace, selection):
                 watcher.send(ADDED, version)
@@ -510,10 +351,7 @@ class Store:
         return watcher
 
     def follow_collections(self, told: Callable[[str], object]) -> None:
-        """Tell of the key of each collection: now of those that are there, and of each new one while it is empty.
-
-        One may listen.
-        """
+        """Tell of the key of each collection, and of each new one while it is empty. One may listen."""
         self.of.on_new = told
         for key in tuple(self.of):
             told(key)

@@ -15,46 +15,16 @@ import msgspec
 
 from config.api.stats_summary import Summary
 from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer, Request
+from simulation.apiserver.resources import USAGE
 from simulation.apiserver.status import Json, StatusError, no_such_path
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 PREFIX = f"/apis/{GROUP}"
 WINDOW = "10s"
-_KINDS = {"nodes": ("NodeMetrics", False), "pods": ("PodMetrics", True)}
+_KINDS = {resource.plural: resource.kind for resource in USAGE}
 
 Fetch = Callable[[NodeAnswer], Awaitable[bytes | None]]
 """Asks an agent; None when it does not answer."""
-
-
-def group() -> Json:
-    """As `/apis` lists it."""
-    version = {"groupVersion": f"{GROUP}/{VERSION}", "version": VERSION}
-    return {"name": GROUP, "versions": [version], "preferredVersion": version}
-
-
-def resources() -> Json:
-    """`/apis/metrics.k8s.io/v1beta1`."""
-    listed = [
-        {"name": name, "singularName": "", "namespaced": namespaced, "kind": kind, "verbs": ["get", "list"]}
-        for name, (kind, namespaced) in _KINDS.items()
-    ]
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{VERSION}", "resources": listed}
-
-
-def aggregated() -> Json:
-    """The group in the aggregated form."""
-    listed = [
-        {
-            "resource": name,
-            "responseKind": {"group": GROUP, "version": VERSION, "kind": kind},
-            "scope": "Namespaced" if namespaced else "Cluster",
-            "singularResource": "",
-            "verbs": ["get", "list"],
-        }
-        for name, (kind, namespaced) in _KINDS.items()
-    ]
-    versions = [{"version": VERSION, "resources": listed, "freshness": "Current"}]
-    return {"metadata": {"name": GROUP}, "versions": versions}
 
 
 async def usage(request: Request, handle: Callable[[Request], Answer], fetch: Fetch) -> JsonAnswer:
@@ -77,7 +47,7 @@ async def usage(request: Request, handle: Callable[[Request], Answer], fetch: Fe
     bodies = await asyncio.gather(*map(fetch, ways))
     summaries = {node: _read(body) for node, body in zip(names, bodies, strict=True)}
     items = list(_nodes(objects, summaries) if plural == "nodes" else _pods(objects, summaries))
-    kind = _KINDS[plural][0]
+    kind = _KINDS[plural]
     if name:
         if not items:
             raise StatusError(404, "NotFound", f'{plural}.{GROUP} "{name}" has no metrics', {"name": name})

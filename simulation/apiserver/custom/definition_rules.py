@@ -1,44 +1,73 @@
-"""CustomResourceDefinitions as objects of the server: what happens when one is made, changed and deleted.
+"""CustomResourceDefinitions as objects of the server: creation, change, deletion, and the resources they define.
 
 Plays the part of the controllers that accept names, serve what is defined, and empty it before it goes. None of that
-takes time: who is told that a definition is there finds it established, and one that is deleted is gone as soon as the
-last of its objects is.
+takes time: a definition is established when its creation is answered, and gone as soon as its last object is. Names of
+different definitions are not compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from config.objects import ApiStruct
 from simulation.apiserver.core import Core
-from simulation.apiserver.custom.catalog import Catalog
 from simulation.apiserver.custom.definitions import (
     faults_of,
     faults_of_change,
     is_true,
+    priority,
+    resources_of,
     schema_of,
     storage_version,
-    versions_of,
     with_defaults,
 )
-from simulation.apiserver.custom.objects import CustomResourceDefinition
 from simulation.apiserver.custom.rules import CustomRules
-from simulation.apiserver.custom.structural import places_not_read, places_of_cel, unknown_keywords
-from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.custom.shapes import pruned
+from simulation.apiserver.custom.structural import DEFINITION, places_not_read, places_of_cel, unknown_keywords
+from simulation.apiserver.custom.validation import faults_of as faults_in
+from simulation.apiserver.kinds.rules import KindRules, tell_of_unknown
 from simulation.apiserver.requests import Call
-from simulation.apiserver.resources import DEFINITIONS, ServedResource
+from simulation.apiserver.resources import DEFINITIONS, SERVED, ServedResource
 from simulation.apiserver.status import Json, invalid
 from simulation.apiserver.store import Version
-from simulation.apiserver.verbs.field_validation import tell_of_unknown
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
+class Catalog:
+    """The custom resources of a server. `served`: all resources of the server, those of every server first."""
+
+    def __init__(self) -> None:
+        self.served: tuple[ServedResource, ...] = SERVED
+        self._defined: dict[str, tuple[ServedResource, ...]] = {}
+        self._by_name: dict[tuple[str, str, str], ServedResource] = {}
+
+    def find(self, group: str, version: str, plural: str) -> ServedResource | None:
+        """The custom resource of that name; None when there is none."""
+        return self._by_name.get((group, version, plural))
+
+    def of(self, definition: str) -> tuple[ServedResource, ...]:
+        """The resources that a definition makes, by its name."""
+        return self._defined.get(definition, ())
+
+    def one_of_each(self) -> Iterator[ServedResource]:
+        """One resource for each collection of the store."""
+        yield from (resource for resource in SERVED if not resource.storage)
+        yield from (resources[0] for resources in self._defined.values() if resources)
+
+    def define(self, definition: str, resources: tuple[ServedResource, ...]) -> None:
+        """Serve these resources in place of those that the definition made before."""
+        self._defined[definition] = resources
+        defined = [resource for each in self._defined.values() for resource in each]
+        defined.sort(key=lambda one: (one.group, priority(one.version), one.plural))
+        self.served = (*SERVED, *defined)
+        self._by_name = {(one.group, one.version, one.plural): one for one in defined}
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What the rules of definitions get from the server. `add_rules`: store key and rules of a resource that is new.
+    """What the server does for definitions. `add_rules`: takes the store key and rules of a new resource.
 
     `empty`: deletes every object of a resource.
     """
@@ -48,133 +77,102 @@ class Tools:
 
 
 class DefinitionRules(KindRules):
-    """See the module. `tools` are set by the server, which has the verbs."""
+    """See the module. The server, which has the verbs, sets `tools`."""
 
-    struct: type[ApiStruct] | None = CustomResourceDefinition
-    has_status = True
     has_generation = True
-    unconditional_update = False
 
-    def __init__(self, core: Core) -> None:
-        super().__init__(core)
+    def __init__(self, core: Core, resource: ServedResource) -> None:
+        super().__init__(core, resource)
         self.catalog = Catalog()
         self.tools: Tools | None = None
         self._rules: dict[str, CustomRules] = {}
 
     # --- writes -----------------------------------------------------------------------------------------------------
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def check(self, call: Call, value: Json) -> None:
+        """Complete and prune the definition, and check the types of its fields. Raises StatusError."""
         value["spec"] = with_defaults(value.get("spec") or {})
-        _check(call, value, faults_of(value))
+        unknown: list[str] = []
+        value.update(pruned(value, DEFINITION, unknown))
+        for name in [name for name in value if name in unknown]:
+            del value[name]
+        faults = faults_in(value, DEFINITION)
+        schemas = _schemas(value["spec"])
+        tell_of_unknown(call, [*unknown, *(at for path, schema in schemas for at in unknown_keywords(schema, path))])
+        if faults:
+            raise invalid(DEFINITIONS, value["metadata"]["name"], [fault.cause for fault in faults])
+
+    def prepare(self, call: Call, value: Json) -> None:
+        _accept(call, value, faults_of(value))
         _hold(value["metadata"])
-        value["status"] = {"storedVersions": [storage_version(value["spec"])]}
-        self._judge_names(value)
+        value["status"] = {"storedVersions": [storage_version(value["spec"])], "acceptedNames": value["spec"]["names"]}
+        self._set(value["status"], "NamesAccepted", "NoConflicts", "no conflicts found")
+        message = "the initial names have been accepted"
+        self._set(value["status"], "Established", "InitialNamesAccepted", message)
 
     def change(self, call: Call, old: Json, new: Json) -> None:
-        new["spec"] = with_defaults(new.get("spec") or {})
-        _check(call, new, [*faults_of(new), *faults_of_change(old, new)])
+        _accept(call, new, [*faults_of(new), *faults_of_change(old, new)])
+        if call.target.subresource:
+            new.setdefault("status", old["status"])
+            return
         if "deletionTimestamp" not in old["metadata"]:
             _hold(new["metadata"])
-        status = new["status"] = dict(old["status"])
-        storage = storage_version(new["spec"])
-        if storage not in status["storedVersions"]:
-            status["storedVersions"] = [*status["storedVersions"], storage]
-        if new["spec"] != old["spec"]:
-            self._judge_names(new)
+        stored, storage = old["status"]["storedVersions"], storage_version(new["spec"])
+        new["status"] = {
+            **old["status"],
+            "storedVersions": stored if storage in stored else [*stored, storage],
+            "acceptedNames": new["spec"]["names"],
+        }
 
-    def change_status(self, call: Call, old: Json, new: Json) -> None:
-        new.setdefault("status", old["status"])
-        causes = faults_of_change(old, new)
-        if causes:
-            raise invalid(DEFINITIONS, call.name, causes)
+    change_status = change
 
-    def _judge_names(self, value: Json) -> None:
-        """Accept the names that the spec wants, unless one of them is taken. Then those that were accepted stay."""
-        spec, status = value["spec"], value["status"]
-        conflict = self.catalog.conflict(value["metadata"]["name"], spec["group"], spec["names"])
-        if conflict is not None:
-            self._set(status, "NamesAccepted", "False", conflict.reason, conflict.message)
-            if not is_true(value, "Established"):
-                self._set(status, "Established", "False", "NotAccepted", "not all names are accepted")
-            status.setdefault("acceptedNames", {"kind": "", "plural": ""})
-            return
-        self._set(status, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
-        message = "the initial names have been accepted"
-        self._set(status, "Established", "True", "InitialNamesAccepted", message)
-        status["acceptedNames"] = spec["names"]
-
-    def _set(self, status: Json, kind: str, truth: str, reason: str, message: str) -> None:
-        conditions = status.get("conditions") or []
-        before: Json = next((each for each in conditions if each.get("type") == kind), {})
-        since = before.get("lastTransitionTime") if before.get("status") == truth else self.core.timestamp()
+    def _set(self, status: Json, kind: str, reason: str, message: str) -> None:
         condition = {
             "type": kind,
-            "status": truth,
-            "lastTransitionTime": since,
+            "status": "True",
+            "lastTransitionTime": self.core.timestamp(),
             "reason": reason,
             "message": message,
         }
-        status["conditions"] = [*(each for each in conditions if each.get("type") != kind), condition]
+        others = (each for each in status.get("conditions") or () if each.get("type") != kind)
+        status["conditions"] = [*others, condition]
 
-    # --- what follows -----------------------------------------------------------------------------------------------
+    # --- effects ----------------------------------------------------------------------------------------------------
 
     def created(self, version: Version) -> None:
-        self._serve(version.object)
-
-    def changed(self, old: Version, new: Version) -> None:
-        metadata = new.object["metadata"]
-        if "deletionTimestamp" in metadata:
-            if not is_true(new.object, "Terminating"):
-                self._begin_end(new)
-        elif new.object["spec"] != old.object["spec"]:
-            self._serve(new.object)
-
-    def removed(self, last: Version) -> None:
-        """Nothing of it is left, and whoever watches must ask anew, if there is to be another of that name."""
-        self.catalog.forget(last.name)
-        self._rules.pop(last.name, None)
-        collection = self.core.store.of[last.name]
-        for version in tuple(collection.all()):
-            # Only where somebody has taken the finalizer away that keeps the definition until they are gone.
-            self.core.store.drop(last.name, version.namespace, version.name)
-        for watcher in collection.watchers():
-            watcher.end()
-        collection.forget()
-        collection.forgotten = self.core.store.revision
-        self._give_names_away()
-
-    def _give_names_away(self) -> None:
-        """Those who waited for a name that is free now have it."""
-        store = self.core.store
-        for version in tuple(store.of[DEFINITIONS.store_key].all()):
-            value = version.object
-            if is_true(value, "NamesAccepted"):
-                continue
-            judged = {**value, "metadata": dict(value["metadata"]), "status": dict(value["status"])}
-            self._judge_names(judged)
-            if judged != value:
-                self._serve(store.put(DEFINITIONS.store_key, judged).object)
-
-    def _serve(self, value: Json) -> None:
-        if not is_true(value, "Established"):
-            return
-        name, spec, names = value["metadata"]["name"], value["spec"], value["status"]["acceptedNames"]
-        self.catalog.define(name, spec, names)
+        name, spec = version.name, version.object["spec"]
+        self.catalog.define(name, resources_of(spec))
         assert self.tools is not None
         api_version = f"{spec['group']}/{storage_version(spec)}"
         rules = self._rules[name] = CustomRules(self.core, api_version, lambda: self._end_if_empty(name))
         self.tools.add_rules(name, rules)
-        # What they were told so far may look otherwise now.
+        # Objects may look different now, so that watchers have to list them again.
         for watcher in self.core.store.of[name].watchers():
             watcher.end()
 
+    def changed(self, old: Version, new: Version) -> None:
+        if "deletionTimestamp" in new.object["metadata"]:
+            if not is_true(new.object, "Terminating"):
+                self._begin_end(new)
+        elif new.object["spec"] != old.object["spec"]:
+            self.created(new)
+
+    def removed(self, last: Version) -> None:
+        self.catalog.define(last.name, ())
+        self._rules.pop(last.name, None)
+        collection = self.core.store.of[last.name]
+        for version in tuple(collection.all()):
+            # Only where somebody removed the finalizer that keeps the definition until they are gone.
+            self.core.store.remove(last.name, *version.key)
+        for watcher in collection.watchers():
+            watcher.end()
+        collection.forget()
+        collection.forgotten = self.core.store.revision
+
     def _begin_end(self, version: Version) -> None:
-        value = version.object
-        status = dict(value["status"])
-        message = "CustomResource deletion is in progress"
-        if version.name in self._rules:
-            self._rules[version.name].ending = True
-        self._set(status, "Terminating", "True", "InstanceDeletionInProgress", message)
+        value, status = version.object, dict(version.object["status"])
+        self._rules[version.name].ending = True
+        self._set(status, "Terminating", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
         self.core.store.put(DEFINITIONS.store_key, {**value, "metadata": dict(value["metadata"]), "status": status})
         assert self.tools is not None
         for resource in self.catalog.of(version.name)[:1]:
@@ -182,51 +180,52 @@ class DefinitionRules(KindRules):
         self._end_if_empty(version.name)
 
     def _end_if_empty(self, name: str) -> None:
-        """Let go of a definition that is to go and has no objects any more."""
+        """Remove the own finalizer of a terminating definition once it has no objects."""
         store = self.core.store
         version = store.get(DEFINITIONS.store_key, "", name)
         if version is None or len(store.of[name]) or not is_true(version.object, "Terminating"):
             return
-        metadata = dict(version.object["metadata"])
-        left = [each for each in metadata.get("finalizers") or () if each != CLEANUP]
-        if left == metadata.get("finalizers"):
-            return
-        if left:
-            metadata["finalizers"] = left
+        finalizers = version.object["metadata"].get("finalizers") or ()
+        left = [each for each in finalizers if each != CLEANUP]
+        if left and len(left) < len(finalizers):
+            metadata = {**version.object["metadata"], "finalizers": left}
             store.put(DEFINITIONS.store_key, {**version.object, "metadata": metadata})
-        else:
+        elif len(left) < len(finalizers):
             self.removed(store.remove(DEFINITIONS.store_key, "", name))
 
 
+def _accept(call: Call, value: Json, causes: list[tuple[str, str, str]]) -> None:
+    """Refuse a definition with faults, and warn of what is not carried out here. Raises StatusError (422)."""
+    if causes:
+        raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
+    schemas = _schemas(value["spec"])
+    for find, what in (
+        (places_of_cel, "rules in CEL"),
+        (places_not_read, "patterns with classes of Unicode or quotes"),
+    ):
+        places = [at for path, schema in schemas for at in find(schema, path)]
+        if places:
+            others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
+            call.warnings.append(f"{places[0]}{others}: {text}")
+    if value["spec"]["conversion"]["strategy"] == "Webhook":
+        text = "this simulated server calls no webhook, and needs none here"
+        call.warnings.append(f"spec.conversion.strategy: {text}")
+
+
 def _hold(metadata: Json) -> None:
-    """Keep the definition until its objects are gone, whatever whoever writes it says."""
+    """Keep the definition until its objects are gone."""
     finalizers = metadata.get("finalizers") or []
     if CLEANUP not in finalizers:
         metadata["finalizers"] = [*finalizers, CLEANUP]
 
 
-def _check(call: Call, value: Json, causes: list[tuple[str, str, str]]) -> None:
-    """Raises StatusError (422), or (400) for what a schema does not have; warns of what is not carried out here."""
-    unknown: list[str] = []
-    for place, schema in _schemas(value):
-        unknown.extend(unknown_keywords(schema, place))
-    tell_of_unknown(call, unknown)
-    if causes:
-        raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
-    for find, what in (
-        (places_of_cel, "rules in CEL"),
-        (places_not_read, "patterns with classes of Unicode or quotes"),
-    ):
-        places = [at for place, schema in _schemas(value) for at in find(schema, place)]
-        if places:
-            others = f" and {len(places) - 1} more" if len(places) > 1 else ""
-            text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
-            call.warnings.append(f"{places[0]}{others}: {text}")
-    if value["spec"]["conversion"].get("strategy") == "Webhook":
-        call.warnings.append("spec.conversion.strategy: this simulated server calls no webhook, and needs none here")
-
-
-def _schemas(value: Json) -> list[tuple[str, Any]]:
-    """Every schema of the definition, with its path."""
-    versions = enumerate(versions_of(value["spec"]))
-    return [(f"spec.versions[{at}].schema.openAPIV3Schema", schema_of(version)) for at, version in versions]
+def _schemas(spec: Any) -> list[tuple[str, Json]]:
+    """The path and content of every schema of the definition, which may be malformed."""
+    versions = spec.get("versions") if isinstance(spec, dict) else ()
+    found = [
+        (f"spec.versions[{at}].schema.openAPIV3Schema", schema_of(version))
+        for at, version in enumerate(versions if isinstance(versions, list) else ())
+        if isinstance(version, dict) and isinstance(version.get("schema"), dict)
+    ]
+    return [(path, schema) for path, schema in found if isinstance(schema, dict)]

@@ -1,10 +1,9 @@
 """The rules of a custom resource: its objects are pruned, get their defaults, and are as their schema says.
 
-Owns in which order: what the schema does not know goes first (and is told of, or refused, as `fieldValidation` says),
-then come defaults, then what is left is checked. What is stored has the version that the definition stores; a resource
-of another version, or of a definition that has changed since, shows the same object with its own version, pruned and
-with its own defaults. What was wrong before and has not been touched is let through, so that a definition may become
-stricter.
+Unknown fields go first (with a warning or a refusal, as `fieldValidation` says), then come defaults, then the check.
+Objects are stored in the storage version of the definition; a resource of another version shows the same object with
+its own version, pruned and with its own defaults. A fault that was there before and was not touched is let through, so
+that a definition may become stricter.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ from typing import Any
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ObjectMeta
 from simulation.apiserver.core import Core
-from simulation.apiserver.custom.defaults import with_defaults
-from simulation.apiserver.custom.pruning import pruned
+from simulation.apiserver.custom.shapes import pruned, with_defaults
 from simulation.apiserver.custom.validation import At, Fault, faults_of
-from simulation.apiserver.kinds.rules import KindRules
+from simulation.apiserver.kinds.rules import KindRules, tell_of_unknown, undecodable
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import CustomVersion, ServedResource
-from simulation.apiserver.status import Json, StatusError, bad_request, invalid
+from simulation.apiserver.status import Json, StatusError, invalid
 from simulation.apiserver.store import Version
-from simulation.apiserver.verbs.field_validation import tell_of_unknown
 
 _MISSING = object()
 
@@ -35,16 +32,17 @@ class _Twin(Version, eq=False, kw_only=True):
 
 
 class CustomRules(KindRules):
-    """See the module. `api_version`: the one that is stored. `on_removed` is told when an object is gone."""
-
-    unconditional_update = False
+    """See the module. `api_version`: the one that is stored. `on_removed` is called when an object is gone."""
 
     def __init__(self, core: Core, api_version: str, on_removed: Callable[[], object]) -> None:
         super().__init__(core)
         self._api_version = api_version
         self._on_removed = on_removed
         self.ending = False
-        """Whether the definition is on its way out: then nothing new is let in."""
+        """Whether the definition is being deleted; then no object is created."""
+
+    def check(self, call: Call, value: Json) -> None:
+        """`prepare` and the changes check objects, since they know what was there before."""
 
     def prepare(self, call: Call, value: Json) -> None:
         if self.ending:
@@ -57,22 +55,16 @@ class CustomRules(KindRules):
         value["metadata"]["generation"] = 1
 
     def change(self, call: Call, old: Json, new: Json) -> None:
-        has_status = "status" in call.resource.subresources
-        if has_status:
-            new.pop("status", None)
-            if "status" in old:
-                new["status"] = old["status"]
         before = _shown(call.resource, old)
         _make_good(call, new, before)
-        if _without(before, has_status) != _without(new, has_status):
-            metadata = new["metadata"]
-            metadata["generation"] = metadata.get("generation", 0) + 1
+        apart = {"apiVersion", "metadata", *call.resource.subresources}
+        if any(before.get(name) != new.get(name) for name in {*before, *new} - apart):
+            new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
 
     def change_status(self, call: Call, old: Json, new: Json) -> None:
         new["apiVersion"] = self._api_version
-        metadata = new["metadata"]
-        metadata.clear()
-        metadata.update(old["metadata"])
+        new["metadata"].clear()
+        new["metadata"].update(old["metadata"])
         _make_good(call, new, _shown(call.resource, old))
 
     def removed(self, last: Version) -> None:
@@ -89,12 +81,6 @@ class CustomRules(KindRules):
         return {**value, "apiVersion": self._api_version}
 
 
-def _without(value: Json, has_status: bool) -> Json:
-    """What the generation counts the changes of."""
-    apart = ("apiVersion", "metadata", "status") if has_status else ("apiVersion", "metadata")
-    return {name: part for name, part in value.items() if name not in apart}
-
-
 def _custom(resource: ServedResource) -> CustomVersion:
     assert resource.custom is not None
     return resource.custom
@@ -104,9 +90,7 @@ def _shown(resource: ServedResource, value: Json) -> Json:
     """A stored object as the resource shows it."""
     schema = _custom(resource).schema
     shown: Json = with_defaults(pruned(value, schema, []), schema)
-    if shown["apiVersion"] != resource.api_version:
-        shown = {**shown, "apiVersion": resource.api_version}
-    return shown
+    return shown if shown["apiVersion"] == resource.api_version else {**shown, "apiVersion": resource.api_version}
 
 
 def _make_good(call: Call, value: Json, before: Json | None = None) -> None:
@@ -114,38 +98,24 @@ def _make_good(call: Call, value: Json, before: Json | None = None) -> None:
     schema, metadata = _custom(call.resource).schema, value["metadata"]
     unknown: list[str] = []
     made: Json = pruned(value, schema, unknown)
-    if made["metadata"] is not metadata:
-        for name in metadata.keys() - made["metadata"].keys():
-            del metadata[name]
+    for name in metadata.keys() - made["metadata"].keys():
+        del metadata[name]
     tell_of_unknown(call, unknown)
-    _check_metadata(call, metadata)
+    try:
+        from_builtins(metadata, ObjectMeta)
+    except DocumentError as error:
+        raise undecodable(call.resource, error, "metadata.") from None
     made = {**with_defaults(made, schema), "metadata": metadata}
-    faults = faults_of(made, schema)
-    if before is not None:
-        faults = [fault for fault in faults if not _is_old(fault, before, made)]
+    faults = [fault for fault in faults_of(made, schema) if before is None or not _is_old(fault, before, made)]
     if faults:
         raise invalid(call.resource, metadata["name"], [fault.cause for fault in faults])
     value.clear()
     value.update(made)
 
 
-def _check_metadata(call: Call, metadata: Json) -> None:
-    """The types of its fields. Raises StatusError (400)."""
-    try:
-        from_builtins(metadata, ObjectMeta)
-    except DocumentError as error:
-        kind, version = call.resource.kind, call.resource.version
-        path = error.path.removeprefix("$.")
-        raise bad_request(
-            f'{kind} in version "{version}" cannot be handled as a {kind}: metadata.{path}: {error.reason}'
-        ) from None
-
-
 def _is_old(fault: Fault, before: Json, after: Json) -> bool:
-    """Whether what is wrong stood there before just so. Items of lists may have moved, so lists count as a whole."""
-    at: At = fault.at
-    if fault.reason == "FieldValueRequired":
-        at = at[:-1]
+    """Whether the same fault was there before. Items of lists may have moved, so a list counts as a whole."""
+    at = fault.at[:-1] if fault.reason == "FieldValueRequired" else fault.at
     names = next((at[:number] for number, step in enumerate(at) if isinstance(step, int)), at)
     found = _at(after, names)
     return bool(names) and found is not _MISSING and found == _at(before, names)

@@ -1,110 +1,64 @@
-"""The part `scale` of a custom resource: how many replicas it wants and has, in the shape that all such parts have.
-
-What can fail is what is asked (400, 409, 415, 422).
-"""
+"""The part `scale` of a custom resource: how many replicas it wants and has, in the common shape of such parts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from config.patches import PatchError, apply_json_patch, merge_patch
-from simulation.apiserver.custom.json_paths import names_of, parse_path
-from simulation.apiserver.requests import PATCH_TYPES, Answer, Call, JsonAnswer, Target, call_to, media_of
-from simulation.apiserver.status import (
-    Json,
-    StatusError,
-    bad_request,
-    internal_error,
-    invalid,
-    invalid_value,
-    unsupported_media_type,
-)
-from simulation.apiserver.store import Version
+from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
+from simulation.apiserver.requests import STRATEGIC, Answer, Call, JsonAnswer, Target, call_to
+from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
 from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.verbs.patch import merged
 from simulation.apiserver.verbs.update import change
 
-_KIND = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def scale(context: Context, call: Call) -> Answer:
-    """Raises StatusError."""
+    """Read or change the Scale of an object. Raises StatusError."""
     custom = call.resource.custom
     assert custom is not None
     assert custom.scale is not None
-    paths = custom.scale
     old = context.find(call)
     shown = context.shape(call.resource)(old).object
-    before = scale_of(shown, paths)
+    before = _scale_of(shown, custom.scale)
     if call.verb == "get":
         return JsonAnswer(before)
-    wanted = _asked(call, before)
+    # A Scale has no lists, so that every way to merge is the same.
+    wanted = merged(call, before, STRATEGIC) if call.verb == "patch" else call.object_body()
+    if wanted.get("kind", "Scale") != "Scale" or not isinstance(wanted.get("spec") or {}, dict):
+        raise bad_request("the body of the request is no Scale")
     replicas = (wanted.get("spec") or {}).get("replicas", 0)
     if type(replicas) is not int:
         raise bad_request("Scale: spec.replicas is no number")
     if replicas < 0:
-        raise invalid(
-            call.resource, call.name, [invalid_value("spec.replicas", replicas, "should be a non-negative integer")]
-        )
-    new = _with(shown, names_of(parse_path(paths["specReplicasPath"])) or (), replicas)
-    asked: Json = wanted.get("metadata") or {}
+        cause = invalid_value("spec.replicas", replicas, "should be a non-negative integer")
+        raise invalid(call.resource, call.name, [cause])
+    asked: Any = wanted.get("metadata") or {}
     fixed = {name: asked[name] for name in ("uid", "resourceVersion") if asked.get(name)}
+    new = _with(shown, names_of(parse_path(custom.scale["specReplicasPath"])) or (), replicas)
     new["metadata"] = {**shown["metadata"], "resourceVersion": "", **fixed}
-    rules = context.rules(call.resource)
     target = Target(call.resource, call.namespace, call.name)
     whole = call_to(target, call.request, "update", call.query, call.dry_run)
-    version: Version = change(context, whole, old, rules.stored_of(call.resource, new))
-    return JsonAnswer(scale_of(context.shape(call.resource)(version).object, paths), warnings=tuple(whole.warnings))
+    version = change(context, whole, old, context.rules(call.resource).stored_of(call.resource, new))
+    answer = _scale_of(context.shape(call.resource)(version).object, custom.scale)
+    return JsonAnswer(answer, warnings=tuple(whole.warnings))
 
 
-def scale_of(value: Json, paths: Any) -> Json:
+def _scale_of(value: Json, paths: Any) -> Json:
     """The Scale of an object. Raises StatusError (500) where it does not say how many replicas it wants."""
-    replicas = _at(value, paths["specReplicasPath"])
-    if replicas is None:
+    found = {name: next(find_all(value, parse_path(path)), None) for name, path in paths.items()}
+    if found["specReplicasPath"] is None:
         raise internal_error(f'the spec replicas field "{paths["specReplicasPath"]}" does not exist')
-    status: Json = {"replicas": _at(value, paths["statusReplicasPath"]) or 0}
-    selector = _at(value, paths["labelSelectorPath"]) if paths.get("labelSelectorPath") else None
-    if selector:
-        status["selector"] = selector
+    status: Json = {"replicas": found["statusReplicasPath"] or 0}
+    if found.get("labelSelectorPath"):
+        status["selector"] = found["labelSelectorPath"]
     metadata = {name: value["metadata"][name] for name in _METADATA if name in value["metadata"]}
-    return {**_KIND, "metadata": metadata, "spec": {"replicas": replicas}, "status": status}
-
-
-def _asked(call: Call, before: Json) -> Json:
-    """The Scale that is wanted. Raises StatusError."""
-    document = call.body()
-    if call.verb != "patch":
-        return _scale(document)
-    media = media_of(call.request.content_type)
-    if media not in PATCH_TYPES:
-        raise unsupported_media_type(media, PATCH_TYPES)
-    try:
-        # A Scale has no lists, so every way to merge is the same.
-        patched = apply_json_patch(before, document) if media == PATCH_TYPES[0] else merge_patch(before, document)
-    except PatchError as error:
-        if error.malformed:
-            raise bad_request(f"the patch cannot be read: {error}") from None
-        raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
-    return _scale(patched)
-
-
-def _scale(document: Any) -> Json:
-    if not isinstance(document, dict) or not isinstance(document.get("spec") or {}, dict):
-        raise bad_request("the body of the request is no Scale")
-    if document.get("kind", "Scale") != "Scale":
-        raise bad_request(f"the kind in the data ({document['kind']}) does not match the expected kind (Scale)")
-    return document
-
-
-def _at(value: Json, path: str) -> Any:
-    found: Any = value
-    for name in names_of(parse_path(path)) or ():
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+    spec = {"replicas": found["specReplicasPath"]}
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
 
 
 def _with(value: Json, names: tuple[str, ...], replicas: int) -> Json:
     """A copy with that at the end of the path."""
-    if len(names) == 1:
-        return {**value, names[0]: replicas}
-    return {**value, names[0]: _with(value.get(names[0]) or {}, names[1:], replicas)}
+    first, *rest = names
+    return {**value, first: _with(value.get(first) or {}, tuple(rest), replicas) if rest else replicas}

@@ -1,1 +1,6 @@
-"""What is special about each kind of object: defaults, admission, what may change, how it goes. One file per kind."""
+"""What a kind of object needs code for; all else is data in `resources`. `rules` has the generic rules.
+
+Open `rules.py` first; `pods.py` is the richest kind.
+"""
+
+from __future__ import annotations

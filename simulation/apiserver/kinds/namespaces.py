@@ -1,15 +1,13 @@
-"""Namespaces and what stands in every one of them; their end, which takes all that is in them along.
+"""Namespaces: what is in every one of them, and their end, which deletes all that is in them.
 
-Plays the part of the namespace controller: a namespace that is deleted is Terminating until its last object is gone.
-Gives every namespace its service account `default` and the ConfigMap `kube-root-ca.crt`.
+Plays the part of the namespace controller: a deleted namespace is Terminating until its last object is gone. Every
+namespace gets the service account `default` and the ConfigMap `kube-root-ca.crt`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from config.objects import ApiStruct, Namespace
-from config.values.name_rules import dns_label
 from simulation.apiserver.core import SECOND_NS, Core
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
@@ -18,31 +16,27 @@ from simulation.apiserver.status import Json, forbidden
 from simulation.apiserver.store import Version
 
 FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
-IMMORTAL = ("default", "kube-public", "kube-system")
+PROTECTED = ("default", "kube-public", "kube-system")
 ROOT_CA_MAP = "kube-root-ca.crt"
-_FINALIZER = "kubernetes"
+_ROOT_CA_WORDS = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints"
 
 Empty = Callable[[ServedResource, str], None]
 """Delete every object of a resource in a namespace."""
 
 
 class NamespaceRules(KindRules):
-    """See the module. `empty` and `resources` are set by the server, which has the verbs."""
+    """See the module. The server, which has the verbs, sets `empty` and `resources`."""
 
-    struct: type[ApiStruct] | None = Namespace
-    has_status = True
-    name_fault = staticmethod(dns_label)
-
-    def __init__(self, core: Core) -> None:
-        super().__init__(core)
+    def __init__(self, core: Core, resource: ServedResource) -> None:
+        super().__init__(core, resource)
         self.empty: Empty | None = None
         self.resources: Callable[[], Iterable[ServedResource]] = lambda: SERVED
-        """One for each kind of objects that there may be."""
+        """One resource for each collection of the store."""
 
     def prepare(self, call: Call, value: Json) -> None:
         metadata = value["metadata"]
         metadata["labels"] = {"kubernetes.io/metadata.name": metadata["name"], **(metadata.get("labels") or {})}
-        value["spec"] = {"finalizers": [_FINALIZER]}
+        value["spec"] = {"finalizers": ["kubernetes"]}
         value["status"] = {"phase": "Active"}
 
     def change(self, call: Call, old: Json, new: Json) -> None:
@@ -53,40 +47,28 @@ class NamespaceRules(KindRules):
             new["status"] = old["status"]
 
     def created(self, version: Version) -> None:
-        name = version.name
-        self._give(SERVICE_ACCOUNTS, name, "default", {})
-        annotation = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints"
-        annotations = {"kubernetes.io/description": annotation}
-        self._give(
-            CONFIG_MAPS, name, ROOT_CA_MAP, {"data": {"ca.crt": self.core.options.root_ca}}, annotations=annotations
-        )
-
-    def _give(
-        self, resource: ServedResource, namespace: str, name: str, rest: Json, annotations: Json | None = None
-    ) -> None:
-        core = self.core
-        metadata: Json = {
-            "name": name,
-            "namespace": namespace,
-            "uid": core.new_uid(),
-            "creationTimestamp": core.timestamp(),
-        }
-        if annotations:
-            metadata["annotations"] = annotations
-        value = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata, **rest}
-        core.store.put(resource.store_key, value)
+        annotations = {"annotations": {"kubernetes.io/description": _ROOT_CA_WORDS}}
+        data = {"data": {"ca.crt": self.core.options.root_ca}}
+        for resource, name, metadata, rest in (
+            (SERVICE_ACCOUNTS, "default", {}, {}),
+            (CONFIG_MAPS, ROOT_CA_MAP, annotations, data),
+        ):
+            core = self.core
+            identity = {"name": name, "namespace": version.name, "uid": core.new_uid()}
+            own = {**identity, "creationTimestamp": core.timestamp(), **metadata}
+            head = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": own}
+            core.store.put(resource.store_key, {**head, **rest})
 
     def grace(self, old: Version, options: Json) -> int:
         """A namespace goes when it is empty; see `changed`."""
-        if old.name in IMMORTAL:
+        if old.name in PROTECTED:
             raise forbidden(NAMESPACES, old.name, "this namespace may not be deleted")
-        return 0 if not (old.object["spec"].get("finalizers")) else 1
+        return 1 if old.object["spec"].get("finalizers") else 0
 
     def changed(self, old: Version, new: Version) -> None:
         metadata = new.object["metadata"]
-        if "deletionTimestamp" not in metadata:
-            return
-        if (new.object.get("status") or {}).get("phase") != "Terminating":
+        phase = (new.object.get("status") or {}).get("phase")
+        if "deletionTimestamp" in metadata and phase != "Terminating":
             metadata = {name: part for name, part in metadata.items() if name != "deletionGracePeriodSeconds"}
             self.core.store.put("namespaces", {**new.object, "metadata": metadata, "status": {"phase": "Terminating"}})
             self.core.after(1, lambda: self._end(new.name, new.uid))
@@ -96,11 +78,11 @@ class NamespaceRules(KindRules):
         version = store.get("namespaces", "", name)
         if version is None or version.uid != uid:
             return
-        if self.empty is not None:
-            for resource in self.resources():
-                if resource.namespaced and resource.stored:
-                    self.empty(resource, name)
+        assert self.empty is not None
+        for resource in self.resources():
+            if resource.namespaced and resource.stored:
+                self.empty(resource, name)
         if any(collection.holds(name) for collection in store.collections()):
             self.core.after(SECOND_NS, lambda: self._end(name, uid))
-            return
-        self.removed(store.remove("namespaces", "", name))
+        else:
+            self.removed(store.remove("namespaces", "", name))

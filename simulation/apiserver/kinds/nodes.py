@@ -1,49 +1,85 @@
-"""Nodes and leases: made by agents; watched over by a monitor."""
+"""Nodes, and what becomes of those that fall silent: their conditions become Unknown, and their pods are not ready.
+
+Plays the part of the node lifecycle controller, without taints and evictions. A sign of life is a renewed lease or a
+written status. While there are nodes, the monitor looks every few seconds. It judges by when it saw a change, not by
+the clocks of the nodes.
+"""
 
 from __future__ import annotations
 
-from config.objects import ApiStruct, Lease, Node
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.node_monitor import NodeMonitor
-from simulation.apiserver.requests import Call
-from simulation.apiserver.resources import NODES
-from simulation.apiserver.status import Json, forbidden_field, invalid
+from simulation.apiserver.resources import LEASES, NODES, PODS, ServedResource
+from simulation.apiserver.status import Json
 from simulation.apiserver.store import Version
+
+_OBSERVED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+_UNKNOWN = {"status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
 
 
 class NodeRules(KindRules):
     """See the module."""
 
-    struct: type[ApiStruct] | None = Node
-    has_status = True
-
-    def __init__(self, core: Core) -> None:
-        super().__init__(core)
-        self._monitor = NodeMonitor(core)
+    def __init__(self, core: Core, resource: ServedResource) -> None:
+        super().__init__(core, resource)
+        self._seen: dict[str, tuple[tuple[str, int, object], int]] = {}
+        """The last sign of life of each node, and when it was new."""
+        self._is_armed = False
 
     def created(self, version: Version) -> None:
-        self._monitor.arm()
+        options = self.core.options
+        if not self._is_armed and options.node_grace_ns and options.node_monitor_every_ns:
+            self._is_armed = True
+            self.core.after(options.node_monitor_every_ns, self._look)
 
-    def prepare(self, call: Call, value: Json) -> None:
-        value.setdefault("spec", {})
-        value.setdefault("status", {})
+    def removed(self, last: Version) -> None:
+        self._seen.pop(last.name, None)
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
-        before, after = old.get("spec") or {}, new.get("spec") or {}
-        causes = [
-            forbidden_field(f"spec.{field}", "node updates may not change what was set")
-            for field in ("podCIDR", "podCIDRs", "providerID")
-            if before.get(field) and before[field] != after.get(field)
+    def _look(self) -> None:
+        self._is_armed = False
+        now_ns = self.core.now_ns()
+        nodes = tuple(self.core.store.of[NODES.store_key].all())
+        for node in nodes:
+            sign = self._sign_of_life(node)
+            known = self._seen.get(node.name)
+            if known is None or known[0] != sign:
+                self._seen[node.name] = (sign, now_ns)
+            elif now_ns - known[1] >= self.core.options.node_grace_ns:
+                self._give_up(node)
+        if nodes:
+            self.created(nodes[0])
+
+    def _sign_of_life(self, node: Version) -> tuple[str, int, object]:
+        lease = self.core.store.get(LEASES.store_key, "kube-node-lease", node.name)
+        heard = [one.get("lastHeartbeatTime") for one in _conditions(node.object)]
+        return node.uid, 0 if lease is None else lease.revision, heard
+
+    def _give_up(self, node: Version) -> None:
+        now, conditions = self.core.timestamp(), _conditions(node.object)
+        changed = [
+            {**one, **_UNKNOWN, "lastTransitionTime": now}
+            if one.get("type") in _OBSERVED and one.get("status") != "Unknown"
+            else one
+            for one in conditions
         ]
-        if causes:
-            raise invalid(NODES, call.name, causes)
-        new["spec"] = after
+        if changed == conditions:
+            return
+        self._put(NODES, node.object, changed)
+        for pod in tuple(self.core.store.of[PODS.store_key].on_node(node.name)):
+            before = _conditions(pod)
+            after = [
+                {**one, "status": "False", "lastTransitionTime": now}
+                if one.get("type") == "Ready" and one.get("status") == "True"
+                else one
+                for one in before
+            ]
+            if after != before:
+                self._put(PODS, pod, after)
+
+    def _put(self, resource: ServedResource, value: Json, conditions: list[Json]) -> None:
+        status = {**(value.get("status") or {}), "conditions": conditions}
+        self.core.store.put(resource.store_key, {**value, "metadata": dict(value["metadata"]), "status": status})
 
 
-class LeaseRules(KindRules):
-    """An update of a lease says which version it replaces: two holders must not both believe in it."""
-
-    struct: type[ApiStruct] | None = Lease
-    create_on_update = True
-    unconditional_update = False
+def _conditions(value: Json) -> list[Json]:
+    return list((value.get("status") or {}).get("conditions") or ())

@@ -1,7 +1,4 @@
-"""What may change in a pod after its creation: a few fields of the spec, and container states that do not go back.
-
-Pure. What can fail is the change (422).
-"""
+"""What may change in a pod after its creation: a few fields of the spec; container states do not go back. Pure."""
 
 from __future__ import annotations
 
@@ -19,43 +16,45 @@ _MAY_CHANGE = (
 
 def check_spec_change(name: str, old: Json, new: Json) -> None:
     """Raises StatusError (422)."""
-    causes = [*_container_faults(old, new), *_deadline_faults(old, new), *_toleration_faults(old, new)]
-    leveled = {**new}
-    for field in ("containers", "initContainers"):
-        if field in leveled and len(leveled[field]) == len(old.get(field) or ()):
-            pairs = zip(old[field], leveled[field], strict=True)
-            leveled[field] = [{**after, "image": before.get("image")} for before, after in pairs]
-    for field in ("activeDeadlineSeconds", "tolerations"):
-        _set(leveled, field, old.get(field))
-    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
-        leveled["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
-    gates = [gate for gate in old.get("schedulingGates") or () if gate in (new.get("schedulingGates") or ())]
-    if gates == (new.get("schedulingGates") or []):
-        _set(leveled, "schedulingGates", old.get("schedulingGates"))
-        if old.get("schedulingGates"):
-            _set(leveled, "nodeSelector", old.get("nodeSelector"))
-    if not causes and leveled != old:
-        changed = sorted(field for field in {*leveled, *old} if leveled.get(field) != old.get(field))
+    causes = []
+    if len(old["containers"]) != len(new.get("containers") or ()):
+        causes.append(forbidden_field("spec.containers", "pod updates may not add or remove containers"))
+    causes += _deadline_faults(old.get("activeDeadlineSeconds"), new.get("activeDeadlineSeconds"))
+    tolerations = [_lasting(one) for one in new.get("tolerations") or ()]
+    if any(_lasting(one) not in tolerations for one in old.get("tolerations") or ()):
+        why = "existing toleration can not be modified except its tolerationSeconds"
+        causes.append(forbidden_field("spec.tolerations", why))
+    free = _free_fields(old, new)
+    changed = sorted(field for field in {*new, *old} - free if _leveled(field, new, old) != old.get(field))
+    if changed and not causes:
         causes.append(forbidden_field("spec", f"{_MAY_CHANGE}; changed: {', '.join(changed)}"))
     if causes:
         raise invalid(PODS, name, causes)
 
 
-def _set(spec: Json, field: str, value: Any) -> None:
-    if value is None:
-        spec.pop(field, None)
-    else:
-        spec[field] = value
+def _free_fields(old: Json, new: Json) -> set[str]:
+    free = {"activeDeadlineSeconds", "tolerations"}
+    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
+        free.add("terminationGracePeriodSeconds")
+    before, after = old.get("schedulingGates") or [], new.get("schedulingGates") or []
+    if after == [gate for gate in before if gate in after]:
+        free |= {"schedulingGates", "nodeSelector"} if before else {"schedulingGates"}
+    return free
 
 
-def _container_faults(old: Json, new: Json) -> list[tuple[str, str, str]]:
-    if len(old["containers"]) == len(new.get("containers") or ()):
-        return []
-    return [forbidden_field("spec.containers", "pod updates may not add or remove containers")]
+def _leveled(field: str, new: Json, old: Json) -> Any:
+    """The field with the images that it had."""
+    if field not in ("containers", "initContainers") or len(new.get(field) or ()) != len(old.get(field) or ()):
+        return new.get(field)
+    pairs = zip(old.get(field) or (), new.get(field) or (), strict=True)
+    return [{**after, "image": before.get("image")} for before, after in pairs]
 
 
-def _deadline_faults(old: Json, new: Json) -> list[tuple[str, str, str]]:
-    before, after = old.get("activeDeadlineSeconds"), new.get("activeDeadlineSeconds")
+def _lasting(toleration: Json) -> Json:
+    return {field: value for field, value in toleration.items() if field != "tolerationSeconds"}
+
+
+def _deadline_faults(before: int | None, after: int | None) -> list[tuple[str, str, str]]:
     if before is None or before == after:
         return []
     if after is None:
@@ -66,21 +65,6 @@ def _deadline_faults(old: Json, new: Json) -> list[tuple[str, str, str]]:
     return []
 
 
-def _toleration_faults(old: Json, new: Json) -> list[tuple[str, str, str]]:
-    after = new.get("tolerations") or []
-    lost = [one for one in old.get("tolerations") or () if one not in after and not _prolonged(one, after)]
-    if not lost:
-        return []
-    return [forbidden_field("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
-
-
-def _prolonged(toleration: Json, others: list[Json]) -> bool:
-    def without(one: Json) -> Json:
-        return {field: value for field, value in one.items() if field != "tolerationSeconds"}
-
-    return any(without(toleration) == without(other) for other in others)
-
-
 def check_container_states(name: str, spec: Json, old: Json, new: Json) -> None:
     """A container that ended for good does not come back in a later status. Raises StatusError (422)."""
     policy = spec.get("restartPolicy", "Always")
@@ -88,16 +72,13 @@ def check_container_states(name: str, spec: Json, old: Json, new: Json) -> None:
         return
     causes = []
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
-        free = {one["name"] for one in spec.get(containers) or () if one.get("restartPolicy")}
-        after = {one["name"]: one for one in new.get(field) or ()}
+        restarted = {one["name"] for one in spec.get(containers) or () if one.get("restartPolicy")}
+        after = {one["name"]: one.get("state") or {} for one in new.get(field) or ()}
         for index, before in enumerate(old.get(field) or ()):
-            ended = (before.get("state") or {}).get("terminated")
-            other = after.get(before["name"])
-            if ended is None or other is None or before["name"] in free:
+            ended, container = (before.get("state") or {}).get("terminated"), before["name"]
+            if ended is None or container in restarted or (policy == "OnFailure" and ended.get("exitCode")):
                 continue
-            if policy == "OnFailure" and ended.get("exitCode"):
-                continue
-            if (other.get("state") or {}).get("terminated") is None:
+            if after.get(container, before["state"]).get("terminated") is None:
                 why = "may not be transitioned to non-terminated state"
                 causes.append(forbidden_field(f"status.{field}[{index}].state", why))
     if causes:

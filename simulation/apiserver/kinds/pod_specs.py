@@ -1,8 +1,7 @@
-"""Specs of pods, each worked out and kept once: pods that are made of one template have one spec.
+"""Specs of pods, each worked out and kept once: pods made of one template share one spec.
 
-What the defaults make of a spec, what is wrong with it and its class of service follow from its content alone, so a
-thousand replicas cost the work and the memory of one. A spec that is handed out here belongs to all pods that have it,
-and is replaced, never changed. A bounded number is remembered, the newest ones. Pure.
+The defaults, the faults and the QoS class of a spec follow from its content alone. A shared spec is replaced, never
+changed. A bounded number is remembered, the newest ones. Pure.
 """
 
 from __future__ import annotations
@@ -17,12 +16,9 @@ from config.objects import Pod
 from config.pods.defaults import default_pod
 from config.pods.identity import compute_qos_class
 from config.validation.pod import validate_spec
-from simulation.apiserver.by_identity import NOT_KNOWN, ByIdentity
 from simulation.apiserver.status import Json
 
 SPECS_AT_MOST = 1024
-FORMS_AT_MOST, NODES_AT_MOST = 32, 256
-"""Of so many specs it is kept what they are on so many nodes each."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -36,37 +32,21 @@ class WorkedSpec(msgspec.Struct, frozen=True):
 
 
 def work_out(spec: Json) -> WorkedSpec:
-    """What becomes of the spec that is sent. Raises DocumentError when a field has the wrong type."""
+    """A spec that a client sent, worked out. Raises DocumentError when a field has the wrong type."""
     return _work_out(_encode(spec))
 
 
-def shared(spec: Json) -> Json:
-    """The spec that all pods have which have an equal one."""
-    kept: Json = _shared(_encode(spec))
-    return kept
-
-
 def on_node(spec: Json, node: str) -> Json:
-    """The spec of a pod that is given that node: shared, too."""
-    known = _on_nodes.get(id(spec), NOT_KNOWN)[1]
-    if known is None:
-        known = _on_nodes.put(spec, {})
-    found = known.get(node)
-    if found is None:
-        if len(known) >= NODES_AT_MOST:
-            del known[next(iter(known))]
-        found = known[node] = shared({**spec, "nodeName": node})
-    return found
-
-
-_on_nodes: ByIdentity[dict[str, Json]] = ByIdentity(FORMS_AT_MOST)
+    """The spec of a pod that is bound to that node."""
+    bound: Json = _shared(_encode({**spec, "nodeName": node}))
+    return bound
 
 
 @lru_cache(maxsize=SPECS_AT_MOST)
 def _work_out(text: bytes) -> WorkedSpec:
     defaulted = default_pod(from_builtins({"spec": msgspec.json.decode(text)}, Pod))
-    spec: Json = to_builtins(defaulted)["spec"]
-    return WorkedSpec(shared(spec), validate_spec(defaulted.spec), str(compute_qos_class(defaulted.spec)))
+    spec: Json = _shared(_encode(to_builtins(defaulted)["spec"]))
+    return WorkedSpec(spec, validate_spec(defaulted.spec), str(compute_qos_class(defaulted.spec)))
 
 
 @lru_cache(maxsize=SPECS_AT_MOST)

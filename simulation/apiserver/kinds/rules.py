@@ -1,115 +1,140 @@
-"""What a kind may decide about its objects while the verbs do the rest; and what is decided where nobody does.
+"""The rules that objects of a kind obey on writes: generic ones, by the table of kinds and the structs of `config`.
 
-A kind is a subclass of `KindRules`. Objects that a method gets as `value` or `new` are its own at the top and in their
-metadata (it may set fields there); everything deeper, and `old`, is shared and must be replaced, not changed.
+A kind with rules of its own is a subclass of `KindRules`. Objects passed as `value` or `new` may be changed at the top
+and in their metadata; everything deeper, and `old`, is shared and must be replaced instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from config.documents.codec import DocumentError, from_builtins
+from config.documents.codec import DocumentError, from_builtins, unknown_fields
 from config.objects import ApiStruct
-from config.values.name_rules import Refusal, dns_subdomain
 from simulation.apiserver.core import Core
+from simulation.apiserver.documents.openapi_schemas import struct_of
 from simulation.apiserver.requests import Call
 from simulation.apiserver.resources import ServedResource
-from simulation.apiserver.status import Json, StatusError, bad_request, invalid, invalid_value
+from simulation.apiserver.status import Json, StatusError, bad_request, forbidden_field, invalid
 from simulation.apiserver.store import Version
+
+_DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 
 class KindRules:
-    """See the module. `struct`: what the objects decode to, for checks; None when this program knows no such kind."""
+    """See the module. Without a resource there are neither defaults nor a struct."""
 
-    struct: type[ApiStruct] | None = None
-    has_status = False
     has_generation = False
-    create_on_update = False
-    """Whether PUT of an object that is not there makes it."""
-    unconditional_update = True
-    """Whether PUT without a resourceVersion is let through."""
-    answers_with_object = False
-    """Whether DELETE answers with the object that is gone, not with a Status."""
-    name_fault: Callable[[str], Refusal] = staticmethod(dns_subdomain)
-    """What is wrong with a name."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, resource: ServedResource | None = None) -> None:
         self.core = core
+        self._resource = resource
+        self._struct = None if resource is None else struct_of(resource)
+
+    def check(self, call: Call, value: Json) -> None:
+        """Types of fields and unknown fields. Raises StatusError (400)."""
+        read = self.read(call.resource, value)
+        if getattr(read, "unknown", None) is not None:
+            assert read is not None
+            tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
 
     def prepare(self, call: Call, value: Json) -> None:
         """Defaults and admission of a new object. Raises StatusError."""
+        resource = call.resource
+        for name, default in resource.defaults.items():
+            if isinstance(default, Mapping):
+                value[name] = {**default, **(value.get(name) or {})}
+            else:
+                value[name] = value.get(name) or default
+        if resource.first_status is not None:
+            value["status"] = dict(resource.first_status)
 
     def change(self, call: Call, old: Json, new: Json) -> None:
         """Defaults, admission and validation of a change by the main resource. Raises StatusError."""
+        if not call.resource.fixed:
+            return
+        before, after = old.get("spec") or {}, new.get("spec") or {}
+        kind = call.resource.singular
+        causes = [
+            forbidden_field(f"spec.{field}", f"{kind} updates may not change what was set")
+            for field in call.resource.fixed
+            if before.get(field) and before[field] != after.get(field)
+        ]
+        if causes:
+            raise invalid(call.resource, call.name, causes)
+        new["spec"] = after
 
     def change_status(self, call: Call, old: Json, new: Json) -> None:
-        """A change of the part `call.target.subresource`; all but status and metadata are those of `old` already."""
+        """A change of the part `call.target.subresource`; all but status and metadata are those of `old`."""
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
-        """Whether an object that is as `old` was but for its status has no unknown field, and none of a wrong type."""
+        """Whether an object that differs from `old` only in this status needs no check of its fields."""
         return False
 
     def created(self, version: Version) -> None:
-        """An object is there, and the caller will be told."""
+        """A new object is stored."""
 
     def changed(self, old: Version, new: Version) -> None:
-        """An object has another version."""
+        """A new version of an object is stored."""
+
+    def removed(self, last: Version) -> None:
+        """An object is gone."""
 
     def grace(self, old: Version, options: Json) -> int:
         """How many seconds the object stays after a DELETE; 0 for none."""
         return 0
 
     def is_told_first(self, old: Version) -> bool:
-        """Whether an object that goes at once is marked with a grace of 0 before, so that who watches it knows."""
+        """Whether watchers see a deletion with a grace of 0 before the object goes at once."""
         return False
-
-    def removed(self, last: Version) -> None:
-        """An object is gone."""
 
     # --- the shape of objects ---------------------------------------------------------------------------------------
 
     def seen_in(self, resource: ServedResource, version: Version) -> Version:
-        """How a stored version looks in that resource, which may be one of several that show the same objects."""
+        """A stored version as that resource shows it, which may be one of several of the same objects."""
         return version
 
     def stored_of(self, resource: ServedResource, value: Json) -> Json:
-        """How what was sent to that resource is stored."""
+        """An object that was sent to that resource as it is stored."""
         return value
 
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
-        """The object as a struct. Raises StatusError (400) when a field has the wrong type."""
-        struct = self.struct
-        if struct is None:
+        """The object as a struct; None without one. Raises StatusError (400) when a field has the wrong type."""
+        if self._struct is None:
             return None
         try:
-            return from_builtins(value, struct)
+            return from_builtins(value, self._struct)
         except DocumentError as error:
-            kind, version = resource.kind, resource.version
-            raise bad_request(
-                f'{kind} in version "{version}" cannot be handled as a {kind}: {error.path.removeprefix("$.")}: '
-                f"{error.reason}"
-            ) from None
+            raise undecodable(resource, error) from None
 
 
-def refused_name(resource: ServedResource, name: str, fault: tuple[str, str]) -> StatusError:
-    """A 422 for a name with that fault."""
-    return invalid(resource, name, [invalid_value("metadata.name", name, " ".join(fault))])
+def undecodable(resource: ServedResource, error: DocumentError, above: str = "") -> StatusError:
+    """The refusal of an object with a field of the wrong type. `above`: the path of what was decoded."""
+    kind, path = resource.kind, above + error.path.removeprefix("$.")
+    return bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {path}: {error.reason}')
 
 
-def with_default(value: Json, **defaults: Any) -> Json:
-    """`value` with what is absent (or null) in it."""
-    missing = {name: default for name, default in defaults.items() if value.get(name) is None}
-    return {**value, **missing} if missing else value
+def tell_of_unknown(call: Call, paths: Sequence[str]) -> None:
+    """Warn of unknown fields, or refuse them, as `fieldValidation` says. Raises StatusError (400)."""
+    directive = call.query.get("fieldValidation", "Warn")
+    if directive not in _DIRECTIVES:
+        raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
+    if not paths or directive == "Ignore":
+        return
+    texts = [f'unknown field "{path}"' for path in paths]
+    if directive == "Strict":
+        kind, version = call.resource.kind, call.resource.version
+        raise bad_request(
+            f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {", ".join(texts)}'
+        )
+    call.warnings.extend(texts)
 
 
-def faults_as_invalid(resource: ServedResource, name: str, faults: tuple[DocumentError, ...]) -> StatusError:
+def faults_as_invalid(resource: ServedResource, name: str, faults: Sequence[DocumentError]) -> StatusError:
     """A 422 with one cause per fault of a document."""
     causes = []
     for fault in faults:
         text = f"{fault.reason}; {fault.hint}" if fault.hint else fault.reason
-        is_missing = "required" in fault.reason.lower()
-        reason = "FieldValueRequired" if is_missing else "FieldValueInvalid"
-        word = "Required value" if is_missing else "Invalid value"
-        causes.append((reason, f"{word}: {text}", fault.path.removeprefix("$.")))
+        kind = "Required" if "required" in fault.reason.lower() else "Invalid"
+        causes.append((f"FieldValue{kind}", f"{kind} value: {text}", fault.path.removeprefix("$.")))
     return invalid(resource, name, causes)

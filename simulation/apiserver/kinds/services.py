@@ -3,96 +3,88 @@
 from __future__ import annotations
 
 import ipaddress
+from itertools import chain
 
-from config.objects import ApiStruct, Service
-from config.values.name_rules import Refusal, dns_label
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call
-from simulation.apiserver.resources import SERVICES
+from simulation.apiserver.resources import SERVICES, ServedResource
 from simulation.apiserver.status import Json, internal_error, invalid, invalid_value, required
 from simulation.apiserver.store import Version
 
-NODE_PORTS = (30000, 32767)
-_WITH_ADDRESS = ("ClusterIP", "NodePort", "LoadBalancer")
+FIRST_NODE_PORT = 30000
+FIRST_ADDRESS = 10
+"""Addresses below are for services that ask for one, such as that of the API server."""
+_DEFAULTS = {"type": "ClusterIP", "sessionAffinity": "None"}
+_KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 
 
 class ServiceRules(KindRules):
-    """See the module. The first address of the range is that of the API server itself."""
+    """See the module."""
 
-    struct: type[ApiStruct] | None = Service
-    has_status = True
-    answers_with_object = True
-
-    def __init__(self, core: Core) -> None:
-        super().__init__(core)
+    def __init__(self, core: Core, resource: ServedResource) -> None:
+        super().__init__(core, resource)
         self._network = ipaddress.ip_network(core.options.service_cidr)
-        self._taken: dict[str, str] = {}
-        self._next = 10
-        self._next_port = NODE_PORTS[0]
-
-    def name_fault(self, name: str) -> Refusal:
-        return dns_label(name)
+        self._taken: set[str] = set()
+        self._next = FIRST_ADDRESS
+        self._next_port = FIRST_NODE_PORT
 
     def prepare(self, call: Call, value: Json) -> None:
         name = value["metadata"]["name"]
-        spec: Json = {"type": "ClusterIP", "sessionAffinity": "None", **(value.get("spec") or {})}
-        if not spec.get("ports") and spec["type"] != "ExternalName" and spec.get("clusterIP") != "None":
+        spec: Json = {**_DEFAULTS, **(value.get("spec") or {})}
+        external = spec["type"] == "ExternalName"
+        if not spec.get("ports") and not external and spec.get("clusterIP") != "None":
             raise invalid(SERVICES, name, [required("spec.ports")])
-        spec["ports"] = [self._port(spec, port) for port in spec.get("ports") or ()]
-        if spec["type"] in _WITH_ADDRESS:
+        if not external:
             address = spec.get("clusterIP") or self._free_address()
-            if address != "None":
-                self._take(name, address)
-            spec["clusterIP"], spec["clusterIPs"] = address, [address]
-            spec.setdefault("ipFamilies", ["IPv6" if ":" in address else "IPv4"])
-            spec.setdefault("ipFamilyPolicy", "SingleStack")
-            spec.setdefault("internalTrafficPolicy", "Cluster")
+            self._check(name, address)
+            common = {"ipFamilies": ["IPv6" if ":" in address else "IPv4"], "ipFamilyPolicy": "SingleStack"}
+            addresses = {"clusterIP": address, "clusterIPs": [address]}
+            spec = {**common, "internalTrafficPolicy": "Cluster", **spec, **addresses}
         if spec["type"] in ("NodePort", "LoadBalancer"):
             spec.setdefault("externalTrafficPolicy", "Cluster")
-        value["spec"] = {field: part for field, part in spec.items() if part not in (None, [])}
+        value["spec"] = self._with_ports(spec)
         value["status"] = {"loadBalancer": {}}
 
     def created(self, version: Version) -> None:
-        address = version.object["spec"].get("clusterIP")
-        if address and address != "None":
-            self._taken[address] = version.uid
+        self._taken.add(version.object["spec"].get("clusterIP", ""))
+
+    def removed(self, last: Version) -> None:
+        self._taken.discard(last.object["spec"].get("clusterIP", ""))
 
     def change(self, call: Call, old: Json, new: Json) -> None:
-        before, after = old["spec"], {"type": "ClusterIP", "sessionAffinity": "None", **(new.get("spec") or {})}
-        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
-            if field in before and not after.get(field) and after["type"] != "ExternalName":
-                after[field] = before[field]
+        before, after = old["spec"], {**_DEFAULTS, **(new.get("spec") or {})}
+        if after["type"] != "ExternalName":
+            after |= {field: before[field] for field in _KEPT if field in before and not after.get(field)}
         if before.get("clusterIP") and after.get("clusterIP") not in (before["clusterIP"], None):
             cause = invalid_value("spec.clusterIP", after["clusterIP"], "field is immutable")
             raise invalid(SERVICES, call.name, [cause])
-        after["ports"] = [self._port(after, port) for port in after.get("ports") or ()]
-        new["spec"] = {field: part for field, part in after.items() if part not in (None, [])}
+        new["spec"] = self._with_ports(after)
 
-    def removed(self, last: Version) -> None:
-        self._taken.pop(last.object["spec"].get("clusterIP", ""), None)
+    def _with_ports(self, spec: Json) -> Json:
+        ports = [self._port(spec, port) for port in spec.get("ports") or ()]
+        return {field: part for field, part in {**spec, "ports": ports}.items() if part not in (None, [])}
 
     def _port(self, spec: Json, port: Json) -> Json:
-        port = {"protocol": "TCP", **{field: part for field, part in port.items() if part is not None}}
-        port.setdefault("targetPort", port.get("port"))
-        if spec["type"] in ("NodePort", "LoadBalancer"):
-            if not port.get("nodePort"):
-                port["nodePort"] = self._next_port
-                self._next_port += 1
-        elif not port.get("nodePort"):
-            port.pop("nodePort", None)
+        port = {"protocol": "TCP", "targetPort": port.get("port"), **{key: part for key, part in port.items() if part}}
+        if spec["type"] in ("NodePort", "LoadBalancer") and "nodePort" not in port:
+            port["nodePort"] = self._next_port
+            self._next_port += 1
         return port
 
     def _free_address(self) -> str:
         size = self._network.num_addresses
-        for _ in range(size):
-            address = str(self._network[self._next % size])
-            self._next = max((self._next + 1) % (size - 1), 2)
+        for number in chain(range(self._next, size - 1), range(2, self._next)):
+            address = str(self._network[number])
             if address not in self._taken:
+                self._next = number + 1
                 return address
         raise internal_error("failed to allocate a serviceIP: range is full")
 
-    def _take(self, name: str, address: str) -> None:
+    def _check(self, name: str, address: str) -> None:
+        """Raises StatusError (422)."""
+        if address == "None":
+            return
         try:
             inside = ipaddress.ip_address(address) in self._network
         except ValueError:

@@ -1,1 +1,1 @@
-"""The verbs of the API, one file each: what happens between a read request and its answer."""
+"""How requests are carried out: a module for each verb, and for what only some resources or parts have."""

@@ -1,8 +1,4 @@
-"""Bodies of what is asked and not stored: bindings, evictions, token requests, reviews, options of a deletion.
-
-Each has the type that the path asks for, and its known fields have their types: what reads it afterwards relies on
-that. What can fail is the body (400).
-"""
+"""Bodies that are answered and not stored: bindings, evictions, token requests, reviews, options of a deletion."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from typing import Any
 
 from config import objects
 from config.documents.codec import DocumentError, from_builtins
-from config.objects import ApiStruct, ConfigMap, DeleteOptions, SubjectAccessReview
+from config.objects import ApiStruct, ConfigMap, SubjectAccessReview
 from simulation.apiserver.metadata import without_nulls
 from simulation.apiserver.requests import Call
 from simulation.apiserver.status import Json, bad_request
@@ -26,34 +22,28 @@ _LIKE: Mapping[str, type[ApiStruct]] = {
 
 
 def asked_body(call: Call) -> Json:
-    """The body of a request to a part of an object, or to a resource that is not stored. Raises StatusError (400)."""
-    sub = call.target.sub
-    kind = call.resource.kind if sub is None else sub.kind
-    api_version = call.resource.api_version if sub is None else sub.api_version
-    value = without_nulls(call.object_body())
-    for field, expected in (("kind", kind), ("apiVersion", api_version)):
-        if value.setdefault(field, expected) != expected:
-            raise bad_request(f"the {field} in the data ({value[field]}) is not the expected one ({expected})")
-    _check(kind, value)
-    return value
+    """The body of a request to a part or to a resource that is not stored, with fields of their types.
+
+    Raises StatusError (400).
+    """
+    asked = call.target.sub or call.resource
+    return _checked(asked.kind, asked.api_version, call.object_body())
 
 
 def asked_options(call: Call) -> Json:
     """The DeleteOptions in the body; empty without one. Raises StatusError (400)."""
-    text = call.request.body
-    if isinstance(text, bytes) and not text.strip():
+    body = call.request.body
+    if isinstance(body, bytes) and not body.strip():
         return {}
-    value = call.body()
-    if not isinstance(value, dict) or value.get("kind", "DeleteOptions") != "DeleteOptions":
-        raise bad_request("the body of a DELETE is a DeleteOptions object")
-    try:
-        from_builtins(value, DeleteOptions)
-    except DocumentError as error:
-        raise bad_request(f"the body cannot be handled as DeleteOptions: {error}") from None
-    return without_nulls(value)
+    value = call.object_body()
+    return _checked("DeleteOptions", value.get("apiVersion") or "v1", value)
 
 
-def _check(kind: str, value: Json) -> None:
+def _checked(kind: str, api_version: str, body: Json) -> Json:
+    value = without_nulls(body)
+    for field, expected in (("kind", kind), ("apiVersion", api_version)):
+        if value.setdefault(field, expected) != expected:
+            raise bad_request(f"the {field} in the data ({value[field]}) is not the expected one ({expected})")
     struct: Any = _LIKE.get(kind) or getattr(objects, kind)
     shown = {name: part for name, part in value.items() if name not in ("kind", "apiVersion", "status")}
     if struct is ConfigMap and not isinstance(shown.pop("spec", {}), dict):
@@ -62,3 +52,4 @@ def _check(kind: str, value: Json) -> None:
         from_builtins(shown, struct)
     except DocumentError as error:
         raise bad_request(f"the body cannot be handled as a {kind}: {error}") from None
+    return value

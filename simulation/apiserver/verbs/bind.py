@@ -1,4 +1,4 @@
-"""POST of a Binding: a scheduler gives a pod its node. And POST of an Eviction, which is a polite DELETE."""
+"""POST of a Binding: a scheduler gives a pod its node. POST of an Eviction: a polite DELETE."""
 
 from __future__ import annotations
 
@@ -12,33 +12,28 @@ from simulation.apiserver.verbs.delete import delete_object
 
 
 def bind(context: Context, call: Call) -> Answer:
-    """Raises StatusError: 404, 409 when the pod has a node or is on its way out."""
+    """Raises StatusError: 404, 409 when the pod has a node or is being deleted."""
     binding = asked_body(call)
     asked: Json = binding.get("metadata") or {}
-    name = call.name or str(asked.get("name") or "")
-    target = binding.get("target") or {}
-    node = target.get("name")
-    if not node:
+    name, target = call.name or str(asked.get("name") or ""), binding.get("target") or {}
+    if not target.get("name"):
         raise invalid(PODS, name, [required("target.name")])
     if target.get("kind", "Node") not in ("", "Node"):
         raise bad_request('target.kind: Unsupported value: supported values: "Node", "<empty>"')
-    if call.resource is not PODS:
-        call = call_to(Target(PODS, call.namespace, name), call.request, call.verb, call.query, call.dry_run)
-    old = context.find(call)
+    old = context.find(call_to(Target(PODS, call.namespace, name), call.request, call.verb, call.query))
     value = old.object
-    spec: Json = value["spec"]
-    uid = asked.get("uid")
+    spec, status = value["spec"], value.get("status") or {}
+    why, uid = "", asked.get("uid")
     if uid and uid != old.uid:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
-        raise conflict(PODS, name, why, "binding")
-    if "deletionTimestamp" in value["metadata"]:
-        raise conflict(PODS, name, f"pod {name} is being deleted, cannot be assigned to a host", "binding")
-    if old.node:
+    elif "deletionTimestamp" in value["metadata"]:
+        why = f"pod {name} is being deleted, cannot be assigned to a host"
+    elif old.node:
         why = f'pod {name} is already assigned to node "{old.node}"'
+    elif spec.get("schedulingGates"):
+        why = f"pod {name} has non-empty .spec.schedulingGates"
+    if why:
         raise conflict(PODS, name, why, "binding")
-    if spec.get("schedulingGates"):
-        raise conflict(PODS, name, f"pod {name} has non-empty .spec.schedulingGates", "binding")
-    status = value.get("status") or {}
     condition = {
         "type": "PodScheduled",
         "status": "True",
@@ -50,25 +45,19 @@ def bind(context: Context, call: Call) -> Answer:
     metadata = dict(value["metadata"])
     if asked.get("annotations"):
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **asked["annotations"]}
-    bound: Json = {
-        **value,
-        "metadata": metadata,
-        "spec": on_node(spec, node),
-        "status": {**status, "conditions": [*others, condition]},
-    }
+    status = {**status, "conditions": [*others, condition]}
+    bound = {**value, "metadata": metadata, "spec": on_node(spec, target["name"]), "status": status}
     if not call.dry_run:
-        context.rules(PODS).changed(old, context.core.store.of[PODS.store_key].put(old.key, bound))
+        context.rules(PODS).changed(old, context.collection(PODS).put(old.key, bound))
     return JsonAnswer(success(PODS, name, code=201), 201)
 
 
 def evict(context: Context, call: Call) -> Answer:
     """Raises StatusError."""
     eviction = asked_body(call)
-    name = call.name
-    if (eviction.get("metadata") or {}).get("name", name) != name:
+    if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = dict(eviction.get("deleteOptions") or {})
-    if options.get("dryRun"):
-        call.dry_run = True
+    call.dry_run = call.dry_run or bool(options.get("dryRun"))
     delete_object(context, call, context.find(call), options)
-    return JsonAnswer(success(PODS, name, code=201), 201)
+    return JsonAnswer(success(PODS, call.name, code=201), 201)

@@ -1,20 +1,26 @@
-"""What a verb works with: the core, the rules of the kind in question, and how objects of it look from outside."""
+"""What a verb works with: the core, the rules of the kinds, and how stored objects look in a resource."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 from simulation.apiserver.authentication import Authenticator
 from simulation.apiserver.authorization import Authorizer
-from simulation.apiserver.bookmarks import Bookmarks
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, not_found
-from simulation.apiserver.store import Collection, Version
+from simulation.apiserver.store import Collection, Version, Watcher
+
+
+class FollowsWatches(Protocol):
+    """Who sends bookmarks to a watch."""
+
+    def add(self, watcher: Watcher, resource: ServedResource) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class Context:
 
     core: Core
     kinds: Mapping[str, KindRules]
-    bookmarks: Bookmarks
+    bookmarks: FollowsWatches
     authenticator: Authenticator
     authorizer: Authorizer
     applied: dict[tuple[str, str], Json] = field(default_factory=dict)
@@ -37,24 +43,21 @@ class Context:
 
     def find(self, call: Call) -> Version:
         """The object that the call names. Raises StatusError (404)."""
-        found = self.core.store.of[call.resource.store_key].get((call.namespace, call.name))
+        found = self.collection(call.resource).get((call.namespace, call.name))
         if found is None:
             raise not_found(call.resource, call.name)
         return found
 
     def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
-        resource = call.resource
-        if resource.storage:
-            version = self.kinds[resource.store_key].seen_in(resource, version)
-        warnings = call.warnings
-        return ObjectAnswer(resource, version, code, tuple(warnings) if warnings else ())
+        shown = self.rules(call.resource).seen_in(call.resource, version)
+        return ObjectAnswer(call.resource, shown, code, tuple(call.warnings))
 
     def shape(self, resource: ServedResource) -> Callable[[Version], Version]:
         """How stored versions look in that resource."""
-        return partial(self.kinds[resource.store_key].seen_in, resource)
+        return partial(self.rules(resource).seen_in, resource)
 
 
 def tried(value: Json) -> Version:
-    """What a new version would be, when it is only a trial."""
+    """The version that a dry run answers with."""
     metadata = value["metadata"]
     return Version((metadata.get("namespace", ""), metadata["name"]), value, 0)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from config.values.name_rules import dns_label, dns_subdomain
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.core import Core
-from simulation.apiserver.kinds.rules import refused_name
-from simulation.apiserver.metadata import NOT_IN_NEW, check_metadata, check_namespace, strip_new, typed
-from simulation.apiserver.ownership import check_owners
+from simulation.apiserver.garbage.ownership import check_owners
+from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
 from simulation.apiserver.requests import Call, ObjectAnswer
 from simulation.apiserver.resources import NAMESPACES, ServedResource
-from simulation.apiserver.status import Json, StatusError, already_exists, forbidden, invalid, not_found, required
+from simulation.apiserver.status import (
+    Json,
+    StatusError,
+    already_exists,
+    forbidden,
+    invalid,
+    invalid_value,
+    not_found,
+    required,
+)
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context, tried
-from simulation.apiserver.verbs.field_validation import check_fields
 
 _LONGEST_GENERATED = 63
 
@@ -22,45 +28,32 @@ _LONGEST_GENERATED = 63
 def create(context: Context, call: Call) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
-    body = call.request.body
-    value = typed(resource.kind, resource.api_version, body if type(body) is dict else call.object_body())
-    if resource.storage:
-        value = context.rules(resource).stored_of(resource, value)
-    return context.answer(call, create_value(context, call, value), 201)
+    value = typed(resource.kind, resource.api_version, call.object_body())
+    return context.answer(call, create_value(context, call, context.rules(resource).stored_of(resource, value)), 201)
 
 
 def create_value(context: Context, call: Call, value: Json) -> Version:
-    """Store an object that is typed already. Its top and its metadata are the server's own. Raises StatusError."""
+    """Store a typed object, whose top and metadata may be changed. Raises StatusError."""
     resource, namespace, core = call.resource, call.namespace, context.core
-    collections = core.store.of
-    rules = context.kinds[resource.store_key]
-    metadata: dict[str, Any] = value["metadata"]
-    if not namespace or metadata.get("namespace") != namespace:
-        check_namespace(resource, namespace, metadata)
-    if not NOT_IN_NEW.isdisjoint(metadata):
-        strip_new(metadata)
-    name = metadata.get("name") or _generated_name(resource, core, metadata)
-    fault = rules.name_fault(name)
-    if fault is not None:
-        raise refused_name(resource, name, fault)
+    rules, metadata = context.rules(resource), value["metadata"]
+    check_namespace(resource, namespace, metadata)
+    strip_new(metadata)
+    name = _named(resource, core, metadata)
     if resource.namespaced:
-        home = collections["namespaces"].get(("", namespace))
+        home = core.store.get(NAMESPACES.store_key, "", namespace)
         if home is None or "deletionTimestamp" in home.object["metadata"]:
             raise _refused_by_namespace(call, name, home)
     metadata["uid"] = core.new_uid()
     metadata["creationTimestamp"] = core.timestamp()
     if rules.has_generation:
         metadata["generation"] = 1
-    if "labels" in metadata or "annotations" in metadata:
-        check_metadata(resource, metadata)
-    if core.collects_garbage and "ownerReferences" in metadata:
+    check_metadata(resource, metadata)
+    if core.collects_garbage:
         check_owners(resource, metadata)
-    check_fields(call, rules, value)
+    rules.check(call, value)
     rules.prepare(call, value)
-    if call.request.user.node:
-        check_node_object(call, None, value)
-    collection = collections[resource.store_key]
-    key = (namespace, name)
+    check_node_object(call, None, value)
+    collection, key = context.collection(resource), (namespace, name)
     if collection.get(key) is not None:
         raise already_exists(resource, name)
     if call.dry_run:
@@ -70,17 +63,21 @@ def create_value(context: Context, call: Call, value: Json) -> Version:
     return version
 
 
-def _generated_name(resource: ServedResource, core: Core, metadata: Json) -> str:
-    """The name of an object that has none. Raises StatusError (422) when it does not say how it is to begin."""
-    if not metadata.get("generateName"):
-        raise invalid(resource, "", [required("metadata.name", "name or generateName is required")])
-    name: str = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
-    metadata["name"] = name
+def _named(resource: ServedResource, core: Core, metadata: Json) -> str:
+    """The name of a new object, generated where it has none. Raises StatusError (422)."""
+    if not metadata.get("name"):
+        if not metadata.get("generateName"):
+            raise invalid(resource, "", [required("metadata.name", "name or generateName is required")])
+        metadata["name"] = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
+    name: str = metadata["name"]
+    fault = (dns_label if resource.label_names else dns_subdomain)(name)
+    if fault is not None:
+        raise invalid(resource, name, [invalid_value("metadata.name", name, " ".join(fault))])
     return name
 
 
 def _refused_by_namespace(call: Call, name: str, home: Version | None) -> StatusError:
-    """The namespace of a new object is not there, or on its way out."""
+    """The namespace of a new object does not exist, or is being deleted."""
     if home is None:
         return not_found(NAMESPACES, call.namespace)
     why = f"unable to create new content in namespace {call.namespace} because it is being terminated"

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from actors.model.times import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
-from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.ownership import check_policy, finalizers_for, policy_of
+from simulation.apiserver.garbage.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, call_to
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
@@ -66,10 +65,10 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
     preconditions = options.get("preconditions")
     if preconditions:
         _check_preconditions(call, old, preconditions)
-    rules = context.kinds[call.resource.store_key]
+    rules = context.rules(call.resource)
     grace_s = rules.grace(old, options)
     if call.dry_run:
-        return _gone(context, call, rules, old)
+        return _gone(context, call, old)
     finalizers = old.object["metadata"].get("finalizers")
     if context.core.collects_garbage:
         finalizers = finalizers_for(policy_of(finalizers or (), options), finalizers or ())
@@ -80,13 +79,13 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
         return context.answer(call, marked)
     if rules.is_told_first(old):
         old = _marked(context, call, old, 0, options, finalizers)
-    last = context.core.store.of[call.resource.store_key].remove(old.key).gone()
+    last = context.collection(call.resource).remove(old.key).gone()
     rules.removed(last)
-    return _gone(context, call, rules, last)
+    return _gone(context, call, last)
 
 
-def _gone(context: Context, call: Call, rules: KindRules, last: Version) -> Answer:
-    if rules.answers_with_object:
+def _gone(context: Context, call: Call, last: Version) -> Answer:
+    if call.resource.delete_answers_object:
         return context.answer(call, last)
     return JsonAnswer(success(call.resource, last.name, last.uid), warnings=tuple(call.warnings))
 
@@ -114,7 +113,7 @@ def _marked(
         metadata["finalizers"] = list(finalizers)
     elif "finalizers" in metadata:
         del metadata["finalizers"]
-    return core.store.of[call.resource.store_key].put(old.key, {**old.object, "metadata": metadata})
+    return context.collection(call.resource).put(old.key, {**old.object, "metadata": metadata})
 
 
 def _check_preconditions(call: Call, old: Version, preconditions: Json) -> None:

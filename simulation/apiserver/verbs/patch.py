@@ -1,9 +1,8 @@
 """PATCH: a JSON patch, a merge patch, a strategic merge patch, or an object to be applied.
 
-The server reads nothing twice: the patched object goes the way of every change. Server-side apply merges what is
-applied into what is there, by the same rules as a strategic merge patch, and makes the object when it is not there.
-What the same manager applied before is remembered, so that what it applies no longer goes; two managers of one field do
-not conflict: the last one wins.
+The patched object goes the way of every change. Server-side apply merges what is applied by the rules of a strategic
+merge patch, and creates the object when it does not exist. What the same manager applied before is remembered, so that
+fields it applies no longer go; two managers of one field do not conflict: the last one wins.
 """
 
 from __future__ import annotations
@@ -15,24 +14,21 @@ from config.patches import (
     Schema,
     apply_json_patch,
     apply_strategic,
-    is_bare,
     make_strategic,
     merge_patch,
     schema_for,
 )
-from simulation.apiserver.custom.merging import merged_lists
+from simulation.apiserver.custom.shapes import merged_lists
 from simulation.apiserver.metadata import check_name, typed
-from simulation.apiserver.requests import APPLY, PATCH_TYPES, Call, ObjectAnswer, media_of
+from simulation.apiserver.requests import APPLY, JSON_PATCH, MERGE, PATCH_TYPES, STRATEGIC, Call, ObjectAnswer, media_of
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, not_found, unsupported_media_type
-from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.create import create_value
 from simulation.apiserver.verbs.update import change
 
-STRATEGIC = "application/strategic-merge-patch+json"
 CUSTOM_PATCH_TYPES = tuple(media for media in PATCH_TYPES if media != STRATEGIC)
-"""A strategic merge patch needs to be told how lists merge in words that a definition has not."""
+"""A definition does not say how a strategic merge patch merges lists."""
 APPLIED_AT_MOST = 10_000
 """So many applied objects are remembered, the newest ones."""
 
@@ -43,66 +39,50 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
     accepted = PATCH_TYPES if resource.custom is None else CUSTOM_PATCH_TYPES
     if media not in accepted:
         raise unsupported_media_type(media, accepted)
-    document = call.body()
-    rules = context.kinds[resource.store_key]
-    old = context.core.store.of[resource.store_key].get((call.namespace, call.name))
+    rules = context.rules(resource)
+    old = context.collection(resource).get((call.namespace, call.name))
+    if old is None and (media != APPLY or call.target.sub is not None):
+        raise not_found(resource, call.name)
+    before = {} if old is None else rules.seen_in(resource, old).object
+    last = None if old is None else context.applied.get((old.uid, call.query.get("fieldManager", "")))
+    patched = call.object_body() if old is None else merged(call, before, media, last)
+    value = rules.stored_of(resource, typed(resource.kind, resource.api_version, patched))
     if old is None:
-        if media != APPLY or call.target.sub is not None:
-            raise not_found(resource, call.name)
-        return context.answer(call, _create_applied(context, call, document), 201)
+        check_name(call.name, value["metadata"])
+        version = create_value(context, call, value)
+    else:
+        version = change(context, call, old, value)
+    if media == APPLY and not call.dry_run:
+        _remember(context, (version.uid, call.query.get("fieldManager", "")), call.object_body())
+    return context.answer(call, version, 201 if old is None else 200)
+
+
+def merged(call: Call, before: Json, media: str, last: Json | None = None) -> Json:
+    """The object that the patch in the body makes. `last`: what its manager applied before. Raises StatusError."""
+    document = call.body()
     try:
-        if media == APPLY and isinstance(document, dict):
-            patched = _applied(context, call, old, document)
-        else:
-            before = (rules.seen_in(resource, old) if resource.storage else old).object
-            text = call.request.body
-            bare = isinstance(text, bytes) and is_bare(text)
-            patched = _patched(call, media, before, document, bare=bare)
+        patched = _patched(call, before, media, document, last)
     except PatchError as error:
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None
-    value = typed(resource.kind, resource.api_version, patched)
-    if resource.storage:
-        value = rules.stored_of(resource, value)
-    version = change(context, call, old, value)
-    if media == APPLY:
-        _remember(context, call, version, document)
-    return context.answer(call, version)
-
-
-def _applied(context: Context, call: Call, old: Version, document: Json) -> Json:
-    before = context.rules(call.resource).seen_in(call.resource, old).object
-    last = context.applied.get((old.uid, call.query.get("fieldManager", "")))
-    if last is not None:
-        before = _patched(call, STRATEGIC, before, make_strategic(last, document, _schema(call.resource)))
-    return _patched(call, STRATEGIC, before, document)
-
-
-def _remember(context: Context, call: Call, version: Version, document: Json) -> None:
-    if call.dry_run:
-        return
-    applied, key = context.applied, (version.uid, call.query.get("fieldManager", ""))
-    applied.pop(key, None)
-    applied[key] = document
-    if len(applied) > APPLIED_AT_MOST:
-        del applied[next(iter(applied))]
-
-
-def _patched(call: Call, media: str, old: Json, document: Any, *, bare: bool = False) -> Json:
-    if media == "application/json-patch+json":
-        patched = apply_json_patch(old, document)
-    elif not isinstance(document, dict):
-        raise bad_request("the body of the patch is not an object")
-    elif media == "application/merge-patch+json":
-        patched = merge_patch(old, document)
-    else:
-        resource = call.resource
-        schema = schema_for(resource.api_version, resource.kind) if resource.custom is None else _schema(resource)
-        patched = apply_strategic(old, document, schema, bare=bare)
     if not isinstance(patched, dict):
         raise bad_request("the patched object is not an object")
     return patched
+
+
+def _patched(call: Call, before: Json, media: str, document: Any, last: Json | None) -> Any:
+    """Raises PatchError, StatusError."""
+    if media_of(call.request.content_type) == JSON_PATCH:
+        return apply_json_patch(before, document)
+    if not isinstance(document, dict):
+        raise bad_request("the body of the patch is not an object")
+    if media == MERGE:
+        return merge_patch(before, document)
+    schema = _schema(call.resource)
+    if media == APPLY and last is not None:
+        before = apply_strategic(before, make_strategic(last, document, schema), schema)
+    return apply_strategic(before, document, schema)
 
 
 def _schema(resource: ServedResource) -> Schema:
@@ -111,11 +91,8 @@ def _schema(resource: ServedResource) -> Schema:
     return schema_for(resource.api_version, resource.kind) if custom is None else merged_lists(custom)
 
 
-def _create_applied(context: Context, call: Call, document: Any) -> Version:
-    if not isinstance(document, dict):
-        raise bad_request("the body of the request is not an object")
-    value = typed(call.resource.kind, call.resource.api_version, document)
-    check_name(call.name, value["metadata"])
-    version = create_value(context, call, context.rules(call.resource).stored_of(call.resource, value))
-    _remember(context, call, version, document)
-    return version
+def _remember(context: Context, key: tuple[str, str], document: Json) -> None:
+    context.applied.pop(key, None)
+    context.applied[key] = document
+    if len(context.applied) > APPLIED_AT_MOST:
+        del context.applied[next(iter(context.applied))]

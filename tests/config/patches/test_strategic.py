@@ -3,12 +3,11 @@
 import copy
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.patches import PatchError, Schema, apply_strategic, is_bare, make_strategic, schema_for
+from config.patches import PatchError, Schema, apply_strategic, make_strategic, schema_for
 from config.patches.strategic_schema import FieldRule
 
 POD = schema_for("v1", "Pod")
@@ -225,28 +224,6 @@ def test_the_patch_made_of_two_documents_leads_from_one_to_the_other(original: A
     assert make_strategic(modified, modified, OURS) == {}
     assert (patch == {}) is (original == modified)
     assert (original, modified) == before
-
-
-@given(documents(), documents())
-def test_a_bare_patch_makes_the_same_document_however_it_is_applied(original: Any, patch: Any) -> None:
-    before = copy.deepcopy((original, patch))
-    assert is_bare(msgspec.json.encode(patch))
-    outcomes = []
-    for bare in (False, True):
-        try:
-            outcomes.append(apply_strategic(original, patch, OURS, bare=bare))
-        except PatchError as error:
-            outcomes.append({"refused": str(error)})
-    assert outcomes[0] == outcomes[1]
-    assert (original, patch) == before
-
-
-@pytest.mark.parametrize(
-    "text",
-    [b'{"a": null}', b'{"a": [{"$patch": "delete"}]}', b'{"$retainKeys": []}', b'{"\\u0024patch": "replace"}'],
-)
-def test_a_patch_with_nulls_or_directives_in_whatever_letters_is_not_bare(text: bytes) -> None:
-    assert not is_bare(text)
 
 
 @given(documents(), documents())

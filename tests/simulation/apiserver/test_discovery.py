@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.discovery import AGGREGATED, discovery, wants_aggregated
+from simulation.apiserver.documents.discovery import AGGREGATED, discovery, wants_aggregated
 from simulation.apiserver.resources import SERVED
 
 KUBECTL = (

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
-from simulation.apiserver.kinds.config_data import ConfigMapRules
+from simulation.apiserver.garbage.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
+from simulation.apiserver.kinds.config_data import DataRules
 from simulation.apiserver.store import Version
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, Server, pod
 
@@ -274,12 +274,12 @@ def test_thousands_of_dependents_go_within_seconds(cluster: Cluster):
 
 
 def test_one_that_cannot_be_deleted_holds_up_no_other(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
-    def grace(_: ConfigMapRules, old: Version, options: Any) -> int:
+    def grace(_: DataRules, old: Version, options: Any) -> int:
         if old.name == "broken":
             raise RuntimeError("a fault of the server")
         return 0
 
-    monkeypatch.setattr(ConfigMapRules, "grace", grace)
+    monkeypatch.setattr(DataRules, "grace", grace)
     owner = cluster.make("owner")
     for name in ("broken", "child"):
         cluster.make(name, owned_by(owner))

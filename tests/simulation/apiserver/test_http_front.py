@@ -68,13 +68,11 @@ def test_metadata_alone(front: Front) -> None:
     assert "spec" not in listed["items"][0]
 
 
-def test_yaml_is_read_and_written(front: Front) -> None:
+def test_yaml_is_read(front: Front) -> None:
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
     path = "/api/v1/namespaces/default/configmaps"
     assert say(front, "POST", path, text, Content_Type="application/yaml").code == 201
-    answer = say(front, "GET", f"{path}/c", Accept="application/yaml")
-    assert b"data:\n  a: b\n" in answer.body
-    assert answer.headers["Content-Type"] == "application/yaml"
+    assert b'"data":{"a":"b"}' in say(front, "GET", f"{path}/c").body
 
 
 def test_who_wants_what_is_not_spoken_is_told_so(front: Front) -> None:

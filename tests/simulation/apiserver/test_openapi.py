@@ -9,8 +9,8 @@ import pytest
 
 from config.objects import Pod
 from config.patches import schema_for
-from simulation.apiserver.openapi import openapi
-from simulation.apiserver.openapi_schemas import schema_name, struct_of
+from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.documents.openapi_schemas import schema_name, struct_of
 from simulation.apiserver.resources import SERVED, find
 
 CORE = "io.k8s.api.core.v1"
@@ -131,14 +131,6 @@ def test_only_the_verbs_of_a_resource_are_told_of() -> None:
         "/apis/authentication.k8s.io/v1/tokenreviews": {"post"},
         "/apis/authentication.k8s.io/v1/selfsubjectreviews": {"post"},
     }
-
-
-def test_the_old_version_holds_all_in_one_document() -> None:
-    old = document("/openapi/v2")
-    assert old["swagger"] == "2.0"
-    assert f"{CORE}.Pod" in old["definitions"]
-    assert "/apis/storage.k8s.io/v1/csinodes/{name}" in old["paths"]
-    assert not any("components" in reference for reference in references(old))
 
 
 def test_who_asks_for_the_old_version_in_protobuf_learns_that_it_has_no_kinds() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.ownership import (
+from simulation.apiserver.garbage.ownership import (
     ORPHANS,
     WAITS,
     Owner,

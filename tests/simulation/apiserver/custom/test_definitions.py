@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.resources import priority
+from simulation.apiserver.custom.definitions import priority
 from tests.simulation.apiserver.custom.made import (
     DEFINITIONS,
     NAME,
@@ -85,7 +85,7 @@ COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
         (
             {"versions": [version(additionalPrinterColumns=[{**COLUMN, "type": "text"}])]},
             "spec.versions[0].additionalPrinterColumns[0].type",
-            "must be one of boolean,date,integer,number,string",
+            'Unsupported value: "text": supported values: "boolean", "date", "integer", "number", "string"',
         ),
         (
             {"versions": [version(additionalPrinterColumns=[{**COLUMN, "jsonPath": "spec.color"}])]},
@@ -93,7 +93,13 @@ COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
             "is an invalid path",
         ),
         (
-            {"versions": [version(subresources={"scale": {"specReplicasPath": ".status.x"}})]},
+            {
+                "versions": [
+                    version(
+                        subresources={"scale": {"specReplicasPath": ".status.x", "statusReplicasPath": ".status.y"}}
+                    )
+                ]
+            },
             "spec.versions[0].subresources.scale.specReplicasPath",
             "should be a json path under .spec",
         ),
@@ -129,7 +135,7 @@ def test_the_name_is_that_of_the_resource() -> None:
 
 def test_words_that_no_schema_has_are_warned_of_or_refused() -> None:
     schema = {"type": "object", "properties": {"spec": {"type": "object", "proprietors": {}}}}
-    place = "spec.versions[0].schema.openAPIV3Schema.properties[spec].proprietors"
+    place = "spec.versions[0].schema.openAPIV3Schema.properties.spec.proprietors"
     warned = define(Server(), version(schema=schema))
     assert warned.answer.warnings == (f'unknown field "{place}"',)  # type: ignore[union-attr]
     strict = Server().ask("POST", DEFINITIONS, definition(version(schema=schema)), fieldValidation="Strict")
@@ -158,36 +164,6 @@ def test_a_webhook_that_has_nothing_to_convert_is_warned_of() -> None:
     made = define(Server(), conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}})
     assert made.code == 201
     assert "calls no webhook" in made.answer.warnings[0]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("other", "reason"),
-    [
-        ({"plural": "gadgets", "kind": "Widget", "names": {"singular": "gadget"}}, "KindConflict"),
-        ({"plural": "gadgets", "kind": "Gadget", "names": {"shortNames": ["widget"]}}, "ShortNamesConflict"),
-        ({"plural": "gadgets", "kind": "Gadget", "names": {"listKind": "WidgetList"}}, "ListKindConflict"),
-    ],
-)
-def test_of_two_that_want_a_name_the_first_has_it(other: dict[str, Any], reason: str) -> None:
-    server = defined()
-    made = define(server, **other).value
-    assert [(each["type"], each["status"], each["reason"]) for each in made["status"]["conditions"]] == [
-        ("NamesAccepted", "False", reason),
-        ("Established", "False", "NotAccepted"),
-    ]
-    assert server.get("/apis/example.com/v1/namespaces/default/gadgets").code == 404
-    assert define(server, group="other.example.com", **other).value["status"]["conditions"][0]["status"] == "True"
-
-
-def test_a_name_that_becomes_free_goes_to_who_waited_for_it() -> None:
-    server = defined()
-    define(server, plural="gadgets", kind="Gadget", names={"shortNames": ["widget"]})
-    gadgets = WIDGETS.replace("widgets", "gadgets")
-    assert server.get(gadgets).code == 404
-    server.ask("DELETE", ONE)
-    assert server.get(gadgets).code == 200
-    conditions = server.get(f"{DEFINITIONS}/gadgets.example.com").value["status"]["conditions"]
-    assert {each["type"]: each["status"] for each in conditions} == {"NamesAccepted": "True", "Established": "True"}
 
 
 @pytest.mark.parametrize(

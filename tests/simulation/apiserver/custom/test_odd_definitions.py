@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.discovery import discovery
-from simulation.apiserver.openapi import openapi
+from simulation.apiserver.documents.discovery import discovery
+from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.documents.tables import table_of
 from simulation.apiserver.requests import APPLY
-from simulation.apiserver.tables import table_of
 from tests.simulation.apiserver.custom.made import (
     DEFINITIONS,
     NAME,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.defaults import with_defaults
-from simulation.apiserver.custom.pruning import pruned
+from simulation.apiserver.custom.shapes import pruned, with_defaults
 
 TEXT = {"type": "string"}
 

@@ -1,8 +1,4 @@
-"""How the embedded API server lets upgraded connections through to the agents of nodes.
-
-The tunnel itself is `runtime.http_server.doorman`; here are where it leads, as the server says, and the Status that a
-client gets when the agent is not there.
-"""
+"""Upgraded connections to the agents of nodes: where they lead, and the Status when an agent is not there."""
 
 from __future__ import annotations
 
@@ -22,8 +18,10 @@ FindAgent = Callable[[str, str, str, asyncio.BaseTransport], tuple[NodeAnswer, T
 """(method, target, Authorization header, transport) -> where it leads. Raises StatusError."""
 
 
-def doorman(doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent, stays: Callable[[Head], bool]) -> Doorman:
-    """One for one connection. `stays`: which requests to upgrade are for the `doors` as well."""
+def tunnel_protocol(
+    doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent, stays: Callable[[Head], bool]
+) -> Doorman:
+    """The protocol of one connection. `stays`: which requests to upgrade are for the `doors` as well."""
 
     async def find_way(head: Head, transport: asyncio.Transport) -> Way:
         try:

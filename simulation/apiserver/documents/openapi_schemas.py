@@ -7,6 +7,7 @@ The words are the docstrings of the structs. Pure. Refuses to know which paths s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -17,8 +18,8 @@ from config.objects import ApiStruct, ObjectMeta
 from config.objects.base import UNKNOWN_KEY
 from config.patches import Schema, schema_for
 from config.patches.strategic_schema import NO_RULE, FieldRule
-from simulation.apiserver.custom.objects import CustomResourceDefinition
-from simulation.apiserver.custom.published import published
+from simulation.apiserver.custom.shapes import published
+from simulation.apiserver.custom.structural import DEFINITION
 from simulation.apiserver.resources import DEFINITIONS, ServedResource
 
 Json = dict[str, Any]
@@ -52,10 +53,9 @@ _LISTS_REQUIRED: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@lru_cache(maxsize=64)
 def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
     """The struct of the resource's kind; None for a kind that has none here."""
-    if resource is DEFINITIONS:
-        return CustomResourceDefinition
     found = getattr(config.objects, resource.kind, None)
     if not isinstance(found, type) or not issubclass(found, ApiStruct):
         return None
@@ -84,9 +84,12 @@ def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
     schemas: dict[str, Json] = dict(_WELL_KNOWN)
     for resource in resources:
         struct = struct_of(resource)
+        schema: Mapping[str, Any] | None = DEFINITION if resource is DEFINITIONS else None
         if resource.custom is not None:
+            schema = resource.custom.schema
+        if schema is not None:
             writer.visit(ObjectMeta, {})
-            schemas[schema_name(resource)] = published(resource, resource.custom, _reference(f"{_META}.ObjectMeta"))
+            schemas[schema_name(resource)] = published(resource, schema, _reference(f"{_META}.ObjectMeta"))
         elif struct is None:
             schemas[schema_name(resource)] = {
                 "description": f"{resource.api_version} {resource.kind}.",
@@ -122,7 +125,7 @@ class _Writer:
         self._rules[struct] = rules
         for field in _fields(struct):
             rule = rules.get(field.encode_name, NO_RULE)
-            _each_struct(field.type, lambda below, rule=rule: self.visit(below, rule.schema))  # type: ignore[misc]
+            _each_struct(field.type, partial(self.visit, rules=rule.schema))
 
     def schemas(self) -> dict[str, Json]:
         return {self._name(struct): self._struct(struct, rules) for struct, rules in self._rules.items()}

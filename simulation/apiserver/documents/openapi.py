@@ -1,10 +1,9 @@
-"""OpenAPI: what fields there are and how they are patched, for clients that ask before they send.
+"""OpenAPI: which fields there are and how they are patched, for clients that ask before they send.
 
-`kubectl` reads version 3, an index and a document for each group and version: to learn that the server checks fields
-(`fieldValidation`), which lists a strategic merge patch merges, and what to tell in `explain`. Version 2 is all in one
-document. `kubectl` asks for it, in protobuf, only about a kind that it has not found in version 3; there is none such
-here, and a document without any kinds is what makes it say so. Made once, on demand, from the list of what is served,
-from the structs of the kinds and from the schemas of custom resources. Pure.
+`kubectl` reads version 3, an index and a document for each group and version: whether the server checks fields
+(`fieldValidation`), which lists a strategic merge patch merges, and what `explain` shows. It asks for version 2, in
+protobuf, only about a kind that it has not found in version 3; a document without kinds makes it say so. Made on demand
+from the table of kinds, the structs of `config` and the schemas of custom resources. Pure.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from simulation.apiserver.discovery import MAJOR, MINOR
-from simulation.apiserver.openapi_schemas import schema_name, schemas_of
+from simulation.apiserver.documents.discovery import MAJOR, MINOR
+from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
 from simulation.apiserver.resources import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
@@ -66,7 +65,7 @@ def openapi(path: str, accept: str = "", served: Served = SERVED) -> tuple[str, 
     if path == _ROOT:
         return _JSON, _index(served)
     if path == "/openapi/v2":
-        return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else (_JSON, _version_2(served))
+        return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else None
     root = path.removeprefix(_ROOT + "/")
     resources = _roots(served).get(root) if root != path else None
     return None if resources is None else (_JSON, _document(root, resources))
@@ -104,35 +103,6 @@ def _document(root: str, resources: Served) -> bytes:
     paths = {path: item for resource in resources for path, item in _paths(root, resource).items()}
     components = {"schemas": schemas_of(resources)}
     return msgspec.json.encode({"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components})
-
-
-@lru_cache(maxsize=1)
-def _version_2(served: Served) -> bytes:
-    paths: Json = {}
-    definitions: Json = {}
-    for root, resources in _roots(served).items():
-        document = msgspec.json.decode(_document(root, resources).replace(b"#/components/schemas/", b"#/definitions/"))
-        definitions |= document["components"]["schemas"]
-        for path, item in document["paths"].items():
-            paths[path] = {method: _as_version_2(operation) for method, operation in item.items()}
-    return msgspec.json.encode({"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": definitions})
-
-
-def _as_version_2(operation: Json) -> Json:
-    kept = {name: value for name, value in operation.items() if name not in ("requestBody", "parameters")}
-    kept["parameters"] = [
-        {
-            "in": parameter["in"],
-            "name": parameter["name"],
-            "type": "string",
-            "required": parameter.get("required", False),
-        }
-        for parameter in operation["parameters"]
-    ]
-    if "requestBody" in operation:
-        kept["consumes"] = list(operation["requestBody"]["content"])
-    kept["responses"] = {"200": {"description": "OK"}}
-    return kept
 
 
 def _paths(root: str, resource: ServedResource) -> Json:

@@ -1,0 +1,1 @@
+"""Garbage collection: `ownership` decides what becomes of owned objects, `garbage_collector` carries it out."""

@@ -1,0 +1,1 @@
+"""What `http_front` needs: the shapes of answers, and the ways to the agents of nodes."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Self
+
+import msgspec
 
 from actors.kernel import ActorRef, Message
 from config.docker_config import Credential
@@ -53,6 +56,20 @@ class ImagePullFailed(Message, frozen=True):
     reason: str
     message: str
     retry_at_ns: int
+
+
+class PodWaitedForImage(Message, frozen=True):
+    """ImagePullActor -> StatusManagerActor: the pod has waited for an image that is here now; times are monotonic."""
+
+    uid: str
+    began_ns: int
+    ended_ns: int
+
+    def coalesce_key(self) -> Hashable:
+        return self.uid
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, began_ns=min(self.began_ns, waiting.began_ns))
 
 
 class LeaseImages(Message, frozen=True):

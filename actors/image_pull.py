@@ -21,7 +21,7 @@ import msgspec
 
 from actors import image_rules as rules
 from actors.event_messages import pod_event
-from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
+from actors.image_messages import ImagePulled, ImagePullFailed, PodWaitedForImage, PullImage, PullWaits
 from actors.image_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
 from actors.messages import ListPulls, PullInProgress
@@ -92,8 +92,9 @@ class StartPulls(Message, frozen=True):
 
 
 class ImagePullActor(Actor):
-    """See the module. `node_status` hears of every image that has come; `docker_config` None: the node has no
-    credentials of its own.
+    """See the module. `node_status` hears of every image that has come, `status_manager` how long each pod waited.
+
+    `docker_config` None: the node has no credentials of its own.
     """
 
     mailbox_capacity: ClassVar[int] = 50_000
@@ -108,8 +109,10 @@ class ImagePullActor(Actor):
         node_status: ActorRef | None = None,
         docker_config: DockerConfigFiles | None = None,
         meters: Meters = UNMEASURED,
+        status_manager: ActorRef | None = None,
     ) -> None:
         super().__init__()
+        self._status_manager = status_manager
         self._meters = meters
         self._cri = cri
         self._events = events
@@ -300,11 +303,12 @@ class ImagePullActor(Actor):
         for (uid, container), waiter in flight.waiters.items():
             self._back_offs.pop((uid, flight.image), None)
             request = waiter.request
+            if self._status_manager is not None:  # before the worker, which makes the status that counts this time
+                self._status_manager.tell(PodWaitedForImage(uid, waiter.since_ns, now_ns))
             request.worker.tell(ImagePulled(request.image, container))
             # Who joined a flight in the air has waited for less than all of it.
             since_ns = max(flight.started_ns or 0, waiter.since_ns)
             waited.append((request, now_ns - since_ns, now_ns - waiter.since_ns))
-            self._meters.pulls.pulled(uid, waiter.since_ns, now_ns)
         self._measure(flight.image, tuple(waited))
 
     def _measure(self, image: str, waited: tuple[tuple[PullImage, int, int], ...]) -> None:

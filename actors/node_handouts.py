@@ -164,7 +164,15 @@ class NodeHandouts:
             told.registry_pull_qps,
             told.registry_burst,
         )
-        return can.cri, self._refs["events"], limits, self._refs["node-status"], can.docker_config, can.meters
+        return (
+            can.cri,
+            self._refs["events"],
+            limits,
+            self._refs["node-status"],
+            can.docker_config,
+            can.meters,
+            self._refs["status-manager"],
+        )
 
     def image_gc(self) -> Given:
         can, limits = self._can, GcLimits.of(self._configuration)

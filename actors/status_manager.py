@@ -26,6 +26,7 @@ from actors.api_status.patch import status_patch
 from actors.api_status.published import Published
 from actors.api_status.queue import WriteQueue
 from actors.api_status.urgency import ON_ITS_WAY_NS, Urgency, urgency
+from actors.image_messages import PodWaitedForImage
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages import ListPods
 from actors.mirror_messages import MirrorPodSeen
@@ -201,6 +202,10 @@ class StatusManagerActor(Actor):
         if known is not None and not known.finished:
             known.finished = True
             self._consider(message.uid, known)
+
+    @handles(PodWaitedForImage)
+    def pod_waited_for_image(self, message: PodWaitedForImage) -> None:
+        self._measures.pulled(message.uid, message.began_ns, message.ended_ns)
 
     @handles(PodForgotten)
     def pod_forgotten(self, message: PodForgotten) -> None:

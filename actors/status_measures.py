@@ -7,6 +7,7 @@ bothered. The first status of a pod is only remembered: what it shows may be fro
 from __future__ import annotations
 
 import msgspec
+from cachetools import FIFOCache
 
 from actors.pod_status.times import seconds_of
 from config.objects import ContainerStateTerminated, ContainerStatus, Pod, PodStatus
@@ -15,6 +16,8 @@ from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 
 SECOND_NS = 1_000_000_000
+PODS_AT_MOST = 10_000
+"""So many pods may wait for images at once before the time of the first is forgotten."""
 _FAILURES = frozenset(
     {
         *("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError"),
@@ -104,6 +107,13 @@ class StatusMeasures:
         self._wanted_ns: dict[str, int] = {}
         """Since when a status of this pod is to be written."""
         self._first_network = True
+        self._pulls: FIFOCache[str, tuple[int, int]] = FIFOCache(PODS_AT_MOST)
+        """By UID: when the pod began to wait for its first image, and when the last one came."""
+
+    def pulled(self, uid: str, began_ns: int, ended_ns: int) -> None:
+        """The pod has waited for an image; times are monotonic."""
+        before = self._pulls.get(uid, (began_ns, ended_ns))
+        self._pulls[uid] = (min(before[0], began_ns), max(before[1], ended_ns))
 
     def came(self, pod: Pod) -> None:
         """A pod of which nothing was published before."""
@@ -124,14 +134,14 @@ class StatusMeasures:
             self._runs(pod, after, wall_ns)
 
     def _runs(self, pod: Pod, status: PodStatus, wall_ns: int) -> None:
-        meters, pulling_ns = self._meters, self._meters.pulls.take(pod.metadata.uid)
+        meters, (pull_began_ns, pull_ended_ns) = self._meters, self._pulls.pop(pod.metadata.uid, (0, 0))
         seen_s, made_s = seconds_of(status.start_time), seconds_of(pod.metadata.creation_timestamp)
         if seen_s is not None:
             meters.took(names.POD_START, max(0, wall_ns - seen_s * SECOND_NS))
         if made_s is None or is_static(pod):
             return
         total_ns = max(0, wall_ns - made_s * SECOND_NS)
-        without_ns = max(0, total_ns - pulling_ns)
+        without_ns = max(0, total_ns - (pull_ended_ns - pull_began_ns))
         meters.took(names.POD_START_TOTAL, total_ns)
         meters.took(names.POD_START_SLI, without_ns)
         if self._first_network and not pod.spec.host_network:
@@ -151,4 +161,4 @@ class StatusMeasures:
     def forgotten(self, uid: str) -> None:
         """The pod is no more."""
         self._wanted_ns.pop(uid, None)
-        self._meters.pulls.take(uid)
+        self._pulls.pop(uid, None)

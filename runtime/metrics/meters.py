@@ -14,7 +14,6 @@ from typing import Any
 from runtime.metrics import own
 from runtime.metrics.exposition import Row, Told
 from runtime.metrics.families import Family, Kind
-from runtime.metrics.pull_times import PullTimes
 from runtime.metrics.series import Series, series_of
 
 NS_PER_SECOND = 1_000_000_000
@@ -28,7 +27,6 @@ class Meters:
         self._lock = threading.Lock()
         self._series: dict[str, dict[tuple[str, ...], Series]] = {}
         """By name of the family: its series by the values of their labels."""
-        self.pulls = PullTimes()
 
     # --- measuring --------------------------------------------------------------------------------------------------
 

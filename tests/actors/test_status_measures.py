@@ -82,7 +82,8 @@ def test_a_pod_s_start_is_timed_with_and_without_the_pull() -> None:
         metadata=ObjectMeta(name="web", namespace="default", uid="u", creation_timestamp="1970-01-01T00:00:08Z"),
         spec=PodSpec(containers=(Container(name="c"),)),
     )
-    meters.pulls.pulled("u", 0, 3 * SECOND_NS)
+    measures.pulled("u", 0, 1 * SECOND_NS)
+    measures.pulled("u", 1 * SECOND_NS, 3 * SECOND_NS)
     measures.came(pod)
     measures.changed(pod, PENDING, of(runs("a")), 14 * SECOND_NS)
     sums = {

@@ -12,6 +12,7 @@ import msgspec
 
 from actors.start.resource_rules import DEFAULT_PERIOD_US
 from actors.start.resources import MINIMUM_SHARES, cpu_quota_us, cpu_shares
+from config.frozen_map import FrozenMap
 from config.objects import Container, Pod
 from config.pod_identity import QosClass, is_sidecar
 from config.pod_requests import Amounts, read_amounts
@@ -21,7 +22,6 @@ from runtime.cgroups.capability import CgroupLimits
 CPU, MEMORY, PID = "cpu", "memory", "pid"
 HUGE_PAGES = "hugepages-"
 _NOTHING: Mapping[str, int] = {}
-_NO_PAGES: Mapping[int, int] = {}
 
 
 class CgroupRules(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -
         memory_min_bytes=_bytes(requests) if rules.keeps_memory and qos is QosClass.GUARANTEED else None,
         memory_low_bytes=_bytes(requests) if rules.keeps_memory and qos is QosClass.BURSTABLE else None,
         pids=rules.pids_limit if rules.pids_limit > 0 else -1,
-        huge_pages=_huge_pages({**limits, **requests}, rules.page_sizes) if rules.page_sizes else _NO_PAGES,
+        huge_pages=_huge_pages({**limits, **requests}, rules.page_sizes) if rules.page_sizes else FrozenMap(),
     )
 
 
@@ -82,7 +82,7 @@ def tier_limits(
 
     The tier of the guaranteed is the cgroup of all. `memory_bytes`: what all pods may have; 0: not known.
     """
-    every_page = dict.fromkeys(rules.page_sizes, -1)
+    every_page = FrozenMap(dict.fromkeys(rules.page_sizes, -1))
     keeps = rules.keeps_memory
     top = CgroupLimits(
         memory_min_bytes=guaranteed.memory_bytes if keeps else None,
@@ -170,11 +170,11 @@ def _bytes(requests: Amounts) -> int:
     return -(-requests.get(MEMORY, 0) // NANOS)
 
 
-def _huge_pages(amounts: Mapping[str, int], sizes: tuple[int, ...]) -> dict[int, int]:
+def _huge_pages(amounts: Mapping[str, int], sizes: tuple[int, ...]) -> FrozenMap[int, int]:
     """Of each size that there is: what is asked for, and nothing of every other."""
     paged = {name: amount for name, amount in amounts.items() if name.startswith(HUGE_PAGES)}
     wanted = {parse_quantity(name.removeprefix(HUGE_PAGES)).value(): amount for name, amount in paged.items()}
-    return {size: wanted.get(size, 0) // NANOS for size in sizes}
+    return FrozenMap((size, wanted.get(size, 0) // NANOS) for size in sizes)
 
 
 def _milli(nanos: int) -> int:

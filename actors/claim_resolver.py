@@ -11,20 +11,21 @@ A file system that is to grow is made to by the plugin; what became of it is wri
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
 from actors import csi_rules
 from actors.claim_growth import growth_patch
-from actors.claim_walk import CALL_NS, ClaimWalk, Draft, Surroundings, Wait, digest_of
+from actors.claim_walk import CALL_NS, ClaimWalk, ClusterFacts, Draft, Wait, digest_of
 from actors.csi_rules import DriverRules, IssuedToken
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.plugin_messages import AskDriverAgain
 from actors.reference_messages import RequestToken, TokenIssued, TokenRefused
 from actors.volume_claim_messages import ClaimsChanged, ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from config.api_resources import PERSISTENT_VOLUME_CLAIMS
-from config.objects import PersistentVolumeClaim, Pod
+from config.frozen_map import FrozenMap
+from config.objects import CSIServiceAccountTokenRequest, PersistentVolumeClaim, Pod
 from runtime.api import Api, ApiError, patch
 from runtime.api.calls import PatchType
 from runtime.volumes.capability import VolumeSpec
@@ -47,19 +48,19 @@ class ResolvePod(Message, frozen=True):
     """ClaimsActor -> ClaimResolverActor: a question, passed on."""
 
     question: ResolveClaims
-    surroundings: Surroundings
+    facts: ClusterFacts
 
     def coalesce_key(self) -> Hashable:
         return "resolve"
 
 
-class SurroundingsChanged(Message, frozen=True):
+class ClusterFactsChanged(Message, frozen=True):
     """ClaimsActor -> ClaimResolverActor: what is waited for may have come."""
 
-    surroundings: Surroundings
+    facts: ClusterFacts
 
     def coalesce_key(self) -> Hashable:
-        return "surroundings"
+        return "facts"
 
 
 class DriversCame(Message, frozen=True):
@@ -91,6 +92,13 @@ class VolumeGrown(Message, frozen=True):
 
 class GrowAgain(Message, frozen=True):
     """To itself: what could not grow may be able to now."""
+
+
+class TokenKey(NamedTuple):
+    """Which token: for whom, and how long it is to hold."""
+
+    audience: str
+    seconds: int
 
 
 class _Walk(msgspec.Struct):
@@ -126,9 +134,9 @@ class ClaimResolverActor(Actor):
         self._pod: Pod | None = None
         self._reader: ActorRef | None = None
         self._walk = _Walk(0, None)
-        self._tokens: dict[tuple[str, int], IssuedToken] = {}
-        self._asked_tokens: set[tuple[str, int]] = set()
-        self._refused_tokens: dict[tuple[str, int], str] = {}
+        self._tokens: dict[TokenKey, IssuedToken] = {}
+        self._asked_tokens: set[TokenKey] = set()
+        self._refused_tokens: dict[TokenKey, str] = {}
         self._told_waits: Mapping[str, VolumeWait] = {}
         self._pause_ns = FIRST_PAUSE_NS
         self._growths = 0
@@ -139,13 +147,13 @@ class ClaimResolverActor(Actor):
     @handles(ResolvePod)
     async def resolve_pod(self, message: ResolvePod) -> None:
         question = message.question
-        self._reading.surroundings = message.surroundings
+        self._reading.facts = message.facts
         self._pod, self._reader = question.pod, question.reader
         await self._go(question)
 
-    @handles(SurroundingsChanged)
-    async def surroundings_changed(self, message: SurroundingsChanged) -> None:
-        self._reading.surroundings = message.surroundings
+    @handles(ClusterFactsChanged)
+    async def facts_changed(self, message: ClusterFactsChanged) -> None:
+        self._reading.facts = message.facts
         if self._told_waits:
             await self._go(None)
 
@@ -198,7 +206,9 @@ class ClaimResolverActor(Actor):
         before, self._told_waits = self._told_waits, waits
         question, walk.question = walk.question, None
         if question is not None:
-            question.reader.tell(ClaimsResolved(question.tag, specs, waits, self._refresh_wall_ns(walk)))
+            question.reader.tell(
+                ClaimsResolved(question.tag, FrozenMap(specs), FrozenMap(waits), self._refresh_wall_ns(walk))
+            )
         elif self._reader is not None and waits != before:
             self._reader.tell(ClaimsChanged(frozenset({pod.metadata.uid})))
         self._wait_more(came=bool(before) and len(waits) < len(before))
@@ -218,7 +228,7 @@ class ClaimResolverActor(Actor):
         wall_ns = self.wall_ns()
         for draft in walk.drafts.values():
             for request in draft.rules.tokens:
-                key = (request.audience, csi_rules.seconds_of(request))
+                key = _key_of(request)
                 held = self._tokens.get(key)
                 if key not in self._asked_tokens and (held is None or held.refresh_wall_ns <= wall_ns):
                     self._asked_tokens.add(key)
@@ -226,15 +236,19 @@ class ClaimResolverActor(Actor):
 
     @handles(TokenIssued)
     def token_issued(self, message: TokenIssued) -> None:
-        self._tokens[message.tag] = IssuedToken(message.token, message.expires_wall_ns, message.refresh_wall_ns)
-        self._token_answered(message.tag)
+        key = message.tag
+        assert isinstance(key, TokenKey), "the tag of every token asked for here"
+        self._tokens[key] = IssuedToken(message.token, message.expires_wall_ns, message.refresh_wall_ns)
+        self._token_answered(key)
 
     @handles(TokenRefused)
     def token_refused(self, message: TokenRefused) -> None:
-        self._refused_tokens[message.tag] = message.reason
-        self._token_answered(message.tag)
+        key = message.tag
+        assert isinstance(key, TokenKey), "the tag of every token asked for here"
+        self._refused_tokens[key] = message.reason
+        self._token_answered(key)
 
-    def _token_answered(self, key: tuple[str, int]) -> None:
+    def _token_answered(self, key: TokenKey) -> None:
         self._asked_tokens.discard(key)
         if not self._asked_tokens and self._pod is not None:
             self._end(self._pod, self._walk)
@@ -250,7 +264,7 @@ class ClaimResolverActor(Actor):
     def _token_refusal(self, rules: DriverRules) -> str:
         """Why the driver cannot be given what it wants; empty when it can. An old token that is valid will do."""
         for request in rules.tokens:
-            key = (request.audience, csi_rules.seconds_of(request))
+            key = _key_of(request)
             held = self._tokens.get(key)
             if held is None or held.expires_wall_ns <= self.wall_ns():
                 return self._refused_tokens.get(key, "failed to fetch token: it has expired")
@@ -262,7 +276,7 @@ class ClaimResolverActor(Actor):
         if not isinstance(material, CsiMaterial):
             return spec
         if rules.tokens:
-            tokens = {each.audience: self._tokens[each.audience, csi_rules.seconds_of(each)] for each in rules.tokens}
+            tokens = {each.audience: self._tokens[_key_of(each)] for each in rules.tokens}
             told = {csi_rules.TOKENS: csi_rules.tokens_text(tokens)}
             if rules.tokens_in_secrets:
                 material = msgspec.structs.replace(material, publish_secrets={**material.publish_secrets, **told})
@@ -311,3 +325,7 @@ class ClaimResolverActor(Actor):
     def grow_again(self, _: GrowAgain) -> None:
         if self._reader is not None and self._pod is not None:
             self._reader.tell(ClaimsChanged(frozenset({self._pod.metadata.uid})))
+
+
+def _key_of(request: CSIServiceAccountTokenRequest) -> TokenKey:
+    return TokenKey(request.audience, csi_rules.seconds_of(request))

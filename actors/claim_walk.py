@@ -18,6 +18,7 @@ from actors.kernel import Actor
 from actors.volume_claim_messages import VolumeWait
 from config.api_resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, SECRETS, VOLUME_ATTACHMENTS
 from config.codec import DocumentError
+from config.frozen_map import FrozenMap
 from config.in_tree_volumes import driven_volume
 from config.objects import (
     CSIDriver,
@@ -46,11 +47,11 @@ Grown = Callable[[PersistentVolumeClaim, str, Expansion], None]
 """What becomes of a volume that is to grow: its claim, the size as it was asked for, and the outcome."""
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class ClusterFacts(msgspec.Struct, frozen=True):
     """What is the same for all pods. `drivers` None: the CSIDriver objects are not known, for the reason `trouble`."""
 
     node: Node | None = None
-    drivers: Mapping[str, CSIDriver] | None = None
+    drivers: FrozenMap[str, CSIDriver] | None = None
     trouble: str = ""
 
 
@@ -80,7 +81,7 @@ class ClaimWalk:
         self._node_name = node_name
         self._grown = grown
         self._full = full
-        self.surroundings = Surroundings()
+        self.facts = ClusterFacts()
         self._attaching: dict[str, int] = {}
         """Since when (monotonic ns) the attachment of which volumes is waited for."""
 
@@ -181,7 +182,7 @@ class ClaimWalk:
         """
         patient = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns()) < ATTACH_NS
         reason = NOTHING_WRONG if patient else ATTACHING
-        wait = csi_rules.attach_wait(self.surroundings.node, spec.in_use, spec.name)
+        wait = csi_rules.attach_wait(self.facts.node, spec.in_use, spec.name)
         if wait:
             raise Wait(wait, reason, spec.in_use)
         name = csi_rules.attachment_name(source.driver, source.volume_handle, self._node_name)
@@ -223,13 +224,13 @@ class ClaimWalk:
             raise
 
     def _rules(self, driver: str) -> DriverRules:
-        drivers = self.surroundings.drivers
+        drivers = self.facts.drivers
         if drivers is None:
-            raise Wait(self.surroundings.trouble or f"the CSIDriver object of {driver} has not been read yet")
+            raise Wait(self.facts.trouble or f"the CSIDriver object of {driver} has not been read yet")
         return csi_rules.rules_of(drivers.get(driver))
 
     def _labels(self) -> Mapping[str, str]:
-        node = self.surroundings.node
+        node = self.facts.node
         if node is None:
             raise Wait("the Node object of this node is not known yet")
         return node.metadata.labels

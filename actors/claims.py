@@ -14,17 +14,18 @@ import msgspec
 
 from actors.claim_resolver import (
     ClaimResolverActor,
+    ClusterFactsChanged,
     DriversCame,
     ResolvePod,
-    SurroundingsChanged,
 )
-from actors.claim_walk import Surroundings
+from actors.claim_walk import ClusterFacts
 from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
 from actors.messages import FollowNode, NodeObserved
 from actors.plugin_messages import AskDriverAgain, DriversChanged
 from actors.volume_claim_messages import ForgetClaims, ResolveClaims
 from config.api_resources import CSI_DRIVERS
+from config.frozen_map import FrozenMap
 from config.objects import CSIDriver
 from runtime.api import Api, ApiError
 
@@ -60,7 +61,7 @@ class ClaimsActor(Follower):
         self._sync_frequency_ns = sync_frequency_ns
         self._plugins = plugins
         self._drivers: dict[str, CSIDriver] = {}
-        self._surroundings = Surroundings()
+        self._facts = ClusterFacts()
         self._held: dict[str, ResolveClaims] = {}
         self._registered: frozenset[str] = frozenset()
 
@@ -75,7 +76,7 @@ class ClaimsActor(Follower):
     def resolve_claims(self, message: ResolveClaims) -> None:
         if not self.follows(DRIVERS):
             self.follow(DRIVERS, CSI_DRIVERS)
-        if self._surroundings.drivers is None and not self._surroundings.trouble:
+        if self._facts.drivers is None and not self._facts.trouble:
             self._held[message.pod.metadata.uid] = message
         else:
             self._pass_on(message)
@@ -86,7 +87,7 @@ class ClaimsActor(Follower):
         if child is None:
             arguments = (self._api, self._tokens, self._node_name, self._sync_frequency_ns, self._plugins)
             child = self.spawn(ClaimResolverActor, *arguments, name=uid)
-        child.tell(ResolvePod(message, self._surroundings))
+        child.tell(ResolvePod(message, self._facts))
 
     @handles(ForgetClaims)
     def forget_claims(self, message: ForgetClaims) -> None:
@@ -113,11 +114,11 @@ class ClaimsActor(Follower):
         self._drivers_known()
 
     def failing(self, key: Hashable, error: ApiError) -> None:
-        if self._surroundings.drivers is None:
+        if self._facts.drivers is None:
             self._learn(trouble=f"CSIDriver objects cannot be read: {error}")
 
     def _drivers_known(self) -> None:
-        self._learn(drivers=dict(self._drivers), trouble="")
+        self._learn(drivers=FrozenMap(self._drivers), trouble="")
         for name in sorted(self._drivers):
             self._recount_later(name)
 
@@ -148,10 +149,10 @@ class ClaimsActor(Follower):
         self._recount_later(message.name)
 
     def _learn(self, **news: Any) -> None:
-        self._surroundings = msgspec.structs.replace(self._surroundings, **news)
+        self._facts = msgspec.structs.replace(self._facts, **news)
         for child in self.children.values():
-            child.tell(SurroundingsChanged(self._surroundings))
-        if self._surroundings.drivers is not None or self._surroundings.trouble:
+            child.tell(ClusterFactsChanged(self._facts))
+        if self._facts.drivers is not None or self._facts.trouble:
             held, self._held = self._held, {}
             for message in held.values():
                 self._pass_on(message)

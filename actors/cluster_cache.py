@@ -2,8 +2,8 @@
 
 One watch follows each of the two sets. Of a service only its address and ports are kept. A pod is given finished
 answers: the variables of the services that it may know, what the node has for pods, and the handler that its
-RuntimeClass means. What of that is the same for all pods (`Surroundings`) the sync loop is told whenever it changes,
-and hands to each worker with its pod: so most pods that begin ask nobody.
+RuntimeClass means. The sync loop is told what is the same for all pods (`Surroundings`) whenever it changes, and sends
+it to each worker with its pod. So most pods that begin ask nobody.
 
 Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
 would be worse than one that starts a little later. On a node that stands alone there are no services and no classes.
@@ -11,7 +11,7 @@ would be worse than one that starts a little later. On a node that stands alone 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
 from actors.kernel import ActorRef, Message, handles
@@ -24,9 +24,10 @@ from actors.reference_messages import (
     SurroundingsChanged,
     SurroundingsRead,
 )
-from actors.start.service_variables import ServiceLink, link_of
-from actors.surroundings import Surroundings
+from actors.start.service_variables import MASTER, MASTER_NAMESPACE, ServiceLink, link_of, service_variables
+from actors.surroundings import Surroundings, Variables
 from config.api_resources import RUNTIME_CLASSES, SERVICES
+from config.frozen_map import FrozenMap
 from config.objects import RuntimeClass, Service
 from runtime.api import Api, ApiError
 from runtime.api.no_server import REASON, NoApiServer
@@ -36,7 +37,7 @@ FIRST_ANSWER_NS = 5 * SECOND_NS
 SERVICE_SET, CLASS_SET = "services", "runtime-classes"
 
 Question = ReadSurroundings | ReadRuntimeClass
-_NOTHING: Mapping[str, str] = {}
+_NOTHING: Variables = FrozenMap()
 
 
 class FirstAnswerDue(Message, frozen=True):
@@ -55,9 +56,13 @@ class ClusterCacheActor(Follower):
         self._alone = api is None
         self._node = node
         self._sync_loop = sync_loop
-        self._services: dict[tuple[str, str], ServiceLink] | None = {} if self._alone else None
+        self._services: dict[str, dict[str, ServiceLink]] | None = {} if self._alone else None
+        """By namespace and name."""
+        self._variables: dict[str, Variables] = {}
+        """By namespace, of those that have services."""
+        self._everywhere = _NOTHING
         self._classes: dict[str, str] | None = None
-        self._allocatable: Mapping[str, str] | None = None
+        self._allocatable: FrozenMap[str, str] | None = None
         self._around: Surroundings | None = None
         """As they are now; None while the services are not known."""
         self._trouble: dict[Hashable, str] = {}
@@ -115,9 +120,22 @@ class ClusterCacheActor(Follower):
 
     def _look_around(self) -> None:
         """Something that pods are told has changed."""
-        services = self._services
-        self._around = None if services is None else Surroundings(tuple(services.values()), self._allocatable)
+        if self._services is not None:
+            self._around = Surroundings(FrozenMap(self._variables), self._everywhere, self._allocatable)
         self._sync_loop.tell(SurroundingsChanged(self._around))
+
+    def _work_out(self, services: dict[str, dict[str, ServiceLink]], namespaces: Iterable[str]) -> None:
+        """The variables of these namespaces, and those that every pod gets."""
+        master = services.get(MASTER_NAMESPACE, {}).get(MASTER)
+        masters = () if master is None else (master,)
+        self._everywhere = FrozenMap(service_variables(masters, "", own_namespace=False))
+        for namespace in namespaces:
+            links = services.get(namespace, {}).values()
+            if links:
+                variables = service_variables((*links, *masters), namespace, own_namespace=True)
+                self._variables[namespace] = FrozenMap(variables)
+            else:
+                self._variables.pop(namespace, None)
 
     def _handler_of(self, name: str) -> tuple[str, str]:
         if self._classes is None:
@@ -131,8 +149,12 @@ class ClusterCacheActor(Follower):
 
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
         if key == SERVICE_SET:
-            links = (link_of(service) for service in objects)
-            self._services = {(link.namespace, link.name): link for link in links if link is not None}
+            services: dict[str, dict[str, ServiceLink]] = {}
+            for link in map(link_of, objects):
+                if link is not None:
+                    services.setdefault(link.namespace, {})[link.name] = link
+            self._services, self._variables = services, {}
+            self._work_out(services, services)
             self._look_around()
             self._answer_waiting()
         else:
@@ -149,14 +171,17 @@ class ClusterCacheActor(Follower):
     def _service_changed(self, service: Service, gone: bool) -> None:
         if self._services is None:
             return
-        name = (service.metadata.namespace, service.metadata.name)
-        before, link = self._services.get(name), None if gone else link_of(service)
-        if link == before:
+        namespace, name = service.metadata.namespace, service.metadata.name
+        links = self._services.setdefault(namespace, {})
+        link = None if gone else link_of(service)
+        if link == links.get(name):
             return  # labels, selectors, load balancers: nothing that a variable shows
         if link is None:
-            del self._services[name]
+            del links[name]
         else:
-            self._services[name] = link
+            links[name] = link
+        is_master = (namespace, name) == (MASTER_NAMESPACE, MASTER)
+        self._work_out(self._services, self._services if is_master else (namespace,))
         self._look_around()
 
     def _class_changed(self, runtime_class: RuntimeClass, gone: bool) -> None:
@@ -172,7 +197,7 @@ class ClusterCacheActor(Follower):
     def node_observed(self, message: NodeObserved) -> None:
         status = message.node.status
         if status is not None and status.allocatable and status.allocatable != self._allocatable:
-            self._allocatable = status.allocatable
+            self._allocatable = FrozenMap(status.allocatable)
             self._look_around()
             self._answer_waiting()
 

@@ -25,6 +25,7 @@ from actors.messages import FollowNode, NodeObserved
 from actors.node_messages import NodeStatusStarted, NodeTroubleObserved
 from actors.plugin_messages import CsiNodeStarted, DriverPublished, DriversOnNodeObserved, PublishDriver, WithdrawDriver
 from config.api_resources import CSI_NODES
+from config.frozen_map import FrozenMap
 from config.objects import CSINode
 from runtime.api import Api, ApiError, create, delete, get, update
 from runtime.csi.capability import NodeInfo
@@ -118,7 +119,9 @@ class CsiNodeActor(Actor):
     def _tell_node(self) -> None:
         node_ids = {name: info.node_id for name, info in self._drivers.items()}
         labels = {key: value for info in self._drivers.values() for key, value in info.topology.items()}
-        self._node_status.tell(DriversOnNodeObserved(node_ids, labels, tuple(sorted(self._withdrawn))))
+        self._node_status.tell(
+            DriversOnNodeObserved(FrozenMap(node_ids), FrozenMap(labels), tuple(sorted(self._withdrawn)))
+        )
 
     # --- the object -------------------------------------------------------------------------------------------------
 

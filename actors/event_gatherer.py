@@ -1,11 +1,10 @@
-"""`EventGatherer`: what the runtime tells, and nobody waits for, comes to the `PlegActor` once a second, in one.
+"""`EventGatherer` collects the runtime's events that nobody waits for. `PlegActor` gets them once a second, in one.
 
-Most events are the echo of what a worker has just done and seen: a sandbox or container was made, was started, was
-removed, or a sandbox was stopped. They are told all the same, for it may have been another hand, but so late that the
-handful that belongs to the start or the end of a pod is one word to its worker. That a container has stopped is passed
-on at once, past this actor.
+Most events only repeat what a worker has just done and seen: a sandbox or container was made, started or removed, or a
+sandbox was stopped. Somebody else may have done it, so they are told all the same. They come so late that the events of
+one start or one end of a pod are one message to its worker. The end of a container is told at once, past this actor.
 
-What is lost when this actor fails, a list finds (`actors.pleg`).
+When this actor fails and loses events, the next list finds what they told (`actors.pleg`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.runtime_shown import Shown, both
+from config.frozen_map import FrozenMap
 from runtime.cri.enums import ContainerEventType
 from runtime.cri.messages import ContainerEventResponse
 
@@ -22,20 +22,23 @@ STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
 """Only what tells of this may have to be heard of at once."""
 
 
-class EventsGathered(Message, frozen=True):
-    """The stream of events -> EventGatherer -> PlegActor: by UID of a pod, what was told of it."""
+class PodEventSeen(Message, frozen=True):
+    """The stream of events -> EventGatherer: what an event told of the pod."""
 
-    shown: dict[str, Shown]
+    uid: str
+    shown: Shown
 
     def coalesce_key(self) -> str:
-        return "events"
+        return self.uid
 
-    def merged(self, waiting: EventsGathered) -> EventsGathered:
-        # Nobody has seen what still waits, and in a burst a new one for each event would cost the square of them.
-        told = waiting.shown
-        for uid, shown in self.shown.items():
-            told[uid] = both(shown, told[uid]) if uid in told else shown
-        return waiting
+    def merged(self, waiting: PodEventSeen) -> PodEventSeen:
+        return PodEventSeen(self.uid, both(self.shown, waiting.shown))
+
+
+class EventsGathered(Message, frozen=True):
+    """EventGatherer -> PlegActor: by UID of a pod, what events told of it."""
+
+    shown: FrozenMap[str, Shown]
 
 
 class EventGatherer(Actor):
@@ -47,10 +50,15 @@ class EventGatherer(Actor):
     def __init__(self, pleg: ActorRef) -> None:
         super().__init__()
         self._pleg = pleg
+        self._shown: dict[str, Shown] = {}
 
-    @handles(EventsGathered)
-    def gathered(self, message: EventsGathered) -> None:
-        self._pleg.tell(message)
+    @handles(PodEventSeen)
+    def event_seen(self, message: PodEventSeen) -> None:
+        before = self._shown.get(message.uid)
+        self._shown[message.uid] = message.shown if before is None else both(message.shown, before)
+        if not self.has_mail():
+            self._pleg.tell(EventsGathered(FrozenMap(self._shown)))
+            self._shown = {}
 
 
 def can_wait(event: ContainerEventResponse) -> bool:

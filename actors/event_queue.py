@@ -21,8 +21,8 @@ class EventQueue:
     def __init__(self, limit: int = MAX_WAITING) -> None:
         self._limit = limit
         self._by_reason: dict[str, dict[int, Series]] = {}
-        self.waiting: set[int] = set()
-        """By identity: a series whose memory was dropped may have a younger twin of the same key."""
+        self.waiting: set[Series] = set()
+        """Series compare by identity: one whose memory was dropped may have a younger twin of the same key."""
         self._turn = 0
         self.lost = 0
 
@@ -31,11 +31,11 @@ class EventQueue:
 
     def offer(self, series: Series) -> None:
         """Let it wait, at the end unless it waits already."""
-        if id(series) in self.waiting:
+        if series in self.waiting:
             return
         if len(self.waiting) >= self._limit:
             self._drop()
-        self.waiting.add(id(series))
+        self.waiting.add(series)
         self._turn += 1
         self._by_reason.setdefault(series.event.reason, {})[self._turn] = series
 
@@ -58,5 +58,5 @@ class EventQueue:
         series = group.pop(next(iter(group)))
         if not group:
             del self._by_reason[reason]
-        self.waiting.discard(id(series))
+        self.waiting.discard(series)
         return series

@@ -40,9 +40,12 @@ TERMINATING_NS = 30 * SECOND_NS
 
 
 class CallEnded(Message, frozen=True):
-    """To itself: the API server has answered a call about `series`, or not. `created` says which call it was."""
+    """To itself: the API server has answered the call of this number, or not.
 
-    series: Any
+    `created`: it was to create the event. `count`: what it told.
+    """
+
+    number: int
     created: bool
     count: int
     error: ApiError | None
@@ -67,7 +70,9 @@ class EventRecorderActor(Actor):
         """In the order of the last time each came."""
         self._correlation = EventCorrelation()
         self._queue = EventQueue()
-        self._calls = 0
+        self._calls: dict[int, Series] = {}
+        """What is being sent, by the number of the call."""
+        self._sent = 0
         self._pausing = False
         self._probing = False
         """The API server has not answered lately: one call at a time."""
@@ -119,7 +124,7 @@ class EventRecorderActor(Actor):
             self._pump()
 
     def _may_send(self) -> bool:
-        return not self._pausing and self._calls < (1 if self._probing else MAX_CALLS)
+        return not self._pausing and len(self._calls) < (1 if self._probing else MAX_CALLS)
 
     def _pump(self) -> None:
         while self._may_send() and (series := self._queue.take(self.now_ns())) is not None:
@@ -147,14 +152,14 @@ class EventRecorderActor(Actor):
         created = not series.known
         call = creation(series, self._node_name) if created else raising(series)
         series.sending, series.raised = True, False
-        self._calls += 1
-        ended = partial(_ended, series, created, series.count, call)
+        self._sent += 1
+        self._calls[self._sent] = series
+        ended = partial(_ended, self._sent, created, series.count, call)
         self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), ended)
 
     @handles(CallEnded)
     def call_ended(self, message: CallEnded) -> None:
-        self._calls -= 1
-        series: Series = message.series
+        series = self._calls.pop(message.number)
         series.sending = False
         error = message.error
         if error is None:
@@ -235,7 +240,7 @@ def sentence(recorded: RecordedEvent) -> str:
     return f"{about}{place}: {event.reason}: {event.message}{times}"
 
 
-def _ended(series: Series, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> CallEnded:
+def _ended(number: int, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> CallEnded:
     error: BaseException | None
     try:
         error = done.exception()
@@ -243,4 +248,4 @@ def _ended(series: Series, created: bool, count: int, call: ApiCall[Any], done: 
         error = cancelled
     if error is not None and not isinstance(error, ApiError):
         error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)
-    return CallEnded(series, created, count, error)
+    return CallEnded(number, created, count, error)

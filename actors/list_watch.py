@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
+import msgspec
+
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from config.api_resources import Resource
 from runtime.api import Api, ApiError, ObjectList, WatchEvent, list_objects, watch_objects
@@ -38,20 +40,24 @@ PAGE = 500
 LIST_LIMIT_NS = 60 * SECOND_NS
 
 
-class Attempt:
-    """One list, or one watch. Its messages count while it is the newest of its key. `version`: the last it has told."""
+class Attempt(msgspec.Struct, frozen=True):
+    """One list, or one watch. Its messages count while it is the newest of its key. `number`: within one life."""
 
-    __slots__ = ("began_ns", "closed", "key", "subscription", "version")
+    key: Hashable
+    began_ns: int
+    number: int
 
-    def __init__(self, key: Hashable, began_ns: int) -> None:
-        self.key = key
-        self.began_ns = began_ns
+
+class _Watch:
+    """The watch of an attempt. Once it is `closed` its callbacks, which run on other threads, tell nothing more."""
+
+    __slots__ = ("closed", "subscription")
+
+    def __init__(self) -> None:
         self.subscription: Subscription | None = None
-        self.version = ""
         self.closed = False
 
     def close(self) -> None:
-        """End its watch. Nobody wants to hear of it any more."""
         self.closed = True
         if self.subscription is not None:
             self.subscription.close()
@@ -88,9 +94,20 @@ class FollowAgain(Message, frozen=True):
 
 
 class _Followed:
-    """One set: what is followed, and how far it has come."""
+    """One set: what is followed, and how far it has come. `version`: the last one that the watch has told."""
 
-    __slots__ = ("attempt", "field_selector", "items", "label_selector", "namespace", "place", "resource", "said")
+    __slots__ = (
+        "attempt",
+        "field_selector",
+        "items",
+        "label_selector",
+        "namespace",
+        "place",
+        "resource",
+        "said",
+        "version",
+        "watch",
+    )
 
     def __init__(
         self, attempt: Attempt, resource: Resource[Any], namespace: str, field_selector: str, label_selector: str
@@ -103,6 +120,8 @@ class _Followed:
         self.place = Place()
         self.items: list[Any] = []
         self.said = ""
+        self.version = ""
+        self.watch = _Watch()
 
 
 class Follower(Actor):
@@ -116,10 +135,11 @@ class Follower(Actor):
         self._followed: dict[Hashable, _Followed] = {}
         self._troubled: Counter[str] = Counter()
         """How many sets of each resource cannot be followed now."""
+        self._attempts = 0
 
     def on_stop(self) -> None:
         for followed in self._followed.values():
-            followed.attempt.close()
+            followed.watch.close()
 
     def on_failure(self, *_: Any) -> None:
         self.on_stop()  # the next life follows anew
@@ -137,8 +157,7 @@ class Follower(Actor):
     ) -> None:
         """Follow a set under `key`. What was followed under that key before is followed no more."""
         self.unfollow(key)
-        attempt = Attempt(key, self.now_ns())
-        followed = _Followed(attempt, resource, namespace, field_selector, label_selector)
+        followed = _Followed(self._attempt(key), resource, namespace, field_selector, label_selector)
         self._followed[key] = followed
         self._do(key, followed, first_step(followed.place))
 
@@ -147,7 +166,7 @@ class Follower(Actor):
         followed = self._followed.pop(key, None)
         if followed is not None:
             self._well(followed)
-            followed.attempt.close()
+            followed.watch.close()
             self.cancel_timer(("follow", key))
 
     def follows(self, key: Hashable) -> bool:
@@ -171,9 +190,13 @@ class Follower(Actor):
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
+    def _attempt(self, key: Hashable) -> Attempt:
+        self._attempts += 1
+        return Attempt(key, self.now_ns(), self._attempts)
+
     def _do(self, key: Hashable, followed: _Followed, step: Step) -> None:
-        followed.attempt.close()
-        attempt = followed.attempt = Attempt(key, self.now_ns())
+        followed.watch.close()
+        attempt = followed.attempt = self._attempt(key)
         if step.after_ns:
             self.after(step.after_ns, FollowAgain(attempt, step), key=("follow", key))
         elif step.action is Action.LIST:
@@ -216,7 +239,7 @@ class Follower(Actor):
 
     def _current(self, attempt: Attempt) -> _Followed | None:
         followed = self._followed.get(attempt.key)
-        return followed if followed is not None and followed.attempt is attempt else None
+        return followed if followed is not None and followed.attempt == attempt else None
 
     # --- lists ------------------------------------------------------------------------------------------------------
 
@@ -257,6 +280,8 @@ class Follower(Actor):
 
     def _watch(self, followed: _Followed, version: str) -> None:
         attempt, ref = followed.attempt, self.ref
+        watch = followed.watch = _Watch()
+        followed.version = ""
         call = watch_objects(
             followed.resource,
             followed.namespace,
@@ -267,35 +292,33 @@ class Follower(Actor):
         )
 
         def arrived(event: WatchEvent[Any]) -> None:
-            if not attempt.closed:
+            if not watch.closed:
                 ref.tell(WatchArrived(attempt, event))
 
         def ended(error: ApiError | None) -> None:
-            if not attempt.closed:
+            if not watch.closed:
                 ref.tell(WatchClosed(attempt, error))
 
-        attempt.subscription = self._api.watch(call, arrived, ended)
+        watch.subscription = self._api.watch(call, arrived, ended)
 
     @handles(WatchArrived)
     def watch_arrived(self, message: WatchArrived) -> None:
-        attempt, event = message.attempt, message.event
-        followed = self._followed.get(attempt.key)
-        if followed is None or followed.attempt is not attempt:
-            attempt.close()  # it may be of an incarnation of this actor that is no more
+        event, followed = message.event, self._current(message.attempt)
+        if followed is None:
             return
         if followed.said:
             self._well(followed)
-        attempt.version = event.resource_version or attempt.version
+        followed.version = event.resource_version or followed.version
         if event.object is not None:
-            self.changed(attempt.key, event.type, event.object)
+            self.changed(message.attempt.key, event.type, event.object)
 
     @handles(WatchClosed)
     def watch_closed(self, message: WatchClosed) -> None:
         attempt, error = message.attempt, message.error
         followed = self._current(attempt)
         if followed is not None:
-            attempt.subscription = None
-            ended = WatchEnded(error, attempt.version, self.now_ns() - attempt.began_ns)
+            followed.watch.subscription = None
+            ended = WatchEnded(error, followed.version, self.now_ns() - attempt.began_ns)
             self._ended(attempt.key, followed, ended, error)
 
     @handles(MailboxOverflowed)

@@ -38,6 +38,7 @@ from actors.reference_messages import (
 from actors.start.environment import CONFIG_MAP, SECRET
 from actors.start.identity import whole_number
 from config.api_resources import CONFIG_MAPS, SECRETS, Resource
+from config.frozen_map import FrozenMap
 from runtime.api import Api, ApiError, get
 from runtime.api.no_server import NoApiServer
 
@@ -65,20 +66,20 @@ class Strategy(enum.Enum):
 
 
 class ObjectGot(Message, frozen=True):
-    """To itself: the answer to one GET; `reading` is the one that it is for, None: it is for all who wait."""
+    """To itself: the answer to one GET. `reading`: the number of the one it is for; None: it is for all who wait."""
 
     ref: ObjectRef
     value: Value | None
     error: ApiError | None
-    reading: Reading | None
+    reading: int | None
 
 
 class AnswerDue(Message, frozen=True):
-    """To itself: this reading has waited for the first answers of its watches long enough where something is wrong, or
-    (`last`) in any case.
+    """To itself: the reading of this number has waited long enough for the first answers of its watches: where
+    something is wrong, or (`last`) in any case.
     """
 
-    reading: Reading
+    reading: int
     last: bool
 
 
@@ -113,6 +114,9 @@ class ObjectCacheActor(Follower):
         self._node = node
         self._entries: dict[ObjectRef, Entry] = {}
         self._held: dict[str, tuple[ObjectRef, ...]] = {}
+        self._readings: dict[int, Reading] = {}
+        """By their numbers, those that are not answered yet."""
+        self._asked = 0
 
     def on_start(self) -> None:
         if self._strategy is Strategy.WATCH:
@@ -169,7 +173,8 @@ class ObjectCacheActor(Follower):
 
     @handles(ReadObjects)
     def read_objects(self, message: ReadObjects) -> None:
-        reading = Reading(message, self.now_ns())
+        self._asked += 1
+        reading = self._readings[self._asked] = Reading(self._asked, message, self.now_ns())
         waits = False
         for ref in dict.fromkeys(message.refs):
             entry = self._entries.get(ref)
@@ -182,7 +187,7 @@ class ObjectCacheActor(Follower):
             else:
                 waits |= self._read_followed(entry, reading)
         if waits:
-            self.after(FIRST_ANSWER_NS, AnswerDue(reading, last=False), key=reading)
+            self.after(FIRST_ANSWER_NS, AnswerDue(reading.number, last=False), key=reading.number)
         self._answer_if_complete(reading)
 
     def _read_followed(self, entry: Entry, reading: Reading) -> bool:
@@ -206,7 +211,9 @@ class ObjectCacheActor(Follower):
     @handles(AnswerDue)
     def answer_due(self, message: AnswerDue) -> None:
         """What was seen before is better than nothing; what never was is a failure that may pass."""
-        reading = message.reading
+        reading = self._readings.get(message.reading)
+        if reading is None:
+            return
         for ref in sorted(reading.open, key=str):
             entry = self._entries.get(ref)
             if entry is None or reading not in entry.waiting:
@@ -216,7 +223,7 @@ class ObjectCacheActor(Follower):
                 self._settle(entry, reading)
         self._answer_if_complete(reading)
         if reading.open and not message.last:
-            self.after(LAST_ANSWER_NS - FIRST_ANSWER_NS, AnswerDue(reading, last=True), key=reading)
+            self.after(LAST_ANSWER_NS - FIRST_ANSWER_NS, AnswerDue(reading.number, last=True), key=reading.number)
 
     def _read_cached(self, entry: Entry, reading: Reading) -> None:
         if entry.current and self.now_ns() - entry.at_ns < self._ttl_ns:
@@ -230,18 +237,18 @@ class ObjectCacheActor(Follower):
 
     def _get_for(self, reading: Reading, ref: ObjectRef) -> None:
         reading.open.add(ref)
-        self._get(ref, reading)
+        self._get(ref, reading.number)
 
-    def _get(self, ref: ObjectRef, reading: Reading | None) -> None:
+    def _get(self, ref: ObjectRef, reading: int | None) -> None:
         call = get(_RESOURCES[ref.kind], ref.namespace, ref.name)
         api = self._api
         self.begin(lambda: api.call(call, timeout_ns=GET_LIMIT_NS), lambda done: _got(ref, reading, done))
 
     @handles(ObjectGot)
     def object_got(self, message: ObjectGot) -> None:
-        ref, error, reading = message.ref, message.error, message.reading
+        ref, error = message.ref, message.error
         gone = error is not None and error.not_found
-        if reading is None:
+        if message.reading is None:
             entry = self._entries.get(ref)
             if entry is None:
                 return
@@ -252,6 +259,7 @@ class ObjectCacheActor(Follower):
                 entry.trouble = str(error)
                 self._settle_waiting(entry, None)
             return
+        reading = self._readings[message.reading]
         reading.open.discard(ref)
         if message.value is not None:
             reading.objects[ref] = message.value
@@ -287,9 +295,11 @@ class ObjectCacheActor(Follower):
     def _answer_if_complete(self, reading: Reading) -> None:
         if reading.open:
             return
-        self.cancel_timer(reading)
+        del self._readings[reading.number]
+        self.cancel_timer(reading.number)
         message = reading.message
-        message.reader.tell(ObjectsRead(message.tag, reading.objects, reading.failures))
+        objects, failures = FrozenMap(reading.objects), FrozenMap(reading.failures)
+        message.reader.tell(ObjectsRead(message.tag, objects, failures))
 
     # --- what is seen -----------------------------------------------------------------------------------------------
 
@@ -360,7 +370,7 @@ def strategy_of(name: str) -> Strategy:
     return Strategy(name)
 
 
-def _got(ref: ObjectRef, reading: Reading | None, done: Pending[Value]) -> ObjectGot:
+def _got(ref: ObjectRef, reading: int | None, done: Pending[Value]) -> ObjectGot:
     outcome = outcome_of(done)
     error = outcome.error
     if error is not None and not isinstance(error, ApiError):

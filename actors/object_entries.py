@@ -12,9 +12,10 @@ Value = ConfigMap | Secret
 class Reading:
     """One `ReadObjects` that is not answered yet; `open` are the objects that it waits for."""
 
-    __slots__ = ("failures", "message", "objects", "open", "since_ns")
+    __slots__ = ("failures", "message", "number", "objects", "open", "since_ns")
 
-    def __init__(self, message: ReadObjects, since_ns: int) -> None:
+    def __init__(self, number: int, message: ReadObjects, since_ns: int) -> None:
+        self.number = number
         self.message = message
         self.since_ns = since_ns
         self.objects: dict[ObjectRef, Value] = {}

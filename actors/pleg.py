@@ -20,7 +20,7 @@ import logging
 from typing import Any, ClassVar
 
 from actors.count_messages import CountRunning, RunningCount
-from actors.event_gatherer import STOPPED, EventGatherer, EventsGathered, can_wait
+from actors.event_gatherer import STOPPED, EventGatherer, EventsGathered, PodEventSeen, can_wait
 from actors.kernel import (
     Actor,
     ActorRef,
@@ -81,9 +81,9 @@ class Relist(Message, frozen=True):
 
 
 class ListEnded(Message, frozen=True):
-    """To itself: a list has ended, or has had its time. `listing` is which: the two calls."""
+    """To itself: the list that was asked for then has ended, or has had its time."""
 
-    listing: tuple[Pending[ListPodSandboxResponse], Pending[ListContainersResponse]]
+    asked_at_ns: int
 
 
 class OpenStream(Message, frozen=True):
@@ -229,12 +229,13 @@ class PlegActor(Actor):
         sandboxes = self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=LIST_TIMEOUT_NS)
         containers = self._cri.call(LIST_CONTAINERS, ListContainersRequest(), timeout_ns=LIST_TIMEOUT_NS)
         listing = self._listing = (sandboxes, containers)
-        self.begin(lambda: all_done(listing), lambda _: ListEnded(listing))
-        self.after(GIVE_UP_NS, ListEnded(listing))
+        ended = ListEnded(self._asked_at_ns)
+        self.begin(lambda: all_done(listing), lambda _: ended)
+        self.after(GIVE_UP_NS, ended)
 
     @handles(ListEnded)
     def list_ended(self, message: ListEnded) -> None:
-        if message.listing is not self._listing or self._listing is None:
+        if message.asked_at_ns != self._asked_at_ns or self._listing is None:
             return
         sandboxes, containers = self._listing
         self._listing = None
@@ -319,7 +320,7 @@ class PlegActor(Actor):
             meta = None if status is None else status.metadata
             uid, shown = "" if meta is None else meta.uid, shown_by(event)
             if uid and shown is not None and (event.container_event_type != STOPPED or can_wait(event)):
-                gatherer.tell(EventsGathered({uid: shown}))
+                gatherer.tell(PodEventSeen(uid, shown))
             else:
                 ref.tell(EventHint(uid, shown))
 

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable
 
 from actors.kernel import ActorRef, Message
+from config.frozen_map import FrozenMap
 from runtime.csi.capability import NodeInfo
 
 
@@ -15,7 +15,7 @@ class PublishDriver(Message, frozen=True):
     """PluginWatcherActor -> CsiNodeActor: this driver is here, and calls the node so. Answered by `DriverPublished`."""
 
     reader: ActorRef
-    tag: Any
+    tag: Hashable
     name: str
     info: NodeInfo
 
@@ -23,7 +23,7 @@ class PublishDriver(Message, frozen=True):
 class DriverPublished(Message, frozen=True):
     """CsiNodeActor -> PluginWatcherActor: the cluster can see the driver, or why not (`error`)."""
 
-    tag: Any
+    tag: Hashable
     error: str = ""
 
 
@@ -67,8 +67,8 @@ class DriversOnNodeObserved(Message, frozen=True):
     `withdrawn`: drivers that are not here any more.
     """
 
-    node_ids: Mapping[str, str]
-    labels: Mapping[str, str]
+    node_ids: FrozenMap[str, str]
+    labels: FrozenMap[str, str]
     withdrawn: tuple[str, ...] = ()
 
     def coalesce_key(self) -> Hashable:

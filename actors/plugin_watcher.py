@@ -26,6 +26,7 @@ from actors.plugin_messages import (
     WithdrawDriver,
 )
 from actors.plugin_rules import Holder, Refused, Taken, judge, retry_ns
+from config.frozen_map import FrozenMap
 from runtime.csi.capability import CsiDrivers, NodeInfo
 from runtime.plugin_registration.capability import PluginInfo, PluginSockets, PluginWatch
 
@@ -56,7 +57,7 @@ class LookForPlugins(Message, frozen=True):
 class SocketsListed(Message, frozen=True):
     """To itself: what there is, by path; None: it cannot be seen. `error`: what is wrong with looking or watching."""
 
-    sockets: dict[str, str] | None
+    sockets: FrozenMap[str, str] | None
     error: str
 
 
@@ -159,9 +160,9 @@ class PluginWatcherActor(Actor):
         self._listing, self._look_again = True, False
         watch, sockets = self._watch, self._sockets
 
-        def list_them() -> tuple[dict[str, str], str]:
+        def list_them() -> SocketsListed:
             trouble = watch.renew() if watch is not None else ""
-            return sockets.sockets(), trouble
+            return SocketsListed(FrozenMap(sockets.sockets()), trouble)
 
         self._on_lane("", list_them, LOOK_LIMIT_NS, _listed)
 
@@ -293,7 +294,7 @@ class PluginWatcherActor(Actor):
 
     @handles(DriverPublished)
     def driver_published(self, message: DriverPublished) -> None:
-        plugin = None if message.tag is None else self._current(message.tag)
+        plugin = self._current(message.tag) if isinstance(message.tag, Visit) else None
         if plugin is None or plugin.taken is None:
             return
         if message.error:
@@ -409,9 +410,9 @@ def _is_named(plugin: _Plugin, name: str) -> bool:
     return plugin.taken is not None and plugin.taken.name == name
 
 
-def _listed(done: Pending[tuple[dict[str, str], str]]) -> SocketsListed:
+def _listed(done: Pending[SocketsListed]) -> SocketsListed:
     found, error = _outcome(done)
-    return SocketsListed(None, error) if found is None else SocketsListed(*found)
+    return found or SocketsListed(None, error)
 
 
 def _outcome(done: Pending[T]) -> tuple[T | None, str]:

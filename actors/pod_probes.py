@@ -20,6 +20,7 @@ from actors.probe_results import ProbeResults, say_the_same
 from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probe_runner import ProbeRunner, has_probes, probed_containers
 from actors.worker_part import WorkerPart
+from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, PodStatus
 from config.pod_identity import containers_by_name
 
@@ -150,8 +151,8 @@ class PodProbes(WorkerPart):
         if readiness or startup:
             self.results = msgspec.structs.replace(
                 self.results,
-                readiness={**self.results.readiness, **readiness},
-                startup={**self.results.startup, **startup},
+                readiness=FrozenMap({**self.results.readiness, **readiness}),
+                startup=FrozenMap({**self.results.startup, **startup}),
             )
 
 

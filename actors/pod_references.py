@@ -43,6 +43,7 @@ from actors.surroundings import Surroundings
 from actors.worker_part import WorkerPart
 from config.codec import DocumentError
 from config.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
+from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, Container, Pod, Secret
 from config.pod_identity import is_static
 from config.secret_data import secret_bytes
@@ -57,8 +58,8 @@ _THE_SANDBOX = frozenset({SANDBOX})
 Answer = TypeVar("Answer", ObjectsRead, SurroundingsRead, RuntimeClassRead)
 Cached = ConfigMap | Secret
 _NOBODY: frozenset[str] = frozenset()
-_NOTHING = ObjectsRead(None, {}, {})
-_NOWHERE = SurroundingsRead(None, {}, {}, True)
+_NOTHING = ObjectsRead(None, FrozenMap(), FrozenMap())
+_NOWHERE = SurroundingsRead(None, FrozenMap(), FrozenMap(), True)
 
 
 class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
@@ -216,7 +217,7 @@ class PodReferences(WorkerPart):
         """The cluster as it is now was told with the pod: nobody need be asked, if that is all that the pod shows."""
         if around.allocatable is not None or not shows_amounts(pod):
             variables = around.variables_of(pod.metadata.namespace, _has_links(pod))
-            self._around.told(SurroundingsRead(None, variables, around.allocatable or {}, synced=True))
+            self._around.told(SurroundingsRead(None, variables, around.allocatable or FrozenMap(), synced=True))
 
     def rest(self) -> None:
         """Nothing is to be started now."""

@@ -16,13 +16,14 @@ from actors.pod_view import PodView, Question, RetryLaterError
 from actors.volume_messages import PrepareVolumes, VolumesPrepared
 from actors.volume_payloads import has_config_volumes
 from actors.worker_part import WorkerPart
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.pod_volumes import used_volumes
 
 SECOND_NS = 1_000_000_000
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
 """Longer than whoever makes the volumes waits before the next try: then it has been restarted, or has not heard."""
-NONE_YET = VolumesPrepared({})
+NONE_YET = VolumesPrepared(FrozenMap())
 
 
 class PodVolumes(WorkerPart):

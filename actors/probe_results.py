@@ -12,18 +12,17 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.observed import ObservedContainer
+from config.frozen_map import FrozenMap
 from config.objects import Container
-
-_NONE: Mapping[str, bool] = {}
 
 
 class ProbeResults(msgspec.Struct, frozen=True):
     """See the module: container id -> success."""
 
     active: bool = False
-    startup: Mapping[str, bool] = _NONE
-    liveness: Mapping[str, bool] = _NONE
-    readiness: Mapping[str, bool] = _NONE
+    startup: FrozenMap[str, bool] = FrozenMap()
+    liveness: FrozenMap[str, bool] = FrozenMap()
+    readiness: FrozenMap[str, bool] = FrozenMap()
 
 
 NO_RESULTS = ProbeResults()

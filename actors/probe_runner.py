@@ -54,6 +54,7 @@ from actors.probe_state import (
     is_well,
 )
 from actors.start.identity import field_path
+from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, PodSpec, Probe
 from config.once_per_spec import once_per_spec
 from config.pod_identity import lasting_containers
@@ -354,7 +355,7 @@ class ProbeRunner(Actor):
         for key, life in self._lives.items():
             if life.container_id and life.result is not None:
                 found[key.kind][life.container_id] = life.result
-        return ProbeResults(True, found[_STARTUP], found[_LIVENESS], found[_READINESS])
+        return ProbeResults(True, *(FrozenMap(found[kind]) for kind in (_STARTUP, _LIVENESS, _READINESS)))
 
 
 def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:

@@ -6,13 +6,13 @@ Apart from `actors.messages` because only those who need such objects know of th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable
 
 import msgspec
 
 from actors.kernel import ActorRef, Message
 from actors.surroundings import Surroundings
+from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, Pod, Secret
 
 
@@ -62,7 +62,7 @@ class ReadObjects(Message, frozen=True):
     """
 
     reader: ActorRef
-    tag: Any
+    tag: Hashable
     refs: tuple[ObjectRef, ...]
     pod_uid: str = ""
 
@@ -70,9 +70,9 @@ class ReadObjects(Message, frozen=True):
 class ObjectsRead(Message, frozen=True):
     """ObjectCacheActor -> reader: each asked object is in exactly one of the two maps."""
 
-    tag: Any
-    objects: Mapping[ObjectRef, ConfigMap | Secret]
-    failures: Mapping[ObjectRef, ReadFailure]
+    tag: Hashable
+    objects: FrozenMap[ObjectRef, ConfigMap | Secret]
+    failures: FrozenMap[ObjectRef, ReadFailure]
 
 
 class ObjectsChanged(Message, frozen=True):
@@ -96,7 +96,7 @@ class ReadSurroundings(Message, frozen=True):
     """
 
     reader: ActorRef
-    tag: Any
+    tag: Hashable
     namespace: str
     own_namespace: bool
     wait: bool
@@ -109,9 +109,9 @@ class SurroundingsRead(Message, frozen=True):
     Not `synced`: the services are not known yet. On a node that stands alone there are none.
     """
 
-    tag: Any
-    services: Mapping[str, str]
-    allocatable: Mapping[str, str]
+    tag: Hashable
+    services: FrozenMap[str, str]
+    allocatable: FrozenMap[str, str]
     synced: bool
 
 
@@ -131,14 +131,14 @@ class ReadRuntimeClass(Message, frozen=True):
     """
 
     reader: ActorRef
-    tag: Any
+    tag: Hashable
     name: str
 
 
 class RuntimeClassRead(Message, frozen=True):
     """ClusterCacheActor -> reader: the handler, or why there is none (`error` not empty)."""
 
-    tag: Any
+    tag: Hashable
     handler: str
     error: str = ""
 
@@ -151,7 +151,7 @@ class RequestToken(Message, frozen=True):
     """
 
     reader: ActorRef
-    tag: Any
+    tag: Hashable
     pod: Pod
     audience: str
     expiration_seconds: int
@@ -160,7 +160,7 @@ class RequestToken(Message, frozen=True):
 class TokenIssued(Message, frozen=True):
     """TokenActor -> reader: the token; both times are ns since 1970."""
 
-    tag: Any
+    tag: Hashable
     token: str
     expires_wall_ns: int
     refresh_wall_ns: int
@@ -169,5 +169,5 @@ class TokenIssued(Message, frozen=True):
 class TokenRefused(Message, frozen=True):
     """TokenActor -> reader: there is none, and why."""
 
-    tag: Any
+    tag: Hashable
     reason: str

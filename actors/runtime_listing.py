@@ -20,6 +20,7 @@ import msgspec
 from actors.count_messages import RunningCount
 from actors.messages import RuntimePod
 from actors.runtime_shown import GONE, Shown
+from config.frozen_map import FrozenMap
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 
 Of = TypeVar("Of", PodSandbox, Container)
@@ -139,4 +140,4 @@ def difference(before: Picture, now: Picture) -> Difference:
         changed.setdefault(was.uid, {})[entry_id] = GONE
         if was.name and was.running:
             died[was.uid, was.name] = None
-    return Difference(changed, tuple(died))
+    return Difference({uid: FrozenMap(shown) for uid, shown in changed.items()}, tuple(died))

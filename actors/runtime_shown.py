@@ -10,8 +10,9 @@ Pure: functions of plain mappings from the id of a sandbox or container to how f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from config.frozen_map import FrozenMap
 from runtime.cri.enums import ContainerEventType, ContainerState
 from runtime.cri.messages import ContainerEventResponse
 
@@ -22,7 +23,7 @@ LOOK = 9
 _UNKNOWN = int(ContainerState.CONTAINER_UNKNOWN)
 _DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
 
-Shown = Mapping[str, int]
+Shown = FrozenMap[str, int]
 """Id -> its state as the CRI numbers it, or `GONE`, or `LOOK`."""
 
 
@@ -36,7 +37,7 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
         shown[sandbox.id] = sandbox.state
     if event.container_event_type == _DELETED:
         shown[event.container_id] = GONE
-    return shown if event.container_id in shown else None
+    return FrozenMap(shown) if event.container_id in shown else None
 
 
 def nothing_is_left(shown: Shown) -> bool:
@@ -48,12 +49,13 @@ def both(newer: Shown, older: Shown) -> Shown:
     """What two words have told together, in whatever order they have come."""
     if newer == older:
         return newer
-    together = {**older, **newer}
-    for each, before in older.items() - newer.items():
-        state = together[each]
+    together = dict(older)
+    for each, state in newer.items():
+        before = older.get(each, state)
         if state != before:
-            together[each] = LOOK if _UNKNOWN in (state, before) else max(state, before)
-    return together
+            state = LOOK if _UNKNOWN in (state, before) else max(state, before)
+        together[each] = state
+    return FrozenMap(together)
 
 
 def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from actors.kernel import Actor, ActorRef, Message, Pending, outcome_of
 from actors.volume_actual import SET_UP, Device, PodDirectory, Trouble
 from actors.volume_plan import DEVICE_STEP, Do, Step
 from config.objects import Pod
-from runtime.volumes.capability import NodeVolumes, Say, VolumeError, VolumePlace
+from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeError, VolumePlace
 
 SECOND_NS = 1_000_000_000
 CALL_LIMIT_NS = 123 * SECOND_NS
@@ -48,11 +48,14 @@ class Call(msgspec.Struct):
 
 
 class CallEnded(Message, frozen=True):
-    """To the actor itself. `value`: what the call has given; `trouble` is None when it went well."""
+    """To the actor itself. `trouble` is None when it went well. `path`: where the volume is now. `found`: volumes that
+    lie in a directory that was to be removed.
+    """
 
     number: int
-    value: Any
-    trouble: Trouble | None
+    trouble: Trouble | None = None
+    path: str = ""
+    found: tuple[LocatedVolume, ...] = ()
 
 
 class LookForLate(Message, frozen=True):
@@ -145,9 +148,10 @@ def _ended(number: int, step: Step, done: Pending[Any]) -> CallEnded:
     outcome = outcome_of(done)
     error = outcome.error
     if error is None:
-        return CallEnded(number, outcome.value, None)
+        value = outcome.value
+        return CallEnded(number, found=value) if isinstance(value, tuple) else CallEnded(number, path=value or "")
     reason = error.reason if isinstance(error, VolumeError) else "FailedMount"
-    return CallEnded(number, None, _trouble(step, str(error) or type(error).__name__, reason))
+    return CallEnded(number, _trouble(step, str(error) or type(error).__name__, reason))
 
 
 def _trouble(step: Step, text: str, reason: str) -> Trouble:

@@ -7,12 +7,12 @@ what it waits for.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable
 
 import msgspec
 
 from actors.kernel import ActorRef, Message
+from config.frozen_map import FrozenMap
 from config.in_tree_volumes import is_in_tree
 from config.objects import Pod, Volume
 from runtime.volumes.capability import VolumeSpec
@@ -35,7 +35,7 @@ class ResolveClaims(Message, frozen=True):
     """VolumeReconcilerActor -> who resolves claims: what are these volumes of the pod? Answered by `ClaimsResolved`."""
 
     reader: ActorRef
-    tag: Any
+    tag: Hashable
     pod: Pod
 
 
@@ -45,9 +45,9 @@ class ClaimsResolved(Message, frozen=True):
     `refresh_wall_ns`: when to ask again though nothing has changed (a token grows old); 0 for never.
     """
 
-    tag: Any
-    specs: Mapping[str, VolumeSpec]
-    waits: Mapping[str, VolumeWait]
+    tag: Hashable
+    specs: FrozenMap[str, VolumeSpec]
+    waits: FrozenMap[str, VolumeWait]
     refresh_wall_ns: int = 0
 
 

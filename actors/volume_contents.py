@@ -8,7 +8,7 @@ refusal like any other. Nothing is kept of objects and tokens once their content
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 import msgspec
 
@@ -151,10 +151,10 @@ class VolumeContents:
         return self._answered(gathering)
 
     def token_issued(self, message: TokenIssued) -> Gathered | None:
-        gathering = self._of(message.tag)
-        if gathering is None:
+        gathering, tag = self._of(message.tag), message.tag
+        if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
-        gathering.tokens[message.tag.token] = message.token
+        gathering.tokens[tag.token] = message.token
         gathering.refresh_at(message.refresh_wall_ns)
         return self._answered(gathering)
 
@@ -167,10 +167,10 @@ class VolumeContents:
         return self._answered(gathering)
 
     def token_refused(self, message: TokenRefused) -> Gathered | None:
-        gathering = self._of(message.tag)
-        if gathering is None:
+        gathering, tag = self._of(message.tag), message.tag
+        if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
-        gathering.refusals[message.tag.token] = message.reason
+        gathering.refusals[tag.token] = message.reason
         return self._answered(gathering)
 
     def late(self, message: GatheringLate) -> Gathered | None:
@@ -219,7 +219,10 @@ class VolumeContents:
         tag = GatherTag(pod.metadata.uid, gathering.number)
         self._sources.claims.tell(ResolveClaims(self._actor.ref, tag, pod))
 
-    def _of(self, tag: GatherTag) -> _Gathering | None:
+    def _of(self, tag: Hashable) -> _Gathering | None:
+        """The gathering that an answer is for; None where it is over."""
+        if not isinstance(tag, GatherTag):
+            return None
         gathering = self._open.get(tag.uid)
         return gathering if gathering is not None and gathering.number == tag.number else None
 

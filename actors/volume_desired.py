@@ -15,6 +15,7 @@ import msgspec
 from actors.volume_actual import SET_UP, Trouble
 from actors.volume_claim_messages import VolumeWait, is_claimed
 from actors.volume_contents import Gathered
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.capability import LocatedVolume, Payload, VolumeError, VolumeSpec
 from runtime.volumes.pod_volumes import specs_of
@@ -61,7 +62,7 @@ def _desired(
     refusal = gathered.contents.refusals.get(name)
     payload = gathered.contents.payloads.get(name)
     if payload is not None:
-        spec = msgspec.structs.replace(spec, payload=payload, version=digest_of(payload))
+        spec = msgspec.structs.replace(spec, payload=FrozenMap(payload), version=digest_of(payload))
     try:
         at = locate(pod.metadata.uid, spec)
     except VolumeError as failure:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 
 import msgspec
 
 from actors.kernel import ActorRef, Message
 from actors.start.sub_paths import WantedSubPath
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 
 
@@ -47,7 +48,7 @@ class VolumesPrepared(Message, frozen=True):
     volumes whose files keep their SELinux labels.
     """
 
-    host_paths: Mapping[str, str]
+    host_paths: FrozenMap[str, str]
     error: str = ""
     groups: tuple[int, ...] = ()
     foreign: frozenset[str] = frozenset()
@@ -90,7 +91,7 @@ class SubPathsPrepared(Message, frozen=True):
 
     container: str
     wanted: tuple[WantedSubPath, ...]
-    paths: Mapping[int, str]
+    paths: FrozenMap[int, str]
     error: str = ""
 
 

@@ -24,6 +24,7 @@ from actors.volume_devices import VolumeDevices
 from actors.volume_messages import PodVolume, PrepareVolumes, VolumesPrepared
 from actors.volume_plan import POD_ITSELF, PodPlan, Step, is_for_one_pod, plan_wanted
 from actors.volume_state import is_usable
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.capability import NodeVolumes
 from runtime.volumes.pod_volumes import keeps_labels
@@ -33,7 +34,7 @@ REFRESH_AT_LEAST_NS = 5 * SECOND_NS
 """Not sooner is anything renewed, whatever a token says."""
 RESYNC_JITTER = 0.5
 _THE_POD_ITSELF = frozenset({POD_ITSELF})
-NO_VOLUMES = VolumesPrepared({})
+NO_VOLUMES = VolumesPrepared(FrozenMap())
 
 
 class RenewalDue(Message, frozen=True):
@@ -273,7 +274,7 @@ def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepare
     errors = [text_of(name, trouble) for name, trouble in plan.troubles.items() if name not in plan.host_paths]
     groups = groups_of(each.spec for each in volumes)
     foreign = frozenset(each.name for each in volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
-    return VolumesPrepared(plan.host_paths, "; ".join(errors), groups, foreign)
+    return VolumesPrepared(FrozenMap(plan.host_paths), "; ".join(errors), groups, foreign)
 
 
 def text_of(name: str, trouble: Trouble) -> str:

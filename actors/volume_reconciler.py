@@ -185,14 +185,14 @@ class VolumeReconcilerActor(Actor):
         device = thing.device
         if call.late:
             self._actual.meet(step.key, LostEnded())
-        elif isinstance(step.key, PodDirectory) and message.value:
-            self._releases.found(step.key, message.value)
-        elif message.trouble is None and (step.do is not Do.ADOPT or message.value):
+        elif isinstance(step.key, PodDirectory) and message.found:
+            self._releases.found(step.key, message.found)
+        elif message.trouble is None and (step.do is not Do.ADOPT or message.path):
             if step.volume is not None and isinstance(step.key, VolumePlace):
-                thing.host_path = message.value
+                thing.host_path = message.path
                 thing.version = None if step.do is Do.ADOPT else step.volume.spec.version
                 if step.do is Do.MAKE and thing.life.stage is Stage.MAKING:
-                    self._calls.tell_mapped(call, message.value)
+                    self._calls.tell_mapped(call, message.path)
             thing.succeeded()
             self._actual.meet(step.key, Succeeded())
         else:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from actors.kernel import Actor, Lane, Message, Pending, outcome_of
 from actors.volume_messages import PrepareSubPaths, SubPathsPrepared
+from config.frozen_map import FrozenMap
 from runtime.volumes.capability import VolumeError
 from runtime.volumes.sub_path import SubPath, SubPaths
 
@@ -25,7 +26,7 @@ class SubPathsMounted(Message, frozen=True):
     """To the actor itself: the call has ended, well or with `error`."""
 
     asked: PrepareSubPaths
-    paths: Mapping[int, str]
+    paths: FrozenMap[int, str]
     error: str
 
 
@@ -44,7 +45,7 @@ class VolumeSubPaths:
         for each in message.wanted:
             place = self._where_is(message.uid, each.volume)
             if place is None:
-                self._answer(message, {}, f"volume {each.volume!r} is not there yet")
+                self._answer(message, FrozenMap(), f"volume {each.volume!r} is not there yet")
                 return
             name, path = place
             container = message.container
@@ -60,15 +61,15 @@ class VolumeSubPaths:
             self._actor.log.warning("pod %s: %s", message.asked.uid, message.error)
         self._answer(message.asked, message.paths, message.error)
 
-    def _answer(self, asked: PrepareSubPaths, paths: Mapping[int, str], error: str) -> None:
+    def _answer(self, asked: PrepareSubPaths, paths: FrozenMap[int, str], error: str) -> None:
         asked.worker.tell(SubPathsPrepared(asked.container, asked.wanted, paths, error))
 
 
 def _ended(asked: PrepareSubPaths, done: Pending[Mapping[int, str]]) -> SubPathsMounted:
     outcome = outcome_of(done)
     if outcome.error is None:
-        return SubPathsMounted(asked, outcome.value or {}, "")
+        return SubPathsMounted(asked, FrozenMap(outcome.value or {}), "")
     if isinstance(outcome.error, VolumeError):
-        return SubPathsMounted(asked, {}, str(outcome.error))
+        return SubPathsMounted(asked, FrozenMap(), str(outcome.error))
     text = f'failed to prepare subPath for container "{asked.container}": {outcome.error}'
-    return SubPathsMounted(asked, {}, text)
+    return SubPathsMounted(asked, FrozenMap(), text)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.atomic_writer import checked
 from runtime.volumes.capability import (
@@ -199,7 +200,8 @@ class SimulatedNodeVolumes:
     def scan(self) -> DiskScan:
         def look() -> DiskScan:
             devices = tuple(f"kubernetes.io/csi/{name.replace('~', '/')}" for name in self._names_in(self._csi))
-            return DiskScan({uid: tuple(self._volumes_of(uid)) for uid in self._names_in(self._pods)}, devices)
+            pods = FrozenMap((uid, tuple(self._volumes_of(uid))) for uid in self._names_in(self._pods))
+            return DiskScan(pods, devices)
 
         return self._tree.gate(self._pods, look)
 

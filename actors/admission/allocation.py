@@ -8,10 +8,12 @@ the pods again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pod_identity import QosClass, is_critical, qos_class
 from config.pod_requests import Port, clash, host_ports, pod_requests
@@ -24,7 +26,7 @@ class Allocation(msgspec.Struct, frozen=True):
     uid: str
     namespace: str
     name: str
-    requests: Mapping[str, int]
+    requests: FrozenMap[str, int]
     ports: tuple[Port, ...] = ()
     priority: int | None = None
     critical: bool = False
@@ -38,7 +40,7 @@ def allocation_of(pod: Pod) -> Allocation:
         uid=meta.uid,
         namespace=meta.namespace,
         name=meta.name,
-        requests=pod_requests(pod),
+        requests=FrozenMap(pod_requests(pod)),
         ports=host_ports(spec),
         priority=spec.priority,
         critical=is_critical(pod),
@@ -61,6 +63,11 @@ class _Written(msgspec.Struct, frozen=True):
     """The document on the disk."""
 
     allocations: tuple[Allocation, ...] = ()
+
+
+def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
+    """`requests` as they were written; msgspec knows no frozen mapping."""
+    return FrozenMap(msgspec.convert(value, dict[str, int]))
 
 
 class Book:
@@ -120,7 +127,7 @@ class Book:
         """
         parts = [self._text] if self._text else list(self._lines.values())
         for uid in self._unwritten:
-            line = self._lines[uid] = msgspec.json.encode(self._by_uid[uid])
+            line = self._lines[uid] = msgspec.json.encode(self._by_uid[uid], enc_hook=dict)
             parts.append(line)
         self._unwritten.clear()
         text = self._text = b",".join(parts)
@@ -131,7 +138,7 @@ class Book:
     @classmethod
     def read(cls, text: bytes) -> Book:
         """What `written` has made. Raises msgspec.MsgspecError."""
-        return cls(msgspec.json.decode(text, type=_Written).allocations)
+        return cls(msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).allocations)
 
     def used(self, resource: str) -> int:
         """How much of it is given away, in billionths."""

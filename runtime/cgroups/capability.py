@@ -7,11 +7,11 @@ could not be done is told, in words that name the file (or the call) and the rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
+from config.frozen_map import FrozenMap
 from runtime.cgroups.names import Words
 
 
@@ -31,7 +31,7 @@ class CgroupLimits(msgspec.Struct, frozen=True):
     memory_low_bytes: int | None = None
     memory_high_bytes: int | None = None
     pids: int | None = None
-    huge_pages: Mapping[int, int] = msgspec.field(default_factory=dict)
+    huge_pages: FrozenMap[int, int] = FrozenMap()
 
 
 class Cgroups(Protocol):

@@ -12,6 +12,8 @@ from typing import Protocol
 
 import msgspec
 
+from config.frozen_map import FrozenMap
+
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -45,7 +47,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
     node_id: str
     max_volumes: int = 0
-    topology: Mapping[str, str] = _NOTHING
+    topology: FrozenMap[str, str] = FrozenMap()
 
 
 class Access(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from config.frozen_map import FrozenMap
 from runtime.csi.capability import (
     Ability,
     Access,
@@ -49,7 +50,7 @@ class GrpcCsiNode:
 
     def info(self) -> NodeInfo:
         answer = self._ask("NodeGetInfo", wire.NodeGetInfoRequest(), wire.NodeGetInfoResponse)
-        return NodeInfo(answer.node_id, answer.max_volumes_per_node, dict(answer.accessible_topology.segments))
+        return NodeInfo(answer.node_id, answer.max_volumes_per_node, FrozenMap(answer.accessible_topology.segments))
 
     def abilities(self) -> frozenset[Ability]:
         if self._abilities is None:

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from config.frozen_map import FrozenMap
 from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 
 
@@ -77,7 +78,7 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
     block: bool = False
     access_modes: tuple[str, ...] = ()
     mount_options: tuple[str, ...] = ()
-    payload: Payload | None = None
+    payload: FrozenMap[str, VolumeFile] | None = None
     material: VolumeMaterial | None = None
     version: bytes = b""
     in_use: str = ""
@@ -108,7 +109,7 @@ class LocatedVolume(msgspec.Struct, frozen=True):
 class DiskScan(msgspec.Struct, frozen=True):
     """All that lies on disk: the volumes of each pod that has a directory, and the devices by their unique names."""
 
-    pods: Mapping[str, tuple[LocatedVolume, ...]]
+    pods: FrozenMap[str, tuple[LocatedVolume, ...]]
     devices: tuple[str, ...]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.capability import (
     DeviceMounter,
@@ -90,7 +91,7 @@ class LocalNodeVolumes:
             if isinstance(plugin, DeviceMounter)
             for device in plugin.staged()
         ]
-        return DiskScan({uid: self.volumes_of(uid) for uid in self.list_uids()}, tuple(sorted(devices)))
+        return DiskScan(FrozenMap((uid, self.volumes_of(uid)) for uid in self.list_uids()), tuple(sorted(devices)))
 
     def _device_at(self, place: VolumePlace) -> str:
         plugin = self._by_name.get(place.plugin)

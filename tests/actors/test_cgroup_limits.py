@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from actors.cgroup_limits import CgroupRules, Demand, demand_of, node_limits, pod_limits, reserved_limits, tier_limits
+from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, ResourceRequirements
 from config.pod_identity import QosClass, qos_class
 from config.pod_requests import pod_requests
@@ -92,8 +93,8 @@ def test_10_4_tiers(milli: int, shares: int) -> None:
     tiers = tier_limits(Demand(5000), Demand(milli), CgroupRules(page_sizes=PAGES))
     assert tiers[QosClass.GUARANTEED] == CgroupLimits()
     every_page = {2**21: -1, 2**30: -1}
-    assert tiers[QosClass.BURSTABLE] == CgroupLimits(cpu_shares=shares, huge_pages=every_page)
-    assert tiers[QosClass.BEST_EFFORT] == CgroupLimits(cpu_shares=2, huge_pages=every_page)
+    assert tiers[QosClass.BURSTABLE] == CgroupLimits(cpu_shares=shares, huge_pages=FrozenMap(every_page))
+    assert tiers[QosClass.BEST_EFFORT] == CgroupLimits(cpu_shares=2, huge_pages=FrozenMap(every_page))
 
 
 @pytest.mark.parametrize(
@@ -150,4 +151,6 @@ def test_10_5_the_node() -> None:
     capacity = {"cpu": "4", "memory": "8Gi", "pid": "1000", "hugepages-2Mi": "4Mi", "pods": "110"}
     reserved = ({"cpu": "300m", "memory": "1Gi"}, {"cpu": "200m", "pid": "100", "unknown": "1"})
     limits = node_limits(capacity, reserved, CgroupRules(page_sizes=PAGES))
-    assert limits == CgroupLimits(cpu_shares=3584, memory_bytes=7 * GI, pids=900, huge_pages={2**21: 2**22, 2**30: 0})
+    assert limits == CgroupLimits(
+        cpu_shares=3584, memory_bytes=7 * GI, pids=900, huge_pages=FrozenMap({2**21: 2**22, 2**30: 0})
+    )

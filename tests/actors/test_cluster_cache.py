@@ -16,8 +16,8 @@ from actors.reference_messages import (
     SurroundingsChanged,
     SurroundingsRead,
 )
-from actors.start.service_variables import ServiceLink
 from actors.surroundings import Surroundings
+from config.frozen_map import FrozenMap
 from config.objects import Node, NodeStatus, ObjectMeta, RuntimeClass, Service, ServicePort, ServiceSpec
 from runtime.api import ApiError, ObjectList
 from tests.actors.hand_api import HandApi, unreachable
@@ -119,9 +119,9 @@ def known(world: World) -> list[Surroundings]:
     return [each.around for each in world.told if each.around is not None]
 
 
-def test_the_variables_of_another_namespace_or_of_none_are_others():
-    links = (ServiceLink("shop", "web", "10.0.0.1"), ServiceLink("default", "kubernetes", "10.0.0.9"))
-    around = Surroundings(links, None)
+def test_the_variables_of_another_namespace_or_of_none_are_others(world: World):
+    world.list_both((service("web", "10.0.0.1"), service("kubernetes", "10.0.0.9", "default")))
+    (around,) = known(world)
     asked = [("shop", True), ("shop", False), ("yard", True), ("yard", False), ("shop", True)]
     hosts = [{key for key in around.variables_of(*each) if key.endswith("_HOST")} for each in asked]
     everywhere, shop = "KUBERNETES_SERVICE_HOST", "WEB_SERVICE_HOST"
@@ -138,11 +138,11 @@ def test_a_pod_waits_a_while_for_the_first_list(world: World):
 
 def test_a_pod_is_told_when_services_are_not_known_in_time_and_one_that_cannot_wait_at_once(world: World):
     world.ask(wait=False)
-    assert world.heard == [SurroundingsRead("s", {}, {}, False)]
+    assert world.heard == [SurroundingsRead("s", FrozenMap(), FrozenMap(), False)]
     world.heard.clear()
     world.ask()
     world.run(5 * SECOND_NS)
-    assert world.heard == [SurroundingsRead("s", {}, {}, False)]
+    assert world.heard == [SurroundingsRead("s", FrozenMap(), FrozenMap(), False)]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_who_needs_the_node_waits_for_it(world: World):
     status = NodeStatus(allocatable={"cpu": "3500m"})
     world.cache.tell(NodeObserved(Node(metadata=ObjectMeta(name="n"), status=status)))
     world.run()
-    assert world.heard == [SurroundingsRead("s", {}, {"cpu": "3500m"}, True)]
+    assert world.heard == [SurroundingsRead("s", FrozenMap(), FrozenMap({"cpu": "3500m"}), True)]
 
 
 def test_a_node_that_stands_alone_has_no_services_and_no_classes():
@@ -195,6 +195,6 @@ def test_a_node_that_stands_alone_has_no_services_and_no_classes():
     world.ask()
     world.ask_class("gvisor")
     services, runtime_class = world.heard
-    assert services == SurroundingsRead("s", {}, {}, True)
+    assert services == SurroundingsRead("s", FrozenMap(), FrozenMap(), True)
     assert "stands alone" in runtime_class.error
     assert world.system.stop()

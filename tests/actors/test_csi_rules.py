@@ -22,6 +22,7 @@ from actors.csi_rules import (
     tokens_text,
 )
 from config.codec import from_builtins
+from config.frozen_map import FrozenMap
 from config.objects import CSIDriver, CSINode, Node, ObjectMeta, Pod, PodSpec, VolumeAttachment
 from runtime.csi.capability import NodeInfo
 
@@ -116,7 +117,7 @@ def test_a_csi_node_keeps_what_it_says_of_others_and_loses_what_is_withdrawn():
         },
         CSINode,
     )
-    drivers = {"new": NodeInfo("id", 5, {"zone": "a"})}
+    drivers = {"new": NodeInfo("id", 5, FrozenMap({"zone": "a"}))}
     node = next_csi_node(old, "n", "u", drivers, frozenset({"gone"}), ("kubernetes.io/gce-pd",))
     assert [driver.name for driver in node.spec.drivers] == ["new", "stays"]
     assert node.metadata.labels == {"a": "b"}
@@ -129,7 +130,7 @@ def test_a_csi_node_keeps_what_it_says_of_others_and_loses_what_is_withdrawn():
 
 
 def test_a_node_is_in_one_place():
-    info = NodeInfo("id", 0, {"zone": "a"})
+    info = NodeInfo("id", 0, FrozenMap({"zone": "a"}))
     assert collision(info, "d", {}) == ""
     assert collision(info, "d", {"zone": "a"}) == ""
     assert "reported 'zone':'a' but existing label is 'zone':'b'" in collision(info, "d", {"zone": "b"})

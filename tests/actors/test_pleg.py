@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.event_gatherer import EventGatherer, EventsGathered
+from actors.event_gatherer import EventGatherer, PodEventSeen
 from actors.kernel import ActorRef, ActorSystem, MailboxOverflowed, Promise, SimulatedDispatcher, kept
 from actors.messages import (
     ContainersDied,
@@ -30,6 +30,7 @@ from actors.pleg import (
     Relist,
 )
 from actors.runtime_shown import GONE
+from config.frozen_map import FrozenMap
 from runtime.cri import CriError, StatusCode
 from runtime.cri.enums import ContainerEventType, ContainerState
 from runtime.cri.messages import (
@@ -211,7 +212,7 @@ def test_a_change_is_one_hint_to_its_worker_and_a_death_one_word_to_the_collecto
     first, second = world.worker("1"), world.worker("2")
     world.runtime.containers = {"1": RUNNING, "2": RUNNING}
     world.run(SECOND_NS)
-    told = ([RuntimeTold({"1-c": RUNNING})], [RuntimeTold({"2-c": RUNNING})])
+    told = ([RuntimeTold(FrozenMap({"1-c": RUNNING}))], [RuntimeTold(FrozenMap({"2-c": RUNNING}))])
     assert ((first, second), world.died) == (told, [])
     world.runtime.containers["1"] = EXITED
     world.run(SECOND_NS)
@@ -334,7 +335,7 @@ def test_what_events_tell_of_a_pod_reaches_its_worker_as_one_word(world: World):
     world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
     world.event("1", ContainerStatus(id="a", state=EXITED), ContainerStatus(id="b", state=RUNNING), of="b")
     world.run(SECOND_NS)
-    assert told == [RuntimeTold({"a": EXITED, "b": RUNNING})]
+    assert told == [RuntimeTold(FrozenMap({"a": EXITED, "b": RUNNING}))]
 
 
 def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themselves_within_a_second(world: World):
@@ -345,31 +346,31 @@ def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themse
     assert told == []
     world.event("1", exited, of="a", kind=ContainerEventType.CONTAINER_STOPPED_EVENT)
     world.run()
-    assert told == [RuntimeTold({"a": EXITED})]
+    assert told == [RuntimeTold(FrozenMap({"a": EXITED}))]
     world.event("1", of="a", kind=ContainerEventType.CONTAINER_DELETED_EVENT)
     world.run(SECOND_NS)
-    assert told[1:] == [RuntimeTold({"a": GONE})]
+    assert told[1:] == [RuntimeTold(FrozenMap({"a": GONE}))]
 
 
 def test_a_gatherer_that_fails_loses_what_it_had_and_hears_what_comes_after_that(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     handlers = dict(EventGatherer._handlers)
-    gathered, failures = handlers[EventsGathered], ["a bug"]
+    gathered, failures = handlers[PodEventSeen], ["a bug"]
 
-    def fails_once(actor: Any, message: EventsGathered) -> Any:
+    def fails_once(actor: Any, message: PodEventSeen) -> Any:
         if failures:
             raise RuntimeError(failures.pop())
         return gathered(actor, message)
 
-    monkeypatch.setitem(EventGatherer._handlers, EventsGathered, fails_once)  # type: ignore[arg-type]
+    monkeypatch.setitem(EventGatherer._handlers, PodEventSeen, fails_once)  # type: ignore[arg-type]
     told = world.worker("1")
     world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
     world.run(SECOND_NS)
     assert (told, failures) == ([], [])
     world.event("1", ContainerStatus(id="b", state=RUNNING), of="b")
     world.run(2 * SECOND_NS)
-    assert told == [RuntimeTold({"b": RUNNING})]
+    assert told == [RuntimeTold(FrozenMap({"b": RUNNING}))]
 
 
 @pytest.mark.parametrize("told_before", [RUNNING, EXITED, None])
@@ -382,8 +383,8 @@ def test_a_list_tells_a_worker_also_what_an_event_has_told_it_since_it_may_have_
     if told_before is not None:
         world.event("1", ContainerStatus(id="1-c", state=told_before), of="1-c")
     world.run(11 * SECOND_NS)
-    listed = [RuntimeTold({"1-c": EXITED})]
-    assert told == ([] if told_before is None else [RuntimeTold({"1-c": told_before})]) + listed
+    listed = [RuntimeTold(FrozenMap({"1-c": EXITED}))]
+    assert told == ([] if told_before is None else [RuntimeTold(FrozenMap({"1-c": told_before}))]) + listed
 
 
 def test_a_worker_that_has_begun_since_is_told_by_the_list_what_an_event_has_told_the_one_before_it(world: World):
@@ -395,7 +396,7 @@ def test_a_worker_that_has_begun_since_is_told_by_the_list_what_an_event_has_tol
     ref, hints = Recorder.spawn_in(world.system, "another", RuntimeTold)
     world.pleg.tell(PodWorkerStarted("1", ref))
     world.run(10 * SECOND_NS)
-    assert hints == [RuntimeTold({"1-c": EXITED})]
+    assert hints == [RuntimeTold(FrozenMap({"1-c": EXITED}))]
 
 
 def test_what_is_gone_and_belongs_to_no_worker_brings_no_list(world: World):

@@ -8,6 +8,7 @@ from actors.observed import ObservedPod, ObservedSandbox
 from actors.pod_action_types import NOTHING_IN_FLIGHT, InFlight, KillCause, in_flight_of
 from actors.probe_results import ProbeResults
 from actors.sandbox_changes import sandbox_change
+from config.frozen_map import FrozenMap
 from config.objects import (
     EphemeralContainer,
     Pod,
@@ -253,7 +254,11 @@ def test_spec_3_2_failed_probes(
     policy: str, probes: dict[str, dict[str, bool]], expected: str, cause: KillCause | None
 ) -> None:
     the_pod = pod(container("a", liveness_probe=PROBE, startup_probe=PROBE), "b", policy=policy)
-    actions = act(the_pod, picture(seen("a"), seen("b")), ProbeResults(active=True, **probes))
+    actions = act(
+        the_pod,
+        picture(seen("a"), seen("b")),
+        ProbeResults(active=True, **{kind: FrozenMap(found) for kind, found in probes.items()}),
+    )
     assert said(actions) == expected
     assert [each.cause for each in actions.kill] == ([cause] if cause else [])
 

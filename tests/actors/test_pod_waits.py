@@ -8,6 +8,7 @@ from actors.history_messages import PodWait
 from actors.observed import ObservedPod
 from actors.pod_waits import StartsUnderWay, container_waits, stop_wait
 from actors.probe_results import ProbeResults
+from config.frozen_map import FrozenMap
 from config.objects import Probe, TCPSocketAction
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, picture, pod, seen, sidecar
 
@@ -78,8 +79,11 @@ RUNS = picture(seen("app", id="c1"))
     [
         (ProbeResults(), ""),
         (ProbeResults(active=True), "it runs, and its startup probe has not succeeded yet"),
-        (ProbeResults(active=True, startup={"c1": True}), "it runs, and its readiness probe does not succeed"),
-        (ProbeResults(active=True, startup={"c1": True}, readiness={"c1": True}), ""),
+        (
+            ProbeResults(active=True, startup=FrozenMap({"c1": True})),
+            "it runs, and its readiness probe does not succeed",
+        ),
+        (ProbeResults(active=True, startup=FrozenMap({"c1": True}), readiness=FrozenMap({"c1": True})), ""),
     ],
     ids=["nobody probes", "not started", "not ready", "ready"],
 )

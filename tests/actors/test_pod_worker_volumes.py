@@ -17,6 +17,7 @@ from actors.pod_worker import PodWorker
 from actors.start.container_config import NodeRules
 from actors.status_messages import PodStatusChanged
 from actors.volume_messages import PrepareVolumes, ReleaseVolumes, RenewVolumes, VolumesPrepared
+from config.frozen_map import FrozenMap
 from config.kubelet import KubeletConfiguration
 from config.objects import (
     DownwardAPIVolumeSource,
@@ -41,7 +42,7 @@ from tests.actors.services import TakesAll
 SECOND_NS = 1_000_000_000
 DOWN = Volume(name="down", downward_api=DownwardAPIVolumeSource())
 DATA = Volume(name="data", empty_dir=EmptyDirVolumeSource())
-READY = VolumesPrepared({"down": "/pods/down"})
+READY = VolumesPrepared(FrozenMap({"down": "/pods/down"}))
 
 
 def web(*volumes: Volume, labels: dict[str, str] | None = None, **fields: Any) -> Pod:
@@ -147,7 +148,7 @@ def test_a_pod_that_the_node_takes_asks_at_once_and_looks_at_nothing_again(slow_
 def test_what_the_runtime_tells_before_the_node_takes_the_pod_is_looked_at(slow_world: World):
     slow_world.desire(web(DOWN), Operation.ADD)
     looks = slow_world.cri.calls
-    slow_world.tell(RuntimeTold({"never-seen": int(RUNNING)}), PodAdmitted(), seconds=0)
+    slow_world.tell(RuntimeTold(FrozenMap({"never-seen": int(RUNNING)})), PodAdmitted(), seconds=0)
     slow_world.tell()
     assert slow_world.renewals() == [False]
     assert slow_world.cri.calls > looks
@@ -197,7 +198,7 @@ def test_what_no_file_shows_costs_nothing(world: World, changed: Pod):
 
 def test_a_pod_without_such_volumes_is_not_asked_for_again(world: World):
     world.desire(web(DATA), Operation.ADD)
-    world.tell(VolumesPrepared({"data": "/pods/data"}))
+    world.tell(VolumesPrepared(FrozenMap({"data": "/pods/data"})))
     world.desire(web(DATA, labels={"a": "2"}))
     assert world.renewals() == [False]
 
@@ -220,7 +221,7 @@ def test_it_asks_again_when_it_is_told_to_and_goes_on_with_what_it_has(world: Wo
 
 def test_what_fails_is_waited_for_and_asked_again_only_when_nobody_says_more(world: World):
     world.desire(web(DOWN), Operation.ADD)
-    world.tell(VolumesPrepared({}, "no"), seconds=VOLUME_ASK_AGAIN_NS / SECOND_NS - 5)
+    world.tell(VolumesPrepared(FrozenMap(), "no"), seconds=VOLUME_ASK_AGAIN_NS / SECOND_NS - 5)
     assert world.renewals() == [False]
     world.tell(seconds=10)
     assert world.renewals() == [False, False]

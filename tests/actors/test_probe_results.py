@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.probe_results import NO_RESULTS, ProbeResults, say_the_same
+from config.frozen_map import FrozenMap
 
 NOTHING_YET = ProbeResults(active=True)
 
@@ -13,11 +14,11 @@ NOTHING_YET = ProbeResults(active=True)
     ("one", "other"),
     [
         (NOTHING_YET, ProbeResults(active=True)),
-        (NOTHING_YET, ProbeResults(active=True, readiness={"a": False})),
-        (NOTHING_YET, ProbeResults(active=True, liveness={"a": True})),
+        (NOTHING_YET, ProbeResults(active=True, readiness=FrozenMap({"a": False}))),
+        (NOTHING_YET, ProbeResults(active=True, liveness=FrozenMap({"a": True}))),
         (
-            ProbeResults(active=True, readiness={"a": True, "b": False}),
-            ProbeResults(active=True, readiness={"a": True}),
+            ProbeResults(active=True, readiness=FrozenMap({"a": True, "b": False})),
+            ProbeResults(active=True, readiness=FrozenMap({"a": True})),
         ),
     ],
 )
@@ -30,10 +31,10 @@ def test_what_nobody_said_and_what_goes_without_saying_are_the_same(one: ProbeRe
     "other",
     [
         NO_RESULTS,
-        ProbeResults(active=True, readiness={"a": True}),
-        ProbeResults(active=True, liveness={"a": False}),
-        ProbeResults(active=True, startup={"a": True}),
-        ProbeResults(active=True, startup={"a": False}),
+        ProbeResults(active=True, readiness=FrozenMap({"a": True})),
+        ProbeResults(active=True, liveness=FrozenMap({"a": False})),
+        ProbeResults(active=True, startup=FrozenMap({"a": True})),
+        ProbeResults(active=True, startup=FrozenMap({"a": False})),
     ],
 )
 def test_ready_dead_started_and_never_started_are_news(other: ProbeResults):

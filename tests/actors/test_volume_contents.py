@@ -37,6 +37,7 @@ from actors.volume_messages import (
 )
 from actors.volume_passes import RESYNC_JITTER
 from actors.volume_reconciler import VolumeReconcilerActor
+from config.frozen_map import FrozenMap
 from config.objects import (
     ConfigMap,
     ConfigMapVolumeSource,
@@ -116,7 +117,8 @@ class Objects(Actor):
             return
         found = {} if cluster.away else {ref: cluster.objects[ref] for ref in message.refs if ref in cluster.objects}
         failure = ReadFailure(not cluster.away, cluster.away or "404")
-        message.reader.tell(ObjectsRead(message.tag, found, {ref: failure for ref in message.refs if ref not in found}))
+        missing = FrozenMap((ref, failure) for ref in message.refs if ref not in found)
+        message.reader.tell(ObjectsRead(message.tag, FrozenMap(found), missing))
 
 
 class Tokens(Actor):
@@ -254,7 +256,7 @@ def test_a_missing_object_is_an_event_and_is_tried_again_ever_more_slowly(world:
     delays = [later - sooner for sooner, later in pairwise(times)]
     assert delays == pytest.approx([0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122, 122], abs=0.3)
     assert RETRY_MAX_NS == 122 * SECOND_NS
-    assert world.answers == [VolumesPrepared({}, NOT_FOUND)], "the same news is told once"
+    assert world.answers == [VolumesPrepared(FrozenMap(), NOT_FOUND)], "the same news is told once"
 
 
 def test_an_object_that_comes_is_taken_at_once(world: World):
@@ -335,7 +337,7 @@ def test_a_token_that_is_always_old_is_not_asked_for_without_end(world: World):
 def test_a_token_that_is_refused_refuses_its_volume(world: World):
     world.start(pod_with(TOKEN))
     text = 'MountVolume.SetUp failed for volume "token" : failed to fetch token: forbidden'
-    assert world.answers == [VolumesPrepared({}, text)]
+    assert world.answers == [VolumesPrepared(FrozenMap(), text)]
     world.issue("jwt", HOUR_S)
     world.run(1)
     assert world.answers[-1].error == ""
@@ -389,10 +391,10 @@ def test_answers_to_an_older_question_are_nobodys(world: World):
     world.actor.tell(PrepareVolumes(worker, world.pods["u"], renewal=True))
     world.run(0.1)
     first, second = world.cluster.reads
-    world.actor.tell(ObjectsRead(first.tag, {CFG: ConfigMap(data={"a": "old"})}, {}))
+    world.actor.tell(ObjectsRead(first.tag, FrozenMap({CFG: ConfigMap(data={"a": "old"})}), FrozenMap()))
     world.run(0.1)
     assert world.answers == []
-    world.actor.tell(ObjectsRead(second.tag, {CFG: ConfigMap(data={"a": "new"})}, {}))
+    world.actor.tell(ObjectsRead(second.tag, FrozenMap({CFG: ConfigMap(data={"a": "new"})}), FrozenMap()))
     world.run(0.1)
     assert world.read("configmap/cfg/a") == "new"
     assert [answer.error for answer in world.answers] == [""], "the first question was asked by one who waits"
@@ -404,7 +406,7 @@ def test_who_is_impatient_does_not_have_everything_asked_again(world: World):
     world.actor.tell(PrepareVolumes(worker, world.pods["u"]))
     world.run(0.1)
     (read,) = world.cluster.reads
-    world.actor.tell(ObjectsRead(read.tag, {CFG: ConfigMap(data={"a": "x"})}, {}))
+    world.actor.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
     world.run(0.1)
     assert [answer.error for answer in world.answers] == [""]
 
@@ -421,7 +423,7 @@ def test_nothing_of_a_released_pod_comes_back(world: World):
     world.actor.tell(ReleaseVolumes(worker, "u"))
     world.run(0.1)
     (read,) = world.cluster.reads
-    world.actor.tell(ObjectsRead(read.tag, {CFG: ConfigMap(data={"a": "x"})}, {}))
+    world.actor.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
     world.change()
     world.run(HOUR_S)
     assert world.disk.list_uids() == ()

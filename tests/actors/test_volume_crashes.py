@@ -17,6 +17,7 @@ from actors.volume_claim_messages import ClaimsResolved, ForgetClaims, ResolveCl
 from actors.volume_contents import ContentSources
 from actors.volume_messages import PrepareVolumes, ReleaseVolumes, VolumesPrepared, VolumesReleased
 from actors.volume_reconciler import VolumeReconcilerActor
+from config.frozen_map import FrozenMap
 from config.objects import (
     ConfigMap,
     CSIPersistentVolumeSource,
@@ -76,7 +77,7 @@ class Claims(Actor):
             for name, (source, spec) in SOURCES.items()
             if volume.name == name
         }
-        message.reader.tell(ClaimsResolved(message.tag, specs, {}))
+        message.reader.tell(ClaimsResolved(message.tag, FrozenMap(specs), FrozenMap()))
 
     @handles(ForgetClaims)
     def forget(self, _: ForgetClaims) -> None:

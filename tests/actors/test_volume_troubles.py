@@ -19,6 +19,7 @@ from actors.volume_messages import (
     VolumesReleased,
 )
 from actors.volume_reconciler import VolumeReconcilerActor
+from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, ConfigMapVolumeSource, Pod, Volume
 from tests.actors.probes import Recorder, only
 from tests.actors.test_volume_contents import LABELS, SECOND_NS, TOKEN, Cluster, Disk, Objects, Tokens, Worker, pod_with
@@ -101,7 +102,7 @@ class World:
             self.workers[uid].tell(RenewVolumes())
         elif deed == 7:
             # An answer that is none: the actor fails, and everything that it knew is lost.
-            self.actor.tell(ObjectsRead("nonsense", {}, {}))
+            self.actor.tell(ObjectsRead("nonsense", FrozenMap(), FrozenMap()))
         elif len(self.pods) > PODS // 2:
             uid = self.chance.choice(sorted(self.pods))
             del self.pods[uid]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from config.frozen_map import FrozenMap
 from runtime.cgroups.capability import CgroupLimits, Cgroups
 from runtime.cgroups.names import SYSTEMD
 from runtime.cgroups.slices import INFINITY
@@ -57,7 +58,7 @@ def test_10_2_slices_come_change_and_go_on_v2(bus, loop, v2, tmp_path):
     assert (tmp_path / POD_PATH / "memory.max").read_text() == str(64 * MIB)
     assert (tmp_path / POD_PATH / "cpu.weight").read_text() == "39"
 
-    more = CgroupLimits(memory_bytes=-1, memory_min_bytes=MIB, huge_pages={2 * MIB: 4 * MIB})
+    more = CgroupLimits(memory_bytes=-1, memory_min_bytes=MIB, huge_pages=FrozenMap({2 * MIB: 4 * MIB}))
     assert cgroups.apply(POD, more) == ()
     told = v2.values(POD_SLICE)
     assert (told["MemoryMax"], told["MemoryMin"], told["CPUWeight"]) == (INFINITY, MIB, 39)
@@ -78,7 +79,12 @@ def test_10_2_what_systemd_does_not_manage_on_v1_is_made_beside_it(bus, loop, tm
     v1 = StandInSystemd(bus.address, tmp_path, V1_OF_SYSTEMD, version="v239")
     cgroups = cgroups_at(loop, bus, tmp_path, version=1)
     limits = CgroupLimits(
-        cpu_shares=512, cpu_quota_us=20_000, cpu_period_us=50_000, memory_bytes=MIB, pids=-1, huge_pages={2 * MIB: 0}
+        cpu_shares=512,
+        cpu_quota_us=20_000,
+        cpu_period_us=50_000,
+        memory_bytes=MIB,
+        pids=-1,
+        huge_pages=FrozenMap({2 * MIB: 0}),
     )
     for words in (KUBEPODS, TIER):
         assert cgroups.apply(words, CgroupLimits()) == ()

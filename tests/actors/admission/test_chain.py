@@ -19,6 +19,7 @@ from actors.admission.chain import (
     pressure_rejection,
 )
 from actors.admission.verdict import Rejected
+from config.frozen_map import FrozenMap
 from config.objects import (
     AppArmorProfile,
     Node,
@@ -104,7 +105,7 @@ def test_10_14_labels_alone_may_be_stale() -> None:
 
 
 def test_10_15_a_critical_pod_that_lacks_room_alone_preempts() -> None:
-    other = Allocation("other", "shop", "other", {"cpu": 10**9})
+    other = Allocation("other", "shop", "other", FrozenMap({"cpu": 10**9}))
     large = container("app", resources=ResourceRequirements(requests={"cpu": "1"}))
     assert verdict(pod(large, **CRITICAL), other) == Preempts((other,), "cpu")
     elsewhere = verdict(pod(large, node_name="n2", **CRITICAL), other)

@@ -8,6 +8,7 @@ import pytest
 
 from actors.admission.allocation import Allocation, Book, allocation_of
 from actors.admission.predicates import failures, os_rejection, rejection
+from config.frozen_map import FrozenMap
 from config.objects import (
     Affinity,
     Container,
@@ -55,7 +56,7 @@ def beside(cpu: str) -> Container:
 def given(uid: str, **requests: str) -> Allocation:
     """What another pod has."""
     amounts = {each.replace("_", "-"): parse_quantity(amount).nanos for each, amount in requests.items()}
-    return Allocation(uid, "shop", uid, amounts)
+    return Allocation(uid, "shop", uid, FrozenMap(amounts))
 
 
 def reasons(desired: Pod, there: Node, *others: Allocation) -> list[str]:
@@ -188,7 +189,7 @@ def test_10_14_a_noexecute_taint_keeps_all_but_static_pods_away(
     ],
 )
 def test_10_14_a_port_of_the_host_is_given_once(mine: ContainerPort, found: list[str]) -> None:
-    other = Allocation("other", "shop", "other", {}, ports=(("", "TCP", 8080),))
+    other = Allocation("other", "shop", "other", FrozenMap(), ports=(("", "TCP", 8080),))
     assert reasons(pod(container("app", ports=(mine,))), node(), other) == found
 
 

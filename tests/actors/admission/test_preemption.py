@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 from actors.admission.allocation import Allocation
 from actors.admission.predicates import Shortage
 from actors.admission.preemption import NoVictimsError, may_preempt, victims
+from config.frozen_map import FrozenMap
 from config.pod_identity import QosClass
 from config.quantity import NANOS, parse_quantity
 
 B, U, G = QosClass.BEST_EFFORT, QosClass.BURSTABLE, QosClass.GUARANTEED
-CRITICAL = Allocation("mine", "kube-system", "mine", {}, priority=2_000_000_000, critical=True)
+CRITICAL = Allocation("mine", "kube-system", "mine", FrozenMap(), priority=2_000_000_000, critical=True)
 
 
 def there(name: str, qos: QosClass, cpu: str = "0", memory: str = "0", **fields: object) -> Allocation:
     requests = {"cpu": parse_quantity(cpu).nanos, "memory": parse_quantity(memory).nanos}
-    return Allocation(name, "shop", name, requests, qos=qos, **fields)  # type: ignore[arg-type]  # of a table
+    return Allocation(name, "shop", name, FrozenMap(requests), qos=qos, **fields)  # type: ignore[arg-type]  # of a table
 
 
 def short(resource: str, amount: str) -> Shortage:
@@ -85,7 +86,7 @@ def test_10_15_where_nothing_helps_nobody_is_ended() -> None:
         (CRITICAL, there("c", U, critical=True), False),
         (CRITICAL, there("c", U, critical=True, priority=2_000_000_000), False),
         (
-            Allocation("m", "n", "m", {}, priority=2_000_001_000, critical=True),
+            Allocation("m", "n", "m", FrozenMap(), priority=2_000_001_000, critical=True),
             there("c", U, critical=True, priority=2_000_000_000),
             True,
         ),
@@ -107,7 +108,7 @@ def test_10_15_the_set_is_enough_and_leaves_none_out(
     pods: list[tuple[QosClass, int, int, bool]], cpu: int, memory: int
 ) -> None:
     rows = [
-        Allocation(f"p{index}", "shop", "p", {"cpu": cpus, "memory": size}, qos=qos, critical=critical)
+        Allocation(f"p{index}", "shop", "p", FrozenMap({"cpu": cpus, "memory": size}), qos=qos, critical=critical)
         for index, (qos, cpus, size, critical) in enumerate(pods)
     ]
     shortages = [Shortage("cpu", cpu, 0, 0), Shortage("memory", memory, 0, 0)]

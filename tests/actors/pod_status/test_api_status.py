@@ -17,6 +17,7 @@ from actors.pod_status.final import final_status
 from actors.pod_status.ips import order_ips, pod_ips
 from actors.pod_status.times import api_time, seconds_of
 from actors.probe_results import ProbeResults
+from config.frozen_map import FrozenMap
 from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe
 from config.pod_identity import CONFIG_SOURCE
 from tests.actors.pod_pictures import (
@@ -168,15 +169,26 @@ PROBED = container("a", startup_probe=Probe(), readiness_probe=Probe())
     [
         pytest.param(ProbeResults(), True, True, id="no prober works"),
         pytest.param(ProbeResults(active=True), False, False, id="not decided"),
-        pytest.param(ProbeResults(active=True, readiness={"a-0": True}), False, False, id="ready, not started"),
         pytest.param(
-            ProbeResults(active=True, startup={"a-0": True}), True, False, id="started, readiness not decided"
+            ProbeResults(active=True, readiness=FrozenMap({"a-0": True})), False, False, id="ready, not started"
         ),
         pytest.param(
-            ProbeResults(active=True, startup={"a-0": True}, readiness={"a-0": True}), True, True, id="both succeeded"
+            ProbeResults(active=True, startup=FrozenMap({"a-0": True})),
+            True,
+            False,
+            id="started, readiness not decided",
         ),
         pytest.param(
-            ProbeResults(active=True, startup={"a-9": True}, readiness={"a-9": True}), False, False, id="of another one"
+            ProbeResults(active=True, startup=FrozenMap({"a-0": True}), readiness=FrozenMap({"a-0": True})),
+            True,
+            True,
+            id="both succeeded",
+        ),
+        pytest.param(
+            ProbeResults(active=True, startup=FrozenMap({"a-9": True}), readiness=FrozenMap({"a-9": True})),
+            False,
+            False,
+            id="of another one",
         ),
     ],
 )

@@ -11,6 +11,7 @@ from actors.reference_messages import SurroundingsChanged
 from actors.status_messages import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
 from actors.surroundings import Surroundings
 from actors.sync_loop import KNOWN_PODS_NS, SyncLoopActor
+from config.frozen_map import FrozenMap
 from config.objects import Pod, PodCondition, PodStatus
 from config.pod_identity import SOURCE_API, SOURCE_FILE
 from tests.actors.probes import Recorder, only
@@ -44,7 +45,7 @@ def test_spec_2_6_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_o
 
 
 def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World):
-    before, now = (Surroundings((), {"cpu": number}) for number in "12")
+    before, now = (Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": number})) for number in "12")
     world.ready()
     world.tell(READY, changed(ADD, pod("1")), SurroundingsChanged(before), SurroundingsChanged(now))
     world.tell(changed(ADD, pod("2", static=False)))
@@ -56,10 +57,10 @@ def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World)
 
 def test_what_is_known_of_the_cluster_is_not_handed_on_when_news_of_it_may_be_lost(world: World):
     world.ready()
-    world.tell(READY, SurroundingsChanged(Surroundings((), {"cpu": "1"})))
+    world.tell(READY, SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))))
     for number in range(SyncLoopActor.mailbox_capacity):
         world.loop.tell(changed(REMOVE, pod(f"unknown{number}"), "unheard source"))
-    world.loop.tell(SurroundingsChanged(Surroundings((), {"cpu": "2"})))
+    world.loop.tell(SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "2"}))))
     world.run()
     world.tell(changed(ADD, pod("1")))
     assert [message.around for _, message in world.told.messages if isinstance(message, SyncPod)] == [None]
@@ -67,7 +68,11 @@ def test_what_is_known_of_the_cluster_is_not_handed_on_when_news_of_it_may_be_lo
 
 def test_only_a_worker_that_begins_at_once_is_told_of_the_cluster(world: World):
     world.ready()
-    world.tell(READY, SurroundingsChanged(Surroundings((), {"cpu": "1"})), changed(ADD, pod("1")))
+    world.tell(
+        READY,
+        SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))),
+        changed(ADD, pod("1")),
+    )
     world.loop._cell.children_by_name()["1"].tell(Fail())
     world.run(SECOND_NS)
     told = [message.around is not None for _, message in world.told.messages if isinstance(message, SyncPod)]

@@ -9,6 +9,7 @@ from actors.volume_claim_messages import ClaimsChanged, VolumeWait
 from actors.volume_messages import (
     VolumesPrepared,
 )
+from config.frozen_map import FrozenMap
 from tests.actors.volume_reconciler.worlds import (
     DATA,
     DEVICE,
@@ -84,7 +85,7 @@ def test_a_volume_for_one_pod_waits_until_the_other_has_given_it_back(world: Wor
     world.prepare(pod_with(DISK, uid="a"))
     second = world.prepare(pod_with(DISK, uid="b"), seconds=300)
     text = "volume uses the ReadWriteOncePod access mode and is already in use by pod a"
-    assert second == [VolumesPrepared({}, f'MountVolume.MountDevice failed for volume "disk" : {text}')]
+    assert second == [VolumesPrepared(FrozenMap(), f'MountVolume.MountDevice failed for volume "disk" : {text}')]
     world.release("a", seconds=1)
     assert second[-1].error == ""
 
@@ -115,7 +116,7 @@ def test_a_claim_that_is_not_ready_is_an_event_and_is_taken_when_it_is(world: Wo
     world.claims["disk"] = VolumeWait('persistentvolumeclaim "claim" not found')
     answers = world.prepare(pod_with(DISK), seconds=100)
     text = 'MountVolume.SetUp failed for volume "disk" : persistentvolumeclaim "claim" not found'
-    assert answers == [VolumesPrepared({}, text)]
+    assert answers == [VolumesPrepared(FrozenMap(), text)]
     world.claims["disk"] = VolumeWait("not attached yet", "FailedAttachVolume", DEVICE)
     world.actor.tell(ClaimsChanged(frozenset({"u"})))
     world.run()

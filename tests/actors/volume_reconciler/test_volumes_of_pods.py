@@ -14,6 +14,7 @@ from actors.volume_messages import (
     VolumesPrepared,
     VolumesReleased,
 )
+from config.frozen_map import FrozenMap
 from config.objects import (
     EmptyDirVolumeSource,
     Volume,
@@ -39,7 +40,7 @@ from tests.actors.volume_reconciler.worlds import (
 def test_volumes_are_prepared_and_released(world: World):
     answers = world.prepare(pod_with(DATA))
     world.release()
-    assert answers == [VolumesPrepared({"data": f"/root/pods/u/{EMPTY_DIRS}/data"}), VolumesReleased("u")]
+    assert answers == [VolumesPrepared(FrozenMap({"data": f"/root/pods/u/{EMPTY_DIRS}/data"})), VolumesReleased("u")]
     assert world.disk.list_uids() == ()
     calls = len(world.disk.calls)
     world.run(3600)
@@ -50,7 +51,7 @@ def test_a_pod_without_volumes_has_its_directory_and_loses_it(world: World):
     answers = world.prepare(pod_with())
     assert world.disk.list_uids() == ("u",)
     world.release()
-    assert answers == [VolumesPrepared({}), VolumesReleased("u")]
+    assert answers == [VolumesPrepared(FrozenMap()), VolumesReleased("u")]
     assert world.disk.list_uids() == ()
 
 
@@ -79,7 +80,7 @@ def test_a_volume_that_comes_back_whenever_it_is_taken_down_is_said(world: World
 def test_what_is_wrong_with_a_volume_is_an_event_with_its_path_and_the_others_are_there(world: World):
     (answer,) = world.prepare(pod_with(DATA, SHARE))
     text = 'MountVolume.SetUp failed for volume "share" : volumes of type iscsi are not supported yet'
-    assert answer == VolumesPrepared({"data": f"/root/pods/u/{EMPTY_DIRS}/data"}, text)
+    assert answer == VolumesPrepared(FrozenMap({"data": f"/root/pods/u/{EMPTY_DIRS}/data"}), text)
     (event,) = world.events
     told = (event.type, event.reason, event.message, event.field_path)
     assert told == ("Warning", "FailedMount", text, "spec.volumes[1].iscsi")
@@ -105,7 +106,7 @@ def test_the_directory_of_a_pod_that_cannot_be_made_is_said(world: World):
     assert "the directory of the pod cannot be made" in answers[0].error
     world.disk.tree.heal("/root/pods/u")
     world.run(2)
-    assert answers[-1] == VolumesPrepared({})
+    assert answers[-1] == VolumesPrepared(FrozenMap())
 
 
 def test_who_asks_again_is_answered_again_and_nothing_is_done_twice(world: World):
@@ -155,7 +156,7 @@ def test_dead_mounts_cost_their_own_pods_alone_and_are_said(world: World):
     world.run(130)
     for number in range(3):
         (answer,) = world.answers[f"dead{number}"]
-        assert answer == VolumesPrepared({}, f'MountVolume.SetUp failed for volume "data" : {LATE}')
+        assert answer == VolumesPrepared(FrozenMap(), f'MountVolume.SetUp failed for volume "data" : {LATE}')
     assert len([text for text in world.texts() if LATE in text]) >= 3
     assert len(world.disk.calls) == 103, "no second call is sent after one that hangs"
     world.release("u7")
@@ -169,7 +170,7 @@ def test_a_look_for_late_calls_that_was_lost_on_the_way_is_made_up_for(world: Wo
     assert actor is not None
     actor.cancel_timer(LookForLate)  # as a mailbox that is full does it
     world.run(CALL_LIMIT_NS // SECOND_NS + 61)
-    assert answers == [VolumesPrepared({}, f'MountVolume.SetUp failed for volume "data" : {LATE}')]
+    assert answers == [VolumesPrepared(FrozenMap(), f'MountVolume.SetUp failed for volume "data" : {LATE}')]
     world.disk.tree.hang(f"/root/pods/other/{EMPTY_DIRS}/data")
     others = world.prepare(pod_with(DATA, uid="other"), seconds=CALL_LIMIT_NS // SECOND_NS)
     assert [LATE in answer.error for answer in others] == [True], "later calls have a timer again"

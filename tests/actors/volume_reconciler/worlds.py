@@ -17,6 +17,7 @@ from actors.volume_messages import (
     VolumesReleased,
 )
 from actors.volume_reconciler import VolumeReconcilerActor
+from config.frozen_map import FrozenMap
 from config.objects import (
     Container,
     CSIPersistentVolumeSource,
@@ -108,7 +109,7 @@ class Claims(Actor):
         answer = self.answers["disk"]
         specs = {"disk": answer} if isinstance(answer, VolumeSpec) else {}
         waits = {"disk": answer} if isinstance(answer, VolumeWait) else {}
-        message.reader.tell(ClaimsResolved(message.tag, specs, waits))
+        message.reader.tell(ClaimsResolved(message.tag, FrozenMap(specs), FrozenMap(waits)))
 
     @handles(ForgetClaims)
     def forget(self, message: ForgetClaims) -> None:

@@ -50,9 +50,9 @@ Rule = Callable[[Module], Iterable[Finding]]
 
 def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
-    from tests.lint.rules import clock, floors, kernel_words, names, sets, sleeping
+    from tests.lint.rules import clock, floors, kernel_words, messages, names, sets, sleeping
 
-    return (names.check, floors.check, kernel_words.check, clock.check, sets.check, sleeping.check)
+    return (names.check, floors.check, kernel_words.check, clock.check, sets.check, sleeping.check, messages.check)
 
 
 def check_source(path: str, source: str, rules: Iterable[Rule] | None = None) -> list[Finding]:

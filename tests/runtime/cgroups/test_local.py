@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from config.frozen_map import FrozenMap
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import LocalCgroups, cpu_weight
 from runtime.cgroups.names import SYSTEMD, page_name
@@ -19,7 +20,7 @@ LIMITS = CgroupLimits(
     cpu_period_us=100_000,
     memory_bytes=2**30,
     pids=100,
-    huge_pages={2**21: 2**22, 2**30: 0},
+    huge_pages=FrozenMap({2**21: 2**22, 2**30: 0}),
 )
 NONE = CgroupLimits(cpu_shares=2, cpu_quota_us=-1, cpu_period_us=100_000, memory_bytes=-1, pids=-1)
 

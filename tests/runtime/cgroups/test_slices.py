@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from config.frozen_map import FrozenMap
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.slices import INFINITY, limit_properties, new_slice
 
@@ -60,7 +61,7 @@ def test_everything_is_counted(version, name):
         (CgroupLimits(pids=100), {"TasksMax": 100}, {"TasksMax": 100}),
         (CgroupLimits(pids=-1), {"TasksMax": INFINITY}, {"TasksMax": INFINITY}),
         # There is no property for huge pages: a file says it.
-        (CgroupLimits(huge_pages={2 * MIB: 0}), {}, {}),
+        (CgroupLimits(huge_pages=FrozenMap({2 * MIB: 0})), {}, {}),
     ],
 )
 def test_limits_as_properties(limits, v1, v2):

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from actors.csi_rules import attachment_name
+from config.frozen_map import FrozenMap
 from runtime.csi.capability import NodeInfo
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container
@@ -27,7 +28,7 @@ class StorageCluster(Cluster):
         if driver:
             spec = {"attachRequired": attach, "volumeLifecycleModes": ["Persistent", "Ephemeral"]}
             self.ask("POST", f"{STORAGE}/csidrivers", _object("CSIDriver", DRIVER, spec, "storage.k8s.io/v1"))
-        self.node.plugins.add(DRIVER, NodeInfo("node-1", 3, {"topology.example.com/zone": "z1"}))
+        self.node.plugins.add(DRIVER, NodeInfo("node-1", 3, FrozenMap({"topology.example.com/zone": "z1"})))
         self.until(lambda: self.csi_drivers() == [DRIVER])
 
     def csi_drivers(self) -> list[str]:

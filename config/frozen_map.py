@@ -1,0 +1,50 @@
+"""`FrozenMap`: a mapping that never changes, for values that several actors hold."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import TypeVar
+
+K = TypeVar("K")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class FrozenMap(Mapping[K, V_co]):
+    """A copy of the given mapping or pairs, in their order. Equal to every mapping with the same items."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[K, V_co] | Iterable[tuple[K, V_co]] = ()) -> None:
+        self._items: dict[K, V_co] = dict(items)
+
+    def __getitem__(self, key: K) -> V_co:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, FrozenMap) else other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({self._items!r})"
+
+    # The views of a dict, which are faster than those that a Mapping gets.
+
+    def keys(self) -> KeysView[K]:
+        return self._items.keys()
+
+    def values(self) -> ValuesView[V_co]:
+        return self._items.values()
+
+    def items(self) -> ItemsView[K, V_co]:
+        return self._items.items()

@@ -1,10 +1,10 @@
 """`NodeSupervisor`: the root of a node's actors. It makes them, knows them by name, and keeps them alive.
 
-The long-lived actors must know each other, so all who are known to others are reserved first and then furnished with
-the references they need (`actors.node_handouts` says with which); those whom nobody has to know are started beside
-them. A failing one is restarted by itself, with its mailbox kept; the others do not notice, because each asks again
-for what it may have missed. Pod workers are children of the sync loop. Once a minute those are asked whether they live
-who have had nothing to do since the minute before, so that health can name who stands still.
+The long-lived actors must know each other. So all that others must know are reserved first, and then started with the
+references they need; `actors.node_wiring` says from which arguments each is made. A failing one is restarted by itself
+and keeps its mailbox; the others do not notice, because each asks again for what it may have missed. Pod workers are
+children of the sync loop. Once a minute every actor that has had nothing to do since is asked whether it lives, so that
+health can name the one that stands still.
 """
 
 from __future__ import annotations
@@ -21,29 +21,22 @@ from actors.eviction_manager import EvictionActor
 from actors.image_gc import ImageGCActor
 from actors.image_pull import ImagePullActor
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, RestartStrategy, handles
-from actors.log_rotation import LogRotationActor
-from actors.memory_notifier import MemoryNotifierActor
 from actors.mirror_pods import MirrorPodActor
-from actors.node_certificate import CLIENT, SERVING, NodeCertificateActor
-from actors.node_handouts import Given, NodeHandouts
+from actors.node_certificate import CLIENT, SERVING
 from actors.node_lease import NodeLeaseActor
 from actors.node_plan import NodeCapabilities, NodePlan
 from actors.node_shutdown import ShutdownActor
 from actors.node_stats import NodeStatsActor
 from actors.node_status import NodeStatusActor
+from actors.node_wiring import NodeActors, NodeWiring, Recipe
 from actors.object_cache import ObjectCacheActor
-from actors.oom_watcher import OomWatcherActor
 from actors.pleg import PlegActor
 from actors.plugin_watcher import PluginWatcherActor
 from actors.pod_cidr import PodCidrActor
 from actors.pod_historian import HistorianActor
-from actors.resolver_check import ResolverCheckActor
 from actors.resource_manager import ResourceManagerActor
 from actors.runtime_monitor import RuntimeMonitorActor
-from actors.source_api import ApiSourceActor
-from actors.source_file import FileSourceActor
-from actors.source_http import HttpSourceActor
-from actors.source_push import PushSourceActor
+from actors.shutdown_rules import groups_of
 from actors.status_manager import StatusManagerActor
 from actors.storage import StorageActor
 from actors.sync_loop import SyncLoopActor
@@ -64,36 +57,6 @@ LONG_LIVED = RestartStrategy(
 )
 """The node is nothing without any of these: each comes back within a minute, for ever."""
 
-KNOWN: dict[str, type[Actor]] = {
-    "events": EventRecorderActor,
-    "status-manager": StatusManagerActor,
-    "storage": StorageActor,
-    "sync-loop": SyncLoopActor,
-    "pleg": PlegActor,
-    "runtime-monitor": RuntimeMonitorActor,
-    "image-pull": ImagePullActor,
-    "image-gc": ImageGCActor,
-    "container-gc": ContainerGCActor,
-    "volume-reconciler": VolumeReconcilerActor,
-    "node-status": NodeStatusActor,
-    "object-cache": ObjectCacheActor,
-    "cluster-cache": ClusterCacheActor,
-    "tokens": TokenActor,
-    "user-namespaces": UserNamespaceActor,
-    "pod-cidr": PodCidrActor,
-    "resources": ResourceManagerActor,
-}
-"""Who is known to others, and there on every node."""
-
-KNOWN_WITH_API: dict[str, type[Actor]] = {
-    "mirror-pods": MirrorPodActor,
-    "node-lease": NodeLeaseActor,
-    "claims": ClaimsActor,
-}
-
-
-KNOWN_WITH_DRIVERS: dict[str, type[Actor]] = {"csi-node": CsiNodeActor, "plugins": PluginWatcherActor}
-
 
 class AskAround(Message, frozen=True):
     """To itself: time to ask those who rest whether they live."""
@@ -113,20 +76,15 @@ class NodeSupervisor(Actor):
         self.every(HEARTBEAT_NS, AskAround())
         if self.children:
             return  # this actor has failed and come back; its children never noticed
-        refs = {
-            name: self.reserve(actor_class, name=name, strategy=LONG_LIVED)
-            for name, actor_class in self._known().items()
-        }
-        give = NodeHandouts(self._plan, self._capabilities, refs)
-        if give.shutdown() is not None:
-            refs["shutdown"] = self.reserve(ShutdownActor, name="shutdown", strategy=LONG_LIVED)
-        self._start_pods(refs, give)
-        self._start_runtime(refs, give)
-        self._start_shortages(refs, give)
-        self._start_references(refs, give)
-        self._start_resources(refs, give)
-        self._start_unknown(give)
-        self._start_sources(give)
+        actors = self._reserve_all()
+        wiring = NodeWiring(self._plan, self._capabilities, actors)
+        self._start_pods(actors, wiring)
+        self._start_runtime(actors, wiring)
+        self._start_shortages(actors, wiring)
+        self._start_references(actors, wiring)
+        self._start_resources(actors, wiring)
+        self._start_unknown(wiring)
+        self._start_sources(wiring)
 
     @handles(AskAround)
     def ask_who_rests(self, _: AskAround) -> None:
@@ -137,85 +95,119 @@ class NodeSupervisor(Actor):
         if message.parked:
             self.log.error("%s keeps failing and is tried once a minute: %s", message.name, message.cause)
 
-    def _known(self) -> dict[str, type[Actor]]:
-        """Where nobody can say what is used, nobody is evicted."""
-        can, known = self._capabilities, dict(KNOWN)
-        if can.api is not None:
-            known.update(KNOWN_WITH_API)
-            if can.drivers is not None and can.plugin_sockets is not None:
-                known.update(KNOWN_WITH_DRIVERS)
-        if can.cgroups is not None:
-            known["cgroups"] = CgroupActor
-        if can.stats is not None:
-            known["eviction"] = EvictionActor
-        return known
+    # --- who is known to others ---------------------------------------------------------------------------------------
 
-    def _start(self, actor_class: type[Actor], name: str, given: Given | None) -> ActorRef | None:
-        """One whom no reserved one has to know; none where it is given nothing."""
-        return None if given is None else self.spawn(actor_class, *given, name=name, strategy=LONG_LIVED)
+    def _reserve_all(self) -> NodeActors:
+        can = self._capabilities
+        has_api = can.api is not None
+        has_drivers = has_api and can.drivers is not None and can.plugin_sockets is not None
+        has_stats = can.stats is not None  # nobody is evicted where nobody can say what is used
+        gives_pods_time = can.machine_shutdown is not None and bool(groups_of(self._plan.configuration))
+        known, perhaps = self._reserve_known, self._reserve_if
+        return NodeActors(
+            events=known(EventRecorderActor, "events"),
+            status_manager=known(StatusManagerActor, "status-manager"),
+            storage=known(StorageActor, "storage"),
+            sync_loop=known(SyncLoopActor, "sync-loop"),
+            historian=known(HistorianActor, "historian"),
+            pleg=known(PlegActor, "pleg"),
+            runtime_monitor=known(RuntimeMonitorActor, "runtime-monitor"),
+            image_pull=known(ImagePullActor, "image-pull"),
+            image_gc=known(ImageGCActor, "image-gc"),
+            container_gc=known(ContainerGCActor, "container-gc"),
+            volume_reconciler=known(VolumeReconcilerActor, "volume-reconciler"),
+            node_status=known(NodeStatusActor, "node-status"),
+            object_cache=known(ObjectCacheActor, "object-cache"),
+            cluster_cache=known(ClusterCacheActor, "cluster-cache"),
+            tokens=known(TokenActor, "tokens"),
+            user_namespaces=known(UserNamespaceActor, "user-namespaces"),
+            pod_cidr=known(PodCidrActor, "pod-cidr"),
+            resources=known(ResourceManagerActor, "resources"),
+            mirror_pods=perhaps(has_api, MirrorPodActor, "mirror-pods"),
+            node_lease=perhaps(has_api, NodeLeaseActor, "node-lease"),
+            claims=perhaps(has_api, ClaimsActor, "claims"),
+            csi_node=perhaps(has_drivers, CsiNodeActor, "csi-node"),
+            plugins=perhaps(has_drivers, PluginWatcherActor, "plugins"),
+            cgroups=perhaps(can.cgroups is not None, CgroupActor, "cgroups"),
+            stats=perhaps(has_stats, NodeStatsActor, "stats"),
+            eviction=perhaps(has_stats, EvictionActor, "eviction"),
+            shutdown=perhaps(gives_pods_time, ShutdownActor, "shutdown"),
+        )
 
-    def _start_pods(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:
-        """Who leads pods from the storage to their workers, and who stands for them and the node in the API."""
-        historian = self.spawn(HistorianActor, *give.historian(), name="historian", strategy=LONG_LIVED)
-        services = give.services(historian, self.now_ns())
-        self.furnish(refs["node-status"], *give.node_status())
-        if (of_lease := give.node_lease()) is not None:
-            self.furnish(refs["node-lease"], *of_lease)
-        if (of_mirrors := give.mirror_pods()) is not None:
-            self.furnish(refs["mirror-pods"], *of_mirrors)
-        self.furnish(refs["events"], *give.events())
-        self.furnish(refs["status-manager"], *give.status_manager())
-        self.furnish(refs["storage"], *give.storage())
-        self.furnish(refs["sync-loop"], *give.sync_loop(services))
+    def _reserve_known(self, actor_class: type[Actor], name: str) -> ActorRef:
+        return self.reserve(actor_class, name=name, strategy=LONG_LIVED)
 
-    def _start_runtime(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:
+    def _reserve_if(self, wanted: bool, actor_class: type[Actor], name: str) -> ActorRef | None:
+        return self._reserve_known(actor_class, name) if wanted else None
+
+    # --- who is made from what ----------------------------------------------------------------------------------------
+
+    def _make(self, ref: ActorRef | None, recipe: Recipe | None) -> None:
+        """Start a reserved actor. Nothing happens where the node does without it."""
+        if ref is not None:
+            assert recipe is not None, f"{ref} is reserved and never made"
+            assert ref.actor_class is recipe.actor_class, f"{ref} is reserved as another class"
+            self.furnish(ref, **recipe.arguments)
+
+    def _start(self, name: str, recipe: Recipe | None) -> None:
+        """Start an actor that no other must know. Nothing happens where the node does without it."""
+        if recipe is not None:
+            self.spawn(recipe.actor_class, name=name, strategy=LONG_LIVED, **recipe.arguments)
+
+    def _start_pods(self, actors: NodeActors, wiring: NodeWiring) -> None:
+        """Who leads pods from the storage to their workers, and who tells the API of them and of the node."""
+        self._make(actors.historian, wiring.historian())
+        self._make(actors.node_status, wiring.node_status())
+        self._make(actors.node_lease, wiring.node_lease())
+        self._make(actors.mirror_pods, wiring.mirror_pods())
+        self._make(actors.events, wiring.events())
+        self._make(actors.status_manager, wiring.status_manager())
+        self._make(actors.storage, wiring.storage())
+        self._make(actors.sync_loop, wiring.sync_loop(began_ns=self.now_ns()))
+
+    def _start_runtime(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Who looks at the runtime, and who pulls and tidies up."""
-        self.furnish(refs["pleg"], *give.pleg())
-        self.furnish(refs["runtime-monitor"], *give.runtime_monitor())
-        self.furnish(refs["image-pull"], *give.image_pull())
-        self.furnish(refs["image-gc"], *give.image_gc())
-        self.furnish(refs["container-gc"], *give.container_gc())
-        self._start(LogRotationActor, "log-rotation", give.log_rotation())
+        self._make(actors.pleg, wiring.pleg())
+        self._make(actors.runtime_monitor, wiring.runtime_monitor())
+        self._make(actors.image_pull, wiring.image_pull())
+        self._make(actors.image_gc, wiring.image_gc())
+        self._make(actors.container_gc, wiring.container_gc())
+        self._start("log-rotation", wiring.log_rotation())
 
-    def _start_shortages(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:
-        """Who ends pods for the sake of the node. Who asks for stats knows their actor by its name."""
-        stats = self._start(NodeStatsActor, "stats", give.stats())
-        if stats is not None:
-            self.furnish(refs["eviction"], *give.eviction(stats))
-        if (of_shutdown := give.shutdown()) is not None:
-            self.furnish(refs["shutdown"], *of_shutdown)
+    def _start_shortages(self, actors: NodeActors, wiring: NodeWiring) -> None:
+        """Who ends pods for the sake of the node."""
+        self._make(actors.stats, wiring.stats())
+        self._make(actors.eviction, wiring.eviction())
+        self._make(actors.shutdown, wiring.shutdown())
 
-    def _start_references(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:
+    def _start_references(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Volumes, and those who know what pods take from other objects of the API."""
-        self.furnish(refs["volume-reconciler"], *give.volume_reconciler())
-        self.furnish(refs["object-cache"], *give.object_cache())
-        self.furnish(refs["cluster-cache"], *give.cluster_cache())
-        if "claims" in refs:
-            if (of_csi_node := give.csi_node()) is not None:
-                self.furnish(refs["csi-node"], *of_csi_node)
-                self.furnish(refs["plugins"], *give.plugins())
-            self.furnish(refs["claims"], *give.claims())
-        self.furnish(refs["tokens"], *give.tokens())
+        self._make(actors.volume_reconciler, wiring.volume_reconciler())
+        self._make(actors.object_cache, wiring.object_cache())
+        self._make(actors.cluster_cache, wiring.cluster_cache())
+        self._make(actors.csi_node, wiring.csi_node())
+        self._make(actors.plugins, wiring.plugins())
+        self._make(actors.claims, wiring.claims())
+        self._make(actors.tokens, wiring.tokens())
 
-    def _start_resources(self, refs: dict[str, ActorRef], give: NodeHandouts) -> None:
+    def _start_resources(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Who shares out what the node has."""
-        self.furnish(refs["pod-cidr"], *give.pod_cidr())
-        self.furnish(refs["user-namespaces"], *give.user_namespaces())
-        self.furnish(refs["resources"], *give.resources())
-        if (of_cgroups := give.cgroups()) is not None:
-            self.furnish(refs["cgroups"], *of_cgroups)
+        self._make(actors.pod_cidr, wiring.pod_cidr())
+        self._make(actors.user_namespaces, wiring.user_namespaces())
+        self._make(actors.resources, wiring.resources())
+        self._make(actors.cgroups, wiring.cgroups())
 
-    def _start_unknown(self, give: NodeHandouts) -> None:
-        """Those whom nobody has to know: they tell others, or leave what they make on the disk."""
-        self._start(ResolverCheckActor, "resolver-check", give.resolver_check())
-        self._start(OomWatcherActor, "oom-watcher", give.oom_watcher())
-        self._start(MemoryNotifierActor, "memory-notifier", give.memory_notifier())
-        self._start(NodeCertificateActor, f"{SERVING.name}-certificate", give.serving_certificate())
-        self._start(NodeCertificateActor, f"{CLIENT.name}-certificate", give.client_certificate())
+    def _start_unknown(self, wiring: NodeWiring) -> None:
+        """Those that no other must know: they tell others, or write to the disk."""
+        self._start("resolver-check", wiring.resolver_check())
+        self._start("oom-watcher", wiring.oom_watcher())
+        self._start("memory-notifier", wiring.memory_notifier())
+        self._start(f"{SERVING.name}-certificate", wiring.serving_certificate())
+        self._start(f"{CLIENT.name}-certificate", wiring.client_certificate())
 
-    def _start_sources(self, give: NodeHandouts) -> None:
+    def _start_sources(self, wiring: NodeWiring) -> None:
         """Last: pods come from here on."""
-        self._start(ApiSourceActor, "source-api", give.source_api())
-        self._start(FileSourceActor, "source-file", give.source_file())
-        self._start(HttpSourceActor, "source-http", give.source_http())
-        self._start(PushSourceActor, "source-http-push", give.source_push())
+        self._start("source-api", wiring.source_api())
+        self._start("source-file", wiring.source_file())
+        self._start("source-http", wiring.source_http())
+        self._start("source-http-push", wiring.source_push())

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import actors.kernel.heartbeat
-import actors.node_handouts
 import actors.node_lease
+import actors.node_wiring
 import actors.pod_sync
 import actors.probe_runner
 import actors.status_manager
@@ -45,7 +45,7 @@ def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mu
         limits = log_limits(configuration)
         return None if limits is None else msgspec.structs.replace(limits, every_ns=3 * limits.every_ns)
 
-    monkeypatch.setattr(actors.node_handouts, "log_limits", seldom)
+    monkeypatch.setattr(actors.node_wiring, "log_limits", seldom)
     assert is_found_out("chatty", None, "logs-are-bounded", lasts="9s")
 
 

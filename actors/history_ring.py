@@ -10,6 +10,7 @@ Of most pods nobody asks, and little happens to them: what is new is only laid a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -24,14 +25,13 @@ LAID_ASIDE = 32
 """New entries that wait to be put with the others: more than come of a pod that starts, runs and ends."""
 
 
-class HistoryRing(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False, repr=False)
+class HistoryRing:
     """See the module. At most `FIRST + LAST` entries."""
 
-    _entries: list[HistoryEntry] = []
-    _new: list[HistoryEntry] = []
+    _entries: list[HistoryEntry] = field(default_factory=list)
+    _new: list[HistoryEntry] = field(default_factory=list)
     _dropped: int = 0
-
-    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     @property
     def dropped(self) -> int:

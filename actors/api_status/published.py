@@ -5,6 +5,8 @@ A record with the questions that follow from it alone; who writes, and when, is 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import msgspec
 
 from actors.api_status.merge import NOTHING, status_to_write, with_plain_status
@@ -15,7 +17,8 @@ from config.objects import Pod, PodStatus
 from config.pod_identity import is_static
 
 
-class Published(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False, repr=False)
+class Published:
     """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
 
     `seen`: its status rests on a look at the runtime. `final`: nothing of the pod runs. `finished`: nothing of it is
@@ -42,8 +45,6 @@ class Published(msgspec.Struct, eq=False):
     _wanted_of: PodStatus | None = None
     """The status for which `wanted` was worked out."""
     _wanted_final: bool = False
-
-    __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     # --- what the API shows -----------------------------------------------------------------------------------------
 

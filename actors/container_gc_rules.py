@@ -27,9 +27,6 @@ LOGS_LANE = "pod logs"
 of a log in it come one after another.
 """
 
-# Asked of everything in a list: a member of an enum costs ten times a global name.
-_READY = PodSandboxState.SANDBOX_READY
-_CREATED, _RUNNING = ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_RUNNING
 _DEAD = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
 
 Unit = tuple[str, str]
@@ -98,7 +95,7 @@ def dead_containers(
     of_gone: list[Container] = []
     of_others: list[Container] = []
     for container in containers:
-        if container.state == _RUNNING:
+        if container.state == ContainerState.CONTAINER_RUNNING:
             continue  # nearly all of them, at every pass
         uid = container.labels.get(POD_UID_LABEL)
         if not uid:
@@ -114,7 +111,7 @@ def removable_sandboxes(
 ) -> list[str]:
     """Ids of sandboxes that are not ready and hold nothing; of a pod that is not gone the newest sandbox stays."""
     sandboxes = tuple(sandboxes)
-    if all(sandbox.state == _READY for sandbox in sandboxes):
+    if all(sandbox.state == PodSandboxState.SANDBOX_READY for sandbox in sandboxes):
         return []
     holding = {container.pod_sandbox_id for container in containers}
     by_pod: dict[str, list[PodSandbox]] = {}
@@ -123,17 +120,21 @@ def removable_sandboxes(
             by_pod.setdefault(sandbox.metadata.uid, []).append(sandbox)
     removable: list[str] = []
     for uid, of_pod in by_pod.items():
-        if len(of_pod) == 1 and of_pod[0].state == _READY:
+        if len(of_pod) == 1 and of_pod[0].state == PodSandboxState.SANDBOX_READY:
             continue  # nearly all of them
         of_pod.sort(key=_newest_sandbox_first)
         candidates = of_pod if is_gone(uid) else of_pod[1:]
-        removable += [sandbox.id for sandbox in candidates if sandbox.state != _READY and sandbox.id not in holding]
+        removable += [
+            sandbox.id
+            for sandbox in candidates
+            if sandbox.state != PodSandboxState.SANDBOX_READY and sandbox.id not in holding
+        ]
     return removable
 
 
 def _is_dead(container: Container, gone: bool) -> bool:
     state = container.state
-    if state == _CREATED:
+    if state == ContainerState.CONTAINER_CREATED:
         return gone
     return state in _DEAD
 

@@ -43,8 +43,9 @@ COMPRESS_LIMIT_NS = 600 * SECOND_NS
 
 Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
 _path_of = attrgetter("path")
-_RUNS = ContainerState.CONTAINER_RUNNING
-_RUNNING = ListContainersRequest(filter=ContainerFilter(state=ContainerStateValue(state=_RUNS)))
+_RUNNING = ListContainersRequest(
+    filter=ContainerFilter(state=ContainerStateValue(state=ContainerState.CONTAINER_RUNNING))
+)
 
 
 class LogTools(msgspec.Struct, frozen=True):
@@ -163,7 +164,9 @@ class LogSurveyor(LogHand):
         """Those of containers that ran before are known already."""
         before, pod_logs = self._known, self.tools.pod_logs
         self._known = {
-            each.id: before.get(each.id) or running_log(each, pod_logs) for each in containers if each.state == _RUNS
+            each.id: before.get(each.id) or running_log(each, pod_logs)
+            for each in containers
+            if each.state == ContainerState.CONTAINER_RUNNING
         }
         return tuple(filter(None, self._known.values()))
 

@@ -30,10 +30,6 @@ class Operation(enum.StrEnum):
     RECONCILE = "RECONCILE"
 
 
-ADD, UPDATE, DELETE, REMOVE, RECONCILE = Operation
-"""The same by name: a member of an enum costs ten times a global name."""
-
-
 # --- sources -> storage -> sync loop ----------------------------------------------------------------------------------
 
 

@@ -32,15 +32,7 @@ from runtime.cri.messages import ContainerStatus, ContainerUser, LinuxContainerR
 
 _NOTHING: Mapping[str, str] = {}
 
-# Asked many times in each pass: a member of an enum costs ten times a global name.
-_CREATED, _RUNNING, _EXITED = (
-    ContainerState.CONTAINER_CREATED,
-    ContainerState.CONTAINER_RUNNING,
-    ContainerState.CONTAINER_EXITED,
-)
-_RUNS_NOT = (_CREATED, _EXITED)
-_SANDBOX_READY = PodSandboxState.SANDBOX_READY
-_NODE_NETWORK = NamespaceMode.NODE
+_RUNS_NOT = (ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_EXITED)
 
 
 class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
@@ -87,11 +79,11 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def running(self) -> bool:
-        return self.state == _RUNNING
+        return self.state == ContainerState.CONTAINER_RUNNING
 
     @property
     def exited(self) -> bool:
-        return self.state == _EXITED
+        return self.state == ContainerState.CONTAINER_EXITED
 
     @property
     def may_run(self) -> bool:
@@ -206,11 +198,11 @@ def observed_sandbox(status: PodSandboxStatus) -> ObservedSandbox:
     return ObservedSandbox(
         status.id,
         status.metadata.attempt if status.metadata is not None else 0,
-        status.state == _SANDBOX_READY,
+        status.state == PodSandboxState.SANDBOX_READY,
         status.created_at,
         ips,
         network is not None,
-        options.network == _NODE_NETWORK if options is not None else None,
+        options.network == NamespaceMode.NODE if options is not None else None,
         seconds_of(status.annotations.get(CONFIG_SEEN)),
         status.runtime_handler,
     )

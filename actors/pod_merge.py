@@ -17,13 +17,13 @@ from operator import attrgetter
 
 import msgspec
 
-from actors.messages import ADD, DELETE, RECONCILE, REMOVE, UPDATE, Operation
+from actors.messages import Operation
 from actors.pod_status.times import api_time
 from config.objects import Pod
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, comparable_annotations
 
 _FIRST_SECOND = "1970-01-01T00:00:00Z"
-TELLING_ORDER = (REMOVE, ADD, UPDATE, DELETE, RECONCILE)
+TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
 
 
 class Desired(msgspec.Struct, frozen=True, gc=False):
@@ -99,7 +99,7 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
     now: dict[str, Desired] = {}
     for uid, read in unique.items():
         now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
-    changes += [Change(REMOVE, old.pod) for uid, old in before.items() if uid not in now]
+    changes += [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
     first = source not in desire.sources
     return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), duplicates, first)
 
@@ -117,7 +117,7 @@ def merge_changes(
     for uid in left:
         known = before.get(uid)
         if known is not None:
-            changes.append(Change(REMOVE, known.pod))
+            changes.append(Change(Operation.REMOVE, known.pod))
     now: dict[str, Desired] = {}
     for read in changed:
         uid = read.metadata.uid
@@ -128,8 +128,8 @@ def merge_changes(
 def compare(known: Pod, read: Pod) -> Operation | None:
     """How `read` differs from the `known` object of the same UID (spec 1.4); None when for a node it does not."""
     if differs_in_meaning(known, read):
-        return UPDATE if read.metadata.deletion_timestamp is None else DELETE
-    return RECONCILE if known.status != read.status else None
+        return Operation.UPDATE if read.metadata.deletion_timestamp is None else Operation.DELETE
+    return Operation.RECONCILE if known.status != read.status else None
 
 
 def differs_in_meaning(known: Pod, read: Pod) -> bool:
@@ -160,7 +160,7 @@ def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, chan
     if known is None:
         local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
         pod = _with_annotations(read, {**read.metadata.annotations, **local})
-        changes.append(Change(ADD, pod))
+        changes.append(Change(Operation.ADD, pod))
         return Desired(read, pod)
     operation = None if read is known.read else compare(known.read, read)
     if operation is None:

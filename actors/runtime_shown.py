@@ -21,7 +21,6 @@ GONE = 8
 LOOK = 9
 """Told in ways that do not go together."""
 _UNKNOWN = int(ContainerState.CONTAINER_UNKNOWN)
-_DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
 
 Shown = FrozenMap[str, int]
 """Id -> its state as the CRI numbers it, or `GONE`, or `LOOK`."""
@@ -35,7 +34,7 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
     sandbox = event.pod_sandbox_status
     if sandbox is not None and sandbox.id:
         shown[sandbox.id] = sandbox.state
-    if event.container_event_type == _DELETED:
+    if event.container_event_type == ContainerEventType.CONTAINER_DELETED_EVENT:
         shown[event.container_id] = GONE
     return FrozenMap(shown) if event.container_id in shown else None
 

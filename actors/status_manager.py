@@ -58,8 +58,6 @@ WRITE_LIMIT_NS = 15 * SECOND_NS
 FIRST_PAUSE_NS = SECOND_NS // 4
 MAX_PAUSE_NS = 10 * SECOND_NS
 
-_ENDED, _REST = Urgency.ENDED, Urgency.REST
-
 
 class WriteEnded(Message, frozen=True):
     """To itself: a write has ended. `pod` is the object after it; None after a deletion, or with an `error`."""
@@ -235,12 +233,12 @@ class StatusManagerActor(Actor):
             self._measures.shown(uid, self.now_ns())
             self._queue.drop(uid)
             if known.is_to_go():
-                self._write_or_wait(uid, known, _ENDED)
+                self._write_or_wait(uid, known, Urgency.ENDED)
             return
         self._measures.wanted(uid, self.now_ns())
         shown = None if known.api is None else known.api.status
         urgent = urgency(shown, known.wanted, ending=known.is_ending())
-        if urgent is _REST and uid not in self._queue.waiting:
+        if urgent is Urgency.REST and uid not in self._queue.waiting:
             self._queue.keep_back(uid, self.now_ns() + ON_ITS_WAY_NS)
             self._set_alarm()
             return
@@ -252,7 +250,7 @@ class StatusManagerActor(Actor):
         for uid in self._queue.take_due(self.now_ns()):
             known = self._pods.get(uid)
             if known is not None and known.may_be_written() and not known.want():
-                self._queue.put(uid, _REST)
+                self._queue.put(uid, Urgency.REST)
         self._pump()
         self._set_alarm()
 
@@ -355,7 +353,7 @@ class StatusManagerActor(Actor):
         elif error.outcome_unknown or error.code == 429:
             self._consider(uid, known)
             if uid not in self._queue.waiting:
-                self._queue.put(uid, _REST)
+                self._queue.put(uid, Urgency.REST)
         else:
             if not self._refused:
                 self.after(SWEEP_NS, Sweep())

@@ -33,9 +33,6 @@ from actors.kernel import (
     handles,
 )
 from actors.messages import (
-    ADD,
-    RECONCILE,
-    REMOVE,
     AnnounceYourself,
     Operation,
     PodChanged,
@@ -180,7 +177,7 @@ class SyncLoopActor(SyncPartners):
                 return
             self._tell_what_the_api_shows(message, entry)
         self._unheard.discard(uid)
-        if operation is REMOVE:
+        if operation is Operation.REMOVE:
             if entry is not None:
                 if entry.standing is DESIRED and pod.metadata.deletion_timestamp is not None:
                     entry.pod = pod  # its last form says how fast it is to end
@@ -202,7 +199,7 @@ class SyncLoopActor(SyncPartners):
             before = entry.pod
             if self._adopt(uid, entry, pod, message.source):
                 self._start_if_allowed(uid, entry)
-            if operation is RECONCILE and not concerns_worker(before, pod):
+            if operation is Operation.RECONCILE and not concerns_worker(before, pod):
                 return
             if entry.static and entry.worker is not None:
                 # If it has run since before a restart of this actor, it is ahead of whoever came since.
@@ -241,7 +238,7 @@ class SyncLoopActor(SyncPartners):
         which nothing is left is forgotten altogether.
         """
         status_manager = self._services.status_manager
-        if change.operation is REMOVE:
+        if change.operation is Operation.REMOVE:
             if entry is None or entry.worker is not None:
                 status_manager.tell(PodLeftApi(change.pod.metadata.uid))
         elif entry is not None:
@@ -250,7 +247,7 @@ class SyncLoopActor(SyncPartners):
     def _mirror_changed(self, message: PodChanged) -> None:
         """A mirror pod is a picture in the API: its static pod runs under another UID."""
         uid = message.pod.metadata.uid
-        if message.operation is REMOVE:
+        if message.operation is Operation.REMOVE:
             self._mirrors.pop(uid, None)
         else:
             self._mirrors[uid] = message.pod
@@ -302,7 +299,7 @@ class SyncLoopActor(SyncPartners):
             try:
                 self._start_or_wait(uid, entry, pod)
             except Exception as failure:
-                self._leave_alone(PodChanged(ADD, pod, entry.source), failure)
+                self._leave_alone(PodChanged(Operation.ADD, pod, entry.source), failure)
             else:
                 if before is not None:
                     self._set_aside.met(before)
@@ -395,7 +392,7 @@ class SyncLoopActor(SyncPartners):
             entry.worker.tell(self._runtime)
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
         else:
-            self._tell_desired(entry, ADD, self._runtime, around)
+            self._tell_desired(entry, Operation.ADD, self._runtime, around)
 
     @handles(PodWorkerStarted)
     def worker_announced(self, message: PodWorkerStarted) -> None:

@@ -41,9 +41,6 @@ class GraceCause(enum.Enum):
     OTHER = "other"
 
 
-_POD_ENDS = GraceCause.POD_ENDS
-
-
 class Ending(msgspec.Struct, frozen=True):
     """How to end one container. `after`: names of those that must have ended first, while there is grace."""
 
@@ -76,7 +73,7 @@ def grace_seconds(
 
 
 def _probe_grace(container: Container, cause: GraceCause) -> int | None:
-    if cause is _POD_ENDS:
+    if cause is GraceCause.POD_ENDS:
         return None
     if cause is GraceCause.LIVENESS and container.liveness_probe is not None:
         return container.liveness_probe.termination_grace_period_seconds
@@ -172,8 +169,8 @@ def _may_run(observed: ObservedPod, name: str) -> bool:
 
 def _ending(pod: Pod, container: Container | None, observed: ObservedContainer, override: int | None) -> Ending:
     if container is None:
-        return Ending(observed.id, observed.name, grace_seconds(pod, None, _POD_ENDS, override))
-    grace = grace_seconds(pod, container, _POD_ENDS, override)
+        return Ending(observed.id, observed.name, grace_seconds(pod, None, GraceCause.POD_ENDS, override))
+    grace = grace_seconds(pod, container, GraceCause.POD_ENDS, override)
     hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
     return Ending(observed.id, observed.name, grace, (), hook if grace > 0 else None)
 

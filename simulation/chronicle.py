@@ -22,7 +22,6 @@ from simulation.sometimes import Sometimes
 
 VIOLATIONS_KEPT = 100
 READY = "Ready"
-_RUNNING = ContainerState.CONTAINER_RUNNING
 
 Json = dict[str, Any]
 
@@ -142,7 +141,7 @@ class Chronicle:
 
     def container_changed(self, record: ContainerRecord) -> None:
         """Told by a runtime."""
-        uid, runs = record.sandbox.pod_uid, record.state is _RUNNING
+        uid, runs = record.sandbox.pod_uid, record.state is ContainerState.CONTAINER_RUNNING
         pod = self.pods.get(uid) or self._ghosts.get(uid)
         if pod is None:
             known = self.on_stranger(record)

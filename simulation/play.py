@@ -55,10 +55,6 @@ class _Stretch(enum.Enum):
     OVER = enum.auto()
 
 
-_NODES_BEGIN, _THINGS_HAPPEN, _HEALED, _NEWCOMERS_RUN, _NEWCOMERS_GO, _OVER = _Stretch
-"""The same by name: a member of an enum costs ten times a global name, and every event of the world asks."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a play came to. Times in ns; `startups_ns` sorted."""
@@ -127,7 +123,7 @@ class Play:
         self._heal_by_ns = 0
         self.converged = False
         self.world.start()
-        self._stretch = _NODES_BEGIN
+        self._stretch = _Stretch.NODES_BEGIN
         self._began_ns = self.world.now_ns()
         self._look_ns = self._began_ns
         """When the world is looked at next, and what comes then is decided."""
@@ -137,7 +133,7 @@ class Play:
     @property
     def done(self) -> bool:
         """Whether it is over."""
-        return self._stretch is _OVER
+        return self._stretch is _Stretch.OVER
 
     def advance(self, ns: int) -> None:
         """Play on for `ns` ns of virtual time, or until it is over."""
@@ -159,7 +155,7 @@ class Play:
 
     def share(self) -> float:
         """How much of it is over, from 0 to 1."""
-        if self._stretch is _NODES_BEGIN:
+        if self._stretch is _Stretch.NODES_BEGIN:
             return 0.0
         if self._lasts_ns:
             return min(1.0, (self.world.now_ns() - self._began_ns) / self._lasts_ns)
@@ -168,9 +164,9 @@ class Play:
 
     def _look_if_due(self) -> None:
         while not self.done and self.world.now_ns() >= self._look_ns:
-            if self._stretch is _NODES_BEGIN:
+            if self._stretch is _Stretch.NODES_BEGIN:
                 self._await_nodes()
-            elif self._stretch is _THINGS_HAPPEN:
+            elif self._stretch is _Stretch.THINGS_HAPPEN:
                 self._go_on()
             else:
                 self._settle()
@@ -182,7 +178,7 @@ class Play:
         if not ready and world.now_ns() < self._began_ns + UNTIL_NODES_ARE_READY_NS:
             self._look_ns = world.now_ns() + LOOK_AT_NODES_EVERY_NS
             return
-        self._stretch = _THINGS_HAPPEN
+        self._stretch = _Stretch.THINGS_HAPPEN
         self._began_ns = world.now_ns()
         if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
             world.create_settings(SETTINGS)
@@ -219,7 +215,7 @@ class Play:
         if self._lasts_ns is None and (self._to_come or self._to_go):
             self._look_ns += LOOK_EVERY_NS
             return
-        self._stretch = _HEALED
+        self._stretch = _Stretch.HEALED
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
         if self._misfortunes is not None:
             self._misfortunes.heal()
@@ -231,7 +227,7 @@ class Play:
         if not any(True for rule in invariants.AT_THE_END for _ in rule(world)):
             self._all_is_as_desired()
         elif world.now_ns() >= self._heal_by_ns:
-            self._stretch = _OVER
+            self._stretch = _Stretch.OVER
             for rule in invariants.AT_THE_END:
                 for number, fault in enumerate(rule(world)):
                     if number < TOLD_AT_MOST:
@@ -242,16 +238,16 @@ class Play:
     def _all_is_as_desired(self) -> None:
         """And is so once more when newcomers have come, and when they have gone?"""
         world = self.world
-        if self._stretch is _HEALED:
-            self._stretch = _NEWCOMERS_RUN
+        if self._stretch is _Stretch.HEALED:
+            self._stretch = _Stretch.NEWCOMERS_RUN
             self._startups_ns = tuple(world.chronicle.startups_ns)
             self._mixes.update(dict.fromkeys(self._newcomers.draw_up(), NEWCOMER))
             self._newcomers.come()
-        elif self._stretch is _NEWCOMERS_RUN:
-            self._stretch = _NEWCOMERS_GO
+        elif self._stretch is _Stretch.NEWCOMERS_RUN:
+            self._stretch = _Stretch.NEWCOMERS_GO
             self._newcomers.go()
         else:
-            self._stretch = _OVER
+            self._stretch = _Stretch.OVER
             self.converged = True
             return
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
@@ -291,7 +287,7 @@ class Play:
 
     def _come(self, mix: PodMix, names: Sequence[str]) -> None:
         self._to_come -= len(names)
-        if self._stretch is not _THINGS_HAPPEN:
+        if self._stretch is not _Stretch.THINGS_HAPPEN:
             return
         for name in names:
             self._create(mix, name)
@@ -316,13 +312,13 @@ class Play:
 
     def _gone(self, pod: PodSeen) -> None:
         mix = self._mixes.pop(pod.name, None)
-        if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _THINGS_HAPPEN:
+        if mix is not None and (mix.replaced or mix.replaced_hourly) and self._stretch is _Stretch.THINGS_HAPPEN:
             self._followers += 1
             self._let_come(mix, [f"{mix.name}-n{self._followers}"], 0)
 
     def _begin_hour(self, mix: PodMix) -> None:
         """Draw when pods of the mix are replaced in the hour that begins now."""
-        if self._stretch is not _THINGS_HAPPEN:
+        if self._stretch is not _Stretch.THINGS_HAPPEN:
             return
         for _ in range(round(mix.count * mix.replaced_hourly)):
             self.world.after(self.world.chance.between(0, HOUR_NS), lambda: self._replace_one(mix))
@@ -331,7 +327,7 @@ class Play:
     def _replace_one(self, mix: PodMix) -> None:
         """Whose turn it is is drawn, too."""
         names = self._staying[mix.name]
-        if names and self._stretch is _THINGS_HAPPEN:
+        if names and self._stretch is _Stretch.THINGS_HAPPEN:
             name = list(names)[self.world.chance.between(0, len(names) - 1)]
             del names[name]
             self.world.delete_pod(name)
@@ -355,12 +351,12 @@ class Play:
 
     def _write(self, mix: PodMix, name: str, node: str) -> None:
         self._to_come -= 1
-        if self._stretch is _THINGS_HAPPEN:
+        if self._stretch is _Stretch.THINGS_HAPPEN:
             self._came += 1
             self.world.static_pods.put(mix, name, node)
 
     def _change(self, name: str, node: str) -> None:
-        if self._stretch is _THINGS_HAPPEN:
+        if self._stretch is _Stretch.THINGS_HAPPEN:
             self.world.static_pods.change(name, node)
 
     def _remove(self, name: str, node: str) -> None:

@@ -31,7 +31,6 @@ _WELL = _ANSWERS[ProbeDeed.OK]
 _SAID_BY = {"startup": "startup_probe", "readiness": "readiness_probe", "liveness": "liveness_probe"}
 """Kind of probe -> what of a container's behaviour says how it answers."""
 _TIMED_OUT = ProbeAnswer(Outcome.FAILURE, "no answer within the probe's timeout")
-_RUNNING = ContainerState.CONTAINER_RUNNING  # asked at every probe: a member of an enum costs ten times a global name
 _NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
 
 
@@ -64,7 +63,7 @@ class SimulatedProber:
         deed = at(deeds, count - 1) if deeds else None
         if deed is None and isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)
-        if record.state is not _RUNNING:
+        if record.state is not ContainerState.CONTAINER_RUNNING:
             return _NOBODY
         delay_ns = behaviour.probe_delay
         if deed is None and not delay_ns:

@@ -15,10 +15,6 @@ import msgspec
 from actors.observed import ObservedPod
 from actors.pod_status.conditions import pod_conditions, with_disruption
 from actors.pod_status.container_statuses import (
-    EPHEMERAL,
-    INIT,
-    REGULAR,
-    SIDECAR,
     Kind,
     StatusView,
     Waiting,
@@ -102,14 +98,14 @@ def compute_pod_status(
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
     able = handler in node.recursive_read_only_handlers
     view = StatusView(pod, observed, probes, waiting, node.runtime_name, begun, ended, coming, restarting_all, able)
-    init = _group(view, inits, INIT, previous.init_container_statuses) if inits else ()
-    regular = _group(view, spec.containers, REGULAR, previous.container_statuses)
+    init = _group(view, inits, Kind.INIT, previous.init_container_statuses) if inits else ()
+    regular = _group(view, spec.containers, Kind.REGULAR, previous.container_statuses)
     if len(regular) > 1:
         regular = _sorted(regular)
     ephemeral: tuple[ContainerStatus, ...] = ()
     if spec.ephemeral_containers:
         known = previous.ephemeral_container_statuses
-        ephemeral = _sorted(_group(view, spec.ephemeral_containers, EPHEMERAL, known))
+        ephemeral = _sorted(_group(view, spec.ephemeral_containers, Kind.EPHEMERAL, known))
     everyone = init + regular
     shown = dict(zip(map(_name_of, everyone), everyone, strict=True))
     phase = _phase(pod, observed, shown, previous, ended, forced, coming)
@@ -202,7 +198,7 @@ def _group(
     old = dict(zip(map(_name_of, previous), previous, strict=True))
     statuses: tuple[ContainerStatus, ...] = ()
     for container in containers:
-        of_kind = SIDECAR if kind is INIT and is_sidecar(container) else kind
+        of_kind = Kind.SIDECAR if kind is Kind.INIT and is_sidecar(container) else kind
         statuses += (container_status(view, container, of_kind, old.get(container.name)),)
     return statuses
 

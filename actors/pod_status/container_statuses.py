@@ -57,10 +57,6 @@ class Kind(enum.Enum):
     EPHEMERAL = "ephemeral"
 
 
-INIT, SIDECAR, REGULAR, EPHEMERAL = Kind
-"""The same by name: a member of an enum costs ten times a global name."""
-
-
 class StatusView(msgspec.Struct, frozen=True):
     """What statuses are made from. `initialized`: a regular container exists. `ended`: nothing is started any more."""
 
@@ -121,14 +117,14 @@ def _of_observed(
         state = default_waiting(view.pod)
     elif runs:
         state = ContainerState(running=ContainerStateRunning(started_at=api_time(newest.started_at_ns)))
-        if kind is INIT or kind is EPHEMERAL:
-            started = kind is EPHEMERAL
+        if kind is Kind.INIT or kind is Kind.EPHEMERAL:
+            started = kind is Kind.EPHEMERAL
         else:
             ready = is_ready(container, newest, view.probes)
             started = ready or is_started(container, newest, view.probes)
     elif newest.exited:
         state = ContainerState(terminated=_terminated(view, newest))
-        ready = kind is INIT and newest.exit_code == 0
+        ready = kind is Kind.INIT and newest.exit_code == 0
     elif newest.may_run and old is not None and (lost := _shown_lost(old, _id(view, newest))) is not None:
         # Lost by the runtime while it ran, and shown so already: the count is not raised twice.
         state, restarts = lost, old.restart_count
@@ -176,7 +172,7 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
         return _removed(view, container, old)
     if old is not None and state is not None and state.terminated is not None:
         return old
-    if kind is INIT and view.initialized:
+    if kind is Kind.INIT and view.initialized:
         state = ContainerState(terminated=ContainerStateTerminated(exit_code=0, reason="Completed"))
         return _unmade(view, container, state, None, old.restart_count if old else 0, ready=True)
     if old is None:
@@ -192,7 +188,7 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
 def _restarts_with_all(view: StatusView, kind: Kind, old: ContainerStatus | None) -> bool:
     waiting = old.state.waiting if old is not None and old.state is not None else None
     marked = waiting is not None and waiting.reason == RESTARTING_ALL
-    return kind is not EPHEMERAL and (marked or view.restarting_all)
+    return kind is not Kind.EPHEMERAL and (marked or view.restarting_all)
 
 
 def _removed(view: StatusView, container: Container, old: ContainerStatus | None) -> ContainerStatus:
@@ -239,13 +235,13 @@ def _comes_again(
     newest: ObservedContainer | None,
     ended: ContainerStateTerminated,
 ) -> bool:
-    if kind is EPHEMERAL:
+    if kind is Kind.EPHEMERAL:
         return False
     if container.name in view.coming:
         return True
-    if kind is INIT:
+    if kind is Kind.INIT:
         return ended.exit_code != 0 and should_restart_failed_init(view.pod, container, ended.exit_code)
-    return kind is SIDECAR or should_restart(view.pod, container, newest)
+    return kind is Kind.SIDECAR or should_restart(view.pod, container, newest)
 
 
 def _terminated(view: StatusView, ended: ObservedContainer) -> ContainerStateTerminated:

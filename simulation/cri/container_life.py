@@ -25,13 +25,12 @@ LOG = logging.getLogger(__name__)
 KILLED = 137
 TERMINATION_PATH_ANNOTATION = "io.kubernetes.container.terminationMessagePath"
 _STOPPED = StopContainerResponse()
-_RUNNING, _EXITED = ContainerState.CONTAINER_RUNNING, ContainerState.CONTAINER_EXITED
 
 
 def begin(runtime: Runtime, record: ContainerRecord) -> None:
     """The process runs from now on."""
     behaviour, attempt = record.behaviour, record.attempt
-    record.state = _RUNNING
+    record.state = ContainerState.CONTAINER_RUNNING
     record.started_at = runtime.wall_ns()
     record.pid = runtime.new_pid()
     runtime.state.changed(record)
@@ -52,7 +51,7 @@ def begin(runtime: Runtime, record: ContainerRecord) -> None:
 
 def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") -> None:
     """The process is no more. Nothing happens when it has ended before."""
-    if record.state != _RUNNING:
+    if record.state != ContainerState.CONTAINER_RUNNING:
         return
     for timer in (record.exit_timer, record.output_timer):
         if timer is not None:
@@ -61,7 +60,7 @@ def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") 
     if record.behaviour.termination_message:
         _write_message(runtime, record)
     _close_log(record)
-    record.state = _EXITED
+    record.state = ContainerState.CONTAINER_EXITED
     record.pid = 0
     record.finished_at = max(runtime.wall_ns(), record.started_at)
     record.exit_code = code
@@ -88,7 +87,7 @@ def ask_to_stop(runtime: Runtime, record: ContainerRecord) -> None:
 
 def kill(runtime: Runtime, record: ContainerRecord) -> None:
     """The signal that nobody survives."""
-    if record.state == _RUNNING:
+    if record.state == ContainerState.CONTAINER_RUNNING:
         end(runtime, record, KILLED)
 
 
@@ -121,7 +120,8 @@ def _close_log(record: ContainerRecord) -> None:
 def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
     """All lines of the output, once or again and again."""
     behaviour = record.behaviour
-    if record.state != _RUNNING or not behaviour.output:  # which may have been taken back meanwhile
+    runs = record.state == ContainerState.CONTAINER_RUNNING
+    if not runs or not behaviour.output:  # which may have been taken back meanwhile
         return
     write(runtime, record, behaviour.output, behaviour.output_size)
     if behaviour.output_every:

@@ -20,8 +20,6 @@ from runtime.cri.messages import (
 from simulation.cri.state import ContainerRecord, SandboxRecord
 
 _NO_NETWORK = PodSandboxNetworkStatus()
-# Asked of everything in a list: a member of an enum costs ten times a global name.
-_RUNNING, _READY = ContainerState.CONTAINER_RUNNING, PodSandboxState.SANDBOX_READY
 
 
 def container_brief(record: ContainerRecord) -> Container:
@@ -132,9 +130,9 @@ def namespaces(record: SandboxRecord) -> NamespaceOption:
 
 def is_running(record: ContainerRecord) -> bool:
     """The container has a process."""
-    return record.state == _RUNNING
+    return record.state == ContainerState.CONTAINER_RUNNING
 
 
 def is_ready(record: SandboxRecord) -> bool:
     """The sandbox takes containers."""
-    return record.state == _READY
+    return record.state == PodSandboxState.SANDBOX_READY

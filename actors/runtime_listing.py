@@ -3,8 +3,8 @@
 Pure. A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again
 and the containers that have died; what exactly happened is found by whoever looks.
 
-A runtime is listed for ever, and hardly anything changes between two lists. What an id names never changes but for its
-state; so a picture is made from the one before, and of what is as it was nothing is read but that.
+Hardly anything changes between two lists, and an id never names anything else. So a picture is made from the one before
+it, and only new ids and new states are read.
 """
 
 from __future__ import annotations

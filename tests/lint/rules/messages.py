@@ -4,6 +4,8 @@ The rule starts at every class that descends from the kernel's `Message` and fol
 floors. A field may be a plain value, an enum, a tuple, a frozenset, a `FrozenMap`, a reference to an actor, or a frozen
 struct, dataclass or named tuple whose own fields keep the rule. `TRUSTED` and `TRUSTED_FIELDS` list every exception
 with its reason. Names are resolved through the imports of each file; nothing of the project is imported.
+
+The rule sees declared types only: a field of a base class may hold an instance of a subclass that nobody has checked.
 """
 
 from __future__ import annotations

@@ -61,6 +61,8 @@ class Names:
 
     def __init__(self, path: PurePosixPath, tree: ast.Module) -> None:
         self.path = path
+        self.faultless: set[str] = set()
+        """Classes that were looked at before and keep the rule: most messages carry the same few objects."""
         self.defined: dict[str, ast.ClassDef | ast.expr] = {}
         self.imported: dict[str, tuple[str, str]] = {}
         for node in _top_level(tree):
@@ -120,8 +122,15 @@ Fault = tuple[str, str]
 
 def faults_of_class(names: Names, node: ast.ClassDef, above: frozenset[str]) -> Iterator[Fault]:
     """The faults of a class that claims to be immutable, and of those it is made of."""
-    if node.name in above:
-        return  # a type that contains itself
+    if node.name in above or node.name in names.faultless:
+        return  # a type that contains itself, or one that was looked at before
+    faults = list(_faults_inside(names, node, above))
+    if not faults:
+        names.faultless.add(node.name)
+    yield from faults
+
+
+def _faults_inside(names: Names, node: ast.ClassDef, above: frozenset[str]) -> Iterator[Fault]:
     base_names = {name for name, _ in bases(names, node)}
     if base_names & ENUMS:
         return

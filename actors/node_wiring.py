@@ -184,7 +184,7 @@ class NodeWiring:
 
     def storage(self) -> Recipe:
         actors = self._actors
-        return Recipe.of(StorageActor, sync_loop=actors.sync.loop, events=actors.events, sources=self._source_names())
+        return Recipe.of(StorageActor, sync_loop=actors.sync_loop, events=actors.events, sources=self._source_names())
 
     def sync_loop(self, began_ns: int) -> Recipe:
         """`began_ns`: when the agent began, monotonic."""
@@ -207,25 +207,25 @@ class NodeWiring:
             node=plan.facts,
             configuration=plan.configuration,
             crash_loop=plan.crash_loop,
-            sync_loop=actors.sync.loop,
-            pleg=actors.pleg.pleg,
-            images=actors.images.pull,
-            image_gc=actors.images.gc,
-            cgroups=actors.resources.cgroups.actor,
+            sync_loop=actors.sync_loop,
+            pleg=actors.pleg,
+            images=actors.image_pull,
+            image_gc=actors.image_gc,
+            cgroups=actors.cgroups,
             eviction=actors.eviction,
-            volumes=actors.volumes.reconciler,
-            container_gc=actors.containers.gc,
-            status_manager=actors.status.manager,
+            volumes=actors.volume_reconciler,
+            container_gc=actors.container_gc,
+            status_manager=actors.status_manager,
             events=actors.events,
-            objects=actors.cluster.object_cache,
+            objects=actors.object_cache,
             tokens=actors.tokens,
-            ids=actors.resources.user_namespaces,
-            cluster=actors.cluster.cache,
+            ids=actors.user_namespaces,
+            cluster=actors.cluster_cache,
             resources=actors.resources,
             historian=actors.historian,
             began_ns=began_ns,
             has_cluster=can.api is not None,
-            mirrors=actors.sources.mirror_pods,
+            mirrors=actors.mirror_pods,
             meters=can.meters,
         )
 
@@ -239,16 +239,16 @@ class NodeWiring:
         return Recipe.of(
             PlegActor,
             cri=self._can.cri,
-            sync_loop=actors.sync.loop,
-            gc=actors.containers.gc,
-            node_status=actors.node.status.actor,
+            sync_loop=actors.sync_loop,
+            gc=actors.container_gc,
+            node_status=actors.node_status,
             meters=self._can.meters,
         )
 
     def runtime_monitor(self) -> Recipe:
         actors = self._actors
         return Recipe.of(
-            RuntimeMonitorActor, cri=self._can.cri, sync_loop=actors.sync.loop, node_status=actors.node.status.actor
+            RuntimeMonitorActor, cri=self._can.cri, sync_loop=actors.sync_loop, node_status=actors.node_status
         )
 
     def image_pull(self) -> Recipe:
@@ -302,10 +302,10 @@ class NodeWiring:
         can, configuration, actors = self._can, self._configuration, self._actors
         strategy = configuration.config_map_and_secret_change_detection_strategy
         sources = ContentSources(
-            objects=actors.cluster.object_cache,
+            objects=actors.object_cache,
             tokens=actors.tokens,
-            node=actors.node.status.actor,
-            claims=actors.volumes.claims.claims,
+            node=actors.node_status,
+            claims=actors.claims,
             resync_ns=resync_ns(configuration.sync_frequency, strategy),
         )
         return Recipe.of(
@@ -313,7 +313,7 @@ class NodeWiring:
             volumes=can.volumes,
             events=actors.events,
             sources=sources,
-            sync_loop=actors.sync.loop,
+            sync_loop=actors.sync_loop,
             sub_paths=can.sub_paths,
         )
 
@@ -324,14 +324,14 @@ class NodeWiring:
             api=self._api,
             strategy=strategy_of(configuration.config_map_and_secret_change_detection_strategy),
             sync_frequency_ns=configuration.sync_frequency,
-            sync_loop=actors.sync.loop,
-            volumes=actors.volumes.reconciler,
-            node=actors.node.status.actor,
+            sync_loop=actors.sync_loop,
+            volumes=actors.volume_reconciler,
+            node=actors.node_status,
         )
 
     def cluster_cache(self) -> Recipe:
         actors = self._actors
-        return Recipe.of(ClusterCacheActor, api=self._api, node=actors.node.status.actor, sync_loop=actors.sync.loop)
+        return Recipe.of(ClusterCacheActor, api=self._api, node=actors.node_status, sync_loop=actors.sync_loop)
 
     def tokens(self) -> Recipe:
         return Recipe.of(TokenActor, api=self._api)
@@ -344,21 +344,21 @@ class NodeWiring:
             CsiNodeActor,
             api=self._api,
             node_name=self._name,
-            node_status=actors.node.status.actor,
+            node_status=actors.node_status,
             migrated=MIGRATED_PLUGINS,
             plugins=actors.plugins,
         )
 
     def plugins(self) -> Recipe | None:
         can, actors = self._can, self._actors
-        if actors.volumes.plugins.csi_node is None or can.plugin_sockets is None or can.drivers is None:
+        if actors.csi_node is None or can.plugin_sockets is None or can.drivers is None:
             return None
         return Recipe.of(
             PluginWatcherActor,
             sockets=can.plugin_sockets,
             drivers=can.drivers,
-            csi_node=actors.volumes.plugins.csi_node,
-            listeners=present(actors.volumes.claims.claims),
+            csi_node=actors.csi_node,
+            listeners=present(actors.claims),
         )
 
     def claims(self) -> Recipe | None:
@@ -388,11 +388,11 @@ class NodeWiring:
             node_name=facts.name,
             abilities=facts.abilities,
             events=actors.events,
-            sync_loop=actors.sync.loop,
+            sync_loop=actors.sync_loop,
             api=self._api,
             meters=can.meters,
-            cgroups=actors.resources.cgroups.actor,
-            node=actors.node.status.actor,
+            cgroups=actors.cgroups,
+            node=actors.node_status,
         )
 
     def cgroups(self) -> Recipe | None:
@@ -430,11 +430,11 @@ class NodeWiring:
             return None
         tools = EvictionTools(
             stats=actors.stats,
-            sync_loop=actors.sync.loop,
+            sync_loop=actors.sync_loop,
             events=actors.events,
-            listeners=(actors.node.status.actor, actors.resources),
-            containers=actors.containers.gc,
-            images=actors.images.gc,
+            listeners=(actors.node_status, actors.resources),
+            containers=actors.container_gc,
+            images=actors.image_gc,
             files=self._can.files,
             meters=self._can.meters,
         )
@@ -459,10 +459,10 @@ class NodeWiring:
             return None
         tools = ShutdownTools(
             machine=machine,
-            sync_loop=actors.sync.loop,
-            node_status=actors.node.status.actor,
+            sync_loop=actors.sync_loop,
+            node_status=actors.node_status,
             resources=actors.resources,
-            status_manager=actors.status.manager,
+            status_manager=actors.status_manager,
             events=actors.events,
             files=self._can.files,
             meters=self._can.meters,
@@ -498,23 +498,21 @@ class NodeWiring:
             events=actors.events,
             # All who follow the Node object, so that a restart of its actor loses none of them.
             listeners=present(
-                actors.volumes.claims.claims,
-                actors.volumes.plugins.csi_node,
-                actors.sources.mirror_pods,
-                actors.node.status.lease,
-                actors.cluster.cache,
-                actors.cluster.object_cache,
-                actors.volumes.reconciler,
+                actors.claims,
+                actors.csi_node,
+                actors.mirror_pods,
+                actors.node_lease,
+                actors.cluster_cache,
+                actors.object_cache,
+                actors.volume_reconciler,
                 actors.resources,
-                actors.resources.cgroups.actor,
-                actors.node.pod_cidr,
+                actors.cgroups,
+                actors.pod_cidr,
             ),
             expected=actors.resources,
             meters=can.meters,
             # All who tell it something when that changes, and not again.
-            informants=present(
-                actors.volumes.plugins.csi_node, actors.eviction, actors.shutdown, actors.volumes.reconciler
-            ),
+            informants=present(actors.csi_node, actors.eviction, actors.shutdown, actors.volume_reconciler),
         )
 
     def node_lease(self) -> Recipe | None:
@@ -531,9 +529,9 @@ class NodeWiring:
             MirrorPodActor,
             api=self._api,
             node_name=self._name,
-            sync_loop=actors.sync.loop,
-            status_manager=actors.status.manager,
-            node_status=actors.node.status.actor,
+            sync_loop=actors.sync_loop,
+            status_manager=actors.status_manager,
+            node_status=actors.node_status,
         )
 
     def events(self) -> Recipe:

@@ -157,21 +157,21 @@ class NodeSupervisor(Actor):
     def _start_pods(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Who leads pods from the storage to their workers, and who tells the API of them and of the node."""
         self._make(actors.historian, wiring.historian())
-        self._make(actors.node.status.actor, wiring.node_status())
-        self._make(actors.node.status.lease, wiring.node_lease())
-        self._make(actors.sources.mirror_pods, wiring.mirror_pods())
+        self._make(actors.node_status, wiring.node_status())
+        self._make(actors.node_lease, wiring.node_lease())
+        self._make(actors.mirror_pods, wiring.mirror_pods())
         self._make(actors.events, wiring.events())
-        self._make(actors.status.manager, wiring.status_manager())
-        self._make(actors.sources.storage, wiring.storage())
-        self._make(actors.sync.loop, wiring.sync_loop(began_ns=self.now_ns()))
+        self._make(actors.status_manager, wiring.status_manager())
+        self._make(actors.storage, wiring.storage())
+        self._make(actors.sync_loop, wiring.sync_loop(began_ns=self.now_ns()))
 
     def _start_runtime(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Who looks at the runtime, and who pulls and tidies up."""
-        self._make(actors.pleg.pleg, wiring.pleg())
-        self._make(actors.pleg.runtime_monitor, wiring.runtime_monitor())
-        self._make(actors.images.pull, wiring.image_pull())
-        self._make(actors.images.gc, wiring.image_gc())
-        self._make(actors.containers.gc, wiring.container_gc())
+        self._make(actors.pleg, wiring.pleg())
+        self._make(actors.runtime_monitor, wiring.runtime_monitor())
+        self._make(actors.image_pull, wiring.image_pull())
+        self._make(actors.image_gc, wiring.image_gc())
+        self._make(actors.container_gc, wiring.container_gc())
         self._start("log-rotation", wiring.log_rotation())
 
     def _start_shortages(self, actors: NodeActors, wiring: NodeWiring) -> None:
@@ -182,20 +182,20 @@ class NodeSupervisor(Actor):
 
     def _start_references(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Volumes, and those who know what pods take from other objects of the API."""
-        self._make(actors.volumes.reconciler, wiring.volume_reconciler())
-        self._make(actors.cluster.object_cache, wiring.object_cache())
-        self._make(actors.cluster.cache, wiring.cluster_cache())
-        self._make(actors.volumes.plugins.csi_node, wiring.csi_node())
+        self._make(actors.volume_reconciler, wiring.volume_reconciler())
+        self._make(actors.object_cache, wiring.object_cache())
+        self._make(actors.cluster_cache, wiring.cluster_cache())
+        self._make(actors.csi_node, wiring.csi_node())
         self._make(actors.plugins, wiring.plugins())
-        self._make(actors.volumes.claims.claims, wiring.claims())
+        self._make(actors.claims, wiring.claims())
         self._make(actors.tokens, wiring.tokens())
 
     def _start_resources(self, actors: NodeActors, wiring: NodeWiring) -> None:
         """Who shares out what the node has."""
-        self._make(actors.node.pod_cidr, wiring.pod_cidr())
-        self._make(actors.resources.user_namespaces, wiring.user_namespaces())
+        self._make(actors.pod_cidr, wiring.pod_cidr())
+        self._make(actors.user_namespaces, wiring.user_namespaces())
         self._make(actors.resources, wiring.resources())
-        self._make(actors.resources.cgroups.actor, wiring.cgroups())
+        self._make(actors.cgroups, wiring.cgroups())
 
     def _start_unknown(self, wiring: NodeWiring) -> None:
         """Those that no other must know: they tell others, or write to the disk."""

@@ -5,8 +5,8 @@ answers: the variables of the services that it may know, what the node has for p
 RuntimeClass means. The sync loop is told what is the same for all pods (`Surroundings`) whenever it changes, and sends
 it to each worker with its pod. So most pods that begin ask nobody.
 
-Until the first list has come a question waits for a few seconds, since a pod without the variables that it was promised
-would be worse than one that starts a little later. On a node that stands alone there are no services and no classes.
+A question waits a few seconds for the first list: a pod that starts late is better than a pod without its variables.
+A node without an API server has no services and no classes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`Follower`: an actor that follows sets of objects of the API: lists them once, then watches what changes.
 
-What to do after the end of each list and watch is the pure rule of `runtime.api.resume`; this does it. A watch that
-ends goes on from the last version seen; where the server has forgotten that one (410) the set is listed again, so no
-change is ever missed: it is either told, or seen in the next list.
+`runtime.api.resume` has the pure rule of what follows the end of a list or a watch; this actor does it. A new watch
+begins at the last version seen. Where the server has forgotten that version (410), the set is listed again. So no
+change is missed: it is told, or the next list shows it.
 
-What is told is level-triggered for whoever follows: `listed` with the whole set, then `changed` one by one. Nothing
-that belongs to an earlier attempt is told: every message carries the attempt it came from.
+A subclass gets `listed` with the whole set, then `changed` for each change. Every message carries its attempt, so
+messages of an earlier attempt are ignored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of one ConfigMap or Secret, who holds it, who waits for it: the records of the `ObjectCacheActor`."""
+"""The records of the `ObjectCacheActor`: one per ConfigMap or Secret, with who holds it and who waits for it."""
 
 from __future__ import annotations
 

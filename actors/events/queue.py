@@ -1,8 +1,8 @@
 """The series of events that wait to be sent: in the order they came, bounded, and fair when there are too many.
 
-A series waits once, however often its event comes meanwhile. One too many: the oldest of the reason that has most of
-them goes, so that a thousand `Created` never push out the one `Rebooted`. What nobody could be told for as long as an
-API server keeps events at all goes too.
+A series waits once, however often its event comes meanwhile. When the queue is full, it drops the oldest series of the
+reason that has most, so that a thousand `Created` never push out the one `Rebooted`. It also drops what is older than
+an API server would keep.
 """
 
 from __future__ import annotations

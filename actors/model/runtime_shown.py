@@ -1,11 +1,8 @@
-"""What the runtime has told of one pod, in the least words: how far each of its sandboxes and containers has come.
+"""What the runtime has told of one pod: how far each of its sandboxes and containers has come. Pure.
 
-Much of what the runtime tells is the echo of what a worker has just done, and has looked at since. A worker that has
-seen each of them as far as is told need not look again. That is safe in one direction only, and so are the rules here:
-a state is passed once and does not come back (a sandbox ends, a container is made, runs, ends, is removed), and
-whatever does not fit into that, or is not said, is a reason to look.
-
-Pure: functions of plain mappings from the id of a sandbox or container to how far it has come.
+Most of it repeats what a worker has just done and already looked at. A worker that has seen every state that was told
+does not look again. That is safe because states never come back: a sandbox ends; a container is made, runs, ends and is
+removed. Whatever does not fit, or is not told, is a reason to look.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ def nothing_is_left(shown: Shown) -> bool:
 
 
 def both(newer: Shown, older: Shown) -> Shown:
-    """What two words have told together, in whatever order they have come."""
+    """What two reports say together, whichever came first."""
     if newer == older:
         return newer
     together = dict(older)

@@ -3,16 +3,14 @@
 Pure. A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again
 and the containers that have died; what exactly happened is found by whoever looks.
 
-A runtime is listed for ever, and hardly anything changes between two lists. What an id names never changes but for its
-state; so a picture is made from the one before, and of what is as it was nothing is read but that.
+Hardly anything changes between two lists, and an id never names anything else. So a picture is made from the one before
+it, and only new ids and new states are read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, filterfalse
-from operator import attrgetter, not_
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -54,8 +52,6 @@ class Picture(msgspec.Struct, frozen=True):
 
 NOTHING = Picture({}, {}, ())
 
-_id_of, _uid_of, _state_of, _runs = map(attrgetter, ("id", "uid", "state", "running"))
-
 _STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in ContainerState}
 
 
@@ -93,26 +89,25 @@ def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container],
             runs = container.state == ContainerState.CONTAINER_RUNNING
             name = labels.get(CONTAINER_NAME_LABEL, "")
             new[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
-    listed = {*map(_id_of, sandboxes), *map(_id_of, containers)}
-    gone = [*filterfalse(listed.__contains__, before.entries)]
+    listed = {each.id for each in sandboxes} | {each.id for each in containers}
+    gone = [each for each in before.entries if each not in listed]
     if not new and not gone:
         return before
     entries = {**before.entries, **new}
     for each in gone:
         del entries[each]
-    return Picture(entries, dict(zip(entries, map(_state_of, entries.values()), strict=True)), tuple(new))
+    return Picture(entries, {each: entry.state for each, entry in entries.items()}, tuple(new))
 
 
-def _changed(listed: Sequence[Of], before: Picture) -> Iterator[Of]:
-    """Those that are new, or in another state than before. Nearly all are not, so no code of ours looks at each."""
-    is_known = before.states.items().__contains__
-    return compress(listed, map(not_, map(is_known, zip(map(_id_of, listed), map(_state_of, listed), strict=True))))
+def _changed(listed: Sequence[Of], before: Picture) -> list[Of]:
+    """Those that are new, or in another state than before."""
+    return [each for each in listed if before.states.get(each.id) != each.state]
 
 
 def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
     """Pods of which something runs and whose UID is not known, in the order in which they were listed first."""
     entries = picture.entries.values()
-    running = set(map(_uid_of, filter(_runs, entries))).difference(known)
+    running = {entry.uid for entry in entries if entry.running}.difference(known)
     if not running:
         return ()
     pods: dict[str, RuntimePod] = {}
@@ -135,8 +130,9 @@ def difference(before: Picture, now: Picture) -> Difference:
             if entry.name and not entry.running and was.running:
                 died[entry.uid, entry.name] = None
         changed.setdefault(entry.uid, {})[entry_id] = entry.state
-    for entry_id in filterfalse(entries.__contains__, old):
-        was = old[entry_id]
+    for entry_id, was in old.items():
+        if entry_id in entries:
+            continue
         changed.setdefault(was.uid, {})[entry_id] = GONE
         if was.name and was.running:
             died[was.uid, was.name] = None

@@ -1,7 +1,7 @@
 """What the published statuses of pods say when they are counted: starts, ends, failures, times (spec 11.7).
 
-One after another the statuses of a pod tell all of it, so it is measured where all of them come by, and no worker is
-bothered. The first status of a pod is only remembered: what it shows may be from before this agent.
+The statuses of a pod, one after another, tell all of it. So they are measured where all of them pass, and no worker
+does it. The first status of a pod counts for nothing: what it shows may be older than this agent.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _waits_for(status: ContainerStatus) -> str:
 
 
 class StatusMeasures:
-    """Counts what comes by. Belongs to one actor."""
+    """Counts what passes. It belongs to the StatusManagerActor."""
 
     def __init__(self, meters: Meters) -> None:
         self._meters = meters

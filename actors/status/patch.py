@@ -7,19 +7,15 @@ are written as the API wants them: conditions one by one, addresses as a whole.
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import attrgetter, ne
 from typing import Any
 
 import msgspec
 
-from actors.pod_status.conditions import by_type, type_of
+from actors.pod_status.conditions import by_type
 from actors.status.merge import NODE_CONDITIONS, NOTHING
 from config.objects import PodCondition, PodStatus
 
 _FIELDS = msgspec.structs.fields(PodStatus)
-_NAMES = tuple(field.encode_name for field in _FIELDS)
-_values = attrgetter(*(field.name for field in _FIELDS))
 _MERGED_BY_IP = frozenset({"podIPs", "hostIPs"})
 _MAPS = frozenset({"allocatedResources", "resources"})
 _REPLACED = _MERGED_BY_IP | _MAPS
@@ -32,8 +28,10 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
     """
     before = NOTHING if api is None else api
     changes: dict[str, Any] = {}
-    olds, news = _values(before), _values(wanted)
-    for name, old, new in compress(zip(_NAMES, olds, news, strict=True), map(ne, olds, news)):
+    for field in _FIELDS:
+        name, old, new = field.encode_name, getattr(before, field.name), getattr(wanted, field.name)
+        if old == new:
+            continue
         if name == "conditions":
             changed = _condition_changes(old, new)
             if changed:
@@ -63,8 +61,9 @@ def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
 def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> list[Any]:
     before = by_type(old)
     written: list[Any] = []
-    wanted = frozenset(map(type_of, new))
-    for known, each in zip(map(before.get, map(type_of, new)), new, strict=True):
+    wanted = frozenset(each.type for each in new)
+    for each in new:
+        known = before.get(each.type)
         if known is None:
             written.append(each)
         elif known != each:

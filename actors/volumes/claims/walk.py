@@ -50,7 +50,7 @@ Grown = Callable[[PersistentVolumeClaim, str, Expansion], None]
 
 
 class ClusterFacts(msgspec.Struct, frozen=True):
-    """What is the same for all pods. `drivers` None: the CSIDriver objects are not known, for the reason `trouble`."""
+    """What is the same for all pods. `drivers` None: the CSIDriver objects are not known; `trouble` says why."""
 
     node: Node | None = None
     drivers: FrozenMap[str, CSIDriver] | None = None

@@ -4,6 +4,8 @@ The rule starts at every class that descends from the kernel's `Message` and fol
 floors. A field may be a plain value, an enum, a tuple, a frozenset, a `FrozenMap`, a reference to an actor, or a frozen
 struct, dataclass or named tuple whose own fields keep the rule. `TRUSTED` and `TRUSTED_FIELDS` list every exception
 with its reason. Names are resolved through the imports of each file; nothing of the project is imported.
+
+The rule sees declared types only: a field of a base class may hold an instance of a subclass that nobody has checked.
 """
 
 from __future__ import annotations
@@ -59,6 +61,8 @@ class Names:
 
     def __init__(self, path: PurePosixPath, tree: ast.Module) -> None:
         self.path = path
+        self.faultless: set[str] = set()
+        """Classes that were looked at before and keep the rule: most messages carry the same few objects."""
         self.defined: dict[str, ast.ClassDef | ast.expr] = {}
         self.imported: dict[str, tuple[str, str]] = {}
         self.stars: list[str] = []
@@ -127,8 +131,15 @@ Fault = tuple[str, str]
 
 def faults_of_class(names: Names, node: ast.ClassDef, above: frozenset[str]) -> Iterator[Fault]:
     """The faults of a class that claims to be immutable, and of those it is made of."""
-    if node.name in above:
-        return  # a type that contains itself
+    if node.name in above or node.name in names.faultless:
+        return  # a type that contains itself, or one that was looked at before
+    faults = list(_faults_inside(names, node, above))
+    if not faults:
+        names.faultless.add(node.name)
+    yield from faults
+
+
+def _faults_inside(names: Names, node: ast.ClassDef, above: frozenset[str]) -> Iterator[Fault]:
     base_names = {name for name, _ in bases(names, node)}
     if base_names & ENUMS:
         return

@@ -97,7 +97,7 @@ def run(pods: int, seconds: float) -> dict[str, Any]:
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-", dir=beside))
         kubeconfig, socket = f"{place}/kubeconfig", f"{place}/cri.sock"
         after.enter_context(embedded_apiserver(kubeconfig, "--no-tls"))
-        runtime = ("cli.main", "simulated-cri", "--socket", socket, "--image", "busybox:1.36", "--no-logs")
+        runtime = ("actorlet", "simulated-cri", "--socket", socket, "--image", "busybox:1.36", "--no-logs")
         after.enter_context(process(*runtime, stdout=subprocess.DEVNULL))
         loop = after.enter_context(closing(LoopThread("load")))
         api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
@@ -109,7 +109,7 @@ def run(pods: int, seconds: float) -> dict[str, Any]:
             after.callback(watch.close)
         # The agent makes it a mount of its own.
         after.callback(KernelMounts().unmount, f"{place}/root")
-        words = ("cli.main", "run", *_flags(place, kubeconfig, socket))
+        words = ("actorlet", "run", *_flags(place, kubeconfig, socket))
         agent = after.enter_context(process(*words, stderr=subprocess.DEVNULL))
         watched = psutil.Process(agent.pid)
         seen.wait({NODE})

@@ -117,7 +117,7 @@ def run(nodes: int, pods: int, seconds: float, probes: bool, kubeconfig: str | N
         api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=NAMESPACE)))).exception(30)
         after.callback(lambda: api.call(delete(NAMESPACES, "", NAMESPACE)).exception(30))
         words = ("--kubeconfig", kubeconfig, "--nodes", str(nodes), "--name-prefix", PREFIX, "--remove-nodes")
-        hollow = after.enter_context(process("cli.main", "simulate", *words))
+        hollow = after.enter_context(process("actorlet", "simulate", *words))
         watched, seen = psutil.Process(hollow.pid), Seen()
         began = monotonic()
         for watch in (

@@ -27,7 +27,7 @@ def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
 @contextmanager
 def embedded_apiserver(kubeconfig: str, *flags: str) -> Iterator[None]:
     """The embedded API server, once it can be asked with the file `kubeconfig`. Raises SystemExit when it ends."""
-    words = ("cli.main", "simulated-apiserver", "--kubeconfig", kubeconfig, *flags)
+    words = ("actorlet", "simulated-apiserver", "--kubeconfig", kubeconfig, *flags)
     with process(*words, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         while not os.path.exists(kubeconfig) or not os.path.getsize(kubeconfig):

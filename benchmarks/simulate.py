@@ -40,7 +40,7 @@ class Run:
 def play(scenario: str, pods: int, seed: int) -> Run:
     """One run in a process of its own. Raises CalledProcessError when it did not end well."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "cli.main", "simulate", scenario, "--pods", str(pods), "--seed", str(seed)]
+    command = [sys.executable, "-m", "actorlet", "simulate", scenario, "--pods", str(pods), "--seed", str(seed)]
     done = subprocess.run([*command, "--json", "--quiet"], check=True, stdout=subprocess.PIPE)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -106,7 +106,3 @@ def own_version() -> str:
         return version("actorlet")
     except PackageNotFoundError:
         return "unknown"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

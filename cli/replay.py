@@ -124,7 +124,3 @@ def _until(text: str) -> Until:
         return parse_until(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

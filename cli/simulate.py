@@ -253,7 +253,3 @@ def _seeds(text: str) -> range:
     if not (dots and 0 < len(found) <= SEEDS_AT_MOST):
         raise argparse.ArgumentTypeError(f"{text!r} is no A..B with A <= B, such as 1..200")
     return found
-
-
-if __name__ == "__main__":
-    sys.exit(main())

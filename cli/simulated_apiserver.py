@@ -76,7 +76,3 @@ def _node(text: str) -> str:
     if refusal is not None:
         raise argparse.ArgumentTypeError(f"{text!r} is no name of a node: {refusal[0]}")
     return text
-
-
-if __name__ == "__main__":
-    sys.exit(main())

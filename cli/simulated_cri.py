@@ -150,7 +150,3 @@ def _fault(text: str) -> tuple[str, dict[str, float]]:
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"{part!r}: {error}") from None
     return verb, chances
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,9 +1,4 @@
-"""Simulated clusters for other people's tests: whole agents on simulated nodes, behind an API server over HTTP.
+"""The process behind `actorlet.testing`: a simulated cluster that a test of somebody's program drives.
 
-`with cluster(nodes=3) as c:` starts one in a process of its own; `c.kubeconfig` is for any client of Kubernetes.
-`docs/testing-with-actorlet.md` is for users. What is imported here is the side of the test, and next to nothing.
+`child.py` is the process and comes first; `orders.py` has what it is told, and `town.py` the world that does it.
 """
-
-from simulation.cluster.handle import Cluster, ClusterError, Load, cluster
-
-__all__ = ["Cluster", "ClusterError", "Load", "cluster"]

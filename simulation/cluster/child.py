@@ -1,7 +1,7 @@
-"""The process of a simulated cluster: `python -m simulation.cluster.child`, with orders on its standard input.
+"""The process of a simulated cluster: `actorlet.testing` starts it and gives it orders.
 
-One line, one order; one line on standard output answers it. Ends when its standard input does, or when the process that
-started it is no more, and leaves nothing behind. All of the world, its API server and the orders live on one loop.
+Each line of standard input is an order, and a line of standard output answers it. The process ends when its standard
+input does, or when its parent dies, and leaves nothing behind. The world, its API server and the orders share one loop.
 """
 
 from __future__ import annotations
@@ -212,7 +212,3 @@ def _wall_ns() -> int:
         return dispatcher.wall_ns()
     finally:
         dispatcher.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

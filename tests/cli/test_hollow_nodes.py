@@ -105,7 +105,7 @@ def api(server: EmbeddedApi) -> Iterator[Api]:
 
 @contextmanager
 def hollow(server: EmbeddedApi, *words: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "cli.main", "simulate", "--kubeconfig", server.kubeconfig, *words]
+    command = [sys.executable, "-m", "actorlet", "simulate", "--kubeconfig", server.kubeconfig, *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
         try:
             yield process

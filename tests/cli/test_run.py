@@ -29,7 +29,7 @@ spec:
 
 
 def actorlet(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "cli.main", *arguments]
+    return [sys.executable, "-m", "actorlet", *arguments]
 
 
 def flags(directory: Path, *more: str) -> list[str]:

@@ -285,7 +285,7 @@ def endless(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     file.write_text(ENDLESS)
     words = ["simulate", str(file), "--seeds", "1..9", "--jobs", "2", "--json"]
     with subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "actorlet", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         while len(children.read_text().split()) < 2:

@@ -197,7 +197,7 @@ def test_a_wrong_option_is_refused(arguments: list[str], told: str, capsys: pyte
 
 
 def test_an_interrupt_ends_it_soon_and_in_order():
-    command = [sys.executable, "-m", "cli.main", "simulate", "--pods", "1", "--seeds", "1..100000", "--json"]
+    command = [sys.executable, "-m", "actorlet", "simulate", "--pods", "1", "--seeds", "1..100000", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["seed"] == 1

@@ -29,7 +29,7 @@ class Served:
     def __init__(self, place: Path, *options: str) -> None:
         self.place = place
         environment = {**os.environ, "TMPDIR": str(place)}
-        command = [sys.executable, "-m", "cli.simulated_apiserver", *options]
+        command = [sys.executable, "-m", "actorlet", "simulated-apiserver", *options]
         self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.lines = [self.process.stdout.readline().strip()]

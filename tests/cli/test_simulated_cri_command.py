@@ -20,7 +20,7 @@ PATIENCE_S = 30
 
 
 def serve(socket: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "cli.simulated_cri", "--socket", str(socket), *options]
+    command = [sys.executable, "-m", "actorlet", "simulated-cri", "--socket", str(socket), *options]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == f"simulated container runtime at unix://{socket}\n"

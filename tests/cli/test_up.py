@@ -41,7 +41,7 @@ spec:
 
 
 def up(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", "up", *options]
+    command = [sys.executable, "-m", "actorlet", "up", *options]
     variables = {**os.environ, **environment}
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, env=variables)
 
@@ -112,7 +112,7 @@ def test_json_once_is_one_document(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cli.main", "up", "--manifests", str(TROUBLED), "--output", "json"]
+    command = [sys.executable, "-m", "actorlet", "up", "--manifests", str(TROUBLED), "--output", "json"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     seen = ""

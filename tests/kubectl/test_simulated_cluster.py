@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.cluster import Cluster, cluster
+from actorlet.testing import Cluster, cluster
 from tests.kubectl.cluster import PATIENCE_S, POD, missing
 
 SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}

@@ -43,7 +43,7 @@ def up(directory: Path) -> Iterator[Up]:
     for place in (manifests, home, passing):
         place.mkdir(exist_ok=True)
     (manifests / "static.yaml").write_text(STATIC)
-    command = [sys.executable, "-m", "cli.main", "up", "--manifests", str(manifests)]
+    command = [sys.executable, "-m", "actorlet", "up", "--manifests", str(manifests)]
     environment = {**os.environ, "TMPDIR": str(passing)}
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

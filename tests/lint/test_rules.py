@@ -36,6 +36,12 @@ def found(path: str, source: str) -> list[str]:
         ("cli/up.py", "from tests.actors import probes", ["floor:1"]),
         ("tests/cli/test_up.py", "from cli.up import main\nfrom tests.actors import probes", []),
         ("benchmarks/kernel.py", "from actors.kernel import Actor", []),
+        # What users' processes import sees no floor, and no floor sees it.
+        ("actorlet/testing.py", "import json, pytest\nfrom actorlet._process import command", []),
+        ("actorlet/testing.py", "def f():\n    from simulation.cluster import orders", ["floor:2"]),
+        ("actorlet/testing.py", "import msgspec", ["floor:1"]),
+        ("actorlet/testing.py", "from . import _process", ["floor:1"]),
+        ("cli/main.py", "from actorlet import __version__", ["floor:1"]),
         # A name that only begins alike is another one.
         ("config/quantity.py", "import runtimes", []),
         # The kernel is a house of its own.

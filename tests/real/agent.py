@@ -100,7 +100,7 @@ class Agent:
     def command(self, *flags: str) -> list[str]:
         """What starts it."""
         own = ["--root-dir", str(self.root), "--config", str(self.config), "--hostname-override", NODE]
-        return [sys.executable, "-m", "cli.main", "run", *own, *flags]
+        return [sys.executable, "-m", "actorlet", "run", *own, *flags]
 
     def begin(self, *flags: str, command: list[str] | None = None) -> None:
         """Start without waiting for anything. Its output goes on in the same file."""
@@ -247,7 +247,7 @@ class Agent:
 
     def told(self, command: str, *options: str) -> str:
         """What `actorlet pods` or `actorlet actors` prints of it."""
-        line = [sys.executable, "-m", "cli.main", command, "--root-dir", str(self.root), *options]
+        line = [sys.executable, "-m", "actorlet", command, "--root-dir", str(self.root), *options]
         done = subprocess.run(line, cwd=TREE, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -43,7 +43,7 @@ def up(containerd: Containerd, directory: Path) -> Iterator[dict[str, str]]:
     manifests, root, home = (directory / name for name in ("manifests", "root", "home"))
     for place in (manifests, home):
         place.mkdir()
-    command = [sys.executable, "-m", "cli.main", "up", "--runtime", containerd.endpoint]
+    command = [sys.executable, "-m", "actorlet", "up", "--runtime", containerd.endpoint]
     command += ["--manifests", str(manifests), "--root-dir", str(root)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.lint.rules import check_tree
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("config", "runtime", "actors", "simulation", "cli", "tests", "benchmarks")
+FOLDERS = ("config", "runtime", "actors", "simulation", "cli", "actorlet", "tests", "benchmarks")
 
 
 def main(arguments: list[str]) -> int:

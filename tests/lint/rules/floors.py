@@ -1,7 +1,8 @@
 """The floor rule: a file imports only from its own floor and from the floors below it (design, "The house").
 
 The kernel is a house in the house: a library of its own that imports itself, the standard library, Pykka and msgspec.
-Path equals import, so relative imports, which hide the floor, are not used.
+`actorlet/` is imported into users' processes, which must see no floor: it imports itself, the standard library and
+pytest, and no floor imports it. Path equals import, so relative imports, which hide the floor, are not used.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from tests.lint.rules import Finding, Module, imported_modules
 
 FLOORS = ("config", "runtime", "actors", "simulation", "cli")
 """From the ground up."""
-BESIDE = ("tests", "benchmarks")
-"""They may look at every floor, and no floor at them."""
+BESIDE = ("tests", "benchmarks", "actorlet")
+"""No floor may import them. The first two may import every floor."""
+PUBLIC_MAY_IMPORT = frozenset({"actorlet", "pytest"}) | sys.stdlib_module_names
 KERNEL_MAY_IMPORT = frozenset({"pykka", "msgspec"}) | sys.stdlib_module_names
 
 RULE = "floor"
 
 
 def check(module: Module) -> Iterator[Finding]:
+    if module.floor == "actorlet":
+        for node, name in imported_modules(module.tree):
+            if name.partition(".")[0] not in PUBLIC_MAY_IMPORT:
+                why = f"actorlet/ runs in users' processes and may not import {name}; start a process of its own"
+                yield module.finding(node, RULE, why)
     if module.floor not in FLOORS:
         return
     height = FLOORS.index(module.floor)

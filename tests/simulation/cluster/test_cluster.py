@@ -13,8 +13,8 @@ from urllib.error import HTTPError
 
 import pytest
 
-from simulation.cluster import Cluster, ClusterError, cluster
-from simulation.pytest_plugin import options_of
+from actorlet.pytest_plugin import options_of
+from actorlet.testing import Cluster, ClusterError, cluster
 from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 REPOSITORY = Path(__file__).parents[3]
@@ -352,7 +352,7 @@ def test_a_cluster_ends_in_the_midst_of_an_order():
     directory = os.path.dirname(found.kubeconfig)
     interrupted(lambda: found.step("8000h"))
     found.close()
-    assert found._child.returncode == 0
+    assert found.exit_status == 0
     assert not os.path.exists(directory)
 
 
@@ -364,7 +364,7 @@ def test_with_the_cluster_goes_all_it_had():
     assert not os.path.exists(os.path.dirname(kubeconfig))
     with pytest.raises(OSError):
         api.pods()
-    with pytest.raises(ClusterError, match="is no more"):
+    with pytest.raises(ClusterError, match="has ended"):
         found.step()
     found.close()
 
@@ -373,9 +373,7 @@ def test_a_test_process_that_is_killed_takes_its_cluster_along(tmp_path: Path):
     # A package of the stranger's own that has the name of one of ours disturbs nobody.
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "__init__.py").write_text("raise RuntimeError('this is the stranger')\n")
-    program = (
-        "from simulation.cluster import cluster; c = cluster(); print(c._child.pid, c.kubeconfig, flush=True); input()"
-    )
+    program = "from actorlet.testing import cluster; c = cluster(); print(c.pid, c.kubeconfig, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", program],
         cwd=tmp_path,
@@ -393,14 +391,14 @@ def test_a_test_process_that_is_killed_takes_its_cluster_along(tmp_path: Path):
     assert not os.path.exists(os.path.dirname(kubeconfig))
 
 
-@pytest.mark.parametrize("module", ["simulation.pytest_plugin", "simulation.cluster"])
+@pytest.mark.parametrize("module", ["actorlet.pytest_plugin", "actorlet.testing"])
 def test_who_does_not_want_a_cluster_pays_nothing_for_it(module: str):
     standard = "import sys, pytest, subprocess, select, tempfile, json; before = set(sys.modules)"
     program = f"{standard}; import {module}; print(*sorted(set(sys.modules) - before))"
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True
     )
-    assert all(name.startswith("simulation") for name in ran.stdout.split())
+    assert all(name.startswith("actorlet") for name in ran.stdout.split())
     assert len(ran.stdout.split()) <= 3
 
 

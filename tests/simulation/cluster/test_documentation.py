@@ -11,7 +11,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = REPOSITORY / "docs" / "testing-with-actorlet.md"
-PLUGIN = "simulation.pytest_plugin"
+PLUGIN = "actorlet.pytest_plugin"
 _BLOCK = re.compile(r"```python\n# (test_[a-z_]+\.py)\n(.*?)```", re.DOTALL)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from simulation.cluster import Cluster, cluster
+from actorlet.testing import Cluster, cluster
 from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient
 
 

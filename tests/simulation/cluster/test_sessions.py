@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from actorlet.testing import Cluster, cluster
 from runtime.http_server.spdy import FRAME_BYTES, DataFrame, Opener, frame_of
-from simulation.cluster import Cluster, cluster
 from simulation.cluster.sessions import SPOKEN
 from simulation.cluster.spdy_sessions import PROTOCOL
 from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient

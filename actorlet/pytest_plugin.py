@@ -1,6 +1,6 @@
-"""The pytest plugin: `simulated_cluster`, a cluster of its own for each test that asks for it.
+"""The pytest plugin: the fixture `simulated_cluster`, a cluster of its own for each test that asks for it.
 
-Loaded by every run of pytest where actorlet is installed; so it imports nothing before a test wants a cluster.
+Every run of pytest loads it where actorlet is installed, so it imports nothing until a test wants a cluster.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from simulation.cluster import Cluster
+    from actorlet.testing import Cluster
 
-MARKER = "simulated_cluster(**options): what the cluster of the test is like, as in simulation.cluster.cluster"
+MARKER = "simulated_cluster(**options): what the cluster of the test is like; options of actorlet.testing.cluster"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest of the marker."""
+    """Register the marker."""
     config.addinivalue_line("markers", MARKER)
 
 
 @pytest.fixture
 def simulated_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A simulated cluster, as the marker of the same name says; see docs/testing-with-actorlet.md."""
-    from simulation.cluster import cluster
+    """A simulated cluster (`actorlet.testing.Cluster`); the marker of the same name has its options."""
+    from actorlet.testing import cluster
 
     with cluster(**options_of(request.node.get_closest_marker("simulated_cluster"))) as found:
         yield found
 
 
 def options_of(marker: pytest.Mark | None) -> Mapping[str, Any]:
-    """What the marker asks for. Raises UsageError where an option has no name: it would be passed over."""
+    """The options of the marker. Raises UsageError for one without a name."""
     if marker is None:
         return {}
     if marker.args:

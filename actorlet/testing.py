@@ -1,0 +1,349 @@
+"""Simulated clusters for tests: whole agents on simulated nodes, behind an API server over HTTP.
+
+`with cluster(nodes=3) as c:` starts one; `c.kubeconfig` is for any client of Kubernetes. The pytest plugin has a
+fixture, `simulated_cluster`. `docs/testing-with-actorlet.md` shows both.
+
+A cluster is a process of its own. It reads orders from its standard input and answers each on its standard output; both
+are JSON, one line each (`simulation/cluster/orders.py` has the orders). It ends when its standard input does, so it
+survives neither its test nor a killed test run. One thread at a time may use a cluster; its API server serves any
+number. This module imports the standard library only, so a test run that wants no cluster pays nothing.
+
+Durations are texts such as `90s`, `5m` or `1h30m`, and mean the cluster's time. A method that gives an order raises
+`ClusterError` when the cluster refuses it, has ended, or does not answer in 15 minutes of real time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actorlet._process import command
+
+__all__ = ["Cluster", "ClusterError", "Load", "cluster"]
+
+_CHILD = "simulation.cluster.child"
+_BEGINS_WITHIN_S = 120.0
+_ANSWERS_WITHIN_S = 900.0
+"""A day of a thousand pods takes less."""
+_ENDS_WITHIN_S = 10.0
+_ERRORS_SHOWN_BYTES = 4000
+_LOOKS_A_SECOND = 10
+"""How often `until` evaluates its condition, in real time, where time passes by itself."""
+_BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
+"""Faults that have a time; `fault` begins them at once unless `at` names one."""
+
+
+class ClusterError(Exception):
+    """The cluster refuses an order, or has ended. The text says why."""
+
+
+class Cluster:
+    """A running cluster. `cluster` starts it; `close` ends it, and so does the end of a `with` block."""
+
+    kubeconfig: str
+    """Path of a file that exists as long as the cluster."""
+    url: str
+    """Of the API server: `http://127.0.0.1:PORT`. It asks for no credentials."""
+    nodes: tuple[str, ...]
+    """Names of all nodes, killed ones included."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._process = _ClusterProcess()
+        try:
+            begun = self._ask({"order": "begin", **options}, _BEGINS_WITHIN_S)
+        except BaseException:
+            self.close()
+            raise
+        self._speed: float = begun["speed"]  # 0: stepped
+        self.kubeconfig = begun["kubeconfig"]
+        self.url = begun["url"]
+        self.nodes = tuple(begun["nodes"])
+
+    @property
+    def pid(self) -> int:
+        """The id of the cluster's process."""
+        return self._process.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """Of the cluster's process, 0 after an orderly end; None while it runs."""
+        return self._process.exit_status
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the cluster and remove its files. A second call does nothing."""
+        self._process.close()
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """The cluster's time: seconds since its nodes were ready."""
+        return float(self._ask({"order": "now"})["seconds"])
+
+    def step(self, time: str = "1s") -> float:
+        """Let this much of the cluster's time pass as fast as possible, with all that happens in it.
+
+        Returns `now` afterwards. Where time passes by itself, this is a leap.
+        """
+        return float(self._ask({"order": "step", "time": time})["seconds"])
+
+    def until(self, condition: Callable[[], object], *, within: str = "5m", every: str = "") -> float:
+        """Let time pass until `condition()` is true; returns `now` then.
+
+        `every` is the time between two evaluations: one second in a stepped cluster, otherwise a tenth of a second of
+        real time. Raises TimeoutError when the condition is not true `within` that time, ValueError when `every` is 0.
+        """
+        if every and self._passes_no_time(every):
+            raise ValueError(f"every={every!r} lets no time pass between two looks; write `1s`, or leave it out")
+        look = every or (f"{self._speed / _LOOKS_A_SECOND:f}s" if self._speed else "1s")
+        limit = self._ask({"order": "limit", "time": within})
+        until_s, seconds = float(limit["until"]), float(limit["seconds"])
+        while not condition():
+            if seconds >= until_s:
+                raise TimeoutError(f"{_name_of(condition)} does not hold after {within} of the cluster's time")
+            order = "wait" if self._speed else "step"
+            seconds = float(self._ask({"order": order, "time": look})["seconds"])
+        return seconds
+
+    def _passes_no_time(self, time: str) -> bool:
+        limit = self._ask({"order": "limit", "time": time})
+        return float(limit["until"]) <= float(limit["seconds"])
+
+    # --- pods -------------------------------------------------------------------------------------------------------
+
+    def behave(self, name: str = "*", *, namespace: str = "*", container: str = "", **knobs: object) -> None:
+        """Say what the containers of pods do from now on (`run_for="3s"`, `exit_code=1`, `readiness_probe="fail"`).
+
+        `name` and `namespace` are shell patterns; `container` limits the order to containers of that name. The knobs
+        are those of docs/simulated-runtime.md, with underscores. The last order for a pod and a knob counts, but
+        annotations of the pod itself go before. A running container heeds it at its next probe, stop and attempt.
+        """
+        words = {knob.replace("_", "-"): _word(value) for knob, value in knobs.items()}
+        self._ask({"order": "behave", "name": name, "namespace": namespace, "container": container, "knobs": words})
+
+    def exit(
+        self, pod: str, code: int = 0, *, container: str = "", namespace: str = "default", oom: bool = False
+    ) -> None:
+        """End a container of the pod now, or all of them without `container`.
+
+        `code` is the exit code, 0 to 255. `oom`: the kernel killed it for want of memory, with code 137.
+        """
+        which = {"pod": pod, "namespace": namespace, "container": container}
+        self._ask({"order": "exit", **which, "code": 137 if oom else code, "oom": oom})
+
+    def hang(self, pod: str, *, namespace: str = "default") -> None:
+        """Let the running containers of the pod answer no probe and ignore SIGTERM from now on."""
+        self._ask({"order": "hang", "pod": pod, "namespace": namespace})
+
+    def say(self, pod: str, text: str, *, container: str = "", namespace: str = "default") -> None:
+        """Write these lines to the log of a container of the pod, or of all without `container`."""
+        self._ask({"order": "say", "pod": pod, "namespace": namespace, "container": container, "text": text})
+
+    def load(
+        self,
+        name: str,
+        replicas: int,
+        *,
+        namespace: str = "default",
+        spec: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Load:
+        """Keep `replicas` pods `name-N` of one template, as a Deployment does: another one follows each that goes.
+
+        `spec` is a PodSpec as JSON has it; without one, each pod has a container that runs for ever. All pods have the
+        label `app: name`.
+        """
+        template = {
+            "labels": {"app": name, **(labels or {})},
+            "annotations": dict(annotations or {}),
+            "spec": dict(spec or {"containers": [{"name": "app", "image": "registry.example/app:1"}]}),
+        }
+        self._ask({"order": "load", "name": name, "namespace": namespace, "replicas": replicas, "template": template})
+        return Load(self._ask, name, namespace)
+
+    # --- nodes ------------------------------------------------------------------------------------------------------
+
+    def add_nodes(self, count: int = 1) -> tuple[str, ...]:
+        """Add nodes like the others; returns their names. They are Ready after about two seconds of cluster time."""
+        added = tuple(self._ask({"order": "add-nodes", "count": count})["nodes"])
+        self.nodes += added
+        return added
+
+    def kill_node(self, node: str) -> None:
+        """Cut the power of a node: its agent and containers are gone, and nobody is told."""
+        self._ask({"order": "kill-node", "node": node})
+
+    def start_node(self, node: str) -> None:
+        """Boot a killed node, with the disk it had."""
+        self._ask({"order": "start-node", "node": node})
+
+    def kill_agent(self, node: str, *, away: str = "0s") -> None:
+        """Kill the agent of a node; a new one starts after `away`. The containers run on."""
+        self._ask({"order": "kill-agent", "node": node, "away": away})
+
+    def pause_agent(self, node: str, lasts: str) -> None:
+        """Give the agent of a node no CPU for this long."""
+        self._ask({"order": "pause-agent", "node": node, "lasts": lasts})
+
+    def cut_network(self, node: str, lasts: str) -> None:
+        """Lose all packets between a node and the API server for this long."""
+        self._ask({"order": "cut-network", "node": node, "lasts": lasts})
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def fault(self, kind: str, **fields: object) -> None:
+        """Begin a fault of docs/simulate.md, such as `fault("runtime-calls", fail=0.1)`.
+
+        Faults strike between nodes and the API server, and between agents and runtimes, never the test's own client.
+        `api-outage`, `runtime-outage` and `disk-full` begin now, or in `at`, and last for `lasts`. `runtime-calls`,
+        `runtime-events`, `api-calls`, `api-watches` and `network` go on until `heal`.
+        """
+        words = {"at": "0s", **fields} if kind in _BEGINS_NOW else fields
+        self._ask({"order": "fault", "fault": {"fault": kind, **words}})
+
+    def heal(self) -> None:
+        """End every fault, and drop those that have not begun. Killed nodes stay off."""
+        self._ask({"order": "heal"})
+
+    def _ask(self, order: Mapping[str, Any], within_s: float = _ANSWERS_WITHIN_S) -> dict[str, Any]:
+        return self._process.ask(order, within_s)
+
+
+class Load:
+    """Pods of one template, kept at a number. `Cluster.load` makes it."""
+
+    def __init__(self, ask: Callable[[Mapping[str, Any]], dict[str, Any]], name: str, namespace: str) -> None:
+        self._ask = ask
+        self.name = name
+        self.namespace = namespace
+
+    def scale(self, replicas: int) -> None:
+        """Keep another number of pods from now on; the youngest go first."""
+        self._ask({"order": "scale", "name": self.name, "namespace": self.namespace, "replicas": replicas})
+
+    @property
+    def ready(self) -> int:
+        """How many of its pods are Ready in the API."""
+        return int(self._ask({"order": "count-ready", "name": self.name, "namespace": self.namespace})["ready"])
+
+
+def cluster(
+    *,
+    nodes: int = 1,
+    time: str = "stepped",
+    seed: int = 1,
+    scheduler: bool = True,
+    cpus: int = 4,
+    memory: str = "16Gi",
+    pods_per_node: int = 110,
+) -> Cluster:
+    """Start a cluster and return when its nodes are Ready.
+
+    Args:
+        nodes: how many, 0 to 1000; their names are `node-0` and so on.
+        time: `stepped` (time passes in `step` and `until` only), `real`, or `x60`: sixty times as fast as real time.
+        seed: decides everything random; a stepped cluster with the same seed and orders does the same.
+        scheduler: whether the built-in scheduler binds pods; with False, yours does.
+        cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
+
+    Raises:
+        ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
+    """
+    sizes = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node}
+    return Cluster({"nodes": nodes, "time": time, "seed": seed, "scheduler": scheduler, **sizes})
+
+
+class _ClusterProcess:
+    """The process of a cluster, and the pipes to it."""
+
+    def __init__(self) -> None:
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # close() closes it
+        self._child = subprocess.Popen(
+            command(_CHILD),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            start_new_session=True,  # Ctrl-C goes to the tests only
+        )
+        self.pid = self._child.pid
+        self._unread = b""
+        self._unanswered = 0
+        """Orders whose answers nobody has read: an exception, such as a time limit of the test, broke the wait."""
+
+    @property
+    def exit_status(self) -> int | None:
+        return self._child.returncode
+
+    def close(self) -> None:
+        """Let the process end; kill it when it takes too long."""
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        try:
+            self._child.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        self._stderr.close()
+
+    def ask(self, order: Mapping[str, Any], within_s: float) -> dict[str, Any]:
+        """Give an order and wait for its answer. Raises ClusterError."""
+        assert self._child.stdin is not None
+        line = json.dumps(order).encode() + b"\n"
+        for _ in range(self._unanswered):
+            self._read_line("an earlier order", within_s)
+        try:
+            self._child.stdin.write(line)
+            self._child.stdin.flush()
+        except (OSError, ValueError):
+            raise ClusterError(f"the simulated cluster has ended{self._last_errors()}") from None
+        self._unanswered += 1
+        answer: dict[str, Any] = json.loads(self._read_line(repr(order["order"]), within_s))
+        if "error" in answer:
+            raise ClusterError(answer["error"])
+        return answer
+
+    def _read_line(self, order: str, within_s: float) -> bytes:
+        assert self._child.stdout is not None
+        descriptor = self._child.stdout.fileno()
+        while b"\n" not in self._unread:
+            if not select.select([descriptor], [], [], within_s)[0]:
+                raise ClusterError(f"the simulated cluster has not answered {order} for {within_s:g} s")
+            data = os.read(descriptor, 65536)
+            if not data:
+                raise ClusterError(f"the simulated cluster has ended{self._last_errors()}")
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
+        self._unanswered -= 1
+        return line
+
+    def _last_errors(self) -> str:
+        """The end of what the process wrote to its standard error."""
+        if self._stderr.closed:
+            return ""
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - _ERRORS_SHOWN_BYTES))
+        text = self._stderr.read().decode(errors="replace").strip()
+        return f":\n{text}" if text else ""
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _name_of(condition: Callable[[], object]) -> str:
+    return getattr(condition, "__name__", None) or repr(condition)

@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -310,7 +311,7 @@ class _ClusterProcess:
             self._child.stdin.write(line)
             self._child.stdin.flush()
         except (OSError, ValueError):
-            raise ClusterError(f"the simulated cluster has ended{self._last_errors()}") from None
+            raise self._ended() from None
         self._unanswered += 1
         answer: dict[str, Any] = json.loads(self._read_line(repr(order["order"]), within_s))
         if "error" in answer:
@@ -325,20 +326,24 @@ class _ClusterProcess:
                 raise ClusterError(f"the simulated cluster has not answered {order} for {within_s:g} s")
             data = os.read(descriptor, 65536)
             if not data:
-                raise ClusterError(f"the simulated cluster has ended{self._last_errors()}")
+                raise self._ended()
             self._unread += data
         line, _, self._unread = self._unread.partition(b"\n")
         self._unanswered -= 1
         return line
 
-    def _last_errors(self) -> str:
-        """The end of what the process wrote to its standard error."""
-        if self._stderr.closed:
-            return ""
-        size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - _ERRORS_SHOWN_BYTES))
-        text = self._stderr.read().decode(errors="replace").strip()
-        return f":\n{text}" if text else ""
+    def _ended(self) -> ClusterError:
+        """The error that says how the process ended, with the last lines of its standard error."""
+        text = "the simulated cluster has ended"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._child.wait(_ENDS_WITHIN_S)
+            if status:
+                text += f" by {signal.Signals(-status).name}" if status < 0 else f" with exit status {status}"
+        if not self._stderr.closed:
+            size = self._stderr.seek(0, os.SEEK_END)
+            self._stderr.seek(max(0, size - _ERRORS_SHOWN_BYTES))
+            text += f":\n{self._stderr.read().decode(errors='replace')}".rstrip(":\n ")
+        return ClusterError(text)
 
 
 def _word(value: object) -> str:

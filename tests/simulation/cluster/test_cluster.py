@@ -356,6 +356,14 @@ def test_a_cluster_ends_in_the_midst_of_an_order():
     assert not os.path.exists(directory)
 
 
+def test_a_cluster_that_died_says_how():
+    with cluster() as found:
+        os.kill(found.pid, signal.SIGKILL)
+        with pytest.raises(ClusterError, match=r"^the simulated cluster has ended by SIGKILL$"):
+            found.step()
+        assert found.exit_status == -signal.SIGKILL
+
+
 def test_with_the_cluster_goes_all_it_had():
     with cluster() as found:
         kubeconfig, api = found.kubeconfig, PlainClient(found.url)

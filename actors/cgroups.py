@@ -42,7 +42,6 @@ from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
 from actors.kernel.suspension import Outcome
 from actors.messages import KnownPods, NodeObserved
 from actors.node_object.events import node_event
-from actors.pod_view import DISK_LANE_SIZE
 from actors.start.resources import MINIMUM_SHARES
 from config.pod_identity import QosClass
 from config.quantity import QuantityError
@@ -52,6 +51,7 @@ from runtime.cri.messages import RuntimeConfigRequest
 from runtime.cri.verbs import RUNTIME_CONFIG
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
+from runtime.pod_files import DISK_LANE_SIZE
 from runtime.volumes.capability import NodeVolumes
 
 T = TypeVar("T")

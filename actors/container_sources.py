@@ -10,26 +10,26 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor
+from actors.pod.view import PodView
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
-from actors.pod_view import PodView
 from actors.start.environment import FileText, Sources
 from actors.start.outline import Outline
-from actors.worker_part import WorkerPart
 from config.objects import Container, Pod
 
 ENV_FILE_BYTES = 64 * 1024
 """A file of variables is small; what is larger is another file."""
 
 
-class ContainerSources(WorkerPart):
-    """See the module. One per worker."""
+class ContainerSources:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _view: PodView
-    _references: PodReferences
+    def __init__(self, worker: Actor, services: PodServices, view: PodView, references: PodReferences) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._references = references
 
     async def of(
         self, pod: Pod, container: Container, outline: Outline, host_paths: Mapping[str, str]

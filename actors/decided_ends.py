@@ -20,7 +20,6 @@ import msgspec
 from actors.backoff import Wait
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, Pending
 from actors.pod_action_types import KillCause
-from actors.worker_part import WorkerPart
 from runtime.pod_files import PodFiles
 
 LIMIT_BYTES = 256 * 1024
@@ -81,19 +80,20 @@ def causes_of(decided: Decided) -> dict[str, KillCause]:
 OnDisk = Callable[..., Pending[Any]]
 
 
-class DecidedEnds(WorkerPart):
-    """See the module. One per worker; `on_disk` does something with the pod's files."""
+class DecidedEnds:
+    """See the module. `on_disk` runs a call on the pod's files."""
 
-    _worker: Actor
-    _files: PodFiles
-    _path: str
-    _on_disk: OnDisk
-    recalled: bool = False
-    ends: dict[str, EndNote] = {}
-    killed: dict[str, KillCause] = {}
-    """Container id -> why it was killed while its pod lives on."""
-    owed: dict[str, Wait] = {}
-    """Container name -> the back-off of one whose remains have gone with all others."""
+    def __init__(self, worker: Actor, files: PodFiles, path: str, on_disk: OnDisk) -> None:
+        self._worker = worker
+        self._files = files
+        self._path = path
+        self._on_disk = on_disk
+        self.recalled = False
+        self.ends: dict[str, EndNote] = {}
+        self.killed: dict[str, KillCause] = {}
+        """Container id -> why it was killed while its pod lives on."""
+        self.owed: dict[str, Wait] = {}
+        """Container name -> the back-off of a container that was removed with all others."""
 
     async def recall(self, *, anything: bool = True) -> None:
         """Read what one before us has decided, once; unless there is nothing of the pod to decide about, at the first

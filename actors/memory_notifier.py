@@ -14,9 +14,9 @@ from actors.eviction.thresholds import configured_thresholds
 from actors.eviction_messages import MemoryRanShort
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.node_signals import ALLOCATABLE_MEMORY, MEMORY
-from actors.pod_view import DISK_LANE_SIZE
 from config.kubelet import KubeletConfiguration
 from runtime.memory_notices import MemoryMark, MemoryNotices, MemoryWatch
+from runtime.pod_files import DISK_LANE_SIZE
 
 SECOND_NS = 1_000_000_000
 RENEW_NS = 10 * SECOND_NS

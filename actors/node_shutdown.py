@@ -26,7 +26,6 @@ from actors.eviction_messages import PodHere, PodsHere, WantPods
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages import TerminatePod
 from actors.node_messages import NodeStatusStarted, NodeTroubleObserved
-from actors.pod_view import DISK_LANE_SIZE
 from actors.shutdown_messages import NodeShutdownObserved
 from actors.shutdown_rules import (
     BEGINS,
@@ -52,7 +51,7 @@ from config.pod_identity import display_name
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.node_shutdown.capability import Hold, MachineShutdown
-from runtime.pod_files import PodFiles
+from runtime.pod_files import DISK_LANE_SIZE, PodFiles
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = SECOND_NS

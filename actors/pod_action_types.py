@@ -122,10 +122,14 @@ class PodActions(msgspec.Struct, frozen=True):
     reset: tuple[Reset, ...] = ()
 
     @property
+    def starts(self) -> tuple[Start, ...]:
+        """All containers to start, in order."""
+        return (*self.start_ephemeral, *self.start_init, *self.start)
+
+    @property
     def idle(self) -> bool:
         """Nothing is to be done now (something may be waited for)."""
-        begun = self.start_ephemeral or self.start_init or self.start
-        return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or begun)
+        return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or self.starts)
 
     @property
     def wake_at_ns(self) -> int | None:

@@ -1,32 +1,31 @@
 """The images that one pod keeps from being removed, as its worker sees them (pains 11).
 
 A pod leases every image that it names, of containers and volumes, as soon as it is desired, and when it names others.
-No container is started, and no image looked for, before its images are leased: the answer is a reason to look again.
-The lease ends with the pod, not with the making of a container: who is restarted needs its image again, and of an image
-that is mounted as a volume no list of containers tells.
+No container starts, and no image is looked for, before its images are leased. The lease ends with the pod: a container
+that restarts needs its image again, and no list of containers shows the images that are mounted as volumes.
 """
 
 from __future__ import annotations
 
 from actors.image_messages import ImagesLeased, LeaseImages, ReleaseImages
-from actors.kernel import Actor, ActorRef
-from actors.pod_view import Question
-from actors.worker_part import WorkerPart
+from actors.kernel import ActorRef, handles
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.view import Question
 from config.objects import Container, EphemeralContainer, Pod, PodSpec
 from config.once_per_spec import once_per_spec
 
 _NONE: frozenset[str] = frozenset()
 
 
-class PodLeases(WorkerPart):
-    """See the module. One per worker; without `image_gc` nothing is ever removed."""
+class PodLeases:
+    """See the module. Without `image_gc` no image is ever removed."""
 
-    _worker: Actor
-    _image_gc: ActorRef | None
-    _question: Question
-    _wanted: frozenset[str] = _NONE
-    _leased: frozenset[str] = _NONE
-    _held_up: bool = False
+    def __init__(self, worker: PodActor, image_gc: ActorRef | None) -> None:
+        self._worker = worker
+        self._image_gc = image_gc
+        self._question = Question(worker, "image leases")
+        self._wanted = self._leased = _NONE
+        self._held_up = False
 
     def pod_desired(self, pod: Pod) -> None:
         """Lease what the pod names, where that is new."""
@@ -49,14 +48,14 @@ class PodLeases(WorkerPart):
         self._held_up = True
         return False
 
-    def leased(self, message: ImagesLeased) -> bool:
-        """Take the answer; whether a pass has waited for it."""
+    @handles(ImagesLeased)
+    def leased(self, message: ImagesLeased) -> Pass | None:
         if message.images != self._wanted:
-            return False  # the pod names others by now
+            return None  # the pod names others by now
         self._question.answered()
         self._leased = message.images
         held_up, self._held_up = self._held_up, False
-        return held_up
+        return self._worker.go_on() if held_up else None
 
     def release(self, uid: str) -> None:
         """The pod has ended."""

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from actors.kernel import Actor, LaneExhaustedError, Pending
 from actors.node_object.events import node_event
+from actors.pod.view import PodView
 from actors.pod_services import PodServices
-from actors.pod_view import PodView
 from actors.start import hosts_file, resolver
 from actors.start.refusal import StartRefusedError
 from actors.start.resolver import ClusterResolver, Formed, Resolver, ResolverError
-from actors.worker_part import WorkerPart
 from config.objects import Pod
 from runtime.cri.messages import DNSConfig
 
@@ -25,15 +24,16 @@ GOOD_FOR_NS = 10_000_000_000
 FILES = "the files of names"
 
 
-class PodNames(WorkerPart):
-    """See the module. One per worker."""
+class PodNames:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _view: PodView
-    _formed: Formed | None = None
-    _ahead: Pending[str] | None = None
-    _ahead_at_ns: int = 0
+    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._formed: Formed | None = None
+        self._ahead: Pending[str] | None = None
+        self._ahead_at_ns = 0
 
     def read_ahead(self, pod: Pod) -> None:
         """The pod will be asked for its resolver soon, for the first time: it has no sandbox yet."""

@@ -18,10 +18,11 @@ A failed look raises: the caller keeps what it knew, and the doubt.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
+from actors.kernel import Actor, Pending
 from actors.observed import ObservedContainer, ObservedSandbox, observed_container, observed_sandbox
 from actors.runtime_shown import Shown, is_behind, news_in
 from runtime.cri import Cri, CriError
@@ -37,9 +38,6 @@ from runtime.cri.messages import (
     PodSandboxStatusRequest,
 )
 from runtime.cri.verbs import CONTAINER_STATUS, LIST_CONTAINERS, LIST_POD_SANDBOX, POD_SANDBOX_STATUS
-
-if TYPE_CHECKING:
-    from actors.kernel import Actor, Pending
 
 Status = TypeVar("Status", PodSandboxStatus, ContainerStatus)
 Answered = TypeVar("Answered", covariant=True)

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef
+from actors.kernel import ActorRef, handles
 from actors.messages import LookAgain
 from actors.observed import ObservedContainer, ObservedPod
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.view import PodView
+from actors.pod_lifecycle import SYNCING, TERMINATING
 from actors.pod_services import PodServices
 from actors.pod_status.ips import pod_ips
-from actors.probe_messages import ContainersSeen, ProbesJudged, RunningContainer, TellVerdicts
+from actors.probe_messages import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer, TellVerdicts
 from actors.probe_results import ProbeResults, say_the_same
 from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probe_runner import ProbeRunner, has_probes, probed_containers
-from actors.worker_part import WorkerPart
 from config.objects import Container, Pod, PodStatus
 from config.pod_identity import containers_by_name
 
@@ -31,23 +33,22 @@ MAX_HOLD_NS = 60_000_000_000
 _NOTHING = ProbeResults(active=True)
 
 
-class PodProbes(WorkerPart):
-    """See the module. One per worker."""
+class PodProbes:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _runner: ActorRef | None = None
-    _heard: bool = False
-    _told: ContainersSeen | None = None
-    _pod: Pod | None = None
-    _probed: bool = False
-    """Whether that pod has probes."""
-    _observed: tuple[object, ...] = ()
-    """What was taken in last: as long as it is the same, there is nothing to tell."""
-    _adopted: dict[str, tuple[int, Container]] = {}
-    """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
-    results: ProbeResults = _NOTHING
-    """What decisions and the status are computed from."""
+    def __init__(self, worker: PodActor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._runner: ActorRef | None = None
+        self._heard = False
+        self._told: ContainersSeen | None = None
+        self._observed: tuple[object, ...] = ()
+        """What was taken in last: as long as it is the same, there is nothing to tell."""
+        self._adopted: dict[str, tuple[int, Container]] = {}
+        """Containers that ran before the agent and that nobody has probed, and until when they are given time."""
+        self.results = _NOTHING
+        """What decisions and the status are computed from."""
 
     def start(self) -> None:
         """The worker is there (again). A runner that has outlived an earlier form of it tells what it knows."""
@@ -61,9 +62,7 @@ class PodProbes(WorkerPart):
 
     def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
         """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
-        if pod is not self._pod:
-            self._pod, self._probed = pod, has_probes(pod)
-        if not self._probed:
+        if not has_probes(pod):
             return
         seen = (pod, observed, published, ending, self.results)
         if seen == self._observed:
@@ -92,13 +91,15 @@ class PodProbes(WorkerPart):
             for each, (until_ns, container) in self._adopted.items()
         )
 
-    def judged(self, message: ProbesJudged) -> bool:
-        """Take in the verdicts; whether they are news, or somebody waits for them."""
+    @handles(ProbesJudged)
+    def judged(self, message: ProbesJudged) -> Pass | None:
         waited, self._heard = self.unheard(), True
         before, self.results = self.results, message.results
-        return waited or not say_the_same(before, self.results)
+        is_news = waited or not say_the_same(before, self.results)
+        return self._worker.go_on() if is_news and self._view.life.stage in (SYNCING, TERMINATING) else None
 
-    def runner_started(self) -> None:
+    @handles(ProbeRunnerStarted)
+    def runner_started(self, _: ProbeRunnerStarted) -> None:
         """It has come (back) and knows nothing."""
         if self._told is not None and self._runner is not None:
             running = tuple(self._as_judged(each) for each in self._told.running)

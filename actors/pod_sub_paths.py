@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from actors.kernel import Actor, ActorRef
-from actors.pod_view import Question
+from actors.kernel import ActorRef, handles
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.view import Question
 from actors.start.refusal import StartRefusedError
 from actors.start.sub_paths import WantedSubPath
 from actors.volume_messages import PrepareSubPaths, SubPathsPrepared
-from actors.worker_part import WorkerPart
 
 _NONE: Mapping[int, str] = {}
 _NOBODY: frozenset[str] = frozenset()
 
 
-class PodSubPaths(WorkerPart):
-    """See the module. One per worker; `owner` has the volumes."""
+class PodSubPaths:
+    """See the module. `owner` has the volumes."""
 
-    _worker: Actor
-    _owner: ActorRef
-    _questions: dict[str, Question] = {}
-    _answers: dict[str, SubPathsPrepared] = {}
+    def __init__(self, worker: PodActor, owner: ActorRef) -> None:
+        self._worker = worker
+        self._owner = owner
+        self._questions: dict[str, Question] = {}
+        self._answers: dict[str, SubPathsPrepared] = {}
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""
@@ -50,9 +51,10 @@ class PodSubPaths(WorkerPart):
             raise StartRefusedError(f"{path}.volumeMounts", answer.error)
         return answer.paths
 
-    def prepared(self, message: SubPathsPrepared) -> None:
-        """The answer."""
+    @handles(SubPathsPrepared)
+    def prepared(self, message: SubPathsPrepared) -> Pass | None:
         question = self._questions.pop(message.container, None)
         if question is not None:
             question.answered()
             self._answers[message.container] = message
+        return self._worker.go_on()

@@ -1,30 +1,31 @@
-"""The user namespace of one pod, as its worker sees it: asked for once, known from then on (spec 17.6).
+"""The ids of the user namespace of one pod: asked for once, and known from then on (spec 17.6).
 
-The ids belong to `UserNamespaceActor`; here is what one worker knows of them. A pod among the users of the host asks
-nobody. A handler that cannot make a user namespace is refused: the pod would have less isolation than it asked for.
+`UserNamespaceActor` owns the ids. A pod that shares the users of the host asks nobody. A handler that cannot make a
+user namespace is refused: the pod would have less isolation than it asked for.
 """
 
 from __future__ import annotations
 
 from actors.id_messages import AssignIds, IdsAssigned, ReleaseIds
 from actors.id_ranges import IdRange
-from actors.kernel import Actor, ActorRef
+from actors.kernel import ActorRef, handles
 from actors.messages import RuntimeStateObserved
-from actors.pod_view import Question
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.view import Question
 from actors.start.refusal import StartRefusedError
-from actors.worker_part import WorkerPart
 from config.objects import Pod
 
 _FIELD = "$.spec.hostUsers"
 
 
-class PodUsers(WorkerPart):
-    """See the module. One per worker; `owner` assigns the ids."""
+class PodUsers:
+    """See the module. `owner` assigns the ids."""
 
-    _worker: Actor
-    _owner: ActorRef
-    _question: Question
-    _answer: IdsAssigned | None = None
+    def __init__(self, worker: PodActor, owner: ActorRef) -> None:
+        self._worker = worker
+        self._owner = owner
+        self._question = Question(worker, "ids")
+        self._answer: IdsAssigned | None = None
 
     @staticmethod
     def wanted(pod: Pod) -> bool:
@@ -48,10 +49,11 @@ class PodUsers(WorkerPart):
         """What was answered, for the containers of a sandbox that has it."""
         return None if self._answer is None else self._answer.ids
 
-    def assigned(self, message: IdsAssigned) -> None:
-        """The answer."""
+    @handles(IdsAssigned)
+    def assigned(self, message: IdsAssigned) -> Pass | None:
         self._question.answered()
         self._answer = message
+        return self._worker.go_on()
 
     def release(self, uid: str, pod: Pod | None) -> None:
         """Nothing of the pod runs. Of an orphan nobody knows whether it had any."""

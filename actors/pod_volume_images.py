@@ -21,10 +21,9 @@ from actors.image_rules import (
     shown_while_backing_off,
 )
 from actors.kernel import Actor
+from actors.pod.view import Question
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
-from actors.pod_view import Question
-from actors.worker_part import WorkerPart
 from config.objects import Container, Pod, Volume
 from runtime.cri import CriError
 from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest
@@ -46,15 +45,16 @@ class VolumeImageRefusedError(Exception):
         self.said = said
 
 
-class PodVolumeImages(WorkerPart):
-    """See the module. One per worker."""
+class PodVolumeImages:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _references: PodReferences
-    _pulls: dict[str, Question] = {}
-    _pulled: dict[str, str] = {}
-    _failed: dict[str, ImagePullFailed] = {}
+    def __init__(self, worker: Actor, services: PodServices, references: PodReferences) -> None:
+        self._worker = worker
+        self._services = services
+        self._references = references
+        self._pulls: dict[str, Question] = {}
+        self._pulled: dict[str, str] = {}
+        self._failed: dict[str, ImagePullFailed] = {}
 
     async def of(self, pod: Pod, container: Container) -> Mapping[str, ImageSpec] | None:
         """Volume name -> image, for those that the container mounts; None: something has been asked for, and the answer

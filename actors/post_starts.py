@@ -8,33 +8,30 @@ started.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from actors.container_start import Gone, HookEnded, PodEnds, Stage, StartLife
+from actors.container_stops import ContainerStops
 from actors.history_messages import HistoryKind, PodWait
 from actors.hook_rules import HookImpossibleError, HookKind, hook_of, words_of
-from actors.hook_runner import HookEnded as HookRunEnded
-from actors.hook_runner import HookRunner, HookTimeIsUp
+from actors.hook_runner import HookEnd, HookRunner, HookTimeIsUp
 from actors.observed import ObservedPod
+from actors.pod.view import PodView
+from actors.pod_history import PodHistory
 from actors.termination import Ending, GraceCause, grace_seconds
-from actors.worker_part import WorkerPart
 from config.objects import Container
-
-if TYPE_CHECKING:
-    from actors.container_stops import ContainerStops
-    from actors.pod_view import PodView
 
 POST_START_ERROR = "PostStartHookError"
 
 
-class PostStarts(WorkerPart):
-    """See the module. One per worker."""
+class PostStarts:
+    """See the module."""
 
-    _view: PodView
-    _hooks: HookRunner
-    _stops: ContainerStops
-    _containers: dict[str, Container] = {}
-    """By id, from the start of their hook to its good end or to theirs."""
+    def __init__(self, view: PodView, history: PodHistory, hooks: HookRunner, stops: ContainerStops) -> None:
+        self._view = view
+        self._history = history
+        self._hooks = hooks
+        self._stops = stops
+        self._containers: dict[str, Container] = {}
+        """By id, until their hook succeeds or they end."""
 
     def begin(self, container: Container, container_id: str, ip: str) -> HookEnded | None:
         """The container runs now. What has become of its hook, if that is known already."""
@@ -46,14 +43,14 @@ class PostStarts(WorkerPart):
         except HookImpossibleError as impossible:
             return self._failed(container, container_id, str(impossible))
         text = f"container {container.name}: its postStart hook is run"
-        self._view.history.note(HistoryKind.EVENT, text, words_of(hook))
-        self._hooks.begin(container_id, HookKind.POST_START, hook, None)
+        self._history.note(HistoryKind.EVENT, text, words_of(hook))
+        self._hooks.begin(container_id, HookKind.POST_START, hook, None, self._hook_ended)
         return None
 
-    def ended(self, message: HookRunEnded | HookTimeIsUp) -> None:
+    def _hook_ended(self, message: HookEnd) -> None:
         """A hook is over. The container has started, or is ended."""
         container = self._containers.get(message.container_id)
-        if not self._hooks.take(message) or container is None or isinstance(message, HookTimeIsUp):
+        if container is None or isinstance(message, HookTimeIsUp):
             return
         if message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, container.name)
@@ -61,7 +58,7 @@ class PostStarts(WorkerPart):
         if message.error:
             over = self._failed(container, message.container_id, message.error)
         else:
-            self._view.history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
+            self._history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
         if self._meet(container, over).stage is Stage.STARTED:
             self._forget(message.container_id)
 

@@ -39,7 +39,6 @@ from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.node_messages import NodePressureObserved
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
-from actors.pod_view import DISK_LANE_SIZE
 from actors.shutdown_messages import NodeShutdownObserved
 from config.api_resources import NODES
 from config.objects import Node, ObjectMeta, Pod
@@ -48,6 +47,7 @@ from runtime.allocation_file import AllocationFile
 from runtime.api import Api, get
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.pod_files import DISK_LANE_SIZE
 
 SECOND_NS = 1_000_000_000
 DISK_NS = 15 * SECOND_NS

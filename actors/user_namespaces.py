@@ -15,8 +15,8 @@ from typing import ClassVar, TypeVar
 from actors.id_messages import AssignIds, IdsAssigned, ReleaseIds
 from actors.id_ranges import IdRange, IdRangeError, Slots, document, node_range, read_document
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, handles
-from actors.pod_view import DISK_LANE_SIZE
 from runtime.id_files import IdFiles
+from runtime.pod_files import DISK_LANE_SIZE
 
 T = TypeVar("T")
 

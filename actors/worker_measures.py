@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from actors.pod_lifecycle import FINISHED, SYNCING, TERMINATED, TERMINATING, Stage
 from actors.pod_status.times import ns_of
-from actors.worker_part import WorkerPart
 from config.objects import Pod
 from config.pod_identity import CONFIG_SEEN
 from runtime.metrics import kubelet as names
@@ -15,11 +14,12 @@ from runtime.metrics.meters import Meters
 _OPERATIONS = {SYNCING: "sync", TERMINATING: "terminating", TERMINATED: "terminated", FINISHED: "terminated"}
 
 
-class WorkerMeasures(WorkerPart):
-    """See the module. One per worker."""
+class WorkerMeasures:
+    """See the module."""
 
-    _meters: Meters
-    _first: bool = True
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
+        self._first = True
 
     def passed(self, stage: Stage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
         """A pass has just ended, that found the pod in this stage. `wall_ns`: the time of day."""

@@ -32,7 +32,7 @@ from actors.container_start import (
     advance,
 )
 from actors.container_start_page import page
-from actors.start_lives import StartLives
+from actors.pod.view import StartLives
 
 WANTED = Wanted("web:1")
 FAILED = PullFailed("web:1", "ErrImagePull", "no such image", 10, ("ImagePullBackOff", "Back-off"))

@@ -19,12 +19,13 @@ from actors.container_stops import ContainerStops
 from actors.image_rules import judge_image
 from actors.observed import observed_container, observed_sandbox
 from actors.pleg import PlegActor
+from actors.pod.outcome import Outcome
 from actors.pod_end import PodEnd
-from actors.pod_lifecycle import PodLife
 from actors.pod_observer import PodObserver
 from actors.pod_probes import PodProbes
 from actors.probe_runner import ProbeRunner
 from actors.sync_loop import SyncLoopActor
+from actors.volume_messages import VolumesReleased
 from actors.volume_orphans import PodsListed, VolumeOrphans
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 from tests.simulation.mutants import broken, is_found_out, played
@@ -125,9 +126,9 @@ def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monk
 def test_pain_6_an_agent_that_leaves_volumes_where_they_are_is_found_out(monkeypatch: Mutate):
     clean_up = PodEnd.clean_up
 
-    def without_volumes(self: PodEnd, life: PodLife) -> bool:
-        self._released = True
-        return clean_up(self, life)
+    async def without_volumes(self: PodEnd) -> Outcome:
+        self.volumes_released(VolumesReleased("any"))
+        return await clean_up(self)
 
     monkeypatch.setattr(PodEnd, "clean_up", without_volumes)
     monkeypatch.setattr(VolumeOrphans, "known_pods", lambda *_: None)

@@ -10,7 +10,7 @@ import pytest
 import actors.kernel.heartbeat
 import actors.node_handouts
 import actors.node_lease
-import actors.pod_sync
+import actors.pod.steps.fields_honoured
 import actors.probe_runner
 import actors.status_manager
 from actors.kernel.mailbox import Mailbox
@@ -64,5 +64,5 @@ def test_pain_17_an_agent_that_passes_over_a_field_is_found_out(monkeypatch: Mut
     def all_but_one(*args: Any, **how: Any) -> tuple[str, ...]:
         return tuple(path for path in unhonoured_fields(*args, **how) if not path.endswith(f".{field}"))
 
-    monkeypatch.setattr(actors.pod_sync, "unhonoured_fields", all_but_one)
+    monkeypatch.setattr(actors.pod.steps.fields_honoured, "unhonoured_fields", all_but_one)
     assert is_found_out("unhonoured-fields", 10, "unsaid")

@@ -1,4 +1,4 @@
-"""Deeds of a worker on the simulated runtime: done, failed, and left behind by an order that interrupts."""
+"""Calls of a worker to the simulated runtime: done, failed, and left behind by an order that interrupts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from actors.kernel import Actor, ActorSystem, Interrupted, Message, SimulatedDispatcher, handles
-from actors.pod_deeds import DeedEnded, Deeds, container_deed, sandbox_deed
+from actors.kernel import Actor, ActorSystem, Interrupted, Message, SimulatedDispatcher, handles, part
+from actors.messages import LookAgain
+from actors.pod.calls import PodCalls, container_call, sandbox_call
 from actors.pod_observer import PodObserver
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
@@ -17,9 +18,9 @@ from tests.simulation.cri.pods import SECOND, Pods
 
 
 class Do(Message, frozen=True):
-    """Do one deed of that name."""
+    """Make one call of that name."""
 
-    deed: str
+    call: str
     target: str = ""
 
 
@@ -30,33 +31,35 @@ class Stop(Message, frozen=True):
 
 
 class UnderWay(Message, frozen=True):
-    """Ask: the deeds whose outcome is not known."""
+    """Ask: the calls whose outcome is not known."""
 
 
 class Worker(Actor):
-    """Does deeds of the pod `pod` and keeps what came of them."""
+    """Makes calls for the pod `pod` and keeps what came of them."""
+
+    calls = part(PodCalls)
 
     def __init__(self, cri: Cri, pods: Pods, told: list[Any]) -> None:
         super().__init__()
-        self._deeds = Deeds(self, cri, PodObserver(self, cri, "uid-pod"))
+        self.calls = PodCalls(self, cri, PodObserver(self, cri, "uid-pod"))
         self._pods = pods
         self._told = told
 
     @handles(Do)
     async def do(self, message: Do) -> None:
-        deeds, pods = self._deeds, self._pods
+        calls, pods = self.calls, self._pods
         try:
-            if message.deed == "sandbox":
+            if message.call == "sandbox":
                 config = pods.sandbox_config(annotations={"late": "RunPodSandbox=10s*1"} if message.target else None)
-                self._told.append(await deeds.run_sandbox(0, config, ""))
-            elif message.deed == "create":
+                self._told.append(await calls.run_sandbox(0, config, ""))
+            elif message.call == "create":
                 container = pods.container_config(name="app", attempt=2)
-                self._told.append(await deeds.create_container(message.target, container, pods.sandbox_config()))
-            elif message.deed == "start":
-                await deeds.start_container("app", 2, message.target)
+                self._told.append(await calls.create_container(message.target, container, pods.sandbox_config()))
+            elif message.call == "start":
+                await calls.start_container("app", 2, message.target)
                 self._told.append("started")
             else:
-                await deeds.stop_sandbox(message.target)
+                await calls.stop_sandbox(message.target)
                 self._told.append("stopped")
         except CriError as failure:
             self._told.append(failure.code)
@@ -66,15 +69,14 @@ class Worker(Actor):
 
     @handles(Stop)
     def stop_it(self, _: Stop) -> None:
-        self._told.append(self._deeds.under_way())
+        self._told.append(self.calls.under_way())
 
     @handles(UnderWay)
     def under_way(self, _: UnderWay) -> frozenset[str]:
-        return self._deeds.under_way()
+        return self.calls.under_way()
 
-    @handles(DeedEnded)
-    def ended(self, message: DeedEnded) -> None:
-        self._deeds.ended(message.name)
+    @handles(LookAgain)
+    def look(self, message: LookAgain) -> None:
         self._told.append(message)
 
 
@@ -103,7 +105,7 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
-def test_deeds_that_end_leave_nothing_under_way(world: World):
+def test_calls_that_end_leave_nothing_under_way(world: World):
     (sandbox,) = world.tell(Do("sandbox"))
     container = world.tell(Do("create", sandbox))[-1]
     assert world.tell(Do("start", container))[-1] == "started"
@@ -111,19 +113,19 @@ def test_deeds_that_end_leave_nothing_under_way(world: World):
     assert world.under_way() == frozenset()
 
 
-def test_a_deed_that_fails_is_over(world: World):
+def test_a_call_that_fails_is_over(world: World):
     assert world.tell(Do("create", "no such sandbox")) == [StatusCode.NOT_FOUND]
     assert world.tell(Do("start", "no such container"))[-1] == StatusCode.NOT_FOUND
     assert world.under_way() == frozenset()
 
 
-def test_a_deed_left_behind_goes_on_and_is_told_when_it_ends(world: World):
+def test_a_call_left_behind_goes_on_and_is_told_when_it_ends(world: World):
     world.tell(Do("sandbox", "late"), then_ns=SECOND)
-    name = sandbox_deed(0)
+    name = sandbox_call(0)
     assert world.tell(Stop()) == ["interrupted", frozenset({name})]
     assert world.under_way() == {name}
     world.advance(9 * SECOND)
-    assert world.told[-1] == DeedEnded(name)
+    assert world.told[-1] == LookAgain()
     assert world.under_way() == frozenset()
     assert len(world.cri.state.sandboxes) == 1
 
@@ -132,29 +134,29 @@ def test_a_start_left_behind_carries_the_name_and_the_attempt(world: World):
     sandbox = world.sandbox(start_delay="5s")
     container = world.create(sandbox, attempt=2)
     world.tell(Do("start", container), then_ns=SECOND)
-    assert world.tell(Stop())[-1] == {container_deed("app", 2)}
+    assert world.tell(Stop())[-1] == {container_call("app", 2)}
     world.advance(5 * SECOND)
-    assert world.told[-1] == DeedEnded("container app 2")
+    assert world.told[-1] == LookAgain()
 
 
-def test_a_deed_that_fails_after_it_was_left_behind_is_told_as_well(world: World):
+def test_a_call_that_fails_after_it_was_left_behind_is_told_as_well(world: World):
     world.tell(Do("sandbox", "late"), then_ns=SECOND)
     world.tell(Stop())
     world.cri.go_down()
     world.advance(0)
-    assert world.told[-1] == DeedEnded(sandbox_deed(0))
+    assert world.told[-1] == LookAgain()
     assert world.under_way() == frozenset()
 
 
-def test_a_deed_that_never_answers_is_told_at_its_deadline(world: World):
+def test_a_call_that_never_answers_is_told_at_its_deadline(world: World):
     sandbox = world.sandbox(hang="StartContainer")
     container = world.create(sandbox, attempt=2)
     world.tell(Do("start", container), then_ns=SECOND)
     world.tell(Stop())
     world.advance(118 * SECOND)
-    assert world.under_way() == {container_deed("app", 2)}
+    assert world.under_way() == {container_call("app", 2)}
     world.advance(SECOND)
-    assert world.told[-1] == DeedEnded(container_deed("app", 2))
+    assert world.told[-1] == LookAgain()
 
 
 def test_spec_3_10_a_sandbox_that_is_gone_is_stopped(world: World):

@@ -1,0 +1,135 @@
+"""What one pass of a pod's worker knows, and the parts of the worker that its steps may use.
+
+`PodPass` is made anew for each pass. The steps read the pod, what was seen of it and what is to be done, and leave what
+later steps need. `PodParts` lives as long as the worker. A part that asks another actor handles the answer itself.
+"""
+
+from __future__ import annotations
+
+from actors.container_starts import ContainerStarts, Place
+from actors.container_stops import ContainerStops
+from actors.decided_ends import DecidedEnds, path_of
+from actors.hook_runner import HookRunner
+from actors.kernel import part
+from actors.messages import RuntimePod
+from actors.observed import ObservedPod
+from actors.pod.calls import PodCalls
+from actors.pod.look import PodLook
+from actors.pod.pod_actor import PodActor
+from actors.pod.view import PodView
+from actors.pod_action_types import PodActions, in_flight_of
+from actors.pod_actions import compute_pod_actions
+from actors.pod_admission import PodAdmission
+from actors.pod_history import PodHistory
+from actors.pod_leases import PodLeases
+from actors.pod_mounts import PodMounts
+from actors.pod_names import PodNames
+from actors.pod_observer import PodObserver
+from actors.pod_probes import PodProbes
+from actors.pod_references import PodReferences
+from actors.pod_services import PodServices
+from actors.pod_show import PodShow
+from actors.pod_status.phase import TERMINAL
+from actors.pod_sub_paths import PodSubPaths
+from actors.pod_users import PodUsers
+from actors.pod_volume_images import PodVolumeImages
+from actors.pod_volumes import PodVolumes
+from actors.post_starts import PostStarts
+from config.objects import Pod
+
+
+class PodParts:
+    """See the module. Each part gets the parts that it uses; there are no cycles among them."""
+
+    admission = part(PodAdmission)
+    calls = part(PodCalls)
+    hooks = part(HookRunner)
+    leases = part(PodLeases)
+    probes = part(PodProbes)
+    references = part(PodReferences)
+    starts = part(ContainerStarts)
+    stops = part(ContainerStops)
+    sub_paths = part(PodSubPaths)
+    users = part(PodUsers)
+    volumes = part(PodVolumes)
+
+    def __init__(self, worker: PodActor, uid: str, services: PodServices, orphan: RuntimePod | None) -> None:
+        self.worker = worker
+        self.services = services
+        self.history = PodHistory(worker, uid, services.historian)
+        self.observer = PodObserver(worker, services.cri, uid)
+        self.calls = PodCalls(worker, services.cri, self.observer)
+        self.view = PodView(worker, uid, services, orphan, self.observer, self.history)
+        self.decided = DecidedEnds(
+            worker, services.files, path_of(services.node.root_directory, uid), self.view.on_disk
+        )
+        self.hooks = HookRunner(worker, services)
+        self.stops = ContainerStops(
+            worker, self.view, self.history, self.observer, self.calls, self.decided, self.hooks
+        )
+        self.post_starts = PostStarts(self.view, self.history, self.hooks, self.stops)
+        self.look = PodLook(self.view, self.observer, self.decided, self.stops, self.post_starts)
+        self.probes = PodProbes(worker, services, self.view)
+        self.show = PodShow(worker, services, self.view, self.history, self.probes, self.decided)
+        self.references = PodReferences(worker, services, self.view)
+        self.names = PodNames(worker, services, self.view)
+        self.admission = PodAdmission(worker, services, self.view)
+        self.leases = PodLeases(worker, services.image_gc)
+        self.users = PodUsers(worker, services.ids)
+        self.volumes = PodVolumes(worker, services.volumes, self.view, self.history, self.references, self.names)
+        self.sub_paths = PodSubPaths(worker, services.volumes)
+        volume_images = PodVolumeImages(worker, services, self.references)
+        self.starts = ContainerStarts(
+            worker,
+            services,
+            self.view,
+            self.history,
+            self.observer,
+            self.calls,
+            self.references,
+            self.names,
+            self.users,
+            volume_images,
+            PodMounts(volume_images, self.sub_paths),
+            self.post_starts,
+        )
+
+
+class PodPass:
+    """What one pass knows. `observed` and `phase` are known from the look on, `actions` from the decision on."""
+
+    def __init__(self, parts: PodParts, pod: Pod) -> None:
+        self.parts = parts
+        self.pod = pod
+        self.observed = ObservedPod(parts.view.uid)
+        self.phase = ""
+        """Of the status that was published last."""
+        self.actions = PodActions()
+        self.decided = False
+        """Whether `actions` is what was decided in this pass."""
+        self.place: Place | None = None
+        """Where containers are started, once the sandbox is there."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the phase is final: what is left of the pod is to be ended."""
+        return self.phase in TERMINAL
+
+    async def publish(self) -> None:
+        """Publish the status of what was seen. Raises CriError."""
+        self.phase = await self.parts.show.publish(self.observed)
+
+    def what_to_do(self) -> PodActions:
+        """What is to be done as things are now."""
+        parts = self.parts
+        busy = parts.starts.busy() | parts.stops.busy()
+        return compute_pod_actions(
+            self.pod,
+            self.observed,
+            wall_ns=parts.worker.wall_ns(),
+            crash_loop=parts.services.crash_loop,
+            probes=parts.probes.results,
+            in_flight=in_flight_of(parts.calls.under_way(), busy),
+            killed=parts.decided.killed,
+            owed=parts.decided.owed,
+        )

@@ -1,0 +1,192 @@
+"""What one worker knows: its pod as desired, the runtime as last seen, and the status as last published.
+
+The parts of one worker share it, and nobody else. A look at the runtime may fail; what was known before then stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from actors.container_start import BEGINNING as NOT_STARTED
+from actors.container_start import RUNS_UNSTARTED, Event, StartLife, advance
+from actors.event_messages import pod_event
+from actors.kernel import Actor, Lane, Pending
+from actors.messages import LookAgain, RuntimePod, RuntimeStateObserved
+from actors.observed import ObservedPod, observe, with_starting
+from actors.pod_history import PodHistory
+from actors.pod_lifecycle import BEGINNING
+from actors.pod_observer import PodObserver
+from actors.pod_services import PodServices
+from actors.pod_status.api_status import NOT_FORCED, NodeView
+from actors.pod_status.ips import pod_ips
+from actors.start.identity import field_path
+from actors.status_messages import PodStatusChanged
+from config.objects import Pod, PodStatus
+from runtime.pod_files import DISK_LANE_SIZE
+
+T = TypeVar("T")
+
+DISK_TIMEOUT_NS = 10_000_000_000
+ASK_AGAIN_NS = 60_000_000_000
+"""Whoever was asked may have restarted and lost the question. Asking twice does no harm."""
+
+
+class Question:
+    """Something the worker has asked of another actor. Until the answer comes, it looks and asks again each minute."""
+
+    def __init__(self, worker: Actor, name: str) -> None:
+        self._worker = worker
+        self._name = name
+        self._asked_at_ns: int | None = None
+
+    def may_ask(self) -> bool:
+        """Whether to ask now: never asked, or too long ago. It counts as asked from now on."""
+        if not self.is_due():
+            return False
+        self._asked_at_ns = self._worker.now_ns()
+        self._worker.after(ASK_AGAIN_NS, LookAgain(), key=self._name)
+        return True
+
+    def is_due(self) -> bool:
+        """Whether to ask (again)."""
+        return self._asked_at_ns is None or self._worker.now_ns() - self._asked_at_ns >= ASK_AGAIN_NS
+
+    def answered(self) -> None:
+        """The answer has come, or is not needed any more."""
+        if self._asked_at_ns is not None:
+            self._asked_at_ns = None
+            self._worker.cancel_timer(self._name)
+
+
+class StartLives:
+    """How far the starts of a pod's containers have come, by name. The rules are in `actors.container_start`."""
+
+    def __init__(self) -> None:
+        self._lives: dict[str, StartLife] = {}
+        self.unstarted: frozenset[str] = frozenset()
+        """Ids of containers that run while their postStart hook has not succeeded."""
+
+    def meet(self, name: str, event: Event) -> StartLife:
+        """Apply an event to the start of container `name`."""
+        before = self.of(name)
+        life = self._lives[name] = advance(before, event)
+        if before.stage in RUNS_UNSTARTED or life.stage in RUNS_UNSTARTED:
+            self.unstarted = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
+        return life
+
+    def of(self, name: str) -> StartLife:
+        return self._lives.get(name, NOT_STARTED)
+
+    def all(self) -> Mapping[str, StartLife]:
+        """Those of containers that were ever to be started."""
+        return self._lives
+
+
+class PodView:
+    """See the module. `pod` is None for an orphan, and until the worker has been told its pod."""
+
+    def __init__(
+        self,
+        worker: Actor,
+        uid: str,
+        services: PodServices,
+        orphan: RuntimePod | None,
+        observer: PodObserver,
+        history: PodHistory,
+    ) -> None:
+        self._worker = worker
+        self._services = services
+        self._orphan = orphan
+        self._observer = observer
+        self._history = history
+        self.uid = uid
+        self.pod: Pod | None = None
+        self.life = BEGINNING
+        self.runtime = RuntimeStateObserved("", "")
+        self.node = NodeView(services.node.host_ips, services.node.runtime_name)
+        """What a status tells of the node. The name of the runtime is a guess until the runtime has told it."""
+        self.checked: Pod | None = None
+        """The form of the pod that the last pass has noticed."""
+        self.published: PodStatus | None = None
+        self.final = False
+        """Whether `published` is the last status of the pod."""
+        self.born_ns = worker.now_ns()
+        """When this worker began. No two workers of one UID begin at the same time."""
+        self.waiting: dict[str, tuple[str, str]] = {}
+        """Container name -> (reason, message) of why its last start failed."""
+        self.messages: dict[str, str] = {}
+        """Container id -> termination message."""
+        self.forced = NOT_FORCED
+        """A status that was decided for the pod: rejection, eviction, deadline."""
+        self.start_lives = StartLives()
+        self._seen = ObservedPod(uid)
+        self._seen_from: tuple[int, frozenset[str]] = (-1, frozenset())
+        self._disk: Lane | None = None
+
+    def runtime_observed(self, runtime: RuntimeStateObserved) -> None:
+        """What the runtime has told of itself. One that is away tells nothing, so its name stays."""
+        self.runtime = runtime
+        if runtime.runtime_name:
+            handlers = runtime.recursive_read_only_handlers
+            self.node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        if self.pod is not None:
+            return f"{self.pod.metadata.namespace}/{self.pod.metadata.name}"
+        return f"{self._orphan.namespace}/{self._orphan.name}" if self._orphan is not None else self.uid
+
+    def log_directory(self) -> str:
+        """The directory of the pod's logs; empty when its name is unknown."""
+        known = self.pod.metadata if self.pod is not None else self._orphan
+        if known is None:
+            return ""
+        return f"{self._services.configuration.pod_logs_dir}/{known.namespace}_{known.name}_{self.uid}"
+
+    def on_disk(self, call: Callable[..., T], *args: Any, deadline_ns: int = DISK_TIMEOUT_NS) -> Pending[T]:
+        """Run a short call on the pod's files on a lane: the disk may hang."""
+        if self._disk is None:
+            self._disk = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        return self._disk.submit(self.uid, call, *args, deadline_ns=deadline_ns)
+
+    def seen(self) -> ObservedPod:
+        """What the last look and the calls since have shown."""
+        made_from = (self._observer.changes, self.start_lives.unstarted)
+        if made_from != self._seen_from:
+            seen = observe(self.uid, *self._observer.seen())
+            unstarted = self.start_lives.unstarted
+            self._seen = with_starting(seen, unstarted) if unstarted else seen
+            self._seen_from = made_from
+        return self._seen
+
+    def ip(self) -> str:
+        """The address at which hooks call the pod; empty when it has none."""
+        sandboxes = self.seen().sandboxes
+        host_network = bool(sandboxes) and bool(sandboxes[0].host_network)
+        if self.pod is not None:
+            host_network = bool(self.pod.spec.host_network)
+        ips = pod_ips(host_network, self.seen().ips(), (), self._services.node.host_ips, True)
+        return ips[0] if ips else ""
+
+    def publish(self, status: PodStatus, *, final: bool = False) -> None:
+        """Tell the status manager, unless it knows already."""
+        pod = self.pod
+        if pod is not None and (status != self.published or final != self.final):
+            self.published, self.final = status, final
+            self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.born_ns))
+
+    def publish_again(self, final: bool) -> None:
+        """Tell the last status once more, to a status manager that may have lost it."""
+        if self.pod is not None and self.published is not None:
+            self.final = final
+            self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.born_ns))
+
+    def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
+        """Record an event of the pod, or of one of its containers."""
+        self._history.said(event_type, reason, message, container)
+        pod = self.pod
+        if pod is not None:
+            path = field_path(pod, container) if container else ""
+            self._services.events.tell(pod_event(pod, event_type, reason, message, path))

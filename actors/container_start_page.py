@@ -14,7 +14,7 @@ MACHINE = Machine(
     """This page is drawn from the table in `actors/container_start.py`, which has the theory of operation:
 `python -m actors.container_start_page > docs/container-start.md`. The table is walked by `actors/container_starts.py`,
 which asks the runtime, and by `actors/post_starts.py`, which knows the hooks. Whether and when a container is wanted is
-decided before (`actors/pod_actions.py`, `actors/backoff.py`).""",
+decided before (`actors/pod_actions.py`, `actors/pod_action_types.py`).""",
     Stage.RESTING,
     Stage.STARTED,
     """`Wanted` begins a start in any state; the picture has it once. Of several rules for one event the first whose

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
-from actors.container_sources import ContainerSources
 from actors.container_start import (
     BEGUN,
     HELD_UP,
@@ -32,6 +31,7 @@ from actors.container_start import (
     Wanted,
 )
 from actors.history_messages import HistoryKind
+from actors.history_words import StartsUnderWay
 from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.image_rules import (
     INVALID_IMAGE_NAME,
@@ -47,28 +47,23 @@ from actors.image_rules import (
     shown_while_backing_off,
 )
 from actors.kernel import DeadlineExceededError, LaneExhaustedError, handles
-from actors.pod.calls import PodCalls
+from actors.pod.grants import PodUsers
 from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.runtime import PodCalls, PodObserver
+from actors.pod.sources import ContainerSources, PodNames
 from actors.pod.view import PodView, Question
+from actors.pod.volumes import PodMounts, PodVolumeImages, VolumeImageRefusedError
 from actors.pod_action_types import Start
 from actors.pod_history import PodHistory
-from actors.pod_mounts import PodMounts
-from actors.pod_names import PodNames
-from actors.pod_observer import PodObserver
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
-from actors.pod_users import PodUsers
-from actors.pod_volume_images import PodVolumeImages, VolumeImageRefusedError
-from actors.pod_waits import StartsUnderWay
 from actors.post_starts import PostStarts
-from actors.start.container_config import Making, container_config, message_file
-from actors.start.identity import field_path
-from actors.start.logs import link_path, log_path
-from actors.start.mount_abilities import MountAbilities
-from actors.start.outline import outline_of
+from actors.start.container_config import Making, container_config, message_file, target_id
+from actors.start.environment import outline_of
+from actors.start.identity import field_path, link_path, log_path
+from actors.start.mounts import MountAbilities
 from actors.start.refusal import StartRefusedError
 from actors.start.security import with_groups
-from actors.start.target import target_id
 from actors.volume_messages import VolumesPrepared
 from config.objects import Container, Pod
 from runtime.cri import CriError
@@ -279,9 +274,9 @@ class ContainerStarts:
         if is_pulled and this.image is not None:
             return ImageFound()
         verdict = judge_image(image, policy, this.image is not None)
-        present, pulls = this.image is not None, verdict.deed is PULL
+        present, pulls = this.image is not None, verdict.action is PULL
         self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
-        if verdict.deed is REFUSE:
+        if verdict.action is REFUSE:
             return self._refused_image(name, verdict)
         if pulls:
             return PullNeeded(self._worker.now_ns())

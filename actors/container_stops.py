@@ -19,18 +19,16 @@ import msgspec
 
 from actors.decided_ends import DecidedEnds, EndNote
 from actors.history_messages import HistoryKind, PodWait
-from actors.history_words import seconds
+from actors.history_words import seconds, stop_wait
 from actors.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes, words_of
 from actors.hook_runner import HookEnd, HookEnded, HookRunner, HookTimeIsUp
 from actors.kernel import Message, Pending, handles
 from actors.messages import LookAgain
 from actors.observed import ObservedPod
-from actors.pod.calls import PodCalls
 from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.view import PodView
 from actors.pod_history import PodHistory
-from actors.pod_observer import PodObserver
-from actors.pod_waits import stop_wait
 from actors.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
 from config.objects import Container
 from config.pod_identity import containers_by_name
@@ -101,29 +99,25 @@ class ContainerStops:
         self._calls = calls
         self._decided = decided
         self._hooks = hooks
-        self._ends: dict[str, _End] = {}
+        self.ends: dict[str, _End] = {}
+        """By container id, until a look shows that it has ended."""
         self._ending_all_since_ns: int | None = None
         self.stop_unsettled = False
         """A stop has ended and no look has followed: `settle` has to see the next look, whatever it shows."""
 
     def busy(self) -> frozenset[str]:
         """Names of containers that are being ended: nothing is decided about them until that has come to something."""
-        if not self._ends:
-            return _NOBODY
-        return frozenset(end.ending.name for end in self._ends.values() if end.retry_at_ns is None)
+        return frozenset(end.ending.name for end in self.ends.values() if end.retry_at_ns is None)
 
     def not_gone(self) -> frozenset[str]:
         """Names of containers that are to end and may still run, those included whose stop is to be tried again."""
-        return frozenset(end.ending.name for end in self._ends.values()) if self._ends else _NOBODY
-
-    def under_way(self) -> bool:
-        return bool(self._ends)
+        return frozenset(end.ending.name for end in self.ends.values())
 
     def request(self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "") -> None:
         """End it, if that has not been begun, or faster than it was. `elapsed_ns`: of its grace, spent already."""
         now_ns = self._worker.now_ns()
         deadline_ns = now_ns + ending.grace_seconds * SECOND_NS - elapsed_ns
-        end = self._ends.get(ending.id)
+        end = self.ends.get(ending.id)
         if end is None:
             self._view.say("Normal", "Killing", ending.message, ending.name)
             self._begin(ending, container, deadline_ns, ip)
@@ -174,7 +168,7 @@ class ContainerStops:
 
     def _hook_ended(self, message: HookEnd) -> None:
         """A preStop hook is over, one way or the other: ask the container to stop."""
-        end = self._ends.get(message.container_id)
+        end = self.ends.get(message.container_id)
         if end is None:
             return
         if isinstance(message, HookTimeIsUp):
@@ -195,7 +189,7 @@ class ContainerStops:
     @handles(StopEnded)
     def stop_ended(self, message: StopEnded) -> Pass | None:
         self._observer.doubt(message.container_id)
-        end = self._ends.get(message.container_id)
+        end = self.ends.get(message.container_id)
         if end is not None and end.number == message.number:
             self._note_stop(end, message)
         return self._worker.go_on()
@@ -213,14 +207,12 @@ class ContainerStops:
         """Take note of those that have ended."""
         self.stop_unsettled = False
         decided = self._decided
-        if not self._ends and not decided.killed and not decided.ends:
-            return
         known = {each.id: each for each in observed.containers()}
-        for container_id, end in tuple(self._ends.items()):
+        for container_id, end in tuple(self.ends.items()):
             if container_id in known and known[container_id].may_run:
                 self._look_when_due(container_id, end)
                 continue
-            del self._ends[container_id]
+            del self.ends[container_id]
             if end.in_hook:
                 self._hooks.drop(container_id, HookKind.PRE_STOP)
             if end.outlived:
@@ -238,10 +230,8 @@ class ContainerStops:
 
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
-        if not self._ends:
-            return ()
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
-        return tuple([_wait(end, ahead_ns) for end in self._ends.values() if end.noted])
+        return tuple([_wait(end, ahead_ns) for end in self.ends.values() if end.noted])
 
     # --- one end ----------------------------------------------------------------------------------------------------
 
@@ -251,7 +241,7 @@ class ContainerStops:
         before = self._decided.ends.get(ending.id)
         if before is not None:
             deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
-        end = self._ends[ending.id] = _End(ending, container, deadline_ns)
+        end = self.ends[ending.id] = _End(ending, container, deadline_ns)
         end.hook = self._hook_of(end, before, ip)
         container_id, decided = ending.id, self._decided
         if before is None:
@@ -267,7 +257,7 @@ class ContainerStops:
     @handles(EndNoted)
     def end_noted(self, message: EndNoted) -> None:
         """The decision is on the disk: the end may begin."""
-        end = self._ends.get(message.container_id)
+        end = self.ends.get(message.container_id)
         if end is not None and not end.noted:
             end.noted = True
             self._begin_noted(end)

@@ -25,13 +25,13 @@ from actors.event_messages import RecordEvent
 from actors.image_gc_rules import GcLimits, Life
 from actors.image_leases import ImageLeases
 from actors.image_messages import ImagesLeased, LeaseImages, ReleaseImages
-from actors.image_names import short_form
 from actors.image_removal import ImageHand, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, handles
 from actors.messages import KnownPods
 from actors.node_messages import ImagesChanged
 from actors.node_object.events import node_event
 from actors.reclaim_messages import ImagesReclaimed, ReclaimImages
+from config.image_names import short_form
 from runtime.cri import Cri
 from runtime.cri.messages import Image
 from runtime.metrics import kubelet as names

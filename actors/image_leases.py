@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from actors.image_gc_rules import forms
 from actors.image_messages import LeaseImages
-from actors.image_names import short_form
+from config.image_names import short_form
 from runtime.cri.messages import Image
 
 

@@ -22,7 +22,7 @@ import msgspec
 from actors import image_rules as rules
 from actors.event_messages import pod_event
 from actors.image_messages import ImagePulled, ImagePullFailed, PullImage, PullWaits
-from actors.image_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
+from actors.image_rules import ALWAYS, BackOff, ImageAction, PullRate, Said
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
 from actors.messages import ListPulls, PullInProgress
 from actors.node_messages import ImagesChanged
@@ -127,7 +127,7 @@ class ImagePullActor(Actor):
     @handles(PullImage)
     def pull_image(self, message: PullImage) -> None:
         verdict = rules.judge_image(message.image, ALWAYS, False)
-        if verdict.deed is ImageDeed.REFUSE:
+        if verdict.action is ImageAction.REFUSE:
             retry_at_ns = self.now_ns() + rules.LONGEST_BACK_OFF_NS
             self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
             return

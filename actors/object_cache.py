@@ -24,7 +24,6 @@ from actors.kernel import ActorRef, Message, Pending, handles, outcome_of
 from actors.list_watch import Follower
 from actors.messages import FollowNode, NodeObserved
 from actors.object_entries import UNTOLD, Entry, Reading, Untold, Value, absent, is_same
-from actors.object_references import Purpose, references
 from actors.reference_messages import (
     HoldObjects,
     ObjectCacheStarted,
@@ -35,7 +34,7 @@ from actors.reference_messages import (
     ReadObjects,
     ReleaseObjects,
 )
-from actors.start.environment import CONFIG_MAP, SECRET
+from actors.start.environment import CONFIG_MAP, SECRET, Purpose, references
 from actors.start.identity import whole_number
 from config.api_resources import CONFIG_MAPS, SECRETS, Resource
 from runtime.api import Api, ApiError, get

@@ -6,24 +6,16 @@ last: the final status is published before the content of the pod goes.
 
 from __future__ import annotations
 
-from actors.container_stops import ContainerStops
-from actors.decided_ends import DecidedEnds
 from actors.history_messages import PodWait
 from actors.kernel import handles
 from actors.messages import CollectPod, PodCollected, Remains
 from actors.observed import ObservedPod
-from actors.pod.calls import PodCalls
-from actors.pod.look import PodLook
 from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
-from actors.pod.pod_actor import Pass, PodActor
-from actors.pod.view import PodView, Question
-from actors.pod_history import PodHistory
+from actors.pod.pod_actor import Pass
+from actors.pod.pod_pass import PodParts
+from actors.pod.view import Question
 from actors.pod_lifecycle import TERMINATED, TERMINATING, PodLife, should_content_be_removed
-from actors.pod_observer import PodObserver
-from actors.pod_services import PodServices
-from actors.pod_show import PodShow
-from actors.post_starts import PostStarts
-from actors.start.logs import link_path
+from actors.start.identity import link_path
 from actors.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
 from actors.volume_messages import ReleaseVolumes, VolumesReleased
 
@@ -39,33 +31,16 @@ _REMAINS_GO = (PodWait("the pod", "Terminating", "its remains are being collecte
 class PodEnd:
     """See the module."""
 
-    def __init__(
-        self,
-        worker: PodActor,
-        services: PodServices,
-        view: PodView,
-        history: PodHistory,
-        observer: PodObserver,
-        calls: PodCalls,
-        decided: DecidedEnds,
-        stops: ContainerStops,
-        post_starts: PostStarts,
-        look: PodLook,
-        show: PodShow,
-    ) -> None:
-        self._worker = worker
-        self._services = services
-        self._view = view
-        self._history = history
-        self._observer = observer
-        self._calls = calls
-        self._decided = decided
-        self._stops = stops
-        self._post_starts = post_starts
-        self._look = look
-        self._show = show
-        self._release = Question(worker, "release")
-        self._collect = Question(worker, "collect")
+    def __init__(self, parts: PodParts) -> None:
+        self._parts = parts
+        self._worker = parts.worker
+        self._services = parts.services
+        self._view = parts.view
+        self._history = parts.history
+        self._calls = parts.calls
+        self._stops = parts.stops
+        self._release = Question(self._worker, "release")
+        self._collect = Question(self._worker, "collect")
         self._released = False
         self._collected = False
         self._grace: int | None = None
@@ -85,19 +60,19 @@ class PodEnd:
         look, when the sandboxes have gone (spec 2.8).
         """
         view, calls = self._view, self._calls
-        if self._observer.in_doubt():
+        if self._parts.observer.in_doubt():
             self._history.tell()  # the runtime is asked first, and that may take long
-        observed = await self._look.take()
-        self._post_starts.drop()
+        observed = await self._parts.look()
+        self._parts.post_starts.drop()
         runs = observed.anything_runs()
         sandboxes = () if runs else sandboxes_to_stop(observed)
         for sandbox_id in sandboxes:
             await self._stop_sandbox(sandbox_id, observed)
         begun = calls.under_way()
         if sandboxes and not begun and view.pod is not None:
-            observed = await self._look.take()
+            observed = await self._parts.look()
             runs = observed.anything_runs()
-        await self._show.publish(observed, last=not runs and not begun)
+        await self._parts.show.publish(observed, last=not runs and not begun)
         if runs:
             return Wait(retry_ns=self._stop_in_turn(observed, view.life))
         # What an unfinished call makes may still appear; its end begins a pass.
@@ -107,7 +82,7 @@ class PodEnd:
         """Publish what is seen while the sandbox takes its time to stop, or fails to."""
         stopping = self._calls.ask_sandbox_to_stop(sandbox_id)
         if not stopping.done() or stopping.exception() is not None:
-            await self._show.publish(observed)
+            await self._parts.show.publish(observed)
             self._history.waits(_SANDBOX_STOPS)
             self._history.tell()
         await self._calls.sandbox_stopped(stopping, sandbox_id)
@@ -123,7 +98,7 @@ class PodEnd:
             self._grace, self._since_ns = grace, now_ns - passed_ns
         pod = self._view.pod
         if pod is None:
-            plan = plan_orphan_ending(observed, grace, self._decided.graces())
+            plan = plan_orphan_ending(observed, grace, self._parts.decided.graces())
         else:
             plan = plan_ending(pod, observed, grace)
         elapsed_ns = now_ns - self._since_ns
@@ -147,7 +122,7 @@ class PodEnd:
         life = self._view.life
         stage = life.stage
         if stage is TERMINATING:
-            if self._stops.under_way():
+            if self._stops.ends:
                 return self._stops.waits()
             calls = ", ".join(sorted(self._calls.under_way()))
             return (PodWait("the pod", "Terminating", f"what was begun has to end first: {calls}", "it ends then"),)
@@ -187,8 +162,8 @@ class PodEnd:
     async def _after_failure(self) -> Outcome | None:
         """Wait before the next try. What a call of an earlier agent has made only now may have kept the remains."""
         if self._failed:
-            self._observer.doubt_all()
-            observed = await self._look.take()
+            self._parts.observer.doubt_all()
+            observed = await self._parts.look()
             if observed.anything_runs():
                 return Wait(retry_ns=self._stop_in_turn(observed, self._view.life))
             for sandbox_id in sandboxes_to_stop(observed):
@@ -206,7 +181,7 @@ class PodEnd:
     def _remains(self) -> Remains | None:
         """What the last look has shown; None where something was told or begun since."""
         view, pod = self._view, self._view.pod
-        if pod is None or self._observer.in_doubt() or self._calls.under_way():
+        if pod is None or self._parts.observer.in_doubt() or self._calls.under_way():
             return None
         observed = view.seen()
         left = left_of(observed)

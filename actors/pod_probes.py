@@ -12,16 +12,15 @@ import msgspec
 
 from actors.kernel import ActorRef, handles
 from actors.messages import LookAgain
-from actors.observed import ObservedContainer, ObservedPod
+from actors.observed import ObservedContainer, ObservedPod, ProbeResults, say_the_same
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.view import PodView
 from actors.pod_lifecycle import SYNCING, TERMINATING
 from actors.pod_services import PodServices
-from actors.pod_status.ips import pod_ips
+from actors.pod_status.api_status import pod_ips
 from actors.probe_messages import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer, TellVerdicts
-from actors.probe_results import ProbeResults, say_the_same
 from actors.probe_rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
-from actors.probe_runner import ProbeRunner, has_probes, probed_containers
+from actors.probe_runner import ProbeRunner, probed_containers
 from config.objects import Container, Pod, PodStatus
 from config.pod_identity import containers_by_name
 
@@ -50,20 +49,17 @@ class PodProbes:
         self.results = _NOTHING
         """What decisions and the status are computed from."""
 
-    def start(self) -> None:
-        """The worker is there (again). A runner that has outlived an earlier form of it tells what it knows."""
-        self._runner = self._worker.children.get(RUNNER)
-        if self._runner is not None:
-            self._runner.tell(TellVerdicts())
+    def runner_outlived(self, runner: ActorRef) -> None:
+        """The worker has restarted, and its probe runner has not: it tells what it knows."""
+        self._runner = runner
+        runner.tell(TellVerdicts())
 
     def unheard(self) -> bool:
         """Whether it has yet to do so: until then nothing is known of what is ready."""
         return self._runner is not None and not self._heard and self._told is None
 
     def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
-        """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
-        if not has_probes(pod):
-            return
+        """Take in what has been seen of a pod with probes. `published`: its status as last told to anybody."""
         seen = (pod, observed, published, ending, self.results)
         if seen == self._observed:
             return

@@ -15,13 +15,6 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from actors.kernel import Actor, handles
-from actors.object_references import (
-    Reference,
-    environment_objects,
-    pull_secrets,
-    references,
-    uses_tokens,
-)
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.view import PodView, Question
 from actors.pod_services import PodServices
@@ -37,8 +30,18 @@ from actors.reference_messages import (
     RuntimeClassRead,
     SurroundingsRead,
 )
-from actors.start.environment import SECRET, Data, Sources
-from actors.start.outline import Outline, shows_amounts
+from actors.start.environment import (
+    SECRET,
+    Data,
+    Outline,
+    Reference,
+    Sources,
+    environment_objects,
+    pull_secrets,
+    references,
+    shows_amounts,
+    uses_tokens,
+)
 from actors.start.refusal import StartRefusedError
 from actors.surroundings import Surroundings
 from config.codec import DocumentError

@@ -21,12 +21,11 @@ from actors.pod_history import PodHistory
 from actors.pod_lifecycle import is_termination_requested
 from actors.pod_probes import PodProbes
 from actors.pod_services import PodServices
-from actors.pod_status.api_status import NO_WAITING, compute_pod_status
+from actors.pod_status.api_status import NO_WAITING, compute_pod_status, family_differs
 from actors.pod_status.container_statuses import Waiting
 from actors.pod_status.final import final_status
-from actors.pod_status.ips import family_differs
-from actors.restart_all import has_rule, in_progress
-from actors.start.termination_message import (
+from actors.restart_all import in_progress
+from actors.start.container_config import (
     LOG_TAIL_BYTES,
     LOG_TAIL_LINES,
     falls_back_to_log,
@@ -35,7 +34,7 @@ from actors.start.termination_message import (
 )
 from actors.status_messages import PodStatusChanged
 from config.objects import Pod, PodStatus
-from config.pod_identity import is_static
+from config.pod_identity import has_probes, is_static, restarts_all_containers
 
 _NOBODY: frozenset[str] = frozenset()
 
@@ -85,9 +84,11 @@ class PodShow:
         shown = self._with_messages
         self._history.seen(shown)
         ended = is_termination_requested(view.life)
-        self._probes.observe(pod, observed, view.published, ending=ended)
+        probed = has_probes(pod.spec)
+        if probed:
+            self._probes.observe(pod, observed, view.published, ending=ended)
         status = self._status(pod, shown, ended)
-        if not last and view.published is None and self._probes.undecided():
+        if probed and not last and view.published is None and self._probes.undecided():
             self.publish_unseen()
             return status.phase or ""
         view.publish(final_status(pod, status) if last else status, final=last)
@@ -96,7 +97,9 @@ class PodShow:
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
         """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
         view = self._view
-        coming = self._restarted_with_all(pod, observed) if has_rule(pod.spec) or self._removed else _NOBODY
+        coming = (
+            self._restarted_with_all(pod, observed) if restarts_all_containers(pod.spec) or self._removed else _NOBODY
+        )
         if self._decided.killed:
             coming |= coming_again(pod, observed, self._decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced

@@ -6,14 +6,14 @@ of a pod that is to run, `pod_end` ends one. `pod_actions` decides what to do ne
 actors. The part that has asked handles the answer (`actors.pod.pod_pass` lists the parts), and the next pass follows
 in the same turn. Where more messages wait already, one pass serves all of them.
 
-The order to end the pod cancels a pass that waits for the runtime. `actors.pod.calls` remembers what it had begun.
+The order to end the pod cancels a pass that waits for the runtime. `actors.pod.runtime` remembers what it had begun.
 
 A worker can find out again everything that it knows, so it may be restarted at any time, and so may the agent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import ClassVar
 
 from actors.admission_messages import AllocationReleased
@@ -53,16 +53,43 @@ from actors.pod_lifecycle import (
     desired,
     kill_requested,
 )
+from actors.pod_probes import RUNNER
 from actors.pod_services import PodServices
 from actors.pod_status.api_status import Forced
-from actors.pod_status.phase import FAILED, TERMINAL
+from actors.pod_status.conditions import FAILED, TERMINAL
 from actors.restart_all import without_rules
 from actors.status_messages import PodFinished, StatusManagerStarted
 from actors.volume_messages import RenewVolumes
-from actors.worker_measures import WorkerMeasures
+from config.api_time import ns_of
 from config.objects import Pod
-from config.pod_identity import is_static
+from config.pod_identity import CONFIG_SEEN, is_static
 from runtime.cri import CriError
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
+
+_OPERATIONS = {SYNCING: "sync", TERMINATING: "terminating", TERMINATED: "terminated", FINISHED: "terminated"}
+
+
+class WorkerMeasures:
+    """See the module."""
+
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
+        self._first = True
+
+    def passed(self, stage: Stage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
+        """A pass has just ended, that found the pod in this stage. `wall_ns`: the time of day."""
+        operation = _OPERATIONS.get(stage)
+        if operation is None or pod is None:
+            return
+        if self._first:
+            self._first = False
+            operation = "create" if stage is SYNCING else operation
+            seen_ns = ns_of(pod.metadata.annotations.get(CONFIG_SEEN))
+            if seen_ns is not None:
+                self._meters.took(names.WORKER_START, max(0, wall_ns() - took_ns - seen_ns))
+        self._meters.took(names.WORKER_DURATION, took_ns, operation)
+
 
 SECOND_NS = 1_000_000_000
 TOLD_AGAIN_NS = SECOND_NS
@@ -99,25 +126,14 @@ class PodWorker(PodActor):
         self.parts = parts = PodParts(self, uid, services, orphan)
         self._view = parts.view
         self._sync = PodSync(parts)
-        self.end = PodEnd(
-            self,
-            services,
-            parts.view,
-            parts.history,
-            parts.observer,
-            parts.calls,
-            parts.decided,
-            parts.stops,
-            parts.post_starts,
-            parts.look,
-            parts.show,
-        )
+        self.end = PodEnd(parts)
         self._last_trouble = ""
         self._given_back_ns: int | None = None
         self._measures = WorkerMeasures(services.meters)
 
     def on_start(self) -> None:
-        self.parts.probes.start()
+        if RUNNER in self.children:
+            self.parts.probes.runner_outlived(self.children[RUNNER])
         if self._orphan is not None:
             self.parts.history.named(self._orphan.namespace, self._orphan.name)
             self._meet(Orphaned())

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import msgspec
 
 from actors.kernel import Message
-from actors.probe_results import ProbeResults
+from actors.observed import ProbeResults
 from config.objects import Pod
 
 

@@ -18,6 +18,7 @@ from actors.event_messages import pod_event
 from actors.history_messages import HistoryKind, note_of
 from actors.history_words import shortened
 from actors.kernel import Actor, ActorRef, Message, Pending, broken, handles, kept
+from actors.observed import ProbeResults
 from actors.pod_services import PodServices
 from actors.probe_measures import ProbeMeter, forget_probe
 from actors.probe_messages import (
@@ -27,7 +28,6 @@ from actors.probe_messages import (
     RunningContainer,
     TellVerdicts,
 )
-from actors.probe_results import ProbeResults
 from actors.probe_rules import (
     OVERDUE_NS,
     CheckImpossibleError,
@@ -54,8 +54,7 @@ from actors.probe_state import (
     is_well,
 )
 from actors.start.identity import field_path
-from config.objects import Container, Pod, PodSpec, Probe
-from config.once_per_spec import once_per_spec
+from config.objects import Container, Pod, Probe
 from config.pod_identity import lasting_containers
 from runtime.probes import Check, Outcome, ProbeAnswer
 
@@ -109,16 +108,6 @@ class _Asker(msgspec.Struct, frozen=True):
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
     """Those that may have probes: regular ones and sidecars."""
     return lasting_containers(pod.spec)
-
-
-def has_probes(pod: Pod) -> bool:
-    """Whether there is anything to ask."""
-    return _has_probes(pod.spec)
-
-
-@once_per_spec
-def _has_probes(spec: PodSpec) -> bool:
-    return any(probes_of(container) for container in lasting_containers(spec))
 
 
 class ProbeRunner(Actor):

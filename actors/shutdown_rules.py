@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from actors.node_object.lease import micro_time
-from actors.pod_status.times import ns_of
+from config.api_time import ns_of
 from config.kubelet import KubeletConfiguration
 from config.objects import Pod
 from config.pod_identity import SYSTEM_CLUSTER_CRITICAL, SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL

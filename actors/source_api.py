@@ -25,7 +25,7 @@ from actors.kernel import ActorRef, Message, handles
 from actors.list_watch import Follower
 from actors.messages import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
 from actors.pod_census import has_ended
-from actors.pod_merge import differs_in_meaning
+from actors.storage import differs_in_meaning
 from actors.sync_entries import depends_on_others
 from config.api_resources import PODS
 from config.objects import Pod

@@ -29,8 +29,7 @@ from actors.api_status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages import ListPods
 from actors.mirror_messages import MirrorPodSeen
-from actors.published_status import next_status
-from actors.status_measures import StatusMeasures
+from actors.published_status import StatusMeasures, next_status
 from actors.status_messages import (
     PodFinished,
     PodForgotten,

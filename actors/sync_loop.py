@@ -56,7 +56,6 @@ from actors.mirror_messages import (
     StaticPodGone,
     StaticSourcesReady,
 )
-from actors.name_lines import NameLines
 from actors.pod_services import PodServices
 from actors.pod_worker import PodWorker
 from actors.set_aside import TryAgain
@@ -67,7 +66,7 @@ from actors.status_messages import (
     PodStatusChanged,
 )
 from actors.surroundings import Surroundings
-from actors.sync_entries import DESIRED, GOING, ORPHAN, UNHEARD, Entry, concerns_worker
+from actors.sync_entries import DESIRED, GOING, ORPHAN, UNHEARD, Entry, NameLines, concerns_worker
 from actors.sync_notes import waits_for_its_turn, worker_failed
 from actors.sync_partners import EndOnceMore, SyncPartners
 from config.objects import Pod, PodStatus

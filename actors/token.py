@@ -14,10 +14,10 @@ from typing import ClassVar
 import msgspec
 
 from actors.kernel import Actor, Message, Pending, handles, outcome_of
-from actors.pod_status.times import seconds_of
 from actors.reference_messages import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from actors.token_rules import Token, back_off_ns, refresh_ns
 from config.api_resources import SERVICE_ACCOUNTS
+from config.api_time import seconds_of
 from config.objects import BoundObjectReference, TokenRequest, TokenRequestSpec
 from runtime.api import Api, create
 from runtime.api.no_server import NoApiServer

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from actors.reference_messages import ObjectRef, ReadFailure
+from actors.start.mounts import agent_volumes
 from actors.start.pod_fields import file_field, resource_value
 from actors.start.refusal import StartRefusedError
-from actors.start.sub_paths import agent_volumes
 from config.codec import DocumentError
 from config.objects import (
     ConfigMap,

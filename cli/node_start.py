@@ -16,7 +16,7 @@ from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_
 from actors.node_plan import NodeCapabilities, NodePlan
 from actors.pod_services import NodeFacts
 from actors.start.container_config import NodeRules
-from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules
+from actors.start.resources import MemoryRules, ResourceRules, SwapRules
 from cli.main import own_version
 from config.feature_gates import FeatureGates
 from config.kubeconfig import ApiAccess

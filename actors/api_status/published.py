@@ -9,7 +9,7 @@ import msgspec
 
 from actors.api_status.merge import NOTHING, status_to_write, with_plain_status
 from actors.api_status.patch import asked_in, status_patch
-from actors.pod_status.phase import TERMINAL
+from actors.pod_status.conditions import TERMINAL
 from actors.published_status import next_status
 from config.objects import Pod, PodStatus
 from config.pod_identity import is_static

@@ -10,7 +10,7 @@ import msgspec
 
 from actors.node_messages import NodePressureObserved
 from actors.node_object.readiness import message_of
-from actors.pod_status.times import api_time
+from config.api_time import api_time
 from config.objects import NodeCondition
 
 READY = "Ready"

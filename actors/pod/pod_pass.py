@@ -9,31 +9,25 @@ from __future__ import annotations
 from actors.container_starts import ContainerStarts, Place
 from actors.container_stops import ContainerStops
 from actors.decided_ends import DecidedEnds, path_of
+from actors.history_messages import PodWait
 from actors.hook_runner import HookRunner
 from actors.kernel import part
 from actors.messages import RuntimePod
 from actors.observed import ObservedPod
-from actors.pod.calls import PodCalls
-from actors.pod.look import PodLook
+from actors.pod.grants import PodAdmission, PodLeases, PodUsers
 from actors.pod.pod_actor import PodActor
+from actors.pod.runtime import PodCalls, PodObserver
+from actors.pod.sources import PodNames
 from actors.pod.view import PodView
+from actors.pod.volumes import PodMounts, PodSubPaths, PodVolumeImages, PodVolumes
 from actors.pod_action_types import PodActions, in_flight_of
 from actors.pod_actions import compute_pod_actions
-from actors.pod_admission import PodAdmission
 from actors.pod_history import PodHistory
-from actors.pod_leases import PodLeases
-from actors.pod_mounts import PodMounts
-from actors.pod_names import PodNames
-from actors.pod_observer import PodObserver
 from actors.pod_probes import PodProbes
 from actors.pod_references import PodReferences
 from actors.pod_services import PodServices
 from actors.pod_show import PodShow
-from actors.pod_status.phase import TERMINAL
-from actors.pod_sub_paths import PodSubPaths
-from actors.pod_users import PodUsers
-from actors.pod_volume_images import PodVolumeImages
-from actors.pod_volumes import PodVolumes
+from actors.pod_status.conditions import TERMINAL
 from actors.post_starts import PostStarts
 from config.objects import Pod
 
@@ -68,7 +62,6 @@ class PodParts:
             worker, self.view, self.history, self.observer, self.calls, self.decided, self.hooks
         )
         self.post_starts = PostStarts(self.view, self.history, self.hooks, self.stops)
-        self.look = PodLook(self.view, self.observer, self.decided, self.stops, self.post_starts)
         self.probes = PodProbes(worker, services, self.view)
         self.show = PodShow(worker, services, self.view, self.history, self.probes, self.decided)
         self.references = PodReferences(worker, services, self.view)
@@ -93,6 +86,36 @@ class PodParts:
             PodMounts(volume_images, self.sub_paths),
             self.post_starts,
         )
+        self._settled: ObservedPod | None = None
+
+    async def look(self) -> ObservedPod:
+        """Everything of the pod in the runtime, as it is now. Raises CriError; what was known before then stays.
+
+        The first look recalls what an earlier worker has decided about the containers. Those who follow ends and hooks
+        take note of each look.
+        """
+        if self.observer.in_doubt():
+            await self.observer.look()
+        observed = self.view.seen()
+        if not self.decided.recalled:
+            await self.decided.recall(anything=bool(observed.sandboxes))
+            observed = self.view.seen()
+        if observed is not self._settled or self.stops.stop_unsettled:
+            if self.stops.ends or self.decided.ends or self.decided.killed:
+                self.stops.settle(observed)
+            if self.post_starts.hooked:
+                self.post_starts.settle(observed)
+            observed = self._settled = self.view.seen()
+        return observed
+
+    def busy(self) -> frozenset[str]:
+        """Names of containers that are being started or ended: nothing new is decided about them."""
+        return self.starts.busy() | self.stops.busy() if self.stops.ends else self.starts.busy()
+
+    def waits(self) -> tuple[PodWait, ...]:
+        """What ends and hooks wait for."""
+        stops = self.stops.waits() if self.stops.ends else ()
+        return (*stops, *self.post_starts.waits()) if self.post_starts.hooked else stops
 
 
 class PodPass:
@@ -122,14 +145,13 @@ class PodPass:
     def what_to_do(self) -> PodActions:
         """What is to be done as things are now."""
         parts = self.parts
-        busy = parts.starts.busy() | parts.stops.busy()
         return compute_pod_actions(
             self.pod,
             self.observed,
             wall_ns=parts.worker.wall_ns(),
             crash_loop=parts.services.crash_loop,
             probes=parts.probes.results,
-            in_flight=in_flight_of(parts.calls.under_way(), busy),
+            in_flight=in_flight_of(parts.calls.under_way(), parts.busy()),
             killed=parts.decided.killed,
             owed=parts.decided.owed,
         )

@@ -6,18 +6,17 @@ outcome, and tells `explain` what the pod waits for.
 
 from __future__ import annotations
 
-from actors.active_deadline import deadline_ns
-from actors.backoff import back_off_message
 from actors.history_messages import PodWait
-from actors.history_words import decision
+from actors.history_words import container_waits, decision
 from actors.messages import LookAgain
 from actors.passes_in_a_row import PassesInARow
 from actors.pod.outcome import CONTINUE, Continue, Outcome
 from actors.pod.pod_pass import PodParts, PodPass
 from actors.pod.steps import STEPS
+from actors.pod.steps.deadline import deadline_ns
 from actors.pod.steps.decide import decide
+from actors.pod_action_types import back_off_message
 from actors.pod_actions import all_started
-from actors.pod_waits import container_waits
 from runtime.cri import CriError
 
 
@@ -78,7 +77,7 @@ class PodSync:
             return (self._held_up,)
         under_way = parts.starts.under_way(self._backing_off)
         started = container_waits(pod, parts.view.seen(), under_way, parts.probes.results)
-        return (*parts.stops.waits(), *parts.post_starts.waits(), *started)
+        return (*parts.waits(), *started)
 
     # --- explain and events -----------------------------------------------------------------------------------------
 

@@ -14,12 +14,11 @@ from actors.event_messages import pod_event
 from actors.kernel import Actor, Lane, Pending
 from actors.messages import LookAgain, RuntimePod, RuntimeStateObserved
 from actors.observed import ObservedPod, observe, with_starting
+from actors.pod.runtime import PodObserver
 from actors.pod_history import PodHistory
 from actors.pod_lifecycle import BEGINNING
-from actors.pod_observer import PodObserver
 from actors.pod_services import PodServices
-from actors.pod_status.api_status import NOT_FORCED, NodeView
-from actors.pod_status.ips import pod_ips
+from actors.pod_status.api_status import NOT_FORCED, NodeView, pod_ips
 from actors.start.identity import field_path
 from actors.status_messages import PodStatusChanged
 from config.objects import Pod, PodStatus

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.observed import ObservedContainer, ObservedPod
+from actors.observed import ObservedContainer, ObservedPod, ProbeResults, is_ready, is_started
 from actors.pod_status.actual_resources import actual_resources
-from actors.pod_status.times import api_time
-from actors.probe_results import ProbeResults, is_ready, is_started
 from actors.restart_all import RESTARTING_ALL
 from actors.restart_rules import should_restart, should_restart_failed_init
+from config.api_time import api_time
 from config.objects import (
     Container,
     ContainerState,

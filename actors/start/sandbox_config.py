@@ -8,10 +8,9 @@ import msgspec
 
 from actors.admission.abilities import dotted
 from actors.id_ranges import IdRange
-from actors.start.hostname import pod_hostname
 from actors.start.identity import pod_labels
-from actors.start.resource_rules import ResourceRules
-from actors.start.resources import pod_overhead, pod_sum
+from actors.start.names import pod_hostname
+from actors.start.resources import ResourceRules, pod_overhead, pod_sum
 from actors.start.security import sandbox_security
 from config.objects import Pod
 from config.once_per_spec import OncePerSpecAnd

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from actors.kernel.dispatcher import Cancellable
-from actors.pod_status.times import second_text
+from config.api_time import second_text
 from simulation.apiserver.store import Store
 from simulation.chance import Chance
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from actors.observed import ObservedPod
+from actors.observed import NO_RESULTS, ObservedPod, ProbeResults
 from actors.pod_action_types import NOTHING_IN_FLIGHT, InFlight, PodActions
 from actors.pod_actions import compute_pod_actions
-from actors.probe_results import NO_RESULTS, ProbeResults
 from config.objects import (
     ContainerRestartRule,
     ContainerRestartRuleOnExitCodes,

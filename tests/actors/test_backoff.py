@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actors.backoff import back_off, back_off_message
 from actors.observed import ObservedContainer
+from actors.pod_action_types import back_off, back_off_message
 from actors.start.identity import RESOURCES, resources_text
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import ResourceRequirements

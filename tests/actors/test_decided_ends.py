@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.backoff import Wait
 from actors.decided_ends import PATIENCE_NS, DecidedEnds, EndNote, decided_of, path_of
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
-from actors.pod_action_types import KillCause
+from actors.pod_action_types import KillCause, Wait
 from simulation.host import SimulatedHost
 
 PATH = path_of("/root/", "u1")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.observed import ObservedPod
-from actors.probe_results import ProbeResults
+from actors.observed import ObservedPod, ProbeResults
 from tests.actors.pod_decisions import FIRST, PROBE, SECOND, SIDE, act, rules, said
 from tests.actors.pod_pictures import (
     CREATED,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.messages import Operation
-from actors.pod_merge import (
+from actors.storage import (
     NOTHING,
     TELLING_ORDER,
     Desire,

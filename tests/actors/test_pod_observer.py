@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, Pending, Promise, broken, handles
-from actors.pod_observer import Look, PodObserver
+from actors.pod.runtime import Look, PodObserver
 from actors.runtime_shown import Shown
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m

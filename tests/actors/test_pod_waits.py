@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.history_messages import PodWait
-from actors.observed import ObservedPod
-from actors.pod_waits import StartsUnderWay, container_waits, stop_wait
-from actors.probe_results import ProbeResults
+from actors.history_words import StartsUnderWay, container_waits, stop_wait
+from actors.observed import ObservedPod, ProbeResults
 from config.objects import Probe, TCPSocketAction
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, picture, pod, seen, sidecar
 

@@ -11,8 +11,8 @@ import pytest
 from actors.admission_messages import PodAdmitted
 from actors.kernel import ActorRef, ActorSystem, Pending, SimulatedDispatcher
 from actors.messages import Operation, RuntimeStateObserved, RuntimeTold, SyncPod, TerminatePod
+from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
 from actors.pod_services import NodeFacts, PodServices
-from actors.pod_volumes import VOLUME_ASK_AGAIN_NS
 from actors.pod_worker import PodWorker
 from actors.start.container_config import NodeRules
 from actors.status_messages import PodStatusChanged

@@ -19,9 +19,8 @@ from actors.messages import (
     SourceReady,
     StorageStarted,
 )
-from actors.pod_merge import NOTHING, merge, merge_changes
 from actors.source_api import ECHO_NS, SETTLE_NS, ApiSourceActor, is_echo
-from actors.storage import StorageActor
+from actors.storage import NOTHING, StorageActor, merge, merge_changes
 from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
 from config.pod_identity import CONFIG_SEEN, CONFIG_SOURCE
 from runtime.api import ObjectList

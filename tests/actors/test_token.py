@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from actors.kernel import ActorSystem, SimulatedDispatcher
-from actors.pod_status.times import api_time
 from actors.reference_messages import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from actors.token import TokenActor
 from actors.token_rules import Token, back_off_ns, refresh_ns
+from config.api_time import api_time
 from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from runtime.api import ApiError
 from tests.actors.hand_api import HandApi, unreachable

@@ -20,8 +20,8 @@ from actors.image_rules import judge_image
 from actors.observed import observed_container, observed_sandbox
 from actors.pleg import PlegActor
 from actors.pod.outcome import Outcome
+from actors.pod.runtime import PodObserver
 from actors.pod_end import PodEnd
-from actors.pod_observer import PodObserver
 from actors.pod_probes import PodProbes
 from actors.probe_runner import ProbeRunner
 from actors.sync_loop import SyncLoopActor

@@ -15,8 +15,8 @@ import actors.probe_runner
 import actors.status_manager
 from actors.kernel.mailbox import Mailbox
 from actors.log_rotation_rules import LogLimits, log_limits
+from actors.pod.steps.fields_honoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from actors.status_manager import StatusManagerActor
-from actors.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from config.kubelet import KubeletConfiguration
 from tests.simulation.mutants import is_found_out
 

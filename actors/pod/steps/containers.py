@@ -17,7 +17,7 @@ async def containers(pod: PodPass) -> Outcome:
         return CONTINUE
     parts, actions = pod.parts, pod.actions
     failure: CriError | None = None
-    ending = parts.stops.not_gone()
+    ending = parts.stops.not_gone() if parts.stops.ends else ()
     for start in actions.starts:
         if start.container.name in ending:
             continue  # it is started when the one before it has ended

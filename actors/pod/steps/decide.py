@@ -8,6 +8,7 @@ from actors.pod.pod_pass import PodPass
 
 async def decide(pod: PodPass) -> Outcome:
     """The steps after this one do what `PodPass.actions` says."""
-    pod.parts.post_starts.end_failed()
+    if pod.parts.post_starts.hooked:
+        pod.parts.post_starts.end_failed()
     pod.actions, pod.decided = pod.what_to_do(), True
     return CONTINUE

@@ -6,10 +6,9 @@ this pass, unless nothing of it ran any more and its sandboxes have stopped.
 
 from __future__ import annotations
 
-from actors.backoff import back_off
 from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
 from actors.pod.pod_pass import PodPass
-from actors.pod_action_types import Kill, KillCause
+from actors.pod_action_types import Kill, KillCause, back_off
 from actors.restart_all import Reset
 from actors.termination import Ending, GraceCause, grace_seconds, plan_ending, sandboxes_to_stop
 
@@ -43,7 +42,7 @@ async def _end_pod(pod: PodPass) -> Outcome:
         return Wait(retry_ns=next_ns)
     for sandbox_id in sandboxes_to_stop(pod.observed):
         await parts.calls.stop_sandbox(sandbox_id)
-    if (await parts.look.take()).any_sandbox_ready():
+    if (await parts.look()).any_sandbox_ready():
         return WAIT  # whatever the runtime says of the stop: no other sandbox is made beside this one
     parts.stops.all_ended()
     return CONTINUE
@@ -69,7 +68,7 @@ async def _reset(pod: PodPass, resets: tuple[Reset, ...]) -> None:
     await _keep_back_off(pod, resets)
     for each in resets:
         await parts.calls.remove_container(each.id)
-    await parts.look.take()
+    await parts.look()
 
 
 async def _keep_back_off(pod: PodPass, resets: tuple[Reset, ...]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
 from actors.pod.pod_pass import PodPass
+from config.pod_identity import has_probes
 from runtime.cri import CriError
 
 PROBES_RETRY_NS = 1_000_000_000
@@ -15,10 +16,10 @@ PROBES_RETRY_NS = 1_000_000_000
 
 async def look(pod: PodPass) -> Outcome:
     parts = pod.parts
-    if parts.probes.unheard():
+    if has_probes(pod.pod.spec) and parts.probes.unheard():
         return Wait(retry_ns=PROBES_RETRY_NS)
     try:
-        pod.observed = await parts.look.take()
+        pod.observed = await parts.look()
     except CriError:
         parts.show.publish_unseen()
         raise

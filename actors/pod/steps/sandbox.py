@@ -7,10 +7,10 @@ whoever owns it.
 from __future__ import annotations
 
 from actors.container_starts import Place
+from actors.pod.grants import check_handler
 from actors.pod.outcome import CONTINUE, Outcome, Wait, sandbox_refused
 from actors.pod.pod_pass import PodPass
-from actors.pod_users import check_handler
-from actors.start.mount_abilities import mount_abilities
+from actors.start.mounts import mount_abilities
 from actors.start.refusal import StartRefusedError
 from actors.start.sandbox_config import sandbox_config
 from actors.start.security import with_groups

@@ -9,8 +9,7 @@ import pytest
 
 from actors.kernel import Actor, ActorSystem, Interrupted, Message, SimulatedDispatcher, handles, part
 from actors.messages import LookAgain
-from actors.pod.calls import PodCalls, container_call, sandbox_call
-from actors.pod_observer import PodObserver
+from actors.pod.runtime import PodCalls, PodObserver, container_call, sandbox_call
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v

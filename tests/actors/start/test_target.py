@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.observed import ObservedPod
+from actors.start.container_config import target_id
 from actors.start.refusal import StartRefusedError
-from actors.start.target import target_id
 from config.objects import Container, EphemeralContainer
 from tests.actors.pod_pictures import CREATED, EXITED, UNKNOWN, container, picture, seen
 

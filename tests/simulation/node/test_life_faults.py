@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from actors import init_actions, pod_actions, pod_end, pod_worker, published_status
 from actors.init_actions import INITIALIZED
 from actors.pod_lifecycle import Event, KillRequested
-from actors.pod_status import api_status, phase
+from actors.pod_status import api_status, conditions
 from actors.pod_worker import PodWorker
 from actors.termination import plan_ending
 from tests.simulation.node import life_properties as properties
@@ -38,7 +38,7 @@ SEARCH = settings(
 def restarts_whatever_the_policy(patch: pytest.MonkeyPatch) -> None:
     """The policy of a container, and its rules, are not asked."""
     patch.setattr(pod_actions, "should_restart", lambda pod, container, last: last is None or not last.running)
-    patch.setattr(phase, "restarts_after_exit", lambda pod, container, exit_code: True)
+    patch.setattr(conditions, "restarts_after_exit", lambda pod, container, exit_code: True)
 
 
 def ignores_init_order(patch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from actors.container_gc import ContainerGCActor
 from actors.kernel import ActorRef, MailboxOverflowed
 from actors.messages import CollectPod, LookAgain, TerminatePod
-from actors.pod.calls import PodCalls
+from actors.pod.runtime import PodCalls
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from actors.active_deadline import DEADLINE_EXCEEDED
 from actors.event_messages import RecordEvent
 from actors.pod.outcome import CONTINUE
-from actors.pod.steps.deadline import deadline
+from actors.pod.steps.deadline import DEADLINE_EXCEEDED, deadline
 from actors.pod_status.api_status import NOT_FORCED, Forced
-from actors.pod_status.times import api_time
+from config.api_time import api_time
 from config.objects import PodStatus
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import SECOND_NS, pod

@@ -7,7 +7,7 @@ import pytest
 from actors.kernel import Message
 from actors.pod.outcome import CONTINUE, Outcome, Wait
 from actors.pod.steps.volumes_ready import volumes_ready
-from actors.pod_volumes import VOLUME_ASK_AGAIN_NS
+from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
 from actors.volume_messages import PrepareVolumes, VolumesPrepared
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod

@@ -1,7 +1,9 @@
-"""How a pod finds names: `resolv.conf` of its sandbox (spec 14.1).
+"""The names around a pod: `resolv.conf` of its sandbox, `/etc/hosts` of its containers, its host name (spec 14). Pure.
 
-Owns the rules that make one `DNSConfig` of the pod's policy, its `dnsConfig`, the resolver of the cluster and that of
-the node. Pure: the text of the node's own file is given. What does not fit into a `resolv.conf` is left out, and said.
+`form` makes one `DNSConfig` of the pod's policy, its `dnsConfig`, the resolver of the cluster and that of the node. The
+caller gives the text of the node's file. What does not fit into a `resolv.conf` is left out, and reported.
+
+The first line of a hosts file tells who has written it. Tools look for that line, so it is the one they know.
 """
 
 from __future__ import annotations
@@ -11,8 +13,47 @@ from functools import lru_cache
 
 import msgspec
 
+from actors.start.refusal import StartRefusedError
 from config.objects import Pod, PodDNSConfig
 from runtime.cri.messages import DNSConfig
+
+HOSTNAME_LIMIT = 63
+FQDN_LIMIT = 64
+"""What the kernel takes."""
+
+
+def pod_hostname(pod: Pod, cluster_domain: str) -> str:
+    """As the sandbox is told; empty for a pod in the host's network. Raises StartRefusedError."""
+    spec = pod.spec
+    if spec.host_network:
+        return ""
+    hostname = short_hostname(pod)
+    if not spec.set_hostname_as_fqdn or spec.hostname_override:
+        return hostname
+    domain = pod_domain(pod, cluster_domain)
+    name = f"{hostname}.{domain}" if domain else hostname
+    if len(name) > FQDN_LIMIT:
+        raise StartRefusedError(
+            "$.spec.setHostnameAsFQDN", f"{name!r} is longer than {FQDN_LIMIT} characters; shorten name or subdomain"
+        )
+    return name
+
+
+def short_hostname(pod: Pod) -> str:
+    """The name itself, without the domain, whatever the sandbox is told. An override may have dots."""
+    return _cut(pod.spec.hostname_override or pod.spec.hostname or pod.metadata.name)
+
+
+def pod_domain(pod: Pod, cluster_domain: str) -> str:
+    """The domain of the host name; empty without a subdomain."""
+    if not pod.spec.subdomain or pod.spec.hostname_override:
+        return ""
+    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}".rstrip(".")
+
+
+def _cut(name: str) -> str:
+    return name[:HOSTNAME_LIMIT].rstrip("-.")
+
 
 LIMIT_BYTES = 10 * 1024 * 1024
 """Of the node's own file."""
@@ -189,3 +230,50 @@ def _once(names: Iterable[str]) -> tuple[str, ...]:
 
 def _trimmed(name: str) -> str:
     return name.removesuffix(".")
+
+
+HEADER = "# Kubernetes-managed hosts file."
+HOST_HEADER = "# Kubernetes-managed hosts file (host network)."
+ALIASES = "# Entries added by HostAliases."
+HOSTS_LIMIT_BYTES = 4 * 1024 * 1024
+"""Of the node's own file."""
+HOSTS_PLACE = "/etc/hosts"
+_LOCAL = (
+    "127.0.0.1\tlocalhost",
+    "::1\tlocalhost ip6-localhost ip6-loopback",
+    "fe00::0\tip6-localnet",
+    "fe00::0\tip6-mcastprefix",
+    "fe00::1\tip6-allnodes",
+    "fe00::2\tip6-allrouters",
+)
+
+
+def hosts_path(root_directory: str, uid: str) -> str:
+    """Where the file of a pod is on the host."""
+    return f"{root_directory.rstrip('/')}/pods/{uid}/etc-hosts"
+
+
+def has_hosts_file(pod: Pod, ips: tuple[str, ...]) -> bool:
+    """A pod without an address has nothing to say, unless the node says it."""
+    return bool(pod.spec.host_network or ips)
+
+
+def pod_hosts(pod: Pod, ips: tuple[str, ...], cluster_domain: str) -> str:
+    """The file of a pod with a network of its own. `ips`: its addresses, primary family first."""
+    name = short_hostname(pod)
+    domain = pod_domain(pod, cluster_domain)
+    names = f"{name}.{domain}\t{name}" if domain else name
+    lines = (HEADER, *_LOCAL, *(f"{ip}\t{names}" for ip in ips))
+    return "\n".join(lines) + "\n" + _aliases(pod)
+
+
+def host_hosts(pod: Pod, own: str) -> str:
+    """The file of a pod in the node's network. `own`: the text of the node's file."""
+    return f"{HOST_HEADER}\n{own}" + _aliases(pod)
+
+
+def _aliases(pod: Pod) -> str:
+    if not pod.spec.host_aliases:
+        return ""
+    lines = ("", ALIASES, *("\t".join((each.ip or "", *each.hostnames)) for each in pod.spec.host_aliases))
+    return "\n".join(lines) + "\n"

@@ -14,7 +14,7 @@ MACHINE = Machine(
     """This page is drawn from the table in `actors/pod_rules/container_start.py`, which has the theory of operation:
 `python -m actors.container_start_page > docs/container-start.md`. The table is walked by `actors/pod/container_starts.py`,
 which asks the runtime, and by `actors/pod/post_starts.py`, which knows the hooks. Whether and when a container is wanted is
-decided before (`actors/pod_rules/actions.py`, `actors/pod_rules/backoff.py`).""",
+decided before (`actors/pod_rules/actions.py`, `actors/pod_rules/action_types.py`).""",
     Stage.RESTING,
     Stage.STARTED,
     """`Wanted` begins a start in any state; the picture has it once. Of several rules for one event the first whose

@@ -14,8 +14,8 @@ from actors.eviction.signals import ALLOCATABLE_MEMORY, MEMORY
 from actors.eviction.thresholds import configured_thresholds
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages.eviction import MemoryRanShort
-from actors.pod.view import DISK_LANE_SIZE
 from config.kubelet import KubeletConfiguration
+from runtime.logs.pod_files import DISK_LANE_SIZE
 from runtime.memory_notices import MemoryMark, MemoryNotices, MemoryWatch
 
 SECOND_NS = 1_000_000_000

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 import msgspec
 
-from actors.images.names import short_form
+from config.image_names import short_form
 from config.kubelet import KubeletConfiguration
 from runtime.cri.messages import Container, Image
 from runtime.stats.readings import FsReading

@@ -19,6 +19,7 @@ from actors.kernel.errors import (
     NoAnswerError,
     UnhandledMessageError,
 )
+from actors.kernel.handlers import handles, part
 from actors.kernel.inspection import ActorInfo, EndedActors, LateActor, SystemReport
 from actors.kernel.lanes import LaneReport
 from actors.kernel.message import (
@@ -28,7 +29,6 @@ from actors.kernel.message import (
     MailboxOverflowed,
     Message,
     describe,
-    handles,
 )
 from actors.kernel.pool_dispatcher import PoolDispatcher
 from actors.kernel.promise import AskFuture, CancelledPromiseError, Pending, Promise, broken, kept
@@ -84,4 +84,5 @@ __all__ = [
     "handles",
     "kept",
     "outcome_of",
+    "part",
 ]

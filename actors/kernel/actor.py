@@ -20,14 +20,13 @@ from actors.kernel import family, heartbeat
 from actors.kernel.cell import Cell
 from actors.kernel.context import constructing
 from actors.kernel.dispatcher import Lane
-from actors.kernel.message import HANDLES_ATTRIBUTE
+from actors.kernel.handlers import Handler, handlers_of_class
 from actors.kernel.promise import AskFuture, Pending
 from actors.kernel.ref import ActorRef
 from actors.kernel.supervision import RESTART, RestartStrategy
 from actors.kernel.suspension import Outcome, Suspension, all_done, outcome_of
 
 T = TypeVar("T")
-Handler = Callable[[Any, Any], Any]
 
 
 class Actor(pykka.Actor):
@@ -58,13 +57,7 @@ class Actor(pykka.Actor):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        handlers: dict[type[Any], Handler] = {}
-        for base in reversed(cls.__mro__):
-            for name, attribute in vars(base).items():
-                for message_type in getattr(attribute, HANDLES_ATTRIBUTE, ()):
-                    # By name: who overrides the method of a handler overrides the handler.
-                    handlers[message_type] = getattr(cls, name)
-        cls._handlers = handlers
+        cls._handlers = handlers_of_class(cls)
 
     def __init__(self) -> None:
         cell = constructing.cell

@@ -2,25 +2,21 @@
 
 A message is a frozen struct. Facts are past participles (`PodAdded`), requests are imperatives (`SyncPod`). A message
 class says how it waits in a mailbox: `coalesce_key` names what it is about (the newest of a key replaces the waiting
-one), `interrupts` says that it cancels the handler that is waiting. `handles` marks the method that receives a type.
+one), `interrupts` says that it cancels the handler that is waiting.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
 if TYPE_CHECKING:
     from actors.kernel.ref import ActorRef
 
-H = TypeVar("H", bound=Callable[..., Any])
-
 logger = logging.getLogger("actorlet.kernel")
-
-HANDLES_ATTRIBUTE = "__handles_messages__"
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -84,18 +80,6 @@ class Heartbeat(Signal, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return "beat"
-
-
-def handles(*message_types: type[Any]) -> Callable[[H], H]:
-    """Mark a method as the handler of messages of exactly these types. It may be sync or `async def`."""
-    if not message_types:
-        raise TypeError("handles() needs at least one message type")
-
-    def mark(function: H) -> H:
-        setattr(function, HANDLES_ATTRIBUTE, message_types)
-        return function
-
-    return mark
 
 
 def describe(message: Any) -> str:

@@ -16,8 +16,9 @@ from actors.kernel.cell import Cell
 from actors.kernel.context import whose_turn
 from actors.kernel.dead_letters import DeadLetters
 from actors.kernel.errors import BlockingInHandlerError, text_of
+from actors.kernel.handlers import handles
 from actors.kernel.lone_cell import LoneCell
-from actors.kernel.message import ChildFailed, handles
+from actors.kernel.message import ChildFailed
 from actors.kernel.promise import Promise
 from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from actors.model.sub_paths import WantedSubPath
+from actors.start.mounts import WantedSubPath
 from config.objects import Pod
 
 

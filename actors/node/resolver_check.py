@@ -12,9 +12,8 @@ from typing import ClassVar
 from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
 from actors.kernel.suspension import Outcome
 from actors.node_object.events import node_event
-from actors.pod.view import DISK_LANE_SIZE
-from actors.start.resolver import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
-from runtime.logs.pod_files import PodFiles
+from actors.start.names import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
+from runtime.logs.pod_files import DISK_LANE_SIZE, PodFiles
 
 SECOND_NS = 1_000_000_000
 PERIOD_NS = 30 * SECOND_NS

@@ -46,10 +46,9 @@ from actors.node.shutdown_rules import (
     text_of,
     whole_ns,
 )
-from actors.pod.view import DISK_LANE_SIZE
 from config.pods.identity import display_name
 from config.values.durations import format_duration_ns
-from runtime.logs.pod_files import PodFiles
+from runtime.logs.pod_files import DISK_LANE_SIZE, PodFiles
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.node_shutdown.capability import Hold, MachineShutdown

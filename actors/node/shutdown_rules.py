@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actors.model.times import ns_of
 from actors.node_object.lease import micro_time
+from config.api_time import ns_of
 from config.kubelet import KubeletConfiguration
 from config.objects import Pod
 from config.pods.identity import SYSTEM_CLUSTER_CRITICAL, SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL

@@ -9,8 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from actors.messages.node import NodePressureObserved
-from actors.model.times import api_time
 from actors.node_object.readiness import message_of
+from config.api_time import api_time
 from config.objects import NodeCondition
 
 READY = "Ready"

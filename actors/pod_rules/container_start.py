@@ -18,7 +18,7 @@ PULLING, GATHERING, CREATING, STARTING and HOOKED each have one, and what comes 
 in `actors.pod.container_starts`, what becomes of hooks in `actors.pod.post_starts`. In all other states the pass ends;
 somebody's answer, or a time, is the reason for the next, and that begins with the first step again: whatever was found
 out before may not hold any more. Whether a container is wanted at all, and not before when, is decided elsewhere
-(`actors.pod_rules.actions`, `actors.pod_rules.backoff`).
+(`actors.pod_rules.actions`, `actors.pod_rules.action_types`).
 
 `TABLE` is everything: for each state and event the rules in order; the first whose condition holds applies. What is
 not listed is an answer to a question of before, and changes nothing. `actors.container_start_page` draws the table.

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.probe_results import ProbeResults, is_ready, is_started
-from actors.model.times import api_time
+from actors.model.observed import ObservedContainer, ObservedPod, ProbeResults, is_ready, is_started
 from actors.pod_rules.restart_all import RESTARTING_ALL
 from actors.pod_rules.restart_rules import should_restart, should_restart_failed_init
 from actors.pod_status.actual_resources import actual_resources
+from config.api_time import api_time
 from config.objects import (
     Container,
     ContainerState,

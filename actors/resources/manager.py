@@ -36,7 +36,6 @@ from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerS
 from actors.messages.shutdown import NodeShutdownObserved
 from actors.model.allocation import Allocation, Book, allocation_of, resized
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
-from actors.pod.view import DISK_LANE_SIZE
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, Preempts, Pressure, Snapshot, admit
 from actors.resources.preemption import MESSAGE, REASON
@@ -45,6 +44,7 @@ from config.api.resources import NODES
 from config.objects import Node, ObjectMeta, Pod
 from config.values.quantity import QuantityError
 from runtime.api import Api, get
+from runtime.logs.pod_files import DISK_LANE_SIZE
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.allocation_file import AllocationFile

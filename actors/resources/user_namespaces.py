@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, handles
 from actors.messages.ids import AssignIds, IdsAssigned, ReleaseIds
 from actors.model.id_ranges import IdRange, IdRangeError, Slots, document, node_range, read_document
-from actors.pod.view import DISK_LANE_SIZE
+from runtime.logs.pod_files import DISK_LANE_SIZE
 from runtime.state.id_files import IdFiles
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ import msgspec
 from actors.cluster.list_watch import Follower
 from actors.kernel import ActorRef, Message, handles
 from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
-from actors.sources.merge import differs_in_meaning
+from actors.sources.storage import differs_in_meaning
 from actors.sync.census import has_ended
 from actors.sync.entries import depends_on_others
 from config.api.resources import PODS

@@ -35,10 +35,9 @@ from actors.messages.status import (
     Unwritten,
     WantUnwritten,
 )
-from actors.status.measures import StatusMeasures
 from actors.status.patch import status_patch
 from actors.status.published import Published
-from actors.status.published_status import next_status
+from actors.status.published_status import StatusMeasures, next_status
 from actors.status.queue import WriteQueue
 from actors.status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from config.api.resources import PODS

@@ -65,8 +65,7 @@ from actors.messages.status import (
 from actors.model.surroundings import Surroundings
 from actors.pod.services import PodServices
 from actors.pod.worker import PodWorker
-from actors.sync.entries import DESIRED, GOING, ORPHAN, UNHEARD, Entry, concerns_worker
-from actors.sync.name_lines import NameLines
+from actors.sync.entries import DESIRED, GOING, ORPHAN, UNHEARD, Entry, NameLines, concerns_worker
 from actors.sync.notes import waits_for_its_turn, worker_failed
 from actors.sync.partners import EndOnceMore, SyncPartners
 from actors.sync.set_aside import TryAgain

@@ -15,7 +15,7 @@ import msgspec
 
 from actors.kernel import Message
 from actors.messages.pods import Operation, PodChanged
-from actors.sources.merge import differs_in_meaning
+from actors.sources.storage import differs_in_meaning
 from config.objects import Pod
 
 SECOND_NS = 1_000_000_000

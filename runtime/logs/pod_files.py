@@ -21,6 +21,8 @@ import msgspec
 from runtime.logs.lines import line_of
 from runtime.logs.source import find_log, open_log
 
+DISK_LANE_SIZE = 3
+"""Calls at a time on the lane for the disk: they are short, so a few threads are enough for thousands of pods."""
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _TAIL_CHUNK_BYTES = 8192
 _TAIL_BYTES_AT_MOST = 1 << 20

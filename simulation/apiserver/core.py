@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from actors.kernel.dispatcher import Cancellable
-from actors.model.times import second_text
+from config.api_time import second_text
 from simulation.apiserver.store import Store
 from simulation.world.chance import Chance
 

@@ -16,8 +16,8 @@ from types import CoroutineType
 from typing import Any
 
 from actors.kernel import Actor
-from actors.kernel.actor import Handler
 from actors.kernel.errors import Interrupted
+from actors.kernel.handlers import Handler
 from actors.kernel.supervision import Action, decide
 from simulation.scenarios.faults import ActorFailures
 from simulation.scenarios.names import EVERYTHING

@@ -10,12 +10,12 @@ import pytest
 import actors.kernel.heartbeat
 import actors.node.handouts
 import actors.node.status.lease
-import actors.pod.sync
+import actors.pod.steps.fields_honoured
 import actors.probes.runner
 import actors.status.manager
 from actors.containers.log_rotation_rules import LogLimits, log_limits
 from actors.kernel.mailbox import Mailbox
-from actors.pod_rules.unhonoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
+from actors.pod.steps.fields_honoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from actors.status.manager import StatusManagerActor
 from config.kubelet import KubeletConfiguration
 from tests.simulation.mutants import is_found_out
@@ -64,5 +64,5 @@ def test_pain_17_an_agent_that_passes_over_a_field_is_found_out(monkeypatch: Mut
     def all_but_one(*args: Any, **how: Any) -> tuple[str, ...]:
         return tuple(path for path in unhonoured_fields(*args, **how) if not path.endswith(f".{field}"))
 
-    monkeypatch.setattr(actors.pod.sync, "unhonoured_fields", all_but_one)
+    monkeypatch.setattr(actors.pod.steps.fields_honoured, "unhonoured_fields", all_but_one)
     assert is_found_out("unhonoured-fields", 10, "unsaid")

@@ -27,7 +27,6 @@ from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCg
 from actors.messages.events import pod_event
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.node_object.events import node_event
-from actors.pod.view import DISK_LANE_SIZE
 from actors.resources.cgroups import outcomes
 from actors.resources.cgroups.book import CgroupBook, Member
 from actors.resources.cgroups.hands import CgroupHands, Ground, PodGroup, PodGroupMade
@@ -50,6 +49,7 @@ from runtime.cgroups.capability import CgroupLimits, CgroupTree
 from runtime.cri import Cri
 from runtime.cri.messages import RuntimeConfigRequest
 from runtime.cri.verbs import RUNTIME_CONFIG
+from runtime.logs.pod_files import DISK_LANE_SIZE
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 from runtime.volumes.capability import NodeVolumes

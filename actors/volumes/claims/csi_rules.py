@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.model.times import api_time
+from config.api_time import api_time
 from config.objects import CSIDriver, CSIServiceAccountTokenRequest, Node, Pod, VolumeAttachment
 from runtime.volumes.csi_material import WITH_FS_TYPE
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.model.times import api_time
+from config.api_time import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.ownership import check_policy, finalizers_for, policy_of

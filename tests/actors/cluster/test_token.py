@@ -11,7 +11,7 @@ from actors.cluster.token import TokenActor
 from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
-from actors.model.times import api_time
+from config.api_time import api_time
 from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from runtime.api import ApiError
 from tests.actors.hand_api import HandApi, unreachable

@@ -16,7 +16,7 @@ from actors.images.gc_rules import (
     too_old,
     used_percent,
 )
-from actors.images.names import short_form
+from config.image_names import short_form
 from config.kubelet import KubeletConfiguration
 from runtime.cri.messages import Container, Image, ImageSpec
 from runtime.stats.readings import FsReading

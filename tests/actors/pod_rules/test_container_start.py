@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_start_page import page
-from actors.pod.start_lives import StartLives
+from actors.pod.view import StartLives
 from actors.pod_rules.container_start import (
     BEGINNING,
     EVENTS,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.messages.pods import Operation
-from actors.sources.merge import (
+from actors.sources.storage import (
     NOTHING,
     TELLING_ORDER,
     Desire,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.status.measures import Changes, Ended, StatusMeasures, changes
+from actors.status.published_status import Changes, Ended, StatusMeasures, changes
 from config.objects import (
     Container,
     ContainerState,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.sync.name_lines import NameLines
+from actors.sync.entries import NameLines
 
 
 def test_who_came_first_goes_first_and_who_asks_again_keeps_its_place():

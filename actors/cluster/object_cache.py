@@ -35,8 +35,7 @@ from actors.messages.references import (
     ReleaseObjects,
 )
 from actors.model.identity import whole_number
-from actors.start.environment import CONFIG_MAP, SECRET
-from actors.start.object_references import Purpose, references
+from actors.start.environment import CONFIG_MAP, SECRET, Purpose, references
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
 from runtime.api import Api, ApiError, get

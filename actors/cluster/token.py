@@ -16,9 +16,9 @@ import msgspec
 from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
 from actors.kernel import Actor, Message, Pending, handles, outcome_of
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
-from actors.model.times import seconds_of
 from config.api.resources import SERVICE_ACCOUNTS
 from config.objects import BoundObjectReference, TokenRequest, TokenRequestSpec
+from config.values.api_time import seconds_of
 from runtime.api import Api, create
 from runtime.api.no_server import NoApiServer
 

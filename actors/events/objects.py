@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from actors.events.correlation import Series
-from actors.model.times import api_time
 from config.api.resources import EVENTS
+from config.values.api_time import api_time
 from runtime.api import ApiCall, create_unread, patch, unread
 
 COMPONENT = "kubelet"

@@ -23,7 +23,6 @@ import msgspec
 from actors.images import gc_rules as rules
 from actors.images.gc_rules import GcLimits, Life
 from actors.images.leases import ImageLeases
-from actors.images.names import short_form
 from actors.images.removal import ImageHand, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, handles
 from actors.messages.events import RecordEvent
@@ -32,6 +31,7 @@ from actors.messages.node import ImagesChanged
 from actors.messages.pods import KnownPods
 from actors.messages.reclaim import ImagesReclaimed, ReclaimImages
 from actors.node_object.events import node_event
+from config.values.image_names import short_form
 from runtime.cri import Cri
 from runtime.cri.messages import Image
 from runtime.metrics import kubelet as names

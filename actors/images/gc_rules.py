@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 import msgspec
 
-from actors.images.names import short_form
 from config.kubelet import KubeletConfiguration
+from config.values.image_names import short_form
 from runtime.cri.messages import Container, Image
 from runtime.stats.readings import FsReading
 

@@ -19,8 +19,8 @@ from collections.abc import Set
 from functools import lru_cache
 
 from actors.images.gc_rules import forms
-from actors.images.names import short_form
 from actors.messages.images import LeaseImages
+from config.values.image_names import short_form
 from runtime.cri.messages import Image
 
 

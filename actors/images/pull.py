@@ -21,7 +21,7 @@ import msgspec
 
 from actors.images import pull_rules as rules
 from actors.images.pull_flights import Flight, FlightKey, Waiter, on_behalf_of, shown, together
-from actors.images.pull_rules import ALWAYS, BackOff, ImageDeed, PullRate, Said
+from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, PullRate, Said
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
 from actors.messages.events import pod_event
 from actors.messages.images import ImagePulled, ImagePullFailed, PodWaitedForImage, PullImage, PullWaits
@@ -130,7 +130,7 @@ class ImagePullActor(Actor):
     @handles(PullImage)
     def pull_image(self, message: PullImage) -> None:
         verdict = rules.judge_image(message.image, ALWAYS, False)
-        if verdict.deed is ImageDeed.REFUSE:
+        if verdict.action is ImageAction.REFUSE:
             retry_at_ns = self.now_ns() + rules.LONGEST_BACK_OFF_NS
             self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
             return

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import msgspec
 
-from actors.images.names import InvalidImageNameError, is_latest, with_default_tag
 from actors.messages.images import ImagePullFailed
 from config.values.durations import format_duration_ns
+from config.values.image_names import InvalidImageNameError, is_latest, with_default_tag
 
 SECOND_NS = 1_000_000_000
 FIRST_BACK_OFF_NS = 10 * SECOND_NS
@@ -42,7 +42,7 @@ class Said(msgspec.Struct, frozen=True):
     message: str
 
 
-class ImageDeed(enum.Enum):
+class ImageAction(enum.Enum):
     """What to do about the image of a container."""
 
     USE = "it is here"
@@ -50,13 +50,13 @@ class ImageDeed(enum.Enum):
     REFUSE = "the container cannot start"
 
 
-PULL, REFUSE = ImageDeed.PULL, ImageDeed.REFUSE
+PULL, REFUSE = ImageAction.PULL, ImageAction.REFUSE
 
 
 class ImageVerdict(msgspec.Struct, frozen=True):
     """`image` is the full name to ask the runtime for. With REFUSE, `reason` and `message` are the waiting state."""
 
-    deed: ImageDeed
+    action: ImageAction
     image: str
     reason: str = ""
     message: str = ""
@@ -81,21 +81,21 @@ def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
     except InvalidImageNameError as failure:
         text = f'"{image}" is no valid image name: {failure}'
         said = Said("Warning", "InspectFailed", text)
-        return ImageVerdict(ImageDeed.REFUSE, image, INVALID_IMAGE_NAME, text, said)
+        return ImageVerdict(ImageAction.REFUSE, image, INVALID_IMAGE_NAME, text, said)
     if present and must_look(policy):
         text = f'Container image "{full}" already present on machine and can be accessed by the pod'
-        return ImageVerdict(ImageDeed.USE, full, said=Said("Normal", "Pulled", text))
+        return ImageVerdict(ImageAction.USE, full, said=Said("Normal", "Pulled", text))
     if policy == NEVER:
         text = f'Container image "{full}" is not on this node and its pull policy is Never'
         said = Said("Warning", ERR_IMAGE_NEVER_PULL, text)
-        return ImageVerdict(ImageDeed.REFUSE, full, ERR_IMAGE_NEVER_PULL, text, said)
-    return ImageVerdict(ImageDeed.PULL, full)
+        return ImageVerdict(ImageAction.REFUSE, full, ERR_IMAGE_NEVER_PULL, text, said)
+    return ImageVerdict(ImageAction.PULL, full)
 
 
 def inspect_failed(image: str, error: str) -> ImageVerdict:
     """The runtime could not say whether it has the image."""
     text = f'Failed to inspect image "{image}": {error}'
-    return ImageVerdict(ImageDeed.REFUSE, image, IMAGE_INSPECT_ERROR, text, Said("Warning", "InspectFailed", text))
+    return ImageVerdict(ImageAction.REFUSE, image, IMAGE_INSPECT_ERROR, text, Said("Warning", "InspectFailed", text))
 
 
 # --- what is said ---------------------------------------------------------------------------------------------------

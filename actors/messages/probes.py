@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import msgspec
 
 from actors.kernel import Message
-from actors.model.probe_results import ProbeResults
+from actors.model.observed import ProbeResults
 from config.objects import Pod
 
 

@@ -7,9 +7,17 @@ from collections.abc import Hashable
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from actors.model.sub_paths import WantedSubPath
 from config.frozen_map import FrozenMap
 from config.objects import Pod
+
+
+class WantedSubPath(msgspec.Struct, frozen=True):
+    """One mount. `index`: in the container; `volume`: its name in the pod; `make`: what is missing is made."""
+
+    index: int
+    volume: str
+    path: str
+    make: bool
 
 
 class PrepareVolumes(Message, frozen=True):

@@ -16,6 +16,7 @@ import msgspec
 
 from config.objects import Container, Pod, PodSpec
 from config.pods.once_per_spec import once_per_spec
+from runtime.logs.pod_logs import log_link
 
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
@@ -98,7 +99,7 @@ def container_annotations(
     """What must be known of a container when its pod's spec is lost, or the agent has been restarted.
 
     `lasting`: its `lasting_annotations`.
-    `back_off_ns`: how long its successor will have to wait if it ends soon (`actors.pod_rules.backoff`).
+    `back_off_ns`: how long its successor will have to wait if it ends soon (`actors.pod_rules.action_types`).
     """
     notes = {**lasting, RESTART_COUNT: str(attempt), BACK_OFF_NS: str(back_off_ns)}
     if termination_file:
@@ -147,3 +148,13 @@ def whole_number(text: str | None) -> int | None:
     if text is None or not text.isascii() or not text.isdigit():
         return None
     return int(text)
+
+
+def log_path(container: str, attempt: int) -> str:
+    """Relative to the log directory of the pod, as the runtime is told."""
+    return f"{container}/{attempt}.log"
+
+
+def link_path(root: str, pod: Pod, container: str, container_id: str) -> str:
+    """The link that log collectors find a container's log by; `root` is the node's directory of such links."""
+    return log_link(root, pod.metadata.name, pod.metadata.namespace, container, container_id)

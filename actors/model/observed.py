@@ -6,6 +6,12 @@ wall-clock nanoseconds as the runtime gives them, zero when the event has not ha
 
 A container belongs to the sandbox whose attempt it carries as a label; one that was made by another agent belongs to
 the newest sandbox that is not younger than itself.
+
+`sandbox_change` tells whether the pod needs a new sandbox, and why (spec 3.1).
+
+`ProbeResults` are the verdicts of probes, by container id: those of a container that is gone say nothing of its
+successor (spec 5). Without a result the probe has not decided yet. `active` is False where no prober works at all;
+containers then count as started and ready as soon as they run.
 """
 
 from __future__ import annotations
@@ -25,8 +31,10 @@ from actors.model.identity import (
     TERMINATION_MESSAGE_POLICY,
     whole_number,
 )
-from actors.model.times import seconds_of
+from config.frozen_map import FrozenMap
+from config.objects import Container, Pod
 from config.pods.identity import CONFIG_SEEN
+from config.values.api_time import seconds_of
 from runtime.cri.messages import (
     ContainerState,
     ContainerStatus,
@@ -245,3 +253,105 @@ def observed_container(status: ContainerStatus) -> ObservedContainer:
         status.resources.linux if status.resources is not None else None,
         status.stop_signal.name if status.stop_signal else "",
     )
+
+
+class SandboxChange(msgspec.Struct, frozen=True, gc=False):
+    """`why` is empty when the sandbox `id` of `attempt` can be used; else `attempt` is that of the one to make."""
+
+    id: str
+    attempt: int
+    why: str
+
+    @property
+    def needed(self) -> bool:
+        return bool(self.why)
+
+
+FIRST_SANDBOX = SandboxChange("", 0, "the pod has no sandbox")
+
+
+def sandbox_change(pod: Pod, observed: ObservedPod) -> SandboxChange:
+    """The sandbox to use, or the one to make. Of several faults the first in the order of spec 3.1 is named."""
+    sandboxes = observed.sandboxes
+    if not sandboxes:
+        return FIRST_SANDBOX
+    newest = sandboxes[0]
+    why = _fault(pod, newest, sandboxes)
+    return SandboxChange(newest.id, newest.attempt + 1 if why else newest.attempt, why)
+
+
+def sandbox_serves(pod: Pod, observed: ObservedPod) -> bool:
+    """Whether there is a sandbox and no other one is needed."""
+    sandboxes = observed.sandboxes
+    return bool(sandboxes) and not _fault(pod, sandboxes[0], sandboxes)
+
+
+def _fault(pod: Pod, newest: ObservedSandbox, sandboxes: tuple[ObservedSandbox, ...]) -> str:
+    if len(sandboxes) > 1:
+        ready = sum([sandbox.ready for sandbox in sandboxes])
+        if ready > 1:
+            return f"{ready} sandboxes are ready; there must be one"
+    if not newest.ready:
+        return "the sandbox is not ready"
+    host_network, seen = bool(pod.spec.host_network), newest.host_network
+    if seen is not None and seen != host_network:
+        return "the sandbox has another network namespace than the pod asks for"
+    if not host_network and newest.networked and not newest.ips:
+        return "the sandbox has no address"
+    return ""
+
+
+class ProbeResults(msgspec.Struct, frozen=True):
+    """See the module: container id -> success."""
+
+    active: bool = False
+    startup: FrozenMap[str, bool] = FrozenMap()
+    liveness: FrozenMap[str, bool] = FrozenMap()
+    readiness: FrozenMap[str, bool] = FrozenMap()
+
+
+NO_RESULTS = ProbeResults()
+
+
+def say_the_same(results: ProbeResults, others: ProbeResults) -> bool:
+    """Whether nothing is decided or shown otherwise after the one than after the other: that a container is not ready
+    yet, and that it lives, is so where nobody has said it, too.
+    """
+    return results == others or (
+        results.active == others.active
+        and results.startup == others.startup
+        and _those(results.readiness, True) == _those(others.readiness, True)
+        and _those(results.liveness, False) == _those(others.liveness, False)
+    )
+
+
+def _those(verdicts: Mapping[str, bool], verdict: bool) -> set[str]:
+    return {each for each, said in verdicts.items() if said is verdict}
+
+
+def startup_of(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool | None:
+    """True: started. False: the startup probe has failed for good. None: not decided. Only for what runs."""
+    if container.startup_probe is None or not results.active:
+        return True
+    return results.startup.get(observed.id)
+
+
+def liveness_failed(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
+    """Whether the liveness probe has failed for good."""
+    return container.liveness_probe is not None and results.liveness.get(observed.id) is False
+
+
+def is_started(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
+    """Whether it runs, its postStart hook has ended, and its startup probe, if it has one, has succeeded."""
+    if not observed.running or observed.starting:
+        return False
+    return container.startup_probe is None or startup_of(container, observed, results) is True
+
+
+def is_ready(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
+    """Whether it is started and its readiness probe, if it has one, succeeds. Not for regular init containers."""
+    if not is_started(container, observed, results):
+        return False
+    if container.readiness_probe is None or not results.active:
+        return True
+    return results.readiness.get(observed.id, False)

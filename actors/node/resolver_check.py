@@ -13,7 +13,7 @@ from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
 from actors.kernel.promise import Outcome
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
-from actors.start.resolver import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
+from actors.start.names import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
 from runtime.logs.pod_files import PodFiles
 
 SECOND_NS = 1_000_000_000

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actors.model.times import ns_of
 from actors.node_object.lease import micro_time
 from config.kubelet import KubeletConfiguration
 from config.objects import Pod
 from config.pods.identity import SYSTEM_CLUSTER_CRITICAL, SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
+from config.values.api_time import ns_of
 
 SECOND_NS = 1_000_000_000
 REASON = "Terminated"

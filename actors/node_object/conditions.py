@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from actors.messages.node import NodePressureObserved
-from actors.model.times import api_time
 from actors.node_object.readiness import message_of
 from config.objects import NodeCondition
+from config.values.api_time import api_time
 
 READY = "Ready"
 TRUE, FALSE = "True", "False"

@@ -1,9 +1,8 @@
-"""Starting containers: the deeds that `actors.pod_rules.container_start` asks for, one short one after the other (spec
-3.6, 3.7).
+"""Starts containers: does what each stage of `actors.pod_rules.container_start` asks for (spec 3.6, 3.7).
 
-Image, configuration, creation, start, hook. What cannot be done now leaves a reason in `PodView.waiting`, which is what
-the status shows, and ends the start; the next pass begins again with the first step. A pull is asked of the
-`ImagePullActor` and not waited for: until its answer the container counts as busy.
+Image, configuration, creation, start, hook. A failure ends the start and leaves its reason in `PodView.waiting`, which
+the status shows; the next pass begins again with the image. No pass waits for a pull: until the `ImagePullActor`
+answers, the container counts as busy.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
+from actors.events.history_words import StartsUnderWay
 from actors.images.pull_rules import (
     INVALID_IMAGE_NAME,
     PULL,
@@ -25,22 +25,22 @@ from actors.images.pull_rules import (
     policy_of,
     shown_while_backing_off,
 )
-from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.kernel import DeadlineExceededError, LaneExhaustedError, handles
 from actors.messages.history import HistoryKind
 from actors.messages.images import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.messages.volumes import VolumesPrepared
-from actors.model.identity import field_path
+from actors.model.identity import field_path, link_path, log_path
 from actors.model.refusal import StartRefusedError
-from actors.pod.container_sources import ContainerSources
-from actors.pod.mounts import PodMounts
-from actors.pod.names import PodNames
+from actors.pod.grants import PodUsers
+from actors.pod.history import PodHistory
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.post_starts import PostStarts
 from actors.pod.references import PodReferences
+from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
-from actors.pod.sub_paths import PodSubPaths
-from actors.pod.users import PodUsers
+from actors.pod.sources import ContainerSources, PodNames
 from actors.pod.view import PodView, Question
-from actors.pod.volume_images import PodVolumeImages, VolumeImageRefusedError
-from actors.pod.waits import StartsUnderWay
+from actors.pod.volumes import PodMounts, PodVolumeImages, VolumeImageRefusedError
 from actors.pod_rules.action_types import Start
 from actors.pod_rules.container_start import (
     BEGUN,
@@ -60,12 +60,10 @@ from actors.pod_rules.container_start import (
     StartStage,
     Wanted,
 )
-from actors.start.container_config import Making, container_config, message_file
-from actors.start.logs import link_path, log_path
-from actors.start.mount_abilities import MountAbilities
-from actors.start.outline import outline_of
+from actors.start.container_config import Making, container_config, message_file, target_id
+from actors.start.environment import outline_of
+from actors.start.mounts import MountAbilities
 from actors.start.security import with_groups
-from actors.start.target import target_id
 from config.objects import Container, Pod
 from runtime.cri import CriError
 from runtime.cri.messages import ContainerConfig, Image, ImageSpec, ImageStatusRequest, PodSandboxConfig
@@ -77,7 +75,7 @@ _NOBODY: frozenset[str] = frozenset()
 _SAID = ("false", "true")
 """How labels of metrics say a fact."""
 REFUSED_RETRY_NS = 10_000_000_000
-"""What is wrong with a container may be mended from outside: an image arrives, a file appears."""
+"""The cause may go away from outside: an image arrives, a file appears."""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
@@ -108,35 +106,46 @@ class _Try(msgspec.Struct):
 
 
 class ContainerStarts:
-    """See the module. One per worker."""
+    """See the module."""
 
     def __init__(
         self,
-        worker: Actor,
+        worker: PodActor,
         services: PodServices,
         view: PodView,
+        history: PodHistory,
+        observer: PodObserver,
+        calls: PodCalls,
         references: PodReferences,
         names: PodNames,
         users: PodUsers,
+        volume_images: PodVolumeImages,
+        mounts: PodMounts,
+        post_starts: PostStarts,
     ) -> None:
         self._worker = worker
         self._services = services
         self._view = view
+        self._history = history
+        self._observer = observer
+        self._calls = calls
         self._references = references
         self._names = names
         self._users = users
+        self._volume_images = volume_images
+        self._mounts = mounts
+        self._post_starts = post_starts
         self._sources = ContainerSources(worker, services, view, references)
-        self.mounts = PodMounts(PodVolumeImages(worker, services, references), PodSubPaths(worker, services.volumes))
         self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
         self._queued: dict[str, str] = {}
         """Containers whose pull is not begun yet, and why."""
         self._present: set[str] = set()
-        """Containers of which it was said that their image is there, since they were last created."""
+        """Containers whose image was reported as present since they were last created."""
 
     def busy(self) -> frozenset[str]:
         """Names of containers whose image is being pulled, or that wait for what they refer to."""
-        return self._pulling() | self._references.waiting() | self.mounts.sub_paths.waiting()
+        return self._pulling() | self._references.waiting() | self._mounts.waiting()
 
     def _pulling(self) -> frozenset[str]:
         if not self._pulls:
@@ -151,7 +160,7 @@ class ContainerStarts:
             retry_at = {name: at_ns + ahead_ns for name, at_ns in retry_at.items()}
         references = self._references.waiting()
         retry_at |= backing_off
-        pulling, mounting = self._pulling(), self.mounts.waits
+        pulling, mounting = self._pulling(), self._mounts.waits
         return StartsUnderWay(self._view.waiting, retry_at, pulling, references, self._queued, mounting)
 
     def wake_in_ns(self) -> int | None:
@@ -167,28 +176,38 @@ class ContainerStarts:
         """When those that could not be started are tried again, monotonic ns."""
         return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
 
+    @handles(PullWaits)
     def pull_waits(self, message: PullWaits) -> None:
         """The pull of an image is not begun yet, or now it is."""
         self._queued.pop(message.container, None)
         if message.why:
             self._queued[message.container] = message.why
+        self._worker.explain()
 
-    def image_pulled(self, message: ImagePulled) -> None:
-        if self.mounts.images.pulled(message):
-            return
+    @handles(ImagePulled)
+    def image_pulled(self, message: ImagePulled) -> Pass | None:
+        if not self._volume_images.pulled(message):
+            self._pulled(message)
+        return self._worker.go_on()
+
+    def _pulled(self, message: ImagePulled) -> None:
         self._answered(message.container)
         self._lives.meet(message.container, Pulled(message.image))
-        self._view.history.note(HistoryKind.EVENT, f"container {message.container}: image {message.image} was pulled")
+        self._history.note(HistoryKind.EVENT, f"container {message.container}: image {message.image} was pulled")
 
-    def image_pull_failed(self, message: ImagePullFailed) -> None:
-        if self.mounts.images.pull_failed(message):
-            return
+    @handles(ImagePullFailed)
+    def image_pull_failed(self, message: ImagePullFailed) -> Pass | None:
+        if not self._volume_images.pull_failed(message):
+            self._pull_failed(message)
+        return self._worker.go_on()
+
+    def _pull_failed(self, message: ImagePullFailed) -> None:
         self._answered(message.container)
         shown = shown_while_backing_off(message)
         failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown)
         self._show(message.container, self._lives.meet(message.container, failed))
         text = f"container {message.container}: image {message.image} cannot be pulled: {message.message}"
-        self._view.history.note(HistoryKind.FAILURE, text, message.reason)
+        self._history.note(HistoryKind.FAILURE, text, message.reason)
 
     def _answered(self, name: str) -> None:
         self._queued.pop(name, None)
@@ -203,8 +222,8 @@ class ContainerStarts:
         container = start.container
         this = _Try(pod, start, container, container.name, place, start.attempt or 0)
         life = self._lives.meet(this.name, Wanted(container.image, start.created_id))
-        while (deed := _DEEDS.get(life.stage)) is not None:
-            event = await deed(self, this)
+        while (step := _STEPS.get(life.stage)) is not None:
+            event = await step(self, this)
             if event is None:
                 break
             life = self._lives.meet(this.name, event)
@@ -215,7 +234,7 @@ class ContainerStarts:
         if this.failure is not None:
             raise this.failure
         if life.stage in RUNNING:
-            await self._view.observer.look_at_container(life.id)
+            await self._observer.look_at_container(life.id)
 
     def _show(self, name: str, life: StartLife) -> None:
         """What its status says of it, while it has not started."""
@@ -254,9 +273,9 @@ class ContainerStarts:
         if is_pulled and this.image is not None:
             return ImageFound()
         verdict = judge_image(image, policy, this.image is not None)
-        present, pulls = this.image is not None, verdict.deed is PULL
+        present, pulls = this.image is not None, verdict.action is PULL
         self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
-        if verdict.deed is REFUSE:
+        if verdict.action is REFUSE:
             return self._refused_image(name, verdict)
         if pulls:
             return PullNeeded(self._worker.now_ns())
@@ -290,7 +309,7 @@ class ContainerStarts:
             outline = outline_of(pod, container)
             path = outline.path
             sources = await self._sources.of(pod, container, outline, volumes.host_paths)
-            parts = None if sources is None else await self.mounts.of(pod, container, path, sources)
+            parts = None if sources is None else await self._mounts.of(pod, container, path, sources)
             if sources is None or parts is None:
                 return Missing()
             hosts = await self._names.hosts(pod, sources.pod_ips)
@@ -326,18 +345,18 @@ class ContainerStarts:
     async def _create(self, this: _Try) -> Event:
         assert this.config is not None, "it was gathered in this very pass"
         try:
-            made = await self._view.deeds.create_container(this.place.id, this.config, this.place.config)
+            made = await self._calls.create_container(this.place.id, this.config, this.place.config)
         except CriError as failure:
             return self._failed_to(CREATE_ERROR, this, failure)
         self._present.discard(this.name)
-        self.mounts.images.made(this.pod, this.container)
+        self._volume_images.made(this.pod, this.container)
         self._view.say("Normal", "Created", f"Created container: {this.name}", this.name)
         return Created(made)
 
     async def _start(self, this: _Try) -> Event:
         name, container_id = this.name, self._lives.of(this.name).id
         try:
-            await self._view.deeds.start_container(name, this.attempt, container_id)
+            await self._calls.start_container(name, this.attempt, container_id)
         except CriError as failure:
             return self._failed_to(RUN_ERROR, this, failure)
         self._view.say("Normal", "Started", f"Started container {name}", name)
@@ -347,7 +366,7 @@ class ContainerStarts:
 
     async def _begin_hook(self, this: _Try) -> Event | None:
         """Its end comes as a message; None until then."""
-        return self._view.post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
+        return self._post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
 
     def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
         """Note why it does not run. What may have been done all the same is for the next look to find."""
@@ -378,7 +397,7 @@ class ContainerStarts:
         self._view.on_disk(self._services.files.link_log, link, target)
 
 
-_DEEDS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
+_STEPS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
     StartStage.LOOKING: ContainerStarts._look_for_image,
     StartStage.PULLING: ContainerStarts._ask_for_pull,
     StartStage.GATHERING: ContainerStarts._gather,
@@ -386,4 +405,4 @@ _DEEDS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | 
     StartStage.STARTING: ContainerStarts._start,
     StartStage.HOOKED: ContainerStarts._begin_hook,
 }
-"""What each stage asks for."""
+"""What to do in each stage."""

@@ -13,30 +13,27 @@ it. What is left of a sleep is slept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from actors.events.history_words import seconds
-from actors.kernel import Message, Pending
+from actors.events.history_words import seconds, stop_wait
+from actors.kernel import Message, Pending, handles
 from actors.messages.history import HistoryKind, PodWait
 from actors.messages.pods import LookAgain
 from actors.model.observed import ObservedPod
-from actors.pod.decided_ends import EndNote
+from actors.pod.decided_ends import DecidedEnds, EndNote
+from actors.pod.history import PodHistory
 from actors.pod.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes, words_of
-from actors.pod.hook_runner import HookEnded, HookRunner, HookTimeIsUp
-from actors.pod.part import WorkerPart
-from actors.pod.waits import stop_wait
-from actors.pod_rules.action_types import KillCause
+from actors.pod.hook_runner import HookEnd, HookEnded, HookRunner, HookTimeIsUp
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.runtime import PodCalls, PodObserver
+from actors.pod.view import PodView
 from actors.pod_rules.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
 from config.objects import Container
 from config.pods.identity import containers_by_name
 from runtime.cri import CriError
 from runtime.cri.messages import StopContainerResponse
-
-if TYPE_CHECKING:
-    from actors.kernel import Actor
-    from actors.pod.view import PodView
 
 _NOBODY: frozenset[str] = frozenset()
 SECOND_NS = 1_000_000_000
@@ -82,37 +79,45 @@ class _End(msgspec.Struct):
     outlived: bool = False
 
 
-class ContainerStops(WorkerPart):
-    """See the module. One per worker."""
+class ContainerStops:
+    """See the module."""
 
-    _worker: Actor
-    _view: PodView
-    _hooks: HookRunner
-    _ends: dict[str, _End] = {}
-
-    @property
-    def killed(self) -> dict[str, KillCause]:
-        """Container id -> why it was killed while its pod lives on."""
-        return self._view.decided.killed
+    def __init__(
+        self,
+        worker: PodActor,
+        view: PodView,
+        history: PodHistory,
+        observer: PodObserver,
+        calls: PodCalls,
+        decided: DecidedEnds,
+        hooks: HookRunner,
+    ) -> None:
+        self._worker = worker
+        self._view = view
+        self._history = history
+        self._observer = observer
+        self._calls = calls
+        self._decided = decided
+        self._hooks = hooks
+        self.ends: dict[str, _End] = {}
+        """By container id, until a look shows that it has ended."""
+        self._ending_all_since_ns: int | None = None
+        self.stop_unsettled = False
+        """A stop has ended and no look has followed: `settle` has to see the next look, whatever it shows."""
 
     def busy(self) -> frozenset[str]:
         """Names of containers that are being ended: nothing is decided about them until that has come to something."""
-        if not self._ends:
-            return _NOBODY
-        return frozenset(end.ending.name for end in self._ends.values() if end.retry_at_ns is None)
+        return frozenset(end.ending.name for end in self.ends.values() if end.retry_at_ns is None)
 
     def not_gone(self) -> frozenset[str]:
         """Names of containers that are to end and may still run, those included whose stop is to be tried again."""
-        return frozenset(end.ending.name for end in self._ends.values()) if self._ends else _NOBODY
-
-    def under_way(self) -> bool:
-        return bool(self._ends)
+        return frozenset(end.ending.name for end in self.ends.values())
 
     def request(self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "") -> None:
         """End it, if that has not been begun, or faster than it was. `elapsed_ns`: of its grace, spent already."""
         now_ns = self._worker.now_ns()
         deadline_ns = now_ns + ending.grace_seconds * SECOND_NS - elapsed_ns
-        end = self._ends.get(ending.id)
+        end = self.ends.get(ending.id)
         if end is None:
             self._view.say("Normal", "Killing", ending.message, ending.name)
             self._begin(ending, container, deadline_ns, ip)
@@ -129,10 +134,42 @@ class ContainerStops(WorkerPart):
             else:
                 self._stop(end)
 
-    def hook_ended(self, message: HookEnded | HookTimeIsUp) -> None:
-        """A preStop hook is over, one way or the other: the container is asked to stop."""
-        end = self._ends.get(message.container_id)
-        if not self._hooks.take(message) or end is None:
+    def end_all(self, plan: tuple[Ending, ...]) -> int | None:
+        """End the containers of a pod that goes on later. See `request_in_turn`; the grace runs from the first call."""
+        if self._ending_all_since_ns is None:
+            self._ending_all_since_ns = self._worker.now_ns()
+        return self.request_in_turn(plan, self._worker.now_ns() - self._ending_all_since_ns)
+
+    def all_ended(self) -> None:
+        """The sandboxes have stopped too: the next `end_all` has a grace of its own."""
+        self._ending_all_since_ns = None
+
+    def request_in_turn(self, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:
+        """End the containers of the plan whose turn it is. After how many ns the next turn comes; None: nobody runs.
+
+        `elapsed_ns`: how much of the grace of all of them has passed.
+        """
+        if not plan:
+            return None
+        view = self._view
+        known = {} if view.pod is None else containers_by_name(view.pod.spec)
+        running = [each.name for each in plan]
+        turn = [each for each in plan if may_stop(each, running, elapsed_ns)] or list(plan)
+        for ending in turn:
+            container = known.get(ending.name)
+            if container is None:
+                [found] = [each for each in view.seen().containers() if each.id == ending.id]
+                container = known_by_notes(found)
+            ip = view.ip() if ending.pre_stop is not None else ""
+            self.request(ending, container, elapsed_ns=elapsed_ns, ip=ip)
+        if len(turn) == len(plan):
+            return ASK_AGAIN_NS
+        return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))
+
+    def _hook_ended(self, message: HookEnd) -> None:
+        """A preStop hook is over, one way or the other: ask the container to stop."""
+        end = self.ends.get(message.container_id)
+        if end is None:
             return
         if isinstance(message, HookTimeIsUp):
             self._say_failed(end, "it has not ended within the grace period")
@@ -140,7 +177,7 @@ class ContainerStops(WorkerPart):
             self._say_failed(end, message.error)
         else:
             took = seconds(self._worker.now_ns() - end.hook_began_ns)
-            self._view.history.note(
+            self._history.note(
                 HistoryKind.EVENT,
                 f"container {end.ending.name}: its preStop hook has ended; it is asked to stop",
                 f"after {took}",
@@ -149,30 +186,33 @@ class ContainerStops(WorkerPart):
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
         self._stop(end)
 
-    def stop_ended(self, message: StopEnded) -> None:
-        self._view.observer.doubt(message.container_id)
-        end = self._ends.get(message.container_id)
-        if end is None or end.number != message.number:
-            return
+    @handles(StopEnded)
+    def stop_ended(self, message: StopEnded) -> Pass | None:
+        self._observer.doubt(message.container_id)
+        end = self.ends.get(message.container_id)
+        if end is not None and end.number == message.number:
+            self._note_stop(end, message)
+        return self._worker.go_on()
+
+    def _note_stop(self, end: _End, message: StopEnded) -> None:
         wait_ns = NOT_GONE_RETRY_NS
         if message.error:
             wait_ns = RETRY_NS
             text = f"error killing container {end.ending.name}: {message.error}"
             self._view.say("Warning", "FailedKillPod", text)
         end.retry_at_ns, end.outlived = self._worker.now_ns() + wait_ns, False
-        self._view.settle_anew()
+        self.stop_unsettled = True
 
     def settle(self, observed: ObservedPod) -> None:
         """Take note of those that have ended."""
-        decided = self._view.decided
-        if not self._ends and not decided.killed and not decided.ends:
-            return
+        self.stop_unsettled = False
+        decided = self._decided
         known = {each.id: each for each in observed.containers()}
-        for container_id, end in tuple(self._ends.items()):
+        for container_id, end in tuple(self.ends.items()):
             if container_id in known and known[container_id].may_run:
                 self._look_when_due(container_id, end)
                 continue
-            del self._ends[container_id]
+            del self.ends[container_id]
             if end.in_hook:
                 self._hooks.drop(container_id, HookKind.PRE_STOP)
             if end.outlived:
@@ -190,22 +230,20 @@ class ContainerStops(WorkerPart):
 
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
-        if not self._ends:
-            return ()
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
-        return tuple([_wait(end, ahead_ns) for end in self._ends.values() if end.noted])
+        return tuple([_wait(end, ahead_ns) for end in self.ends.values() if end.noted])
 
     # --- one end ----------------------------------------------------------------------------------------------------
 
     def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str) -> None:
         """Decide, and write it down; what was decided before goes on."""
         now_ns, wall_ns = self._worker.now_ns(), self._worker.wall_ns()
-        before = self._view.decided.ends.get(ending.id)
+        before = self._decided.ends.get(ending.id)
         if before is not None:
             deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
-        end = self._ends[ending.id] = _End(ending, container, deadline_ns)
+        end = self.ends[ending.id] = _End(ending, container, deadline_ns)
         end.hook = self._hook_of(end, before, ip)
-        container_id, decided = ending.id, self._view.decided
+        container_id, decided = ending.id, self._decided
         if before is None:
             until_wall_ns = wall_ns + deadline_ns - now_ns
             decided.ends[container_id] = EndNote(wall_ns, until_wall_ns, end.hook is not None, now_ns)
@@ -216,20 +254,25 @@ class ContainerStops(WorkerPart):
 
         self._worker.begin(decided.write, then)
 
+    @handles(EndNoted)
     def end_noted(self, message: EndNoted) -> None:
-        """It may begin: the hook first."""
-        end = self._ends.get(message.container_id)
-        if end is None or end.noted:
-            return
-        end.noted = True
+        """The decision is on the disk: the end may begin."""
+        end = self.ends.get(message.container_id)
+        if end is not None and not end.noted:
+            end.noted = True
+            self._begin_noted(end)
+        self._worker.explain()
+
+    def _begin_noted(self, end: _End) -> None:
+        """The hook first."""
         left_ns = self._left_ns(end)
         if end.hook is None or left_ns <= 0:
             self._stop(end)
             return
         end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
         text = f"container {end.ending.name}: its preStop hook is run"
-        self._view.history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
-        self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns)
+        self._history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
+        self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
 
     def _left_ns(self, end: _End) -> int:
         """So long a hook may take from now on; 0: it is not run."""
@@ -262,12 +305,12 @@ class ContainerStops(WorkerPart):
         elapsed_ns = self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS)
         timeout = end.timeout_seconds = remaining_seconds(grace, elapsed_ns)
         end.asked_wall_ns = self._worker.wall_ns()
-        deeds = self._view.deeds
+        calls = self._calls
 
         def then(done: Pending[StopContainerResponse]) -> StopEnded:
             return StopEnded(container_id, number, _failure(done))
 
-        self._worker.begin(lambda: deeds.stop_container(container_id, timeout), then)
+        self._worker.begin(lambda: calls.stop_container(container_id, timeout), then)
 
     def _say_failed(self, end: _End, why: str) -> None:
         self._view.say("Warning", HookKind.PRE_STOP.event, f"PreStopHook failed: {why}", end.ending.name)
@@ -296,25 +339,3 @@ def _wait(end: _End, ahead_ns: int) -> PodWait:
     hook = words_of(end.hook) if end.hook is not None else ""
     text = f"its preStop hook is running: {hook}"
     return PodWait(subject, "Terminating", text, "it is asked to stop after that, at the latest", at_ns)
-
-
-def stop_in_turn(view: PodView, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:
-    """Ask those to end who wait for nobody. After how many ns somebody's grace is used up; None: nobody runs.
-
-    `elapsed_ns`: of the grace of all of them, spent already.
-    """
-    if not plan:
-        return None
-    known = {} if view.pod is None else containers_by_name(view.pod.spec)
-    running = [each.name for each in plan]
-    turn = [each for each in plan if may_stop(each, running, elapsed_ns)] or list(plan)
-    for ending in turn:
-        container = known.get(ending.name)
-        if container is None:
-            [found] = [each for each in view.seen().containers() if each.id == ending.id]
-            container = known_by_notes(found)
-        ip = view.ip() if ending.pre_stop is not None else ""
-        view.stops.request(ending, container, elapsed_ns=elapsed_ns, ip=ip)
-    if len(turn) == len(plan):
-        return ASK_AGAIN_NS
-    return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))

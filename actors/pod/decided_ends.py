@@ -1,7 +1,7 @@
 """What a worker has decided about containers and could not find again by looking: kept on disk, in the pod's directory.
 
 That a container was asked to end, until when it has time, whether its preStop hook was begun, and why it is killed
-while its pod lives on, is written down before the deed. So is the back-off of a container whose remains go with all
+while its pod lives on, is written down before it is done. So is the back-off of a container whose remains go with all
 others of its pod. Whoever comes after a crash of the worker or of the agent reads it once, and goes on from there: no
 hook runs twice, no grace begins anew. What is not there, or cannot be read, was not decided. A disk that does not
 answer holds up an end for `PATIENCE_NS` and no longer.
@@ -18,9 +18,7 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, Pending
-from actors.pod.part import WorkerPart
-from actors.pod_rules.action_types import KillCause
-from actors.pod_rules.backoff import Wait
+from actors.pod_rules.action_types import KillCause, Wait
 from runtime.logs.pod_files import PodFiles
 
 LIMIT_BYTES = 256 * 1024
@@ -81,23 +79,25 @@ def causes_of(decided: Decided) -> dict[str, KillCause]:
 OnDisk = Callable[..., Pending[Any]]
 
 
-class DecidedEnds(WorkerPart):
-    """See the module. One per worker; `on_disk` does something with the pod's files."""
+class DecidedEnds:
+    """See the module. `on_disk` runs a call on the pod's files."""
 
-    _worker: Actor
-    _files: PodFiles
-    _path: str
-    _on_disk: OnDisk
-    recalled: bool = False
-    ends: dict[str, EndNote] = {}
-    killed: dict[str, KillCause] = {}
-    """Container id -> why it was killed while its pod lives on."""
-    owed: dict[str, Wait] = {}
-    """Container name -> the back-off of one whose remains have gone with all others."""
+    def __init__(self, worker: Actor, files: PodFiles, path: str, on_disk: OnDisk) -> None:
+        self._worker = worker
+        self._files = files
+        self._path = path
+        self._on_disk = on_disk
+        self.recalled = False
+        self.ends: dict[str, EndNote] = {}
+        self.killed: dict[str, KillCause] = {}
+        """Container id -> why it was killed while its pod lives on."""
+        self.owed: dict[str, Wait] = {}
+        """Container name -> the back-off of a container that was removed with all others."""
 
     async def recall(self, *, anything: bool = True) -> None:
-        """Read what one before us has decided, once; unless there is nothing of the pod to decide about, at the first
-        look. What is known by now stays.
+        """Read what an earlier worker has decided, once. What is known by now stays.
+
+        `anything`: whether the runtime has anything of the pod. Nothing was decided about a pod that is new.
         """
         if self.recalled or not anything:
             self.recalled = True

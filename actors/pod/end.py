@@ -1,25 +1,23 @@
-"""The last part of a pod's life: its containers end, its volumes are taken down, its remains are collected.
+"""The end of a pod: its containers end, its volumes are taken down, its remains are collected.
 
-Every step may be repeated from its start, after a failed call or a restart of the agent: ending what has ended is
-nothing. The order is that of the design: what cannot be undone is done last, and the final status is told before the
-pod's content goes.
+Every step may be repeated from its start, after a failed call or a restart of the agent. What cannot be undone comes
+last: the final status is published before the content of the pod goes.
 """
 
 from __future__ import annotations
 
-from actors.kernel import Actor
+from actors.kernel import handles
 from actors.messages.history import PodWait
 from actors.messages.pods import CollectPod, PodCollected, Remains
 from actors.messages.volumes import ReleaseVolumes, VolumesReleased
+from actors.model.identity import link_path
 from actors.model.observed import ObservedPod
-from actors.pod.container_stops import stop_in_turn
-from actors.pod.part import WorkerPart
-from actors.pod.services import PodServices
-from actors.pod.show import PodShow
-from actors.pod.view import PodView, Question, RetryLaterError
+from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
+from actors.pod.pod_actor import Pass
+from actors.pod.pod_pass import PodParts
+from actors.pod.view import Question
 from actors.pod_rules.lifecycle import PodLife, PodStage, should_content_be_removed
 from actors.pod_rules.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
-from actors.start.logs import link_path
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
@@ -30,64 +28,67 @@ _VOLUMES_GO = (PodWait("the pod", "Terminating", "its volumes are being taken do
 _REMAINS_GO = (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
 
 
-class PodEnd(WorkerPart):
-    """See the module. One per worker."""
+class PodEnd:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _view: PodView
-    _show: PodShow
-    _release: Question
-    _collect: Question
-    _released: bool = False
-    _collected: bool = False
-    _grace: int | None = None
-    _since_ns: int = 0
-    _overdue: bool = False
-    failed: str = ""
-    """What keeps the remains from going, until it is tried again."""
-    _trouble: str = ""
-    """What failed the last time, until it goes well."""
+    def __init__(self, parts: PodParts) -> None:
+        self._parts = parts
+        self._worker = parts.worker
+        self._services = parts.services
+        self._view = parts.view
+        self._history = parts.history
+        self._calls = parts.calls
+        self._stops = parts.stops
+        self._release = Question(self._worker, "release")
+        self._collect = Question(self._worker, "collect")
+        self._released = False
+        self._collected = False
+        self._grace: int | None = None
+        self._since_ns = 0
+        self._overdue = False
+        self._failed = ""
+        """Why the remains could not go, until the next try."""
+        self._trouble = ""
+        """The last failure, until a try succeeds."""
 
     # --- TERMINATING ------------------------------------------------------------------------------------------------
 
-    async def terminate(self, life: PodLife) -> None:
-        """End every container, in order and within the grace, then the sandboxes. Raises while something may run.
+    async def terminate(self) -> Outcome:
+        """End every container, in order and within the grace, then the sandboxes. Continue when nothing may run.
 
-        An end is begun on what is known, and over on what is seen: who was asked to stop is looked at after that, and
-        everything once more when the sandboxes have gone: the last status says that there is none (spec 2.8).
+        The end begins with what is known, and it is over when a look shows that. The last status comes after one more
+        look, when the sandboxes have gone (spec 2.8).
         """
-        view = self._view
-        if view.observer.in_doubt():
-            view.history.tell()  # the runtime is asked first, and that may take long
-        observed = await view.look()
-        view.post_starts.drop()
+        view, calls = self._view, self._calls
+        if self._parts.observer.in_doubt():
+            self._history.tell()  # the runtime is asked first, and that may take long
+        observed = await self._parts.look()
+        self._parts.post_starts.drop()
         runs = observed.anything_runs()
         sandboxes = () if runs else sandboxes_to_stop(observed)
         for sandbox_id in sandboxes:
-            await self._stop_sandbox(sandbox_id, observed, life)
-        begun = view.deeds.under_way()
+            await self._stop_sandbox(sandbox_id, observed)
+        begun = calls.under_way()
         if sandboxes and not begun and view.pod is not None:
-            observed = await view.look()
+            observed = await self._parts.look()
             runs = observed.anything_runs()
-        await self._show.publish(observed, life, last=not runs and not begun)
+        await self._parts.show.publish(observed, last=not runs and not begun)
         if runs:
-            raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
-        if begun:
-            raise RetryLaterError(RETRY_NS)  # what was begun before may still appear; its end is a reason to look again
+            return Wait(retry_ns=self._stop_in_turn(observed, view.life))
+        # What an unfinished call makes may still appear; its end begins a pass.
+        return Wait(retry_ns=RETRY_NS) if begun else CONTINUE
 
-    async def _stop_sandbox(self, sandbox_id: str, observed: ObservedPod, life: PodLife) -> None:
-        """What is seen till then is shown while it stops, or fails to; what is over at once has its end to show."""
-        deeds = self._view.deeds
-        stopping = deeds.ask_sandbox_to_stop(sandbox_id)
+    async def _stop_sandbox(self, sandbox_id: str, observed: ObservedPod) -> None:
+        """Publish what is seen while the sandbox takes its time to stop, or fails to."""
+        stopping = self._calls.ask_sandbox_to_stop(sandbox_id)
         if not stopping.done() or stopping.exception() is not None:
-            await self._show.publish(observed, life)
-            self._view.history.waits(_SANDBOX_STOPS)
-            self._view.history.tell()
-        await deeds.sandbox_stopped(stopping, sandbox_id)
+            await self._parts.show.publish(observed)
+            self._history.waits(_SANDBOX_STOPS)
+            self._history.tell()
+        await self._calls.sandbox_stopped(stopping, sandbox_id)
 
-    def _stop_whose_turn_it_is(self, observed: ObservedPod, life: PodLife) -> int:
-        """All that wait for nobody are ended in parallel. After how many ns to look again if nothing else happens."""
+    def _stop_in_turn(self, observed: ObservedPod, life: PodLife) -> int:
+        """End those that wait for nobody, in parallel. After how many ns to look again if nothing else happens."""
         now_ns, grace = self._worker.now_ns(), life.grace_seconds
         if self._grace != grace:
             # A second order gives its own time from now on, however much of the first has passed.
@@ -97,11 +98,11 @@ class PodEnd(WorkerPart):
             self._grace, self._since_ns = grace, now_ns - passed_ns
         pod = self._view.pod
         if pod is None:
-            plan = plan_orphan_ending(observed, grace, self._view.decided.graces())
+            plan = plan_orphan_ending(observed, grace, self._parts.decided.graces())
         else:
             plan = plan_ending(pod, observed, grace)
         elapsed_ns = now_ns - self._since_ns
-        wait_ns = stop_in_turn(self._view, plan, elapsed_ns) or RETRY_NS
+        wait_ns = self._stops.request_in_turn(plan, elapsed_ns) or RETRY_NS
         return min(wait_ns, self._until_overdue_ns(life, elapsed_ns) or wait_ns)
 
     def _until_overdue_ns(self, life: PodLife, elapsed_ns: int) -> int | None:
@@ -116,14 +117,15 @@ class PodEnd(WorkerPart):
         self._view.say("Warning", "ExceededGracePeriod", text)
         return None
 
-    def waits(self, life: PodLife) -> tuple[PodWait, ...]:
+    def waits(self) -> tuple[PodWait, ...]:
         """What the end of the pod waits for, after a pass."""
+        life = self._view.life
         stage = life.stage
         if stage is PodStage.TERMINATING:
-            if self._view.stops.under_way():
-                return self._view.stops.waits()
-            deeds = ", ".join(sorted(self._view.deeds.under_way()))
-            return (PodWait("the pod", "Terminating", f"what was begun has to end first: {deeds}", "it ends then"),)
+            if self._stops.ends:
+                return self._stops.waits()
+            calls = ", ".join(sorted(self._calls.under_way()))
+            return (PodWait("the pod", "Terminating", f"what was begun has to end first: {calls}", "it ends then"),)
         if self._trouble:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
@@ -135,30 +137,39 @@ class PodEnd(WorkerPart):
 
     # --- TERMINATED -------------------------------------------------------------------------------------------------
 
-    async def end_latecomers(self, life: PodLife) -> None:
-        """What an agent before had asked the runtime for may come to be only now, and keeps the remains from going."""
-        self._view.observer.doubt_all()
-        observed = await self._view.look()
-        if observed.anything_runs():
-            raise RetryLaterError(self._stop_whose_turn_it_is(observed, life))
-        for sandbox_id in sandboxes_to_stop(observed):
-            await self._view.deeds.stop_sandbox(sandbox_id)
-
-    def clean_up(self, life: PodLife) -> bool:
-        """Give back the volumes, and the remains where nobody needs them; True when that is done."""
-        self._wait_after_failure()
+    async def clean_up(self) -> Outcome:
+        """Give back the volumes, and the remains where nobody needs them. Continue when that is done."""
+        retry = await self._after_failure()
+        if retry is not None:
+            return retry
         if not self._released:
             if self._release.may_ask():
                 self._services.volumes.tell(ReleaseVolumes(self._worker.ref, self._view.uid))
-            return False
-        return not should_content_be_removed(life, True) or self._is_collected()
+            return WAIT
+        if should_content_be_removed(self._view.life, True) and not self._is_collected():
+            return WAIT
+        return CONTINUE
 
-    def nothing_is_left(self, life: PodLife) -> bool:
-        """True when nobody desires the pod and its remains are gone; asks for their removal where they may go."""
-        if not should_content_be_removed(life, True):
-            return False
-        self._wait_after_failure()
-        return self._is_collected()
+    async def remove_remains(self) -> Outcome:
+        """Continue when nobody desires the pod and its remains are gone; asks for their removal where they may go."""
+        retry = await self._after_failure()
+        if retry is not None:
+            return retry
+        if not should_content_be_removed(self._view.life, True) or not self._is_collected():
+            return WAIT
+        return CONTINUE
+
+    async def _after_failure(self) -> Outcome | None:
+        """Wait before the next try. What a call of an earlier agent has made only now may have kept the remains."""
+        if self._failed:
+            self._parts.observer.doubt_all()
+            observed = await self._parts.look()
+            if observed.anything_runs():
+                return Wait(retry_ns=self._stop_in_turn(observed, self._view.life))
+            for sandbox_id in sandboxes_to_stop(observed):
+                await self._calls.stop_sandbox(sandbox_id)
+        self._trouble, self._failed = self._failed, ""
+        return Wait(retry_ns=RETRY_NS) if self._trouble else None
 
     def _is_collected(self) -> bool:
         if not self._collected and self._collect.may_ask():
@@ -168,9 +179,9 @@ class PodEnd(WorkerPart):
         return self._collected
 
     def _remains(self) -> Remains | None:
-        """What the last look has shown, unless something was told or begun since."""
+        """What the last look has shown; None where something was told or begun since."""
         view, pod = self._view, self._view.pod
-        if pod is None or view.observer.in_doubt() or view.deeds.under_way():
+        if pod is None or self._parts.observer.in_doubt() or self._calls.under_way():
             return None
         observed = view.seen()
         left = left_of(observed)
@@ -180,34 +191,32 @@ class PodEnd(WorkerPart):
         links = tuple(link_path(logs, pod, each.name, each.id) for each in left)
         return Remains(tuple(sandbox.id for sandbox in observed.sandboxes), links)
 
-    def _wait_after_failure(self) -> None:
-        """What failed is asked for again after a while, not at once."""
-        self._trouble = self.failed
-        if self.failed:
-            self.failed = ""
-            raise RetryLaterError(RETRY_NS)
+    def release_again(self) -> Pass | None:
+        """The volume reconciler has restarted and has forgotten the order."""
+        return self._ask_anew(self._release)
 
-    def release_again(self) -> bool:
-        """Whoever was asked for the volumes has begun anew, and has forgotten it. Whether somebody was."""
-        asked = not self._release.is_due()
-        self._release.answered()
-        return asked
+    def collect_again(self) -> Pass | None:
+        """The collector has restarted and has forgotten the order."""
+        return self._ask_anew(self._collect)
 
-    def collect_again(self) -> bool:
-        """Whoever was asked for the remains has begun anew, and has forgotten it. Whether somebody was."""
-        asked = not self._collect.is_due()
-        self._collect.answered()
-        return asked
+    def _ask_anew(self, question: Question) -> Pass | None:
+        asked = not question.is_due()
+        question.answered()
+        return self._worker.go_on() if asked else None
 
-    def volumes_released(self, message: VolumesReleased) -> None:
+    @handles(VolumesReleased)
+    def volumes_released(self, message: VolumesReleased) -> Pass | None:
         self._release.answered()
         if message.error:
-            self.failed = message.error
+            self._failed = message.error
             self._view.say("Warning", "FailedUnmount", f"volumes of the pod cannot be taken down: {message.error}")
         else:
             self._released = True
+        return self._worker.go_on()
 
-    def pod_collected(self, message: PodCollected) -> None:
+    @handles(PodCollected)
+    def pod_collected(self, message: PodCollected) -> Pass | None:
         self._collected = not message.error
         self._collect.answered()
-        self.failed = message.error
+        self._failed = message.error
+        return self._worker.go_on()

@@ -8,41 +8,19 @@ nothing: an idle pod costs nothing here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from actors.events.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
+from actors.kernel import Actor, ActorRef
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.model.observed import ObservedPod
 from actors.pod_rules.action_types import PodActions
 from actors.pod_rules.lifecycle import BEGINNING, Event, PodStep
-
-if TYPE_CHECKING:
-    from actors.kernel import Actor, ActorRef
-
 
 _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
 _NOTHING: frozenset[tuple[str, str]] = frozenset()
 
 
 class PodHistory:
-    """See the module. One per worker."""
-
-    __slots__ = (
-        "_decided",
-        "_ended",
-        "_entries",
-        "_historian",
-        "_life",
-        "_looked",
-        "_name",
-        "_namespace",
-        "_past",
-        "_said",
-        "_seen",
-        "_uid",
-        "_waits",
-        "_worker",
-    )
+    """See the module."""
 
     def __init__(self, worker: Actor, uid: str, historian: ActorRef) -> None:
         self._worker = worker

@@ -1,18 +1,18 @@
-"""Running the hooks of a pod's containers: begun here, ended by a message, awaited by nobody (spec 3.11).
+"""Runs the hooks of a pod's containers; a message says that a hook has ended, and no pass waits for it (spec 3.11).
 
-A hook that was given a time ends with it. What is still under way when the worker fails is forgotten; the command goes
-on in the container, and its end meets nobody.
+A hook with a time limit ends with it. A worker that fails forgets its hooks: the command goes on in the container, and
+nobody takes its end.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-import msgspec
-
-from actors.kernel import Message, Pending
+from actors.kernel import Message, Pending, handles
 from actors.pod.hook_rules import ExecHook, Hook, HookKind, HttpHook, SleepHook
-from actors.pod.part import WorkerPart
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.services import PodServices
 from runtime.cri import CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest, ExecSyncResponse
@@ -20,13 +20,9 @@ from runtime.cri.verbs import EXEC_SYNC
 from runtime.hooks import HookAnswer
 from runtime.metrics import kubelet as names
 
-if TYPE_CHECKING:
-    from actors.kernel import Actor
-    from actors.pod.services import PodServices
-
 SECOND_NS = 1_000_000_000
 SHOWN_BYTES = 1024
-"""So much of what a failed command has written is told."""
+"""How much of the output of a failed command is shown."""
 
 
 class HookEnded(Message, frozen=True):
@@ -47,29 +43,42 @@ class HookTimeIsUp(Message, frozen=True):
     kind: HookKind
 
 
-class _Run(msgspec.Struct):
-    number: int
-    pending: Pending[Any] | None = None
-    sleeps: bool = False
+HookEnd = HookEnded | HookTimeIsUp
 
 
-class HookRunner(WorkerPart):
-    """See the module. One per worker."""
+class _Run:
+    def __init__(self, number: int, then: Callable[[HookEnd], None]) -> None:
+        self.number = number
+        self.then = then
+        self.pending: Pending[Any] | None = None
+        self.sleeps = False
 
-    _worker: Actor
-    _services: PodServices
-    _runs: dict[tuple[str, HookKind], _Run] = {}
-    _numbers: int = 0
+
+class HookRunner:
+    """See the module."""
+
+    def __init__(self, worker: PodActor, services: PodServices) -> None:
+        self._worker = worker
+        self._services = services
+        self._runs: dict[tuple[str, HookKind], _Run] = {}
+        self._numbers = 0
 
     def under_way(self, container_id: str, kind: HookKind) -> bool:
         return (container_id, kind) in self._runs
 
-    def begin(self, container_id: str, kind: HookKind, hook: Hook, limit_ns: int | None) -> None:
-        """Its end comes as `HookEnded`, after `limit_ns` at the latest as `HookTimeIsUp`."""
+    def begin(
+        self,
+        container_id: str,
+        kind: HookKind,
+        hook: Hook,
+        limit_ns: int | None,
+        then: Callable[[HookEnd], None],
+    ) -> None:
+        """Run it, for at most `limit_ns`. `then` takes its end, unless the hook is dropped before."""
         self.drop(container_id, kind)
         self._numbers += 1
         number = self._numbers
-        run = self._runs[container_id, kind] = _Run(number)
+        run = self._runs[container_id, kind] = _Run(number, then)
         if limit_ns is not None:
             self.limit(container_id, kind, limit_ns)
         if isinstance(hook, SleepHook):
@@ -81,32 +90,33 @@ class HookRunner(WorkerPart):
             run.pending = self._call(container_id, hook, limit_ns)
             return run.pending
 
-        def then(done: Pending[Any]) -> HookEnded:
+        def ended(done: Pending[Any]) -> HookEnded:
             error, fell_back = outcome_of_hook(hook, done)
             if fell_back:
                 self._services.meters.count(names.HANDLER_FALLBACKS)
             return HookEnded(number, container_id, kind, error, fell_back)
 
-        self._worker.begin(make, then)
+        self._worker.begin(make, ended)
 
     def limit(self, container_id: str, kind: HookKind, ns: int) -> None:
-        """It has so long from now, and no longer."""
+        """Let it run for at most so long from now on."""
         run = self._runs.get((container_id, kind))
         if run is not None:
             message = HookTimeIsUp(run.number, container_id, kind)
             self._worker.after(max(0, ns), message, key=f"limit of {kind.value} {container_id}")
 
-    def take(self, message: HookEnded | HookTimeIsUp) -> bool:
-        """Whether the message is about a hook that was waited for; it is over then."""
+    @handles(HookEnded, HookTimeIsUp)
+    def ended(self, message: HookEnd) -> Pass | None:
+        """A hook is over. The end of a hook that was dropped changes nothing."""
         run = self._runs.get((message.container_id, message.kind))
-        if run is None or run.number != message.number:
-            return False
-        run.sleeps = run.sleeps and isinstance(message, HookTimeIsUp)
-        self.drop(message.container_id, message.kind)
-        return True
+        if run is not None and run.number == message.number:
+            run.sleeps = run.sleeps and isinstance(message, HookTimeIsUp)
+            self.drop(message.container_id, message.kind)
+            run.then(message)
+        return self._worker.go_on()
 
     def drop(self, container_id: str, kind: HookKind) -> None:
-        """Wait for it no longer."""
+        """Forget it, and cancel what can be cancelled."""
         run = self._runs.pop((container_id, kind), None)
         if run is None:
             return

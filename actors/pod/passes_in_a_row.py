@@ -8,8 +8,6 @@ but after a pause that doubles. A pass that finds nothing to do ends the row.
 
 from __future__ import annotations
 
-from actors.pod.part import WorkerPart
-
 SANDBOX_PASSES = 3
 """The old one goes, what was in it goes, the new one comes."""
 FIRST_PAUSE_NS = 1_000_000_000
@@ -17,10 +15,11 @@ MAX_DOUBLINGS = 6
 """So that the longest pause is about a minute."""
 
 
-class PassesInARow(WorkerPart):
-    """See the module. One per worker."""
+class PassesInARow:
+    """See the module."""
 
-    _count: int = 0
+    def __init__(self) -> None:
+        self._count = 0
 
     def ended(self) -> None:
         """A pass has found nothing to do."""

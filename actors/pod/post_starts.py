@@ -8,52 +8,49 @@ then counts as started.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from actors.messages.history import HistoryKind, PodWait
 from actors.model.observed import ObservedPod
+from actors.pod.container_stops import ContainerStops
+from actors.pod.history import PodHistory
 from actors.pod.hook_rules import HookImpossibleError, HookKind, hook_of, words_of
-from actors.pod.hook_runner import HookEnded as HookRunEnded
-from actors.pod.hook_runner import HookRunner, HookTimeIsUp
-from actors.pod.part import WorkerPart
+from actors.pod.hook_runner import HookEnd, HookRunner, HookTimeIsUp
+from actors.pod.view import PodView
 from actors.pod_rules.container_start import Gone, HookEnded, PodEnds, StartLife, StartStage
 from actors.pod_rules.termination import Ending, GraceCause, grace_seconds
 from config.objects import Container
 
-if TYPE_CHECKING:
-    from actors.pod.container_stops import ContainerStops
-    from actors.pod.view import PodView
-
 POST_START_ERROR = "PostStartHookError"
 
 
-class PostStarts(WorkerPart):
-    """See the module. One per worker."""
+class PostStarts:
+    """See the module."""
 
-    _view: PodView
-    _hooks: HookRunner
-    _stops: ContainerStops
-    _containers: dict[str, Container] = {}
-    """By id, from the start of their hook to its good end or to theirs."""
+    def __init__(self, view: PodView, history: PodHistory, hooks: HookRunner, stops: ContainerStops) -> None:
+        self._view = view
+        self._history = history
+        self._hooks = hooks
+        self._stops = stops
+        self.hooked: dict[str, Container] = {}
+        """By id, until their hook succeeds or they end."""
 
     def begin(self, container: Container, container_id: str, ip: str) -> HookEnded | None:
         """The container runs now. What has become of its hook, if that is known already."""
         handler = container.lifecycle.post_start if container.lifecycle is not None else None
         assert handler is not None, "only what has a hook waits for one"
-        self._containers[container_id] = container
+        self.hooked[container_id] = container
         try:
             hook = hook_of(container, handler, ip)
         except HookImpossibleError as impossible:
             return self._failed(container, container_id, str(impossible))
         text = f"container {container.name}: its postStart hook is run"
-        self._view.history.note(HistoryKind.EVENT, text, words_of(hook))
-        self._hooks.begin(container_id, HookKind.POST_START, hook, None)
+        self._history.note(HistoryKind.EVENT, text, words_of(hook))
+        self._hooks.begin(container_id, HookKind.POST_START, hook, None, self._hook_ended)
         return None
 
-    def ended(self, message: HookRunEnded | HookTimeIsUp) -> None:
+    def _hook_ended(self, message: HookEnd) -> None:
         """A hook is over. The container has started, or is ended."""
-        container = self._containers.get(message.container_id)
-        if not self._hooks.take(message) or container is None or isinstance(message, HookTimeIsUp):
+        container = self.hooked.get(message.container_id)
+        if container is None or isinstance(message, HookTimeIsUp):
             return
         if message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, container.name)
@@ -61,17 +58,15 @@ class PostStarts(WorkerPart):
         if message.error:
             over = self._failed(container, message.container_id, message.error)
         else:
-            self._view.history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
+            self._history.note(HistoryKind.EVENT, f"container {container.name}: its postStart hook has ended")
         if self._meet(container, over).stage is StartStage.STARTED:
             self._forget(message.container_id)
 
     def settle(self, observed: ObservedPod) -> None:
         """Take note of what has ended before its hook has, and of what has ended because of it."""
-        if not self._containers:
-            return
         running = {each.id for each in observed.containers() if each.running}
-        for container_id in [each for each in self._containers if each not in running]:
-            container, error = self._containers[container_id], None
+        for container_id in [each for each in self.hooked if each not in running]:
+            container, error = self.hooked[container_id], None
             if self._hooks.under_way(container_id, HookKind.POST_START):
                 error = self._say_failed(container, "the container has ended before its hook")
             self._meet(container, Gone(container_id, error))
@@ -81,26 +76,24 @@ class PostStarts(WorkerPart):
         """Ask for the end of those whose hook has failed and that run still: a stop may fail, and is tried again only
         where somebody asks for it again. For every pass that decides.
         """
-        for container_id, container in self._containers.items():
+        for container_id, container in self.hooked.items():
             life = self._view.start_lives.of(container.name)
             if life.stage is StartStage.UNDONE and life.id == container_id:
                 self._end(container, container_id)
 
     def drop(self) -> None:
         """The pod ends: nobody waits for them any more."""
-        for container_id, container in tuple(self._containers.items()):
+        for container_id, container in tuple(self.hooked.items()):
             self._meet(container, PodEnds())
             self._forget(container_id)
 
     def waits(self) -> tuple[PodWait, ...]:
         """What is waited for, for people."""
-        if not self._containers:
-            return ()
         return tuple(
             PodWait(
                 f"container {each.name}", "ContainerCreating", "its postStart hook is running", "it has started then"
             )
-            for container_id, each in self._containers.items()
+            for container_id, each in self.hooked.items()
             if self._hooks.under_way(container_id, HookKind.POST_START)
         )
 
@@ -128,5 +121,5 @@ class PostStarts(WorkerPart):
         return POST_START_ERROR, text
 
     def _forget(self, container_id: str) -> None:
-        self._containers.pop(container_id, None)
+        self.hooked.pop(container_id, None)
         self._hooks.drop(container_id, HookKind.POST_START)

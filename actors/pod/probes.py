@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef
+from actors.kernel import ActorRef, handles
 from actors.messages.pods import LookAgain
-from actors.messages.probes import ContainersSeen, ProbesJudged, RunningContainer, TellVerdicts
-from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.probe_results import ProbeResults, say_the_same
-from actors.pod.part import WorkerPart
+from actors.messages.probes import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer, TellVerdicts
+from actors.model.observed import ObservedContainer, ObservedPod, ProbeResults, say_the_same
+from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
-from actors.pod_status.ips import pod_ips
+from actors.pod.view import PodView
+from actors.pod_rules.lifecycle import PodStage
+from actors.pod_status.api_status import pod_ips
 from actors.probes.rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
-from actors.probes.runner import ProbeRunner, has_probes, probed_containers
+from actors.probes.runner import ProbeRunner, probed_containers
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, PodStatus
 from config.pods.identity import containers_by_name
@@ -32,40 +33,34 @@ MAX_HOLD_NS = 60_000_000_000
 _NOTHING = ProbeResults(active=True)
 
 
-class PodProbes(WorkerPart):
-    """See the module. One per worker."""
+class PodProbes:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _runner: ActorRef | None = None
-    _heard: bool = False
-    _told: ContainersSeen | None = None
-    _pod: Pod | None = None
-    _probed: bool = False
-    """Whether that pod has probes."""
-    _observed: tuple[object, ...] = ()
-    """What was taken in last: as long as it is the same, there is nothing to tell."""
-    _adopted: dict[str, tuple[int, Container]] = {}
-    """Containers that ran before the agent and of which nothing is known, and until when they are given time."""
-    results: ProbeResults = _NOTHING
-    """What decisions and the status are computed from."""
+    def __init__(self, worker: PodActor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._runner: ActorRef | None = None
+        self._heard = False
+        self._told: ContainersSeen | None = None
+        self._observed: tuple[object, ...] = ()
+        """What was taken in last: as long as it is the same, there is nothing to tell."""
+        self._adopted: dict[str, tuple[int, Container]] = {}
+        """Containers that ran before the agent and that nobody has probed, and until when they are given time."""
+        self.results = _NOTHING
+        """What decisions and the status are computed from."""
 
-    def start(self) -> None:
-        """The worker is there (again). A runner that has outlived an earlier form of it tells what it knows."""
-        self._runner = self._worker.children.get(RUNNER)
-        if self._runner is not None:
-            self._runner.tell(TellVerdicts())
+    def runner_outlived(self, runner: ActorRef) -> None:
+        """The worker has restarted, and its probe runner has not: it tells what it knows."""
+        self._runner = runner
+        runner.tell(TellVerdicts())
 
     def unheard(self) -> bool:
         """Whether it has yet to do so: until then nothing is known of what is ready."""
         return self._runner is not None and not self._heard and self._told is None
 
     def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
-        """Take in what has been seen of the pod. `published`: its status as last told to anybody."""
-        if pod is not self._pod:
-            self._pod, self._probed = pod, has_probes(pod)
-        if not self._probed:
-            return
+        """Take in what has been seen of a pod with probes. `published`: its status as last told to anybody."""
         seen = (pod, observed, published, ending, self.results)
         if seen == self._observed:
             return
@@ -93,13 +88,19 @@ class PodProbes(WorkerPart):
             for each, (until_ns, container) in self._adopted.items()
         )
 
-    def judged(self, message: ProbesJudged) -> bool:
-        """Take in the verdicts; whether they are news, or somebody waits for them."""
+    @handles(ProbesJudged)
+    def judged(self, message: ProbesJudged) -> Pass | None:
         waited, self._heard = self.unheard(), True
         before, self.results = self.results, message.results
-        return waited or not say_the_same(before, self.results)
+        is_news = waited or not say_the_same(before, self.results)
+        return (
+            self._worker.go_on()
+            if is_news and self._view.life.stage in (PodStage.SYNCING, PodStage.TERMINATING)
+            else None
+        )
 
-    def runner_started(self) -> None:
+    @handles(ProbeRunnerStarted)
+    def runner_started(self, _: ProbeRunnerStarted) -> None:
         """It has come (back) and knows nothing."""
         if self._told is not None and self._runner is not None:
             running = tuple(self._as_judged(each) for each in self._told.running)

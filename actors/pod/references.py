@@ -1,11 +1,10 @@
 """What one worker asks of the caches: the objects that its pod refers to, the services, the node, a RuntimeClass.
 
-Everything is asked by message and not waited for: until the answer the container that needs it counts as busy, and the
-answer is a reason to look again. An answer is used once by each container, soon after it has come, so that a container
-that is started again sees what is there then. What the first containers will need is asked for with the volumes,
-unless the worker was told it with its pod.
+Each question is a message. Until the answer, the container that needs it counts as busy; the answer begins a pass. Each
+container uses an answer once, soon after it has come, so that a restarted container sees the objects of that time. The
+worker asks together with the volumes for what its first containers will need, unless it was told that with its pod.
 
-A pod that needs nothing asks nobody. Who was asked may have been restarted: a question is asked again after a while.
+A pod that needs nothing asks nobody. A question without an answer is asked again after a while.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor
+from actors.kernel import Actor, handles
 from actors.messages.references import (
     HoldObjects,
     ObjectRef,
+    ObjectsChanged,
     ObjectsRead,
     ReadObjects,
     ReadRuntimeClass,
@@ -29,18 +29,21 @@ from actors.messages.references import (
 )
 from actors.model.refusal import StartRefusedError
 from actors.model.surroundings import Surroundings
-from actors.pod.part import WorkerPart
+from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question
-from actors.start.environment import SECRET, Data, Sources
-from actors.start.object_references import (
+from actors.start.environment import (
+    SECRET,
+    Data,
+    Outline,
     Reference,
+    Sources,
     environment_objects,
     pull_secrets,
     references,
+    shows_amounts,
     uses_tokens,
 )
-from actors.start.outline import Outline, shows_amounts
 from config.api.secret_data import secret_bytes
 from config.credentials.docker_config import Credential, DockerConfigError, Entries, credentials_for, read_secret
 from config.documents.codec import DocumentError
@@ -69,18 +72,19 @@ class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
-class _Asked(WorkerPart, Generic[Answer]):
+class _Asked(Generic[Answer]):
     """One kind of question, its newest answer, and who has used that already."""
 
-    _worker: Actor
-    _ask: Callable[[Pod, ReferenceTag], None]
-    _question: Question
-    _tag: ReferenceTag
-    _answer: Answer | None = None
-    _at_ns: int = 0
-    _used: frozenset[str] = _NOBODY
-    waiters: frozenset[str] = _NOBODY
-    """Who waits for an answer; the question may be due again."""
+    def __init__(self, worker: Actor, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> None:
+        self._worker = worker
+        self._ask = ask
+        self._question = Question(worker, what)
+        self._tag = ReferenceTag(what, 0)
+        self._answer: Answer | None = None
+        self._at_ns = 0
+        self._used = _NOBODY
+        self.waiters = _NOBODY
+        """Who waits for an answer; the question may be due again."""
 
     def has_for(self, pod: Pod, user: str) -> bool:
         """Whether there is an answer for `user`; asks and lets it wait where there is none."""
@@ -138,38 +142,19 @@ class _Asked(WorkerPart, Generic[Answer]):
         self._answer = None
 
 
-class PodReferences(WorkerPart):
-    """See the module. One per worker."""
+class PodReferences:
+    """See the module."""
 
-    _worker: Actor
-    _services: PodServices
-    _view: PodView
-    _questions: dict[str, _Asked[Any]] = {}
-    """Those that were ever asked: most pods ask one of the four, or none."""
-    _held: tuple[Reference, ...] = ()
-    _said: tuple[str, ...] = ()
-
-    # --- the four questions, each made when it is first asked -------------------------------------------------------
-
-    def _first(self, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> _Asked[Any]:
-        asked = self._questions[what] = _Asked(self._worker, ask, Question(self._worker, what), ReferenceTag(what, 0))
-        return asked
-
-    @property
-    def _objects(self) -> _Asked[ObjectsRead]:
-        return self._questions.get("objects") or self._first("objects", self._ask_for_objects)
-
-    @property
-    def _secrets(self) -> _Asked[ObjectsRead]:
-        return self._questions.get("pull secrets") or self._first("pull secrets", self._ask_for_secrets)
-
-    @property
-    def _around(self) -> _Asked[SurroundingsRead]:
-        return self._questions.get("surroundings") or self._first("surroundings", self._ask_for_surroundings)
-
-    @property
-    def _class(self) -> _Asked[RuntimeClassRead]:
-        return self._questions.get("runtime class") or self._first("runtime class", self._ask_for_class)
+    def __init__(self, worker: PodActor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._objects = _Asked[ObjectsRead](worker, "objects", self._ask_for_objects)
+        self._secrets = _Asked[ObjectsRead](worker, "pull secrets", self._ask_for_secrets)
+        self._around = _Asked[SurroundingsRead](worker, "surroundings", self._ask_for_surroundings)
+        self._class = _Asked[RuntimeClassRead](worker, "runtime class", self._ask_for_class)
+        self._held: tuple[Reference, ...] = ()
+        self._said: tuple[str, ...] = ()
 
     # --- the pod's coming and going ---------------------------------------------------------------------------------
 
@@ -186,10 +171,6 @@ class PodReferences(WorkerPart):
         """Say it again, to a cache that may have forgotten."""
         if self._held and self._view.pod is not None:
             self._services.objects.tell(HoldObjects(self._view.pod))
-
-    def let_go(self) -> None:
-        """The worker has ended: of the questions, each of which calls this."""
-        self._questions.clear()
 
     def release(self) -> None:
         """The pod has ended and needs nothing any more."""
@@ -221,16 +202,19 @@ class PodReferences(WorkerPart):
 
     def rest(self) -> None:
         """Nothing is to be started now."""
-        for each in self._questions.values():
+        for each in self._questions():
             each.drop()
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""
         every = _NOBODY
-        for each in self._questions.values():
+        for each in self._questions():
             if each.waiters:
                 every |= each.waiting()
         return every - _THE_SANDBOX if every else every
+
+    def _questions(self) -> tuple[_Asked[Any], ...]:
+        return (self._objects, self._secrets, self._around, self._class)
 
     def _ask_for_objects(self, pod: Pod, tag: ReferenceTag) -> None:
         self._read(environment_objects(pod), tag)
@@ -253,15 +237,25 @@ class PodReferences(WorkerPart):
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def objects_read(self, message: ObjectsRead) -> bool:
-        """Whether somebody waits for it; so with the other two."""
-        return self._objects.answered(message) or self._secrets.answered(message)
+    @handles(ObjectsRead)
+    def objects_read(self, message: ObjectsRead) -> Pass | None:
+        return self._go_on_if(self._objects.answered(message) or self._secrets.answered(message))
 
-    def surroundings_read(self, message: SurroundingsRead) -> bool:
-        return self._around.answered(message)
+    @handles(SurroundingsRead)
+    def surroundings_read(self, message: SurroundingsRead) -> Pass | None:
+        return self._go_on_if(self._around.answered(message))
 
-    def runtime_class_read(self, message: RuntimeClassRead) -> bool:
-        return self._class.answered(message)
+    @handles(RuntimeClassRead)
+    def runtime_class_read(self, message: RuntimeClassRead) -> Pass | None:
+        return self._go_on_if(self._class.answered(message))
+
+    @handles(ObjectsChanged)
+    def objects_changed(self, _: ObjectsChanged) -> Pass | None:
+        """An object that a container waits for may be there now."""
+        return self._worker.go_on()
+
+    def _go_on_if(self, waited: bool) -> Pass | None:
+        return self._worker.go_on() if waited else None
 
     # --- what is needed ---------------------------------------------------------------------------------------------
 

@@ -1,10 +1,9 @@
-"""What a worker shows of its pod: the status, asked for after every look and published where it changed.
+"""What a worker shows of its pod: its status, published after a look where it has changed.
 
-It is computed when something that it is made of has changed since the last time, and not because somebody asks: on its
-way to Running a pod is looked at half a dozen times for the sake of answers that its status does not show.
+The status is computed only when one of its inputs has changed: most looks on the way to Running show nothing new.
 
-Owns the termination messages: read once for each container that has ended, on the disk lane, before its end is shown.
-A disk that does not answer costs the message, not the status.
+Reads the termination message of each container once, on the disk lane, before its end is shown. A disk that does not
+answer costs the message, not the status.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
-from actors.messages.pods import RuntimeStateObserved
 from actors.messages.status import PodStatusChanged
 from actors.model.observed import ObservedContainer, ObservedPod
+from actors.pod.decided_ends import DecidedEnds
+from actors.pod.history import PodHistory
 from actors.pod.probes import PodProbes
 from actors.pod.services import PodServices
 from actors.pod.view import PodView
 from actors.pod_rules.actions import coming_again
-from actors.pod_rules.lifecycle import PodLife, is_termination_requested
-from actors.pod_rules.restart_all import has_rule, in_progress
-from actors.pod_status.api_status import NO_WAITING, NodeView, compute_pod_status
+from actors.pod_rules.lifecycle import is_termination_requested
+from actors.pod_rules.restart_all import in_progress
+from actors.pod_status.api_status import NO_WAITING, compute_pod_status, family_differs
 from actors.pod_status.container_statuses import Waiting
 from actors.pod_status.final import final_status
-from actors.pod_status.ips import family_differs
-from actors.start.termination_message import (
+from actors.start.container_config import (
     LOG_TAIL_BYTES,
     LOG_TAIL_LINES,
     falls_back_to_log,
@@ -35,34 +34,37 @@ from actors.start.termination_message import (
     message_limit_bytes,
 )
 from config.objects import Pod, PodStatus
-from config.pods.identity import is_static
+from config.pods.identity import has_probes, is_static, restarts_all_containers
 
 _NOBODY: frozenset[str] = frozenset()
 
 
 class PodShow:
-    """See the module. One per worker."""
+    """See the module."""
 
-    def __init__(self, worker: Actor, services: PodServices, view: PodView, probes: PodProbes) -> None:
+    def __init__(
+        self,
+        worker: Actor,
+        services: PodServices,
+        view: PodView,
+        history: PodHistory,
+        probes: PodProbes,
+        decided: DecidedEnds,
+    ) -> None:
         self._worker = worker
         self._services = services
         self._view = view
+        self._history = history
+        self._decided = decided
         self._probes = probes
         self._removed = _NOBODY
-        self._node = NodeView(services.node.host_ips, services.node.runtime_name)
         self._computed: PodStatus | None = None
         self._computed_from: tuple[object, ...] = ()
         self._looked_at: ObservedPod | None = None
         """Of this look all messages have been read, and `_with_messages` is what comes of it."""
         self._with_messages = ObservedPod(view.uid)
 
-    def runtime_described(self, runtime: RuntimeStateObserved) -> None:
-        """The runtime has said what it is; until then the node's facts have a guess of its name."""
-        if runtime.runtime_name:
-            handlers = runtime.recursive_read_only_handlers
-            self._node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
-
-    async def publish(self, observed: ObservedPod, life: PodLife, *, last: bool = False) -> str:
+    async def publish(self, observed: ObservedPod, *, last: bool = False) -> str:
         """Compute and publish; the phase. Nothing is published of an orphan.
 
         `last`: nothing of the pod runs, and nothing will.
@@ -70,7 +72,7 @@ class PodShow:
         view = self._view
         pod = view.pod
         if pod is None:
-            view.history.seen(observed)
+            self._history.seen(observed)
             return ""
         if observed is not self._looked_at:
             unread = self._unread(observed)
@@ -80,11 +82,13 @@ class PodShow:
                 self._forget_others(observed)
             self._looked_at, self._with_messages = observed, with_messages(observed, view.messages)
         shown = self._with_messages
-        view.history.seen(shown)
-        ended = is_termination_requested(life)
-        self._probes.observe(pod, observed, view.published, ending=ended)
+        self._history.seen(shown)
+        ended = is_termination_requested(view.life)
+        probed = has_probes(pod.spec)
+        if probed:
+            self._probes.observe(pod, observed, view.published, ending=ended)
         status = self._status(pod, shown, ended)
-        if not last and view.published is None and self._probes.undecided():
+        if probed and not last and view.published is None and self._probes.undecided():
             self.publish_unseen()
             return status.phase or ""
         view.publish(final_status(pod, status) if last else status, final=last)
@@ -93,11 +97,13 @@ class PodShow:
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
         """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
         view = self._view
-        coming = self._restarted_with_all(pod, observed) if has_rule(pod.spec) or self._removed else _NOBODY
-        if view.decided.killed:
-            coming |= coming_again(pod, observed, view.decided.killed)
+        coming = (
+            self._restarted_with_all(pod, observed) if restarts_all_containers(pod.spec) or self._removed else _NOBODY
+        )
+        if self._decided.killed:
+            coming |= coming_again(pod, observed, self._decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
-        published, node = view.published, self._node
+        published, node = view.published, view.node
         made_of = (pod, observed, waiting, probes, ended, forced, coming, node)
         if published is not None:
             if published is self._computed and made_of == self._computed_from:
@@ -137,7 +143,7 @@ class PodShow:
         pod = self._view.pod
         if pod is not None and self._view.published is None:
             status = PodStatus() if is_static(pod) else pod.status or PodStatus()
-            self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False, life=self._view.life))
+            self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False, life=self._view.born_ns))
 
     def publish_final(self) -> None:
         """The last status, unless that has been said: nothing of the pod runs, and nothing will."""

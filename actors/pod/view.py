@@ -1,122 +1,136 @@
-"""What one worker knows: its pod as desired, the runtime as last looked at, and the status as last published.
+"""What one worker knows: its pod as desired, the runtime as last seen, and the status as last published.
 
-Shared by the parts of one worker and by nobody else. Looking may fail (CriError); what was known before then stays, and
-the published status with it: "I do not know yet" changes nothing.
+The parts of one worker share it, and nobody else. A look at the runtime may fail; what was known before then stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-
-import msgspec
 
 from actors.kernel import Actor, Lane, Pending
 from actors.messages.events import pod_event
-from actors.messages.pods import LookAgain, RuntimePod
+from actors.messages.pods import LookAgain, RuntimePod, RuntimeStateObserved
 from actors.messages.status import PodStatusChanged
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.model.identity import field_path
 from actors.model.observed import ObservedPod, observe, with_starting
-from actors.pod.container_stops import ContainerStops
-from actors.pod.decided_ends import DecidedEnds, path_of
-from actors.pod.deeds import Deeds
 from actors.pod.history import PodHistory
-from actors.pod.hook_runner import HookRunner
-from actors.pod.observer import PodObserver
-from actors.pod.post_starts import PostStarts
+from actors.pod.runtime import PodObserver
 from actors.pod.services import PodServices
-from actors.pod.start_lives import StartLives
-from actors.pod_status.api_status import NOT_FORCED
-from actors.pod_status.ips import pod_ips
+from actors.pod_rules.container_start import BEGINNING as NOT_STARTED
+from actors.pod_rules.container_start import RUNS_UNSTARTED, Event, StartLife, advance
+from actors.pod_rules.lifecycle import BEGINNING
+from actors.pod_status.api_status import NOT_FORCED, NodeView, pod_ips
 from config.objects import Pod, PodStatus
-
-
-class RetryLaterError(Exception):
-    """The pass cannot go on now, and nothing is wrong that has not been said already."""
-
-    def __init__(self, after_ns: int) -> None:
-        super().__init__(f"again in {after_ns / 1e9:.1f} s")
-        self.after_ns = after_ns
-
 
 T = TypeVar("T")
 
 DISK_TIMEOUT_NS = 10_000_000_000
 ASK_AGAIN_NS = 60_000_000_000
-"""Whoever was asked may have been restarted since, and the question with it. Asking twice does no harm."""
+"""Whoever was asked may have restarted and lost the question. Asking twice does no harm."""
 
 
-_LOOK_AGAIN = LookAgain()
+class Question:
+    """Something the worker has asked of another actor. Until the answer comes, it looks and asks again each minute."""
 
-
-class Question(msgspec.Struct, eq=False):
-    """Something asked of another actor. While it is open, the worker looks, and asks, again once a minute."""
-
-    _worker: Actor
-    _name: str
-    _asked_at_ns: int | None = None
-
-    __repr__ = object.__repr__  # a close look shows the fields, each in short
+    def __init__(self, worker: Actor, name: str) -> None:
+        self._worker = worker
+        self._name = name
+        self._asked_at_ns: int | None = None
 
     def may_ask(self) -> bool:
-        """True when it has not been asked yet, or long ago; it counts as asked from now on."""
-        worker, asked_ns = self._worker, self._asked_at_ns
-        now_ns = worker.now_ns()
-        if asked_ns is not None and now_ns - asked_ns < ASK_AGAIN_NS:
+        """Whether to ask now: never asked, or too long ago. It counts as asked from now on."""
+        if not self.is_due():
             return False
-        self._asked_at_ns = now_ns
-        worker.after(ASK_AGAIN_NS, _LOOK_AGAIN, key=self._name)
+        self._asked_at_ns = self._worker.now_ns()
+        self._worker.after(ASK_AGAIN_NS, LookAgain(), key=self._name)
         return True
 
     def is_due(self) -> bool:
-        """Whether it is to be asked (again)."""
+        """Whether to ask (again)."""
         return self._asked_at_ns is None or self._worker.now_ns() - self._asked_at_ns >= ASK_AGAIN_NS
 
     def answered(self) -> None:
+        """The answer has come, or is not needed any more."""
         if self._asked_at_ns is not None:
             self._asked_at_ns = None
             self._worker.cancel_timer(self._name)
 
 
+class StartLives:
+    """How far the starts of a pod's containers have come, by name. The rules are in
+    `actors.pod_rules.container_start`.
+    """
+
+    def __init__(self) -> None:
+        self._lives: dict[str, StartLife] = {}
+        self.unstarted: frozenset[str] = frozenset()
+        """Ids of containers that run while their postStart hook has not succeeded."""
+
+    def meet(self, name: str, event: Event) -> StartLife:
+        """Apply an event to the start of container `name`."""
+        before = self.of(name)
+        life = self._lives[name] = advance(before, event)
+        if before.stage in RUNS_UNSTARTED or life.stage in RUNS_UNSTARTED:
+            self.unstarted = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
+        return life
+
+    def of(self, name: str) -> StartLife:
+        return self._lives.get(name, NOT_STARTED)
+
+    def all(self) -> Mapping[str, StartLife]:
+        """Those of containers that were ever to be started."""
+        return self._lives
+
+
 class PodView:
     """See the module. `pod` is None for an orphan, and until the worker has been told its pod."""
 
-    def __init__(self, worker: Actor, uid: str, services: PodServices, orphan: RuntimePod | None) -> None:
-        self.uid = uid
-        self.pod: Pod | None = None
-        self.published: PodStatus | None = None
-        self.final = False
-        self.life = worker.now_ns()
-        """When the worker began: no two that work on this UID, one after the other, began at one time."""
-        self.waiting: dict[str, tuple[str, str]] = {}
-        """Container name -> (reason, message) of why it could not be started the last time."""
-        self.messages: dict[str, str] = {}
-        """Container id -> termination message, read once after its end."""
-        self.forced = NOT_FORCED
-        """A status that was decided for the pod (eviction, deadline)."""
-        self.start_lives = StartLives()
-        self.observer = PodObserver(worker, services.cri, uid)
-        self.deeds = Deeds(worker, services.cri, self.observer)
-        self.history = PodHistory(worker, uid, services.historian)
-        self.decided = DecidedEnds(worker, services.files, path_of(services.node.root_directory, uid), self.on_disk)
-        self.hooks = HookRunner(worker, services)
-        self.stops = ContainerStops(worker, self, self.hooks)
-        self.post_starts = PostStarts(self, self.hooks, self.stops)
-        self._seen = ObservedPod(uid)
-        self._seen_changes = -1
-        self._seen_starting = self.start_lives.unstarted
-        """What it was put together from."""
-        self._settled: ObservedPod | None = None
-        """Those who follow ends and hooks have taken note of this one."""
-        self._orphan = orphan
-        self._disk: Lane | None = None
+    def __init__(
+        self,
+        worker: Actor,
+        uid: str,
+        services: PodServices,
+        orphan: RuntimePod | None,
+        observer: PodObserver,
+        history: PodHistory,
+    ) -> None:
         self._worker = worker
         self._services = services
+        self._orphan = orphan
+        self._observer = observer
+        self._history = history
+        self.uid = uid
+        self.pod: Pod | None = None
+        self.life = BEGINNING
+        self.runtime = RuntimeStateObserved("", "")
+        self.node = NodeView(services.node.host_ips, services.node.runtime_name)
+        """What a status tells of the node. The name of the runtime is a guess until the runtime has told it."""
+        self.checked: Pod | None = None
+        """The form of the pod that the last pass has noticed."""
+        self.published: PodStatus | None = None
+        self.final = False
+        """Whether `published` is the last status of the pod."""
+        self.born_ns = worker.now_ns()
+        """When this worker began. No two workers of one UID begin at the same time."""
+        self.waiting: dict[str, tuple[str, str]] = {}
+        """Container name -> (reason, message) of why its last start failed."""
+        self.messages: dict[str, str] = {}
+        """Container id -> termination message."""
+        self.forced = NOT_FORCED
+        """A status that was decided for the pod: rejection, eviction, deadline."""
+        self.start_lives = StartLives()
+        self._seen = ObservedPod(uid)
+        self._seen_from: tuple[int, frozenset[str]] = (-1, frozenset())
+        self._disk: Lane | None = None
 
-    def let_go(self) -> None:
-        """The worker has ended: of the parts that know this view."""
-        del self.stops, self.post_starts, self.decided
+    def runtime_observed(self, runtime: RuntimeStateObserved) -> None:
+        """What the runtime has told of itself. One that is away tells nothing, so its name stays."""
+        self.runtime = runtime
+        if runtime.runtime_name:
+            handlers = runtime.recursive_read_only_handlers
+            self.node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
 
     @property
     def name(self) -> str:
@@ -126,49 +140,27 @@ class PodView:
         return f"{self._orphan.namespace}/{self._orphan.name}" if self._orphan is not None else self.uid
 
     def log_directory(self) -> str:
-        """Where the logs of the pod are."""
-        root, pod = self._services.configuration.pod_logs_dir, self.pod
-        if pod is not None:
-            meta = pod.metadata
-            return f"{root}/{meta.namespace}_{meta.name}_{self.uid}"
-        return f"{root}/{self._orphan.namespace}_{self._orphan.name}_{self.uid}" if self._orphan is not None else ""
+        """The directory of the pod's logs; empty when its name is unknown."""
+        known = self.pod.metadata if self.pod is not None else self._orphan
+        if known is None:
+            return ""
+        return f"{self._services.configuration.pod_logs_dir}/{known.namespace}_{known.name}_{self.uid}"
 
-    def on_disk(self, deed: Callable[..., T], *args: Any, deadline_ns: int = DISK_TIMEOUT_NS) -> Pending[T]:
-        """Do something short with the pod's files, which may hang where the disk does."""
-        lane = self._disk
-        if lane is None:
-            lane = self._disk = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        return lane.submit(self.uid, deed, *args, deadline_ns=deadline_ns)
-
-    async def look(self) -> ObservedPod:
-        """Everything of this pod; the runtime is asked for what is in doubt of it. Raises CriError."""
-        if self.observer.in_doubt():
-            await self.observer.look()
-        observed = self.seen()
-        if not self.decided.recalled:
-            await self.decided.recall(anything=bool(observed.sandboxes))
-            observed = self.seen()
-        if observed is not self._settled:
-            self.stops.settle(observed)
-            self.post_starts.settle(observed)
-            if self._seen_starting is not self.start_lives.unstarted:  # how far a start has come is part of it
-                observed = self.seen()
-            self._settled = observed
-        return observed
-
-    def settle_anew(self) -> None:
-        """Take note of the next look, though it may show what the last one did: what has ended need not show."""
-        self._settled = None
+    def on_disk(self, call: Callable[..., T], *args: Any, deadline_ns: int = DISK_TIMEOUT_NS) -> Pending[T]:
+        """Run a short call on the pod's files on a lane: the disk may hang."""
+        if self._disk is None:
+            self._disk = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        return self._disk.submit(self.uid, call, *args, deadline_ns=deadline_ns)
 
     def seen(self) -> ObservedPod:
-        """What the last look and the deeds since have shown."""
-        observer, starting = self.observer, self.start_lives.unstarted
-        if self._seen_changes == observer.changes and self._seen_starting is starting:
-            return self._seen
-        observed = observe(self.uid, *observer.seen())
-        self._seen = observed = with_starting(observed, starting) if starting else observed
-        self._seen_changes, self._seen_starting = observer.changes, starting
-        return observed
+        """What the last look and the calls since have shown."""
+        made_from = (self._observer.changes, self.start_lives.unstarted)
+        if made_from != self._seen_from:
+            seen = observe(self.uid, *self._observer.seen())
+            unstarted = self.start_lives.unstarted
+            self._seen = with_starting(seen, unstarted) if unstarted else seen
+            self._seen_from = made_from
+        return self._seen
 
     def ip(self) -> str:
         """The address at which hooks call the pod; empty when it has none."""
@@ -180,21 +172,21 @@ class PodView:
         return ips[0] if ips else ""
 
     def publish(self, status: PodStatus, *, final: bool = False) -> None:
-        """Tell the status manager, where there is anything to tell."""
+        """Tell the status manager, unless it knows already."""
         pod = self.pod
         if pod is not None and (status != self.published or final != self.final):
             self.published, self.final = status, final
-            self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.life))
+            self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.born_ns))
 
     def publish_again(self, final: bool) -> None:
-        """Tell the last status once more, to somebody who may not have heard it."""
+        """Tell the last status once more, to a status manager that may have lost it."""
         if self.pod is not None and self.published is not None:
             self.final = final
-            self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.life))
+            self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.born_ns))
 
     def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
-        """Record an event about the pod, or about one of its containers."""
-        self.history.said(event_type, reason, message, container)
+        """Record an event of the pod, or of one of its containers."""
+        self._history.said(event_type, reason, message, container)
         pod = self.pod
         if pod is not None:
             path = field_path(pod, container) if container else ""

@@ -1,18 +1,29 @@
-"""What is to be done to a pod next, as data. Computed by `pod_actions`, done by the pod's worker.
+"""What is to be done to a pod next, as data; and how long a container that keeps ending waits (spec 2.1, 3.5, 3.6).
 
-Order of doing (spec 3.6): kill (the whole pod, or single containers), make the sandbox, start. Each list is in the
-order in which its deeds are begun. Nothing to do, nothing wanted later: `PodActions.idle`.
+`pod_actions` computes `PodActions`, the steps of a pass do them: kill (the whole pod, or single containers), make the
+sandbox, start. Each list is in the order in which it is done.
+
+The first end of a container is forgiven: it starts again at once. Each further one waits twice as long as the one
+before (10, 20, 40 ... 300 s), counted from the end of the container. After the quiet time (600 s) all is forgiven. No
+table in memory holds the back-offs, so a restart of the agent loses none. Each container carries the delay of its
+successor as an annotation, and the runtime knows when it ended. A container of another agent carries none; its restart
+count stands for the number of failures. Times are wall-clock nanoseconds. When the clock was set back, nobody waits
+longer than the delay from now.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from actors.model.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_definition
+from actors.model.observed import ObservedContainer, ObservedPod, ProbeResults
 from actors.pod_rules.restart_all import Reset
-from config.objects import Container
+from config.kubelet.crash_loop import CrashLoopPeriods
+from config.objects import Container, Pod
+from runtime.cri.messages import ContainerState
 
 
 class KillCause(enum.Enum):
@@ -85,12 +96,12 @@ class InFlight(msgspec.Struct, frozen=True):
 NOTHING_IN_FLIGHT = InFlight()
 
 
-def in_flight_of(deeds: Iterable[str], containers: Iterable[str] = ()) -> InFlight:
-    """From names of deeds such as `sandbox 0` and `container web 2`, and names of containers busy otherwise."""
+def in_flight_of(calls: Iterable[str], containers: Iterable[str] = ()) -> InFlight:
+    """From names of calls such as `sandbox 0` and `container web 2`, and names of containers busy otherwise."""
     sandbox = False
     names = set(containers)
-    for deed in deeds:
-        kind, _, rest = deed.partition(" ")
+    for call in calls:
+        kind, _, rest = call.partition(" ")
         if kind == "sandbox":
             sandbox = True
         else:
@@ -122,12 +133,132 @@ class PodActions(msgspec.Struct, frozen=True):
     reset: tuple[Reset, ...] = ()
 
     @property
+    def starts(self) -> tuple[Start, ...]:
+        """All containers to start, in order."""
+        return (*self.start_ephemeral, *self.start_init, *self.start)
+
+    @property
     def idle(self) -> bool:
         """Nothing is to be done now (something may be waited for)."""
-        begun = self.start_ephemeral or self.start_init or self.start
-        return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or begun)
+        return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or self.starts)
 
     @property
     def wake_at_ns(self) -> int | None:
         """When the first back-off ends (wall clock); None when none is running."""
         return min([each.until_ns for each in self.backing_off]) if self.backing_off else None
+
+
+class Wait(msgspec.Struct, frozen=True, gc=False):
+    """`until_ns`: not to be started before (0: at once). `delay_ns`: the back-off that makes this so.
+
+    `next_delay_ns`: what the container that is now started will owe, to be written on it.
+    """
+
+    until_ns: int
+    delay_ns: int
+    next_delay_ns: int
+
+
+AT_ONCE_FIRST = Wait(0, 0, 0)
+
+
+def back_off(
+    container: Container,
+    last: ObservedContainer | None,
+    periods: CrashLoopPeriods,
+    wall_ns: int,
+    *,
+    excused: bool = False,
+) -> Wait:
+    """When `container` may be started, given the `last` of its name. `excused`: its end was not its own doing.
+
+    Only one that exited makes anybody wait. With another image or other resources it is another: it begins anew.
+    """
+    if last is None:
+        return AT_ONCE_FIRST
+    owed_ns = _owed_ns(last, periods)
+    if not last.exited or excused:
+        return Wait(0, 0, owed_ns)  # it was never started or is lost: it owes what it owed
+    if last.annotations and not _same_key(container, last):
+        return AT_ONCE_FIRST
+    ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
+    if owed_ns == 0 or ran_ns > periods.reset_after_ns:
+        return Wait(0, 0, periods.initial_ns)
+    until_ns = min(last.finished_at_ns, wall_ns) + owed_ns
+    next_delay_ns = min(2 * owed_ns, periods.max_ns)
+    return Wait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
+
+
+def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
+    """For the waiting state of the container."""
+    seconds = delay_ns / 1_000_000_000
+    meta = pod.metadata
+    return f"back-off {seconds:g}s restarting failed container={name} pod={meta.name}_{meta.namespace}({meta.uid})"
+
+
+def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
+    """The back-off after the end of `last`: 0 for the first of its kind."""
+    noted = last.back_off_ns
+    if noted is not None:
+        return min(noted, periods.max_ns)
+    if last.attempt == 0:
+        return 0
+    # Twenty doublings exceed every maximum; a restart count may be anything.
+    return min(periods.initial_ns << min(last.attempt - 1, 20), periods.max_ns)
+
+
+def _same_key(container: Container, last: ObservedContainer) -> bool:
+    """Whether image and resources are what failed before (spec 3.5); who carries no note of one is not judged by it."""
+    image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
+    same_resources = resources is None or resources == resources_text(container)
+    return same_resources and (image is None or image == container.image)
+
+
+class ContainerView(msgspec.Struct, frozen=True):
+    """What decisions on containers are made from."""
+
+    pod: Pod
+    observed: ObservedPod
+    sandbox_attempt: int
+    probes: ProbeResults
+    in_flight: InFlight
+    crash_loop: CrashLoopPeriods
+    wall_ns: int
+    killed: Mapping[str, KillCause] = {}
+    """Container id -> why we have ended it."""
+    owed: Mapping[str, Wait] = {}
+    """Container name -> the back-off of one that was removed to be made anew."""
+
+    def here(self, name: str) -> ObservedContainer | None:
+        """The newest container of that name in the sandbox that is in use, or one that may still run in another."""
+        for container in self.observed.by_name.get(name, ()):
+            if container.sandbox_attempt == self.sandbox_attempt or container.may_run:
+                return container
+        return None
+
+
+def begin(
+    view: ContainerView, container: Container, last: ObservedContainer | None, *, forced: bool = False
+) -> Start | BackingOff:
+    """How to start a container whose predecessor is `last`. `forced`: that one is killed by us now."""
+    newest = view.observed.newest(container.name)
+    attempt = None if newest is None else newest.attempt + 1
+    cause = view.killed.get(last.id) if last is not None else None
+    excused = cause is not None and not cause.own_doing
+    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
+    if newest is None and container.name in view.owed:
+        wait = view.owed[container.name]
+        if wait.until_ns <= view.wall_ns:
+            wait = Wait(0, wait.delay_ns, wait.next_delay_ns)
+    if (
+        not forced
+        and last is not None
+        and last.state == ContainerState.CONTAINER_CREATED
+        and last is newest
+        and last.sandbox_attempt == view.sandbox_attempt
+        and same_definition(container, last.labels, last.annotations)
+    ):
+        return Start(container, last.attempt, last.id, last.back_off_ns or 0)
+    if wait.until_ns:
+        return BackingOff(container.name, wait.until_ns, wait.delay_ns)
+    return Start(container, attempt, "", wait.next_delay_ns)

@@ -12,19 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.probe_results import NO_RESULTS, ProbeResults
+from actors.model.observed import (
+    NO_RESULTS,
+    ObservedContainer,
+    ObservedPod,
+    ProbeResults,
+    SandboxChange,
+    sandbox_change,
+)
 from actors.pod_rules.action_types import (
     NOTHING_IN_FLIGHT,
     BackingOff,
+    ContainerView,
     InFlight,
     Kill,
     KillCause,
     PodActions,
     Start,
+    Wait,
+    begin,
 )
-from actors.pod_rules.backoff import Wait
-from actors.pod_rules.init_actions import View, begin, init_actions, kill_cause, kill_older
+from actors.pod_rules.init_actions import INITIALIZED, init_actions, kill_cause, kill_older
 from actors.pod_rules.restart_all import resets
 from actors.pod_rules.restart_rules import (
     ALWAYS,
@@ -34,9 +42,9 @@ from actors.pod_rules.restart_rules import (
     restarts_after_kill,
     should_restart,
 )
-from actors.pod_rules.sandbox_changes import SandboxChange, sandbox_change
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
+from config.pods.identity import restarts_all_containers
 
 _NO_NAMES: frozenset[str] = frozenset()
 _NOTHING_KILLED: Mapping[str, KillCause] = {}
@@ -63,13 +71,13 @@ def compute_pod_actions(
     change = sandbox_change(pod, observed)
     if in_flight.sandbox:
         return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt)
-    reset = resets(pod, observed)
+    reset = resets(pod, observed) if restarts_all_containers(pod.spec) else ()
     if reset:
         return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt, reset=reset)
-    view = View(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns, killed, owed)
+    view = ContainerView(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns, killed, owed)
     if change.needed:
         return _with_new_sandbox(view, change)
-    init = init_actions(view)
+    init = init_actions(view) if pod.spec.init_containers else INITIALIZED
     start_ephemeral = _ephemeral(view) if pod.spec.ephemeral_containers else ()
     if init.failed:
         return PodActions(
@@ -128,7 +136,7 @@ def all_started(pod: Pod, observed: ObservedPod, actions: PodActions) -> bool:
     return not sandbox_change(pod, observed).needed
 
 
-def _with_new_sandbox(view: View, change: SandboxChange) -> PodActions:
+def _with_new_sandbox(view: ContainerView, change: SandboxChange) -> PodActions:
     """The sandbox is missing or unusable: end what is left of it and, if there is work, begin with a new one."""
     pod, observed = view.pod, view.observed
     anything = _anything_to_stop(observed)
@@ -172,7 +180,7 @@ def _with_new_sandbox(view: View, change: SandboxChange) -> PodActions:
     )
 
 
-def _runs_in_new_sandbox(view: View, container: Container) -> bool:
+def _runs_in_new_sandbox(view: ContainerView, container: Container) -> bool:
     """Whether a regular container has anything left to do. What ran in a policy of Never has had its turn."""
     last = view.observed.newest(container.name)
     if last is None:
@@ -186,7 +194,7 @@ def _runs_in_new_sandbox(view: View, container: Container) -> bool:
 
 
 def _regular(
-    view: View, resized: frozenset[str], kill: list[Kill], start: list[Start], backing_off: list[BackingOff]
+    view: ContainerView, resized: frozenset[str], kill: list[Kill], start: list[Start], backing_off: list[BackingOff]
 ) -> bool:
     """Decide on every regular container; whether any has something left to do."""
     alive = held = False
@@ -224,7 +232,7 @@ def _regular(
     return alive
 
 
-def _starts(view: View, container: Container, last: ObservedContainer | None) -> bool:
+def _starts(view: ContainerView, container: Container, last: ObservedContainer | None) -> bool:
     """Whether a container that does not run is started. What we have ended ourselves was decided about then."""
     cause = view.killed.get(last.id) if last is not None and last.exited else None
     if cause is None:
@@ -260,7 +268,7 @@ def _lost(kill: list[Kill], container: Container, last: ObservedContainer | None
     return KillCause.LOST
 
 
-def _ephemeral(view: View) -> tuple[Start, ...]:
+def _ephemeral(view: ContainerView) -> tuple[Start, ...]:
     """Each is started once and never again."""
     return tuple(
         Start(container, 0)

@@ -9,20 +9,14 @@ count: with a new sandbox the pod is initialized anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from actors.model.identity import same_definition
-from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.probe_results import ProbeResults, liveness_failed, startup_of
-from actors.pod_rules.action_types import BackingOff, InFlight, Kill, KillCause, Start
-from actors.pod_rules.backoff import Wait, back_off
+from actors.model.observed import ObservedContainer, liveness_failed, startup_of
+from actors.pod_rules.action_types import BackingOff, ContainerView, Kill, KillCause, Start, begin
 from actors.pod_rules.restart_rules import should_restart_failed_init
-from config.kubelet.crash_loop import CrashLoopPeriods
-from config.objects import Container, Pod
+from config.objects import Container
 from config.pods.identity import is_sidecar
-from runtime.cri.messages import ContainerState
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -38,35 +32,12 @@ class Step(msgspec.Struct, frozen=True):
 INITIALIZED = Step(True)
 
 
-class View(msgspec.Struct, frozen=True):
-    """What decisions on containers are made from."""
-
-    pod: Pod
-    observed: ObservedPod
-    sandbox_attempt: int
-    probes: ProbeResults
-    in_flight: InFlight
-    crash_loop: CrashLoopPeriods
-    wall_ns: int
-    killed: Mapping[str, KillCause] = {}
-    """Container id -> why we have ended it."""
-    owed: Mapping[str, Wait] = {}
-    """Container name -> the back-off of one that was removed to be made anew."""
-
-    def here(self, name: str) -> ObservedContainer | None:
-        """The newest container of that name in the sandbox that is in use, or one that may still run in another."""
-        for container in self.observed.by_name.get(name, ()):
-            if container.sandbox_attempt == self.sandbox_attempt or container.may_run:
-                return container
-        return None
-
-
 class _Plan:
     """Collects, from the last init container to the first."""
 
     __slots__ = ("backing_off", "kill", "start", "view")
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ContainerView) -> None:
         self.view = view
         self.kill: list[Kill] = []
         self.start: list[Start] = []
@@ -95,39 +66,10 @@ class _Plan:
         )
 
 
-def begin(
-    view: View, container: Container, last: ObservedContainer | None, *, forced: bool = False
-) -> Start | BackingOff:
-    """How to start a container whose predecessor is `last`. `forced`: that one is killed by us now."""
-    newest = view.observed.newest(container.name)
-    attempt = None if newest is None else newest.attempt + 1
-    cause = view.killed.get(last.id) if last is not None else None
-    excused = cause is not None and not cause.own_doing
-    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
-    if newest is None and container.name in view.owed:
-        wait = view.owed[container.name]
-        if wait.until_ns <= view.wall_ns:
-            wait = Wait(0, wait.delay_ns, wait.next_delay_ns)
-    if (
-        not forced
-        and last is not None
-        and last.state == ContainerState.CONTAINER_CREATED
-        and last is newest
-        and last.sandbox_attempt == view.sandbox_attempt
-        and same_definition(container, last.labels, last.annotations)
-    ):
-        return Start(container, last.attempt, last.id, last.back_off_ns or 0)
-    if wait.until_ns:
-        return BackingOff(container.name, wait.until_ns, wait.delay_ns)
-    return Start(container, attempt, "", wait.next_delay_ns)
-
-
-def init_actions(view: View) -> Step:
+def init_actions(view: ContainerView) -> Step:
     """See the module."""
     pod = view.pod
     inits = pod.spec.init_containers
-    if not inits:
-        return INITIALIZED
     plan = _Plan(view)
     for container in reversed(inits):
         plan.kill += kill_older(view, container)
@@ -183,7 +125,7 @@ def _regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool
     return False
 
 
-def kill_older(view: View, container: Container) -> list[Kill]:
+def kill_older(view: ContainerView, container: Container) -> list[Kill]:
     """Ends of what may still run although a newer container of its name exists: there must be one at most."""
     group = view.observed.by_name.get(container.name, ())
     if len(group) < 2 or container.name in view.in_flight.containers:
@@ -191,7 +133,7 @@ def kill_older(view: View, container: Container) -> list[Kill]:
     return [Kill(each.id, container.name, KillCause.DUPLICATE, container) for each in group[1:] if each.may_run]
 
 
-def kill_cause(view: View, container: Container, running: ObservedContainer) -> KillCause | None:
+def kill_cause(view: ContainerView, container: Container, running: ObservedContainer) -> KillCause | None:
     """Why a container that runs must not go on."""
     if not same_definition(container, running.labels, running.annotations):
         return KillCause.CHANGED

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 import msgspec
 
 from actors.model.observed import ObservedContainer, ObservedPod
-from actors.pod_rules.restart_rules import RESTART_ALL, rule_of
-from config.objects import Container, ContainerStatus, Pod, PodSpec, PodStatus
-from config.pods.once_per_spec import once_per_spec
+from actors.pod_rules.restart_rules import rule_of
+from config.objects import Container, ContainerStatus, Pod, PodStatus
+from config.pods.identity import RESTART_ALL, restarts_all_containers
 
 ALL_RESTARTING = "AllContainersRestarting"
 """The condition of a pod, and, as `RESTARTING_ALL`, the waiting reason of its containers."""
@@ -37,20 +37,9 @@ class Reset(msgspec.Struct, frozen=True):
     source: bool = False
 
 
-@once_per_spec
-def has_rule(spec: PodSpec) -> bool:
-    """Whether any container of the pod may restart all of them."""
-    return any(
-        rule.action == RESTART_ALL
-        for group in (spec.containers, spec.init_containers)
-        for container in group
-        for rule in container.restart_policy_rules
-    )
-
-
 def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
     """Names of the containers whose last end restarts all. None of a pod that is to be deleted."""
-    if not has_rule(pod.spec) or pod.metadata.deletion_timestamp is not None:
+    if not restarts_all_containers(pod.spec) or pod.metadata.deletion_timestamp is not None:
         return _NOBODY
     return frozenset(
         container.name
@@ -74,7 +63,7 @@ def resets(pod: Pod, observed: ObservedPod) -> tuple[Reset, ...]:
 
 def without_rules(pod: Pod) -> Pod:
     """The pod without rules that restart all, for a node whose feature gate is off."""
-    if not has_rule(pod.spec):
+    if not restarts_all_containers(pod.spec):
         return pod
     replace = msgspec.structs.replace
     inits, regular = (
@@ -89,7 +78,7 @@ def without_rules(pod: Pod) -> Pod:
 
 def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> bool:
     """Whether all are being restarted: there is a source, or the last one has gone and nothing has been made since."""
-    if not has_rule(pod.spec):
+    if not restarts_all_containers(pod.spec):
         return False
     if sources(pod, observed):
         return True

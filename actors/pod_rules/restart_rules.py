@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from actors.model.observed import ObservedContainer
 from config.objects import Container, ContainerRestartRule, Pod
-from config.pods.identity import is_sidecar
+from config.pods.identity import RESTART_ALL, is_sidecar
 
 ALWAYS = "Always"
 ON_FAILURE = "OnFailure"
 NEVER = "Never"
-RESTART_ALL = "RestartAllContainers"
 RESTARTS = ("Restart", RESTART_ALL)
 
 

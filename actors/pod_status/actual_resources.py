@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from actors.start.resource_rules import amount_bytes, milli_cpu
+from actors.start.resources import amount_bytes, milli_cpu
 from config.objects import Container, ResourceRequirements
 from config.values.quantity import Suffixes, of_milli, of_value
 from runtime.cri.messages import LinuxContainerResources

@@ -2,6 +2,8 @@
 
 What is not known yet keeps the value last published: with no look at the runtime the old status stays as it is. A
 status that says the same as the one before *is* the one before, so the caller may compare by identity.
+
+Addresses of a pod and its host are published in a fixed order, primary family first (spec 4.4).
 """
 
 from __future__ import annotations
@@ -12,23 +14,64 @@ from operator import attrgetter
 
 import msgspec
 
-from actors.model.observed import ObservedPod
-from actors.model.probe_results import NO_RESULTS, ProbeResults
-from actors.model.times import api_time, seconds_of
-from actors.pod_rules.restart_all import has_rule, in_progress, marked
-from actors.pod_rules.sandbox_changes import sandbox_serves
-from actors.pod_status.conditions import pod_conditions, with_disruption
+from actors.model.observed import NO_RESULTS, ObservedPod, ProbeResults, sandbox_serves
+from actors.pod_rules.restart_all import in_progress, marked
+from actors.pod_status.conditions import RUNNING, TERMINAL, all_run, pod_conditions, pod_phase, with_disruption
 from actors.pod_status.container_statuses import (
     Kind,
     StatusView,
     Waiting,
     container_status,
 )
-from actors.pod_status.ips import order_ips, pod_ips
-from actors.pod_status.phase import RUNNING, TERMINAL, all_run, pod_phase
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
-from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class
+from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class, restarts_all_containers
+from config.values.api_time import api_time, seconds_of
 from runtime.cri.messages import ContainerState as CriState
+
+
+def order_ips(ips: Iterable[str], node_ips: tuple[str, ...]) -> tuple[str, ...]:
+    """At most one address per family; first the family of the node's first address (IPv4 when it has none)."""
+    primary_v6 = bool(node_ips) and is_ipv6(node_ips[0])
+    primary = secondary = ""
+    for ip in ips:
+        if not ip:
+            continue
+        if is_ipv6(ip) == primary_v6:
+            primary = primary or ip
+        else:
+            secondary = secondary or ip
+    return tuple(ip for ip in (primary, secondary) if ip)
+
+
+def pod_ips(
+    host_network: bool,
+    observed: tuple[str, ...],
+    previous: tuple[str, ...],
+    node_ips: tuple[str, ...],
+    sandbox_ready: bool,
+) -> tuple[str, ...]:
+    """Of a pod in the host's network the host's; else what the sandbox has.
+
+    While no sandbox is ready the addresses last published stay: an ended pod keeps them.
+    """
+    if host_network:
+        return order_ips(node_ips, node_ips)
+    if observed:
+        return observed if len(observed) == 1 else order_ips(observed, node_ips)
+    return () if sandbox_ready else previous
+
+
+def family_differs(host_ip: str | None, node_ips: tuple[str, ...]) -> bool:
+    """Whether the address of the host that was published last is of another family than the node's first is now."""
+    if not host_ip or not node_ips or host_ip == node_ips[0]:
+        return False
+    return is_ipv6(host_ip) != is_ipv6(node_ips[0])
+
+
+def is_ipv6(ip: str) -> bool:
+    """Whether an address is written as IPv6."""
+    return ":" in ip
+
 
 NO_WAITING: Mapping[str, Waiting] = {}
 _NOBODY: frozenset[str] = frozenset()
@@ -91,7 +134,7 @@ def compute_pod_status(
     spec = pod.spec
     inits = spec.init_containers
     begun = any(container.name in observed.by_name for container in spec.containers) if inits else False
-    ruled = has_rule(spec)
+    ruled = restarts_all_containers(spec)
     restarting_all = ruled and not ended and in_progress(pod, observed, previous)
     if restarting_all:
         coming = frozenset(each.name for each in (*inits, *spec.containers))
@@ -228,8 +271,8 @@ def _phase(
     if not spec.init_containers and all_run(spec.containers, statuses):  # as nearly all do most of the time
         return RUNNING
     started = bool(spec.init_containers) and _started_here(pod, observed)
-    if restarted := marked(statuses.values()):
-        coming |= restarted
+    if restarts_all_containers(spec):
+        coming |= marked(statuses.values())
     return pod_phase(pod, statuses, ended=ended, started_here=started, coming=coming)
 
 

@@ -12,9 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.probe_results import ProbeResults, is_ready, is_started
-from actors.model.times import api_time
+from actors.model.observed import ObservedContainer, ObservedPod, ProbeResults, is_ready, is_started
 from actors.pod_rules.restart_all import RESTARTING_ALL
 from actors.pod_rules.restart_rules import should_restart, should_restart_failed_init
 from actors.pod_status.actual_resources import actual_resources
@@ -32,6 +30,7 @@ from config.objects import (
     VolumeMount,
     VolumeMountStatus,
 )
+from config.values.api_time import api_time
 from runtime.cri import messages as cri
 
 STATUS_UNKNOWN = "ContainerStatusUnknown"

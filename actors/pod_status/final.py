@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.pod_status.conditions import FAILED, TERMINAL
 from actors.pod_status.container_statuses import LOST_MESSAGE, STATUS_UNKNOWN, UNKNOWN_EXIT_CODE
-from actors.pod_status.phase import FAILED, TERMINAL
 from config.objects import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
 from config.pods.identity import is_sidecar, is_static
 

@@ -26,7 +26,7 @@ from actors.messages.probes import (
     TellVerdicts,
 )
 from actors.model.identity import field_path
-from actors.model.probe_results import ProbeResults
+from actors.model.observed import ProbeResults
 from actors.probes.measures import ProbeMeter, forget_probe
 from actors.probes.rules import (
     OVERDUE_NS,
@@ -54,9 +54,8 @@ from actors.probes.state import (
     is_well,
 )
 from config.frozen_map import FrozenMap
-from config.objects import Container, Pod, PodSpec, Probe
+from config.objects import Container, Pod, Probe
 from config.pods.identity import lasting_containers
-from config.pods.once_per_spec import once_per_spec
 from runtime.metrics.meters import Meters
 from runtime.probes import Check, Outcome, ProbeAnswer, Prober
 
@@ -110,16 +109,6 @@ class _Asker(msgspec.Struct, frozen=True):
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
     """Those that may have probes: regular ones and sidecars."""
     return lasting_containers(pod.spec)
-
-
-def has_probes(pod: Pod) -> bool:
-    """Whether there is anything to ask."""
-    return _has_probes(pod.spec)
-
-
-@once_per_spec
-def _has_probes(spec: PodSpec) -> bool:
-    return any(probes_of(container) for container in lasting_containers(spec))
 
 
 class ProbeServices(Protocol):

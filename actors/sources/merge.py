@@ -18,9 +18,9 @@ from operator import attrgetter
 import msgspec
 
 from actors.messages.pods import Operation
-from actors.model.times import api_time
 from config.objects import Pod
 from config.pods.identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, comparable_annotations
+from config.values.api_time import api_time
 
 _FIRST_SECOND = "1970-01-01T00:00:00Z"
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)

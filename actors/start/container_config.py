@@ -4,6 +4,10 @@ Most of it follows from the spec, the node and a few facts; that part is worked 
 
 Pure. What a step cannot do it refuses with `StartRefusedError`, whose text is the message of the waiting reason
 `CreateContainerConfigError`.
+
+An ephemeral container sees the processes of its target by the id of the container that runs now; one that has ended has
+none (spec 3.7). The termination message of an attempt has one fixed file name: a container that is made a second time
+after the agent was killed finds the same file, and no attempt reads what another has written.
 """
 
 from __future__ import annotations
@@ -14,19 +18,14 @@ import msgspec
 
 from actors.model.expansion import expand
 from actors.model.id_ranges import IdRange
-from actors.model.identity import container_annotations, container_labels
+from actors.model.identity import container_annotations, container_labels, log_path
+from actors.model.observed import ObservedContainer, ObservedPod
 from actors.model.refusal import StartRefusedError
-from actors.model.sub_paths import agent_volumes
-from actors.start.environment import NO_SOURCES, Sources, environment
-from actors.start.logs import log_path
-from actors.start.mount_abilities import MountAbilities
-from actors.start.mounts import VolumesInside, container_devices, container_mounts
-from actors.start.outline import outline_of
-from actors.start.resource_rules import ResourceRules
-from actors.start.resources import container_resources
+from actors.start.environment import NO_SOURCES, Sources, environment, outline_of
+from actors.start.mounts import MountAbilities, VolumesInside, agent_volumes, container_devices, container_mounts
+from actors.start.resources import ResourceRules, container_resources
 from actors.start.security import apparmor_note, container_security
-from actors.start.termination_message import termination_file
-from config.objects import Container, Pod
+from config.objects import Container, EphemeralContainer, Pod
 from config.pods.identity import is_critical
 from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.messages import (
@@ -38,6 +37,39 @@ from runtime.cri.messages import (
     LinuxContainerConfig,
     Signal,
 )
+
+MESSAGE_LIMIT_BYTES = 4096
+POD_LIMIT_BYTES = 12 * 1024
+"""All messages of a pod together: its status has to fit into the API (spec 4.5)."""
+LOG_TAIL_LINES = 80
+LOG_TAIL_BYTES = 2048
+
+
+def termination_file(root_directory: str, uid: str, container: str, attempt: int) -> str:
+    """On the host; `root_directory` is the agent's."""
+    return f"{root_directory.rstrip('/')}/pods/{uid}/containers/{container}/{attempt & 0xFFFFFFFF:08x}"
+
+
+def message_limit_bytes(pod: Pod) -> int:
+    """How much is read of the message of one container of this pod."""
+    spec = pod.spec
+    containers = len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
+    return min(MESSAGE_LIMIT_BYTES, POD_LIMIT_BYTES // max(1, containers))
+
+
+def falls_back_to_log(container: ObservedContainer) -> bool:
+    """Whether the end of the log stands in for a message that was not written: only of what failed after it ran."""
+    return (
+        container.termination_policy == "FallbackToLogsOnError"
+        and container.exited
+        and container.exit_code != 0
+        and container.reason != "ContainerCannotRun"
+    )
+
+
+def joined_message(of_runtime: str, of_container: str) -> str:
+    """Both, the runtime's first."""
+    return f"{of_runtime}: {of_container}" if of_runtime and of_container else of_runtime or of_container
 
 
 class NodeRules(msgspec.Struct, frozen=True):
@@ -192,3 +224,17 @@ def message_file(pod: Pod, container: Container, attempt: int, node: NodeRules) 
     if not container.termination_message_path:
         return ""
     return termination_file(node.root_directory, pod.metadata.uid, container.name, attempt)
+
+
+def target_id(container: Container, path: str, observed: ObservedPod) -> str:
+    """The id of that container; empty when it names none. Raises StartRefusedError while the one it names does not run.
+
+    `path`: where the container stands in its pod.
+    """
+    name = container.target_container_name if isinstance(container, EphemeralContainer) else None
+    if not name:
+        return ""
+    target = observed.newest(name)
+    if target is None or not target.running:
+        raise StartRefusedError(f"{path}.targetContainerName", f"container {name} of the pod does not run")
+    return target.id

@@ -4,19 +4,166 @@
 Objects of the API are given in `Sources`, and so is why one could not be read: that is no absence, and is refused even
 where the reference is optional. What is absent is refused unless it is optional, because a container without a variable
 that it was promised is worse than one that does not start.
+
+`outline_of` is what the spec says of one container, worked out once for all pods of one spec. `references` tells which
+ConfigMaps and Secrets a pod refers to, where, and what for (spec 8.9); all of them are of the pod's own namespace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import enum
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from actors.messages.references import ObjectRef
 from actors.model.expansion import expand
+from actors.model.identity import lasting_annotations
 from actors.model.refusal import StartRefusedError
 from actors.start.env_file import EnvFileError, read_env_file
 from actors.start.pod_fields import resource_value, variable_field
-from config.objects import Container, EnvFromSource, EnvVar, FileKeySelector, Pod
+from config.objects import (
+    Container,
+    EnvFromSource,
+    EnvVar,
+    EphemeralContainer,
+    FileKeySelector,
+    Pod,
+    PodSpec,
+    Volume,
+    VolumeProjection,
+)
+from config.pods.once_per_spec import once_per_spec
+
+
+class Purpose(enum.Enum):
+    """What an object is needed for: to start a container, all the time, or to pull an image."""
+
+    ENVIRONMENT = "environment"
+    VOLUME = "volume"
+    PULL = "pull"
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """One reference of a pod. `optional`: it may lead nowhere."""
+
+    ref: ObjectRef
+    optional: bool
+    purpose: Purpose
+
+
+# Volumes that name a secret with credentials in `secret_ref` (spec 8.9).
+_WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io", "storageos")
+
+
+def references(pod: Pod) -> tuple[Reference, ...]:
+    """Every one, in the order: pull secrets, containers, volumes. One object may be named more than once."""
+    named = _named_in(pod.spec)
+    if not named:
+        return ()
+    namespace = pod.metadata.namespace
+    return tuple(
+        Reference(ObjectRef(kind, namespace, name), optional, purpose) for kind, name, optional, purpose in named
+    )
+
+
+def environment_objects(pod: Pod) -> tuple[ObjectRef, ...]:
+    """What the variables of all containers are taken from, each once."""
+    found = references(pod)
+    return _objects(found, Purpose.ENVIRONMENT) if found else ()
+
+
+def pull_secrets(pod: Pod) -> tuple[ObjectRef, ...]:
+    """The secrets for pulling, in the order of the pod, each once."""
+    return _objects(references(pod), Purpose.PULL)
+
+
+def has_environment_objects(container: Container) -> bool:
+    """Whether a variable of this container is taken from an object."""
+    return any(True for _ in _of_container(container))
+
+
+def uses_tokens(pod: Pod) -> bool:
+    """Whether a volume of the pod holds a token of its service account."""
+    return _uses_tokens(pod.spec)
+
+
+def everyone(pod: Pod) -> tuple[Container, ...]:
+    """Every container of the pod."""
+    return _everyone_in(pod.spec)
+
+
+@once_per_spec
+def _everyone_in(spec: PodSpec) -> tuple[Container, ...]:
+    return (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+
+
+@once_per_spec
+def _uses_tokens(spec: PodSpec) -> bool:
+    return any(
+        source.service_account_token is not None
+        for volume in spec.volumes
+        if volume.projected is not None
+        for source in volume.projected.sources
+    )
+
+
+@once_per_spec
+def _named_in(spec: PodSpec) -> tuple[tuple[str, str, bool, Purpose], ...]:
+    """Kind, name, whether it may lead nowhere, and purpose of each reference."""
+    found = [
+        *((SECRET, each.name, True, Purpose.PULL) for each in spec.image_pull_secrets),
+        *((*each, Purpose.ENVIRONMENT) for container in _everyone_in(spec) for each in _of_container(container)),
+        *((*each, Purpose.VOLUME) for volume in spec.volumes for each in _of_volume(volume)),
+    ]
+    return tuple((kind, name, bool(optional), purpose) for kind, name, optional, purpose in found if name)
+
+
+def _objects(found: Iterable[Reference], purpose: Purpose) -> tuple[ObjectRef, ...]:
+    return tuple(dict.fromkeys(each.ref for each in found if each.purpose is purpose))
+
+
+_Found = tuple[str, str | None, bool | None]
+
+
+def _of_container(container: Container) -> Iterator[_Found]:
+    for origin in container.env_from:
+        if origin.config_map_ref is not None:
+            yield CONFIG_MAP, origin.config_map_ref.name, origin.config_map_ref.optional
+        if origin.secret_ref is not None:
+            yield SECRET, origin.secret_ref.name, origin.secret_ref.optional
+    for variable in container.env:
+        source = variable.value_from
+        if source is not None and source.config_map_key_ref is not None:
+            yield CONFIG_MAP, source.config_map_key_ref.name, source.config_map_key_ref.optional
+        if source is not None and source.secret_key_ref is not None:
+            yield SECRET, source.secret_key_ref.name, source.secret_key_ref.optional
+
+
+def _of_volume(volume: Volume) -> Iterator[_Found]:
+    if volume.config_map is not None:
+        yield CONFIG_MAP, volume.config_map.name, volume.config_map.optional
+    if volume.secret is not None:
+        yield SECRET, volume.secret.secret_name, volume.secret.optional
+    if volume.projected is not None:
+        for source in volume.projected.sources:
+            yield from _of_projection(source)
+    if volume.azure_file is not None:
+        yield SECRET, volume.azure_file.secret_name, False
+    if volume.csi is not None and volume.csi.node_publish_secret_ref is not None:
+        yield SECRET, volume.csi.node_publish_secret_ref.name, False
+    for name in _WITH_SECRET_REF:
+        source = getattr(volume, name)
+        if source is not None and source.secret_ref is not None:
+            yield SECRET, source.secret_ref.name, False
+
+
+def _of_projection(source: VolumeProjection) -> Iterator[_Found]:
+    if source.config_map is not None:
+        yield CONFIG_MAP, source.config_map.name, source.config_map.optional
+    if source.secret is not None:
+        yield SECRET, source.secret.name, source.secret.optional
+
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
 
@@ -163,3 +310,66 @@ def _from_file(sources: Sources, origin: FileKeySelector, path: str) -> str | No
     if not value and not origin.optional:
         raise StartRefusedError(path, f"couldn't find key {origin.key} in {where}")
     return value or None
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """`path`: where the container stands in its pod, `$.spec.containers[0]`. `reads_objects`: a variable is taken from
+    a ConfigMap or Secret; `shows_amounts`: one shows a limit, which may be that of the node; `files`: (volume, path) of
+    each that variables are taken from. `notes`: see `lasting_annotations`.
+    """
+
+    path: str
+    reads_objects: bool
+    shows_amounts: bool
+    files: tuple[tuple[str, str], ...]
+    notes: Mapping[str, str]
+
+
+def outline_of(pod: Pod, container: Container) -> Outline:
+    """Of a container of that pod."""
+    known = _outlines(pod.spec).get(id(container))
+    return _outline(pod.spec, container) if known is None else known
+
+
+@once_per_spec
+def _outlines(spec: PodSpec) -> dict[int, Outline]:
+    """By the identity of the container, which is there as long as its spec."""
+    everyone = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+    return {id(container): _outline(spec, container) for container in everyone}
+
+
+def shows_amounts(pod: Pod) -> bool:
+    """Whether a variable of any container shows a limit."""
+    return _shows_amounts_in(pod.spec)
+
+
+@once_per_spec
+def _shows_amounts_in(spec: PodSpec) -> bool:
+    return any(outline.shows_amounts for outline in _outlines(spec).values())
+
+
+def _outline(spec: PodSpec, container: Container) -> Outline:
+    return Outline(
+        path=document_path(spec, container),
+        reads_objects=has_environment_objects(container),
+        shows_amounts=_shows_amounts(container),
+        files=file_references(container),
+        notes=lasting_annotations(spec, container),
+    )
+
+
+def _shows_amounts(container: Container) -> bool:
+    sources = (variable.value_from for variable in container.env)
+    return any(source is not None and source.resource_field_ref is not None for source in sources)
+
+
+def document_path(spec: PodSpec, container: Container) -> str:
+    """Where the container stands in a pod of that spec: `$.spec.containers[0]`."""
+    if isinstance(container, EphemeralContainer):
+        field, group = "ephemeralContainers", [each.name for each in spec.ephemeral_containers]
+    elif any(each.name == container.name for each in spec.containers):
+        field, group = "containers", [each.name for each in spec.containers]
+    else:
+        field, group = "initContainers", [each.name for each in spec.init_containers]
+    index = group.index(container.name) if container.name in group else 0
+    return f"$.spec.{field}[{index}]"

@@ -2,22 +2,120 @@
 
 Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says;
 so are images, which the runtime mounts by itself. Parts of volumes (`subPath`) have been mounted on the host before,
-see `actors.model.sub_paths`.
+see `wanted_sub_paths`.
+
+`mount_abilities` tells what a runtime can do with mounts (KEP-3857, KEP-4639). A runtime tells by itself, for each
+handler, whether it makes mounts read only with all below them. It does not tell about images as volumes: an old one
+fails in unclear words, or mounts the whole image instead of a part. So a table names those known to be too old.
+
+`wanted_sub_paths` tells which parts of volumes a container mounts. `runtime.volumes.sub_path` finds and mounts them: a
+path that is only joined as text would let a container lead the mount out of its volume, through a symbolic link.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
+from actors.messages.pods import RuntimeStateObserved
+from actors.messages.volumes import WantedSubPath
+from actors.model.expansion import expand_strictly
 from actors.model.id_ranges import IdRange
 from actors.model.refusal import StartRefusedError
-from actors.model.sub_paths import sub_path_of
-from actors.start.mount_abilities import MountAbilities
 from actors.start.security import id_mappings
-from config.objects import Container, Pod, VolumeMount
+from config.objects import Container, Pod, PodSpec, VolumeMount
+from config.pods.once_per_spec import once_per_spec
+from config.pods.volume_sources import kind_of
 from runtime.cri.messages import Device, ImageSpec, Mount, MountPropagation
+
+
+def agent_volumes(pod: Pod) -> frozenset[str]:
+    """Names of the volumes that nobody but the agent writes to."""
+    return _of_agent(pod.spec)
+
+
+@once_per_spec
+def _of_agent(spec: PodSpec) -> frozenset[str]:
+    return frozenset(volume.name for volume in spec.volumes if kind_of(volume).from_objects)
+
+
+def image_volumes(pod: Pod) -> frozenset[str]:
+    """Names of the volumes that the runtime mounts from images."""
+    return frozenset(volume.name for volume in pod.spec.volumes if volume.image is not None)
+
+
+def wanted_sub_paths(
+    pod: Pod, container: Container, path: str, variables: Mapping[str, str]
+) -> tuple[WantedSubPath, ...]:
+    """Those to be mounted for this start. `path`: of the container in the pod. Raises StartRefusedError.
+
+    `variables`: of the container, for `subPathExpr`. Parts of images are the runtime's.
+    """
+    of_agent, of_images = agent_volumes(pod), image_volumes(pod)
+    found: list[WantedSubPath] = []
+    for index, mount in enumerate(container.volume_mounts):
+        sub_path = sub_path_of(mount, f"{path}.volumeMounts[{index}]", variables)
+        if sub_path and mount.name not in of_images:
+            found.append(WantedSubPath(index, mount.name, sub_path, mount.name not in of_agent))
+    return tuple(found)
+
+
+def sub_path_of(mount: VolumeMount, path: str, variables: Mapping[str, str]) -> str:
+    """Of one mount at `path`; empty where all of the volume is mounted. Raises StartRefusedError."""
+    field = "subPathExpr" if mount.sub_path_expr else "subPath"
+    sub_path = mount.sub_path or ""
+    if mount.sub_path_expr:
+        sub_path = expand_strictly(mount.sub_path_expr, variables, f"{path}.{field}")
+    if sub_path.startswith("/") or ".." in sub_path.split("/"):
+        raise StartRefusedError(f"{path}.{field}", f"{sub_path!r} must be relative and must not contain '..'")
+    return sub_path
+
+
+def has_expressions(container: Container) -> bool:
+    """Whether its variables are needed to know the paths."""
+    return any(mount.sub_path_expr for mount in container.volume_mounts)
+
+
+_IMAGES_FROM = {"containerd": (2, 1), "cri-o": (1, 31)}
+_PARTS_FROM = {"containerd": (2, 2), "cri-o": (1, 33)}
+_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+
+
+class MountAbilities(msgspec.Struct, frozen=True):
+    """`recursive_read_only`: mounts read only with all that is mounted below. `no_images`, `no_image_parts`: why
+    images, or parts of them, cannot be mounted; empty where they can.
+    """
+
+    recursive_read_only: bool = False
+    no_images: str = ""
+    no_image_parts: str = ""
+
+
+def mount_abilities(runtime: RuntimeStateObserved, handler: str) -> MountAbilities:
+    """Of one handler of the runtime."""
+    recursive = handler in runtime.recursive_read_only_handlers
+    return _abilities(recursive, runtime.runtime_name, runtime.runtime_version)
+
+
+@lru_cache(maxsize=64)
+def _abilities(recursive: bool, name: str, version: str) -> MountAbilities:
+    return MountAbilities(
+        recursive,
+        _too_old(name, version, "volumes of images", _IMAGES_FROM),
+        _too_old(name, version, "parts (subPath) of volumes of images", _PARTS_FROM),
+    )
+
+
+def _too_old(name: str, version: str, what: str, versions: dict[str, tuple[int, int]]) -> str:
+    needed = versions.get(name.lower())
+    match = _VERSION.match(version)
+    if needed is None or match is None or (int(match[1]), int(match[2])) >= needed:
+        return ""
+    return f"{name} {version} does not know {what}, {name} {needed[0]}.{needed[1]} does"
+
 
 _PROPAGATION = {
     None: MountPropagation.PROPAGATION_PRIVATE,

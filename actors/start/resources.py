@@ -1,16 +1,121 @@
-"""What a container may use, in the units of the kernel (spec 3.8, 10.3, 10.6). Pure."""
+"""What a container may use, in the units of the kernel (spec 3.8, 10.3, 10.6). Pure.
+
+`ResourceRules` are what the node adds: how it turns requests into limits. Texts of quantities repeat from pod to pod,
+so each is parsed once. `unified` has what only cgroup v2 can say, by the kernel's own file names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
-from actors.start.resource_rules import DEFAULT_PERIOD_US, ResourceRules, amount_bytes, milli_cpu
-from actors.start.unified import unified
+import msgspec
+
 from config.objects import Container, Pod
-from config.pods.identity import QosClass, is_node_critical, is_sidecar, qos_class
+from config.pods.identity import QosClass, is_critical, is_node_critical, is_sidecar, qos_class
+from config.values.quantity import parse_quantity
 from runtime.cgroups.names import page_name
 from runtime.cri.messages import HugepageLimit, LinuxContainerResources
+
+DEFAULT_PERIOD_US = 100_000
+
+
+class SwapRules(msgspec.Struct, frozen=True):
+    """What containers may swap where the kernel counts it (spec 9.8). `limited`: LimitedSwap, else nothing at all.
+
+    `capacity_bytes`: of the machine.
+    """
+
+    limited: bool = False
+    capacity_bytes: int = 0
+
+
+class MemoryRules(msgspec.Struct, frozen=True):
+    """MemoryQoS (spec 10.3). `tiered`: what is asked for is kept for who asks. `throttling`: of what lies between the
+    request and the limit, the part from which on a container is slowed down; `allocatable_bytes`: the limit of those
+    that have none.
+    """
+
+    tiered: bool = False
+    throttling: float = 0.9
+    allocatable_bytes: int = 0
+
+
+class ResourceRules(msgspec.Struct, frozen=True):
+    """See the module. `memory_capacity_bytes` 0: not known. `page_sizes`: of huge pages, in bytes. `swap`, `memory`:
+    None where the kernel or the configuration has none of it.
+    """
+
+    cpu_quota: bool = True
+    cpu_period_us: int = DEFAULT_PERIOD_US
+    memory_capacity_bytes: int = 0
+    cgroup_version: int = 2
+    single_process_oom_kill: bool = False
+    page_sizes: tuple[int, ...] = ()
+    swap: SwapRules | None = None
+    memory: MemoryRules | None = None
+
+
+@lru_cache(maxsize=4096)
+def milli_cpu(text: str) -> int:
+    """Thousandths of a CPU, rounded up."""
+    return parse_quantity(text).milli_value()
+
+
+@lru_cache(maxsize=4096)
+def amount_bytes(text: str) -> int:
+    """Whole bytes, rounded up."""
+    return parse_quantity(text).value()
+
+
+PAGE_BYTES = 4096
+OOM_GROUP, SWAP_MAX = "memory.oom.group", "memory.swap.max"
+MEMORY_MIN, MEMORY_LOW, MEMORY_HIGH = "memory.min", "memory.low", "memory.high"
+_NONE: Mapping[str, str] = {}
+
+
+def unified(pod: Pod, container: Container, rules: ResourceRules) -> dict[str, str]:
+    """File -> text. Nothing on v1."""
+    if rules.cgroup_version != 2:
+        return {}
+    found = {} if rules.single_process_oom_kill else {OOM_GROUP: "1"}
+    if rules.swap is not None:
+        found[SWAP_MAX] = str(_swap_bytes(pod, container, rules.swap, rules.memory_capacity_bytes))
+    if rules.memory is not None:
+        found |= {file: str(amount) for file, amount in _memory(pod, container, rules.memory).items() if amount}
+    return found
+
+
+def _swap_bytes(pod: Pod, container: Container, swap: SwapRules, memory_capacity_bytes: int) -> int:
+    """In proportion to what the container asks for of memory, where it may swap at all."""
+    request, limit = _amounts(container)
+    may = swap.limited and qos_class(pod) is QosClass.BURSTABLE and not is_critical(pod)
+    if not may or not request or request == limit or not memory_capacity_bytes:
+        return 0
+    return request * swap.capacity_bytes // memory_capacity_bytes
+
+
+def _memory(pod: Pod, container: Container, rules: MemoryRules) -> dict[str, int]:
+    qos = qos_class(pod)
+    if qos is QosClass.BEST_EFFORT:
+        return {}
+    request, limit = _amounts(container)
+    found = {MEMORY_MIN if qos is QosClass.GUARANTEED else MEMORY_LOW: request} if rules.tiered else {}
+    most = limit or rules.allocatable_bytes
+    if request != limit and most > request:
+        between = int(rules.throttling * (most - request))
+        found[MEMORY_HIGH] = (request + between) // PAGE_BYTES * PAGE_BYTES
+    return found
+
+
+def _amounts(container: Container) -> tuple[int, int]:
+    """What it asks for of memory, and its limit; 0 for none."""
+    own = container.resources
+    requests, limits = (own.requests, own.limits) if own is not None else (_NONE, _NONE)
+    limit = amount_bytes(limits["memory"]) if "memory" in limits else 0
+    return amount_bytes(requests["memory"]) if "memory" in requests else limit, limit
+
 
 MINIMUM_SHARES = 2
 MAXIMUM_SHARES = 262_144

@@ -9,9 +9,8 @@ import msgspec
 
 from actors.model.id_ranges import IdRange
 from actors.model.identity import pod_labels
-from actors.start.hostname import pod_hostname
-from actors.start.resource_rules import ResourceRules
-from actors.start.resources import pod_overhead, pod_sum
+from actors.start.names import pod_hostname
+from actors.start.resources import ResourceRules, pod_overhead, pod_sum
 from actors.start.security import sandbox_security
 from config.objects import Pod
 from config.pods.identity import is_sidecar

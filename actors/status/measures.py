@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 from cachetools import FIFOCache
 
-from actors.model.times import seconds_of
 from config.objects import ContainerStateTerminated, ContainerStatus, Pod, PodStatus
 from config.pods.identity import is_static
+from config.values.api_time import seconds_of
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 

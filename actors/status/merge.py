@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, OWNED, READY, all_of
-from actors.pod_status.phase import FAILED, TERMINAL
+from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, FAILED, OWNED, READY, TERMINAL, all_of
 from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, ResourceRequirements
 
 NODE_CONDITIONS = OWNED | {"PodResizePending", "PodResizeInProgress"}

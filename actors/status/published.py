@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from actors.pod_status.phase import TERMINAL
+from actors.pod_status.conditions import TERMINAL
 from actors.status.merge import NOTHING, status_to_write, with_plain_status
 from actors.status.patch import asked_in, status_patch
 from actors.status.published_status import next_status

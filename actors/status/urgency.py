@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import enum
 
-from actors.pod_status.conditions import READY
-from actors.pod_status.phase import TERMINAL
+from actors.pod_status.conditions import READY, TERMINAL
 from config.objects import ContainerStatus, PodStatus
 
 MILLISECOND_NS = 1_000_000

@@ -13,7 +13,7 @@ import msgspec
 
 from actors.messages.references import ObjectRef, ReadFailure
 from actors.model.refusal import StartRefusedError
-from actors.model.sub_paths import agent_volumes
+from actors.start.mounts import agent_volumes
 from actors.start.pod_fields import file_field, resource_value
 from config.api.secret_data import config_map_bytes, secret_bytes
 from config.documents.codec import DocumentError

@@ -16,7 +16,7 @@ from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
 from actors.resources.cgroups.plan import TIERED
 from actors.start.container_config import NodeRules
-from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules
+from actors.start.resources import MemoryRules, ResourceRules, SwapRules
 from cli.main import own_version
 from config.credentials.kubeconfig import ApiAccess
 from config.kubelet import KubeletConfiguration, crash_loop_periods

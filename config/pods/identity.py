@@ -171,3 +171,26 @@ def _amounts(resources: Mapping[str, str]) -> dict[str, Quantity]:
     """Of cpu and memory, what is more than zero."""
     amounts = ((name, parse_quantity(resources[name])) for name in _QOS_RESOURCES if name in resources)
     return {name: amount for name, amount in amounts if amount > ZERO}
+
+
+@once_per_spec
+def has_probes(spec: PodSpec) -> bool:
+    """Whether any container that is to keep running has a probe."""
+    return any(
+        each.startup_probe is not None or each.liveness_probe is not None or each.readiness_probe is not None
+        for each in lasting_containers(spec)
+    )
+
+
+RESTART_ALL = "RestartAllContainers"
+"""The action of a restart rule."""
+
+
+@once_per_spec
+def restarts_all_containers(spec: PodSpec) -> bool:
+    """Whether the end of any container may restart all of them."""
+    return any(
+        rule.action == RESTART_ALL
+        for container in (*spec.containers, *spec.init_containers)
+        for rule in container.restart_policy_rules
+    )

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from actors.kernel.timers import Cancellable
-from actors.model.times import second_text
+from config.values.api_time import second_text
 from simulation.apiserver.store import Store
 from simulation.chance.chance import Chance
 

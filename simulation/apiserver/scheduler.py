@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from actors.kernel.timers import Cancellable
-from actors.model.times import api_time
+from config.values.api_time import api_time
 from simulation.apiserver.core import Clock
 from simulation.apiserver.requests import JSON, Answer, JsonAnswer, ObjectAnswer, Request, User
 from simulation.apiserver.scheduling import Demand, Json, Ledger, demand_of, offer_of

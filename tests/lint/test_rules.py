@@ -52,8 +52,8 @@ def found(path: str, source: str) -> list[str]:
         ("actors/kernel/cell.py", "import aiohttp", ["floor:1"]),
         ("actors/kernel/lifecycle.py", "from actors.machines.table import StateTable", []),
         ("actors/machines/table.py", "import enum, msgspec\nfrom actors.machines import table", []),
-        ("actors/machines/table.py", "from actors.kernel import Actor", ["floor:1"]),
-        ("actors/pleg.py", "from docs.generators import state_page", ["floor:1"]),
+        ("actors/machines/table.py", "from actors.kernel import Actor", ["floor:1", "room:1"]),
+        ("actors/pleg/pleg.py", "from docs.generators import state_page", ["floor:1"]),
     ],
 )
 def test_a_file_imports_from_its_own_floor_and_below(path: str, source: str, expected: list[str]) -> None:

@@ -16,13 +16,14 @@ import actors.pleg.pleg
 import actors.pod.container_starts
 import actors.pod.probes
 from actors.images.pull_rules import judge_image
+from actors.messages.volumes import VolumesReleased
 from actors.model.observed import observed_container, observed_sandbox
 from actors.pleg.pleg import PlegActor
 from actors.pod.container_stops import ContainerStops
 from actors.pod.end import PodEnd
-from actors.pod.observer import PodObserver
+from actors.pod.outcome import Outcome
 from actors.pod.probes import PodProbes
-from actors.pod_rules.lifecycle import PodLife
+from actors.pod.runtime import PodObserver
 from actors.probes.runner import ProbeRunner
 from actors.sync.starts import PodStarts
 from actors.volumes.orphans import PodsListed, VolumeOrphans
@@ -125,9 +126,9 @@ def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monk
 def test_pain_6_an_agent_that_leaves_volumes_where_they_are_is_found_out(monkeypatch: Mutate):
     clean_up = PodEnd.clean_up
 
-    def without_volumes(self: PodEnd, life: PodLife) -> bool:
-        self._released = True
-        return clean_up(self, life)
+    async def without_volumes(self: PodEnd) -> Outcome:
+        self.volumes_released(VolumesReleased("any"))
+        return await clean_up(self)
 
     monkeypatch.setattr(PodEnd, "clean_up", without_volumes)
     monkeypatch.setattr(VolumeOrphans, "known_pods", lambda *_: None)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from actors.start.resource_rules import DEFAULT_PERIOD_US
-from actors.start.resources import MINIMUM_SHARES, cpu_quota_us, cpu_shares
+from actors.start.resources import DEFAULT_PERIOD_US, MINIMUM_SHARES, cpu_quota_us, cpu_shares
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod
 from config.pods.identity import QosClass, is_sidecar

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.model.times import api_time
 from config.objects import CSIDriver, CSIServiceAccountTokenRequest, Node, Pod, VolumeAttachment
+from config.values.api_time import api_time
 from runtime.volumes.csi_material import WITH_FS_TYPE
 
 PREFIX = "csi.storage.k8s.io"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.model.times import api_time
+from config.values.api_time import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.garbage.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, call_to

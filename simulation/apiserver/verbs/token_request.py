@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.model.times import second_text
+from config.values.api_time import second_text
 from simulation.apiserver.core import SECOND_NS
 from simulation.apiserver.kinds.pod_admission import TOKEN_SECONDS
 from simulation.apiserver.requests import Answer, Call, JsonAnswer

@@ -11,8 +11,8 @@ from actors.cluster.token import TokenActor
 from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
-from actors.model.times import api_time
 from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
+from config.values.api_time import api_time
 from runtime.api import ApiError
 from tests.actors.hand_api import HandApi, unreachable
 from tests.actors.recorders import Recorder

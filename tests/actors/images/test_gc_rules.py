@@ -16,8 +16,8 @@ from actors.images.gc_rules import (
     too_old,
     used_percent,
 )
-from actors.images.names import short_form
 from config.kubelet import KubeletConfiguration
+from config.values.image_names import short_form
 from runtime.cri.messages import Container, Image, ImageSpec
 from runtime.stats.readings import FsReading
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.images.names import InvalidImageNameError, is_latest, with_default_tag
 from actors.images.pull_rules import (
     ONE,
     BackOff,
-    ImageDeed,
+    ImageAction,
     PullRate,
     back_off_message,
     judge_image,
@@ -22,10 +21,11 @@ from actors.images.pull_rules import (
     shown_while_backing_off,
 )
 from actors.messages.images import ImagePullFailed
+from config.values.image_names import InvalidImageNameError, is_latest, with_default_tag
 
 SECOND_NS = 1_000_000_000
 HEX = "0123456789abcdef" * 4
-USE, PULL, REFUSE = ImageDeed.USE, ImageDeed.PULL, ImageDeed.REFUSE
+USE, PULL, REFUSE = ImageAction.USE, ImageAction.PULL, ImageAction.REFUSE
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_default_policy_depends_on_what_the_name_means(image: str, policy: s
 
 
 @pytest.mark.parametrize(
-    ("policy", "present", "deed", "reason", "event"),
+    ("policy", "present", "action", "reason", "event"),
     [
         ("Always", False, PULL, "", None),
         ("Always", True, PULL, "", None),
@@ -111,9 +111,9 @@ def test_the_default_policy_depends_on_what_the_name_means(image: str, policy: s
         ("Never", True, USE, "", "Pulled"),
     ],
 )
-def test_the_table_of_policies(policy: str, present: bool, deed: ImageDeed, reason: str, event: str | None):
+def test_the_table_of_policies(policy: str, present: bool, action: ImageAction, reason: str, event: str | None):
     verdict = judge_image("nginx", policy, present)
-    assert (verdict.deed, verdict.reason) == (deed, reason)
+    assert (verdict.action, verdict.reason) == (action, reason)
     assert verdict.image == "nginx:latest"
     assert (verdict.said.reason if verdict.said else None) == event
     assert must_look(policy) == (policy != "Always")
@@ -122,7 +122,7 @@ def test_the_table_of_policies(policy: str, present: bool, deed: ImageDeed, reas
 @pytest.mark.parametrize("policy", ["Always", "IfNotPresent", "Never"])
 def test_an_invalid_name_is_refused_under_every_policy(policy: str):
     verdict = judge_image("Nginx", policy, True)
-    assert (verdict.deed, verdict.reason) == (REFUSE, "InvalidImageName")
+    assert (verdict.action, verdict.reason) == (REFUSE, "InvalidImageName")
     assert verdict.said is not None
     assert verdict.said.reason == "InspectFailed"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.model.probe_results import NO_RESULTS, ProbeResults, say_the_same
+from actors.model.observed import NO_RESULTS, ProbeResults, say_the_same
 from config.frozen_map import FrozenMap
 
 NOTHING_YET = ProbeResults(active=True)

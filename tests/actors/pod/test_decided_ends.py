@@ -9,8 +9,7 @@ import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.pod.decided_ends import PATIENCE_NS, DecidedEnds, EndNote, decided_of, path_of
-from actors.pod_rules.action_types import KillCause
-from actors.pod_rules.backoff import Wait
+from actors.pod_rules.action_types import KillCause, Wait
 from simulation.host.host import SimulatedHost
 
 PATH = path_of("/root/", "u1")

@@ -10,7 +10,7 @@ import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, Pending, Promise, broken, handles
 from actors.model.runtime_shown import Shown
-from actors.pod.observer import Look, PodObserver
+from actors.pod.runtime import Look, PodObserver
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from actors.events.history_words import StartsUnderWay, container_waits, stop_wait
 from actors.messages.history import PodWait
-from actors.model.observed import ObservedPod
-from actors.model.probe_results import ProbeResults
-from actors.pod.waits import StartsUnderWay, container_waits, stop_wait
+from actors.model.observed import ObservedPod, ProbeResults
 from config.frozen_map import FrozenMap
 from config.objects import Probe, TCPSocketAction
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, picture, pod, seen, sidecar

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from actors.model.observed import ObservedPod
-from actors.model.probe_results import NO_RESULTS, ProbeResults
+from actors.model.observed import NO_RESULTS, ObservedPod, ProbeResults
 from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, PodActions
 from actors.pod_rules.actions import compute_pod_actions
 from config.objects import (

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.model.observed import ObservedPod, ObservedSandbox
-from actors.model.probe_results import ProbeResults
+from actors.model.observed import ObservedPod, ObservedSandbox, ProbeResults, sandbox_change
 from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, KillCause, in_flight_of
-from actors.pod_rules.sandbox_changes import sandbox_change
 from config.frozen_map import FrozenMap
 from config.objects import (
     EphemeralContainer,

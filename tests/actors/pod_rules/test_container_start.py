@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod.start_lives import StartLives
+from actors.pod.view import StartLives
 from actors.pod_rules.container_start import (
     BEGINNING,
     TABLE,

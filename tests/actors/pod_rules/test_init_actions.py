@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.model.observed import ObservedPod
-from actors.model.probe_results import ProbeResults
+from actors.model.observed import ObservedPod, ProbeResults
 from tests.actors.pod_pictures import (
     CREATED,
     EXITED,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pod_rules.unhonoured import unhonoured_changes, unhonoured_fields, warning, warning_of_changes
+from actors.pod.steps.fields_honoured import unhonoured_changes, unhonoured_fields, warning, warning_of_changes
 from config.documents.codec import from_builtins
 from config.objects import Pod
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.pod_status.actual_resources import actual_resources
-from actors.start.resource_rules import ResourceRules
-from actors.start.resources import container_resources
+from actors.start.resources import ResourceRules, container_resources
 from config.objects import ResourceRequirements
 from runtime.cri.messages import LinuxContainerResources
 from tests.actors.pod_pictures import container, pod

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.model.observed import ObservedPod
-from actors.model.probe_results import ProbeResults
-from actors.model.times import api_time, seconds_of
-from actors.pod_status.active_deadline import deadline_ns, past_deadline
-from actors.pod_status.api_status import Forced, NodeView, compute_pod_status
+from actors.model.observed import ObservedPod, ProbeResults
+from actors.pod.steps.deadline import deadline_ns, past_deadline
+from actors.pod_status.api_status import Forced, NodeView, compute_pod_status, order_ips, pod_ips
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting
 from actors.pod_status.final import final_status
-from actors.pod_status.ips import order_ips, pod_ips
 from config.frozen_map import FrozenMap
 from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe
 from config.pods.identity import CONFIG_SOURCE
+from config.values.api_time import api_time, seconds_of
 from tests.actors.pod_pictures import (
     CREATED,
     EXITED,

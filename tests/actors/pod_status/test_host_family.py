@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod_status.ips import family_differs
+from actors.pod_status.api_status import family_differs
 
 
 @pytest.mark.parametrize(

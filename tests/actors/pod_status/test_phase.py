@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod_status.phase import pod_phase
+from actors.pod_status.conditions import pod_phase
 from config.objects import (
     ContainerState,
     ContainerStateRunning,

@@ -16,10 +16,11 @@ from actors.messages.probes import (
     RunningContainer,
     TellVerdicts,
 )
-from actors.model.probe_results import ProbeResults
-from actors.probes.runner import ProbeRunner, has_probes
+from actors.model.observed import ProbeResults
+from actors.probes.runner import ProbeRunner
 from config.documents.codec import from_builtins
 from config.objects import Pod
+from config.pods.identity import has_probes
 from runtime.io.pending import Pending
 from runtime.metrics.kubelet import PROBE_DURATION, PROBE_TOTAL
 from runtime.metrics.meters import Meters
@@ -220,8 +221,8 @@ def test_spec_5_a_probe_whose_port_has_no_name_says_so_and_kills_nobody() -> Non
 
 
 def test_spec_5_a_pod_has_probes_where_a_container_that_stays_has_one() -> None:
-    assert not has_probes(pod_of("p"))
-    assert has_probes(pod_of("p", startupProbe=TCP))
+    assert not has_probes(pod_of("p").spec)
+    assert has_probes(pod_of("p", startupProbe=TCP).spec)
 
 
 def test_of_1000_probes_a_second_with_100_hanging_the_rest_are_on_time_to_100_ms() -> None:

@@ -9,17 +9,22 @@ import msgspec
 import pytest
 
 from actors.model.id_ranges import IdRange
-from actors.model.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
+from actors.model.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE, link_path, log_path
 from actors.model.refusal import StartRefusedError
-from actors.start.container_config import Making, NodeRules, container_config
-from actors.start.environment import Sources
-from actors.start.hostname import pod_hostname
-from actors.start.logs import link_path, log_path
-from actors.start.outline import document_path
-from actors.start.resource_rules import ResourceRules
+from actors.start.container_config import (
+    Making,
+    NodeRules,
+    container_config,
+    falls_back_to_log,
+    joined_message,
+    message_limit_bytes,
+    termination_file,
+)
+from actors.start.environment import Sources, document_path
+from actors.start.names import pod_hostname
+from actors.start.resources import ResourceRules
 from actors.start.sandbox_config import port_mappings, sandbox_config
 from actors.start.security import with_groups
-from actors.start.termination_message import falls_back_to_log, joined_message, message_limit_bytes, termination_file
 from config.documents.codec import decode, encode
 from config.objects import (
     ContainerPort,

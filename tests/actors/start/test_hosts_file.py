@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.start.hosts_file import has_hosts_file, host_hosts, hosts_path, pod_hosts
+from actors.start.names import has_hosts_file, host_hosts, hosts_path, pod_hosts
 from config.objects import HostAlias
 from tests.actors.pod_pictures import pod
 

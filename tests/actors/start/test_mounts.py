@@ -10,9 +10,18 @@ import pytest
 from actors.messages.pods import RuntimeStateObserved
 from actors.model.id_ranges import IdRange
 from actors.model.refusal import StartRefusedError
-from actors.model.sub_paths import WantedSubPath, agent_volumes, image_volumes, wanted_sub_paths
-from actors.start.mount_abilities import MountAbilities, mount_abilities
-from actors.start.mounts import VolumesInside, container_devices, container_mounts, is_recursive
+from actors.start.mounts import (
+    MountAbilities,
+    VolumesInside,
+    WantedSubPath,
+    agent_volumes,
+    container_devices,
+    container_mounts,
+    image_volumes,
+    is_recursive,
+    mount_abilities,
+    wanted_sub_paths,
+)
 from config.objects import (
     ConfigMapVolumeSource,
     DownwardAPIVolumeSource,

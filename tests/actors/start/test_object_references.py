@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.start.object_references import environment_objects, pull_secrets, references, uses_tokens
+from actors.start.environment import environment_objects, pull_secrets, references, uses_tokens
 from config.documents.codec import from_builtins
 from config.objects import Pod
 

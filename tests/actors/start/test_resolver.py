@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.start.resolver import (
+from actors.start.names import (
     ClusterResolver,
     Resolver,
     ResolverError,

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from actors.start.resource_rules import MemoryRules, ResourceRules, SwapRules
-from actors.start.resources import container_resources, cpu_quota_us, cpu_shares, oom_score, pod_overhead, pod_sum
+from actors.start.resources import (
+    MemoryRules,
+    ResourceRules,
+    SwapRules,
+    container_resources,
+    cpu_quota_us,
+    cpu_shares,
+    oom_score,
+    pod_overhead,
+    pod_sum,
+)
 from config.objects import Container, Pod, ResourceRequirements
 from runtime.cri.messages import HugepageLimit, LinuxContainerResources
 from tests.actors.pod_pictures import container, pod, sidecar

@@ -97,7 +97,7 @@ ENDS: Rules = (
     ),
     (
         "A sandbox that is gone is stopped",
-        ("tests/actors/pod/test_deeds.py::test_spec_3_10_a_sandbox_that_is_gone_is_stopped",),
+        ("tests/actors/pod/test_calls.py::test_spec_3_10_a_sandbox_that_is_gone_is_stopped",),
     ),
     (
         "Where the spec is lost the container's own notes have it",
@@ -109,7 +109,7 @@ ENDS: Rules = (
     (
         "What follows from them, and is ours",
         (
-            "tests/actors/pod/test_deeds.py::test_spec_3_10_a_sandbox_that_cannot_be_stopped_is_a_failure",
+            "tests/actors/pod/test_calls.py::test_spec_3_10_a_sandbox_that_cannot_be_stopped_is_a_failure",
             f"{_END}::test_spec_3_10_a_container_has_the_hook_of_its_own_definition_only",
         ),
     ),

@@ -43,7 +43,7 @@ def test_of_what_its_containers_have_said_at_their_ends_a_worker_keeps_what_can_
     assert len(world.starts_of("web")) > 50
     worker = world.node.node.system.find(f"/node/sync-loop/{world.pod('web').metadata.uid}")
     assert worker is not None
-    view = worker.actor_inbox.actor._view
+    view = worker.actor_inbox.actor.parts.view
     assert set(view.messages.values()) == {"tired"}
     assert view.messages.keys() <= {each.id for each in view.seen().containers()}
 

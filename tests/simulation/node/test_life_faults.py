@@ -21,7 +21,7 @@ from actors.pod_rules import init_actions
 from actors.pod_rules.init_actions import INITIALIZED
 from actors.pod_rules.lifecycle import Event, KillRequested
 from actors.pod_rules.termination import plan_ending
-from actors.pod_status import api_status, phase
+from actors.pod_status import api_status, conditions
 from actors.status import published_status
 from tests.simulation.node import life_properties as properties
 from tests.simulation.node.random_lives import Life, Plan, plans, play
@@ -42,7 +42,7 @@ SEARCH = settings(
 def restarts_whatever_the_policy(patch: pytest.MonkeyPatch) -> None:
     """The policy of a container, and its rules, are not asked."""
     patch.setattr(pod_actions, "should_restart", lambda pod, container, last: last is None or not last.running)
-    patch.setattr(phase, "restarts_after_exit", lambda pod, container, exit_code: True)
+    patch.setattr(conditions, "restarts_after_exit", lambda pod, container, exit_code: True)
 
 
 def ignores_init_order(patch: pytest.MonkeyPatch) -> None:

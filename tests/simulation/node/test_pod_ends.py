@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from actors.containers.gc import ContainerGCActor
 from actors.kernel import ActorRef, MailboxOverflowed
 from actors.messages.pods import CollectPod, LookAgain, TerminatePod
-from actors.pod.deeds import Deeds
+from actors.pod.runtime import PodCalls
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX
@@ -82,7 +80,7 @@ def test_the_end_of_a_deed_that_a_full_mailbox_has_lost_holds_up_no_pod(monkeypa
     world = World({"web": manifest("web", behaviour={"late": "StartContainer=20s"})}).start()
     world.run(5 * SECOND)
     worker = worker_of(world, "web")
-    monkeypatch.setattr(Deeds, "ended", lambda *_: None)  # it comes to nobody
+    monkeypatch.setattr(PodCalls, "ended", lambda *_: None)  # it comes to nobody
     world.node.remove_manifest("web")
     world.run(30 * SECOND)
     worker.tell(MailboxOverflowed(1))
@@ -109,33 +107,6 @@ def test_spec_2_6_a_pod_that_is_deleted_without_a_grace_is_killed_within_the_flo
     cluster.delete("web", grace_seconds=0)
     cluster.until(lambda: cluster.node.containers() == ())
     assert (made.finished_at - began_ns) / SECOND == pytest.approx(2, abs=0.5)
-
-
-@pytest.mark.parametrize("times", [1, 3])
-def test_what_a_worker_knew_is_free_when_its_pod_has_gone_without_a_look_for_rings(times: int):
-    hooks = {"preStop": {"exec": {"command": ["drain"]}}, "postStart": {"exec": {"command": ["warm"]}}}
-    probe = {"exec": {"command": ["check"]}, "periodSeconds": 5}
-    mounts = [{"name": "scratch", "mountPath": "/scratch"}]
-    app = container(lifecycle=hooks, readinessProbe=probe, volumeMounts=mounts)
-    ends = ",".join(["2s"] * (times - 1) + ["forever"])
-    web = manifest("web", [app], behaviour={"run-for": ends}, volumes=[{"name": "scratch", "emptyDir": {}}])
-    world = World({"web": web}).start()
-    world.run(60 * SECOND)
-    assert world.status("web").restart_count == times - 1
-    worker: Any = worker_of(world, "web").actor_inbox.actor
-    view, sync = worker._view, worker._sync
-    known = (worker, view, view.stops, view.deeds, sync, sync.starts, sync.volumes, worker._references, worker._end)
-    parts = [weakref.ref(part) for part in known]
-    del worker, view, sync, known
-    gc.collect()
-    gc.disable()
-    try:
-        world.node.remove_manifest("web")
-        world.run(60 * SECOND)
-        assert world.node.pods() == ()
-        assert not [part() for part in parts if part() is not None]
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize("told", [False, True], ids=["nothing was told since", "another hand has removed a container"])

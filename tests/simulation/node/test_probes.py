@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from actors.pod.outcome import Outcome
 from actors.pod.sync import PodSync
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.state import ContainerRecord
@@ -364,11 +365,11 @@ def test_a_worker_that_fails_and_comes_back_does_not_forget_who_is_ready(monkeyp
     assert ready(world, "a")
     sync, failures = PodSync.sync, []
 
-    async def fails_once(self: PodSync, *args: Any) -> bool:
+    async def fails_once(self: PodSync) -> Outcome:
         if not failures:
-            failures.append(args)
+            failures.append(self)
             raise RuntimeError("a mistake of ours")
-        return await sync(self, *args)
+        return await sync(self)
 
     monkeypatch.setattr(PodSync, "sync", fails_once)
     for _ in range(400):

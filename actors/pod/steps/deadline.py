@@ -1,0 +1,37 @@
+"""Gate: a pod with `activeDeadlineSeconds` fails when it has been active for that long (spec 2.11)."""
+
+from __future__ import annotations
+
+from actors.pod.outcome import CONTINUE, Outcome
+from actors.pod.pod_pass import PodPass
+from actors.pod_status.api_status import Forced
+from actors.pod_status.conditions import FAILED
+from config.objects import Pod, PodStatus
+from config.values.api_time import seconds_of
+
+_SECOND_NS = 1_000_000_000
+DEADLINE_EXCEEDED = Forced(FAILED, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+
+
+def deadline_ns(pod: Pod, status: PodStatus | None) -> int | None:
+    """When the pod must end, on the wall clock; None when it has no deadline or has not begun."""
+    allowed = pod.spec.active_deadline_seconds
+    if allowed is None or status is None:
+        return None
+    started = seconds_of(status.start_time)
+    return None if started is None else (started + allowed) * _SECOND_NS
+
+
+def past_deadline(pod: Pod, status: PodStatus | None, wall_ns: int) -> bool:
+    """Whether it is time."""
+    deadline = deadline_ns(pod, status)
+    return deadline is not None and wall_ns >= deadline
+
+
+async def deadline(pod: PodPass) -> Outcome:
+    """Force the status; the look that follows publishes it, and ends the pass."""
+    view = pod.parts.view
+    if view.forced is not DEADLINE_EXCEEDED and past_deadline(pod.pod, view.published, pod.parts.worker.wall_ns()):
+        view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
+        view.forced = DEADLINE_EXCEEDED
+    return CONTINUE

@@ -1,0 +1,119 @@
+"""Gate: a new form of the pod is noticed once. Fields that this agent does not honour are warned of.
+
+It never holds a pod up. New volumes and new resources are asked for here, while the containers run.
+
+A field that makes a container or a volume impossible is refused where that is made. The tables here have fields without
+which a pod can run, though not as its author meant (pains 17). A row goes when its field is honoured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from actors.pod.outcome import CONTINUE, Outcome
+from actors.pod.pod_pass import PodPass
+from config.objects import Container, EphemeralContainer, Pod, PodSpec, VolumeProjection
+from config.pods.once_per_spec import once_per_spec
+
+T = TypeVar("T")
+
+OF_A_POD: Mapping[str, Callable[[PodSpec], bool]] = {
+    "resourceClaims": lambda spec: bool(spec.resource_claims),
+    "securityContext.seLinuxChangePolicy": lambda spec: (
+        spec.security_context is not None and spec.security_context.se_linux_change_policy == "MountOption"
+    ),
+    "securityContext.windowsOptions": lambda spec: (
+        spec.security_context is not None and spec.security_context.windows_options is not None
+    ),
+}
+OF_A_PROJECTION: Mapping[str, Callable[[VolumeProjection], bool]] = {
+    # One that is not optional is refused, since the files that it stands for are missed.
+    "clusterTrustBundle": lambda source: (
+        source.cluster_trust_bundle is not None and bool(source.cluster_trust_bundle.optional)
+    ),
+}
+STOP_SIGNAL = "lifecycle.stopSignal"
+OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] = {
+    STOP_SIGNAL: lambda container: container.lifecycle is not None and container.lifecycle.stop_signal is not None,
+    "resources.claims": lambda container: container.resources is not None and bool(container.resources.claims),
+    "securityContext.windowsOptions": lambda container: (
+        container.security_context is not None and container.security_context.windows_options is not None
+    ),
+}
+
+
+def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
+    """Their paths in the document (`$.spec.containers[0].lifecycle.stopSignal`): of the pod, its volumes, its
+    containers. `stop_signals`: this node tells the runtime with which signal a container is to be stopped.
+    """
+    found = _found_in(pod.spec)
+    return tuple(path for path in found if not path.endswith(STOP_SIGNAL)) if stop_signals else found
+
+
+def unhonoured_changes(before: Pod, pod: Pod) -> tuple[str, ...]:
+    """Paths of resources that were changed in a pod that is there: its containers have them from their next start on,
+    since this agent resizes none that runs.
+    """
+    old = {(group, container.name): container.resources for group, _, container in _containers_of(before.spec)}
+    return tuple(
+        f"$.spec.{group}[{index}].resources"
+        for group, index, container in _containers_of(pod.spec)
+        if old.get((group, container.name), container.resources) != container.resources
+    )
+
+
+def warning(paths: tuple[str, ...]) -> str:
+    """What the event says."""
+    return f"not honoured by this agent yet, the pod runs without: {', '.join(paths)}"
+
+
+def warning_of_changes(paths: tuple[str, ...]) -> str:
+    """What the event says of them."""
+    return f"a container that runs is not resized by this agent yet, its next start takes up: {', '.join(paths)}"
+
+
+@once_per_spec
+def _found_in(spec: PodSpec) -> tuple[str, ...]:
+    return tuple(_search(spec))
+
+
+def _search(spec: PodSpec) -> Iterator[str]:
+    yield from _asked_for(OF_A_POD, spec, "$.spec")
+    for index, volume in enumerate(spec.volumes):
+        for position, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
+            yield from _asked_for(OF_A_PROJECTION, source, f"$.spec.volumes[{index}].projected.sources[{position}]")
+    for group, index, container in _containers_of(spec):
+        yield from _asked_for(OF_A_CONTAINER, container, f"$.spec.{group}[{index}]")
+
+
+def _containers_of(spec: PodSpec) -> Iterator[tuple[str, int, Container | EphemeralContainer]]:
+    for group, containers in (
+        ("initContainers", spec.init_containers),
+        ("containers", spec.containers),
+        ("ephemeralContainers", spec.ephemeral_containers),
+    ):
+        for index, container in enumerate(containers):
+            yield group, index, container
+
+
+def _asked_for(rows: Mapping[str, Callable[[T], bool]], said: T, path: str) -> Iterator[str]:
+    return (f"{path}.{field}" for field, is_asked_for in rows.items() if is_asked_for(said))
+
+
+async def fields_honoured(pod: PodPass) -> Outcome:
+    view, before, now = pod.parts.view, pod.parts.view.checked, pod.pod
+    if before is now:
+        return CONTINUE
+    view.checked = now
+    if before is not None:
+        pod.parts.volumes.pod_changed(now, before)
+        if changes := unhonoured_changes(before, now):
+            view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
+            pod.parts.admission.resized()
+    stop_signals = pod.parts.services.node.rules.stop_signals
+    paths = unhonoured_fields(now, stop_signals=stop_signals)
+    known = () if before is None else unhonoured_fields(before, stop_signals=stop_signals)
+    if paths and paths != known:
+        view.say("Warning", "FieldsNotHonoured", warning(paths))
+    return CONTINUE

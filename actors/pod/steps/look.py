@@ -1,0 +1,27 @@
+"""Gate: what runs of the pod is seen and published. A pod whose phase is final goes no further.
+
+After a restart of the worker the probe runner is heard first: until then nobody knows which containers are ready.
+"""
+
+from __future__ import annotations
+
+from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
+from actors.pod.pod_pass import PodPass
+from config.pods.identity import has_probes
+from runtime.cri import CriError
+
+PROBES_RETRY_NS = 1_000_000_000
+"""For the case that the answer is lost; it begins a pass by itself."""
+
+
+async def look(pod: PodPass) -> Outcome:
+    parts = pod.parts
+    if has_probes(pod.pod.spec) and parts.probes.unheard():
+        return Wait(retry_ns=PROBES_RETRY_NS)
+    try:
+        pod.observed = await parts.look()
+    except CriError:
+        parts.show.publish_unseen()
+        raise
+    await pod.publish()
+    return WAIT if pod.is_over else CONTINUE

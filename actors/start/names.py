@@ -1,0 +1,279 @@
+"""The names around a pod: `resolv.conf` of its sandbox, `/etc/hosts` of its containers, its host name (spec 14). Pure.
+
+`form` makes one `DNSConfig` of the pod's policy, its `dnsConfig`, the resolver of the cluster and that of the node. The
+caller gives the text of the node's file. What does not fit into a `resolv.conf` is left out, and reported.
+
+The first line of a hosts file tells who has written it. Tools look for that line, so it is the one they know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+
+from actors.model.refusal import StartRefusedError
+from config.objects import Pod, PodDNSConfig
+from runtime.cri.messages import DNSConfig
+
+HOSTNAME_LIMIT = 63
+FQDN_LIMIT = 64
+"""What the kernel takes."""
+
+
+def pod_hostname(pod: Pod, cluster_domain: str) -> str:
+    """As the sandbox is told; empty for a pod in the host's network. Raises StartRefusedError."""
+    spec = pod.spec
+    if spec.host_network:
+        return ""
+    hostname = short_hostname(pod)
+    if not spec.set_hostname_as_fqdn or spec.hostname_override:
+        return hostname
+    domain = pod_domain(pod, cluster_domain)
+    name = f"{hostname}.{domain}" if domain else hostname
+    if len(name) > FQDN_LIMIT:
+        raise StartRefusedError(
+            "$.spec.setHostnameAsFQDN", f"{name!r} is longer than {FQDN_LIMIT} characters; shorten name or subdomain"
+        )
+    return name
+
+
+def short_hostname(pod: Pod) -> str:
+    """The name itself, without the domain, whatever the sandbox is told. An override may have dots."""
+    return _cut(pod.spec.hostname_override or pod.spec.hostname or pod.metadata.name)
+
+
+def pod_domain(pod: Pod, cluster_domain: str) -> str:
+    """The domain of the host name; empty without a subdomain."""
+    if not pod.spec.subdomain or pod.spec.hostname_override:
+        return ""
+    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}".rstrip(".")
+
+
+def _cut(name: str) -> str:
+    return name[:HOSTNAME_LIMIT].rstrip("-.")
+
+
+LIMIT_BYTES = 10 * 1024 * 1024
+"""Of the node's own file."""
+NAMESERVERS = 3
+SEARCHES = 32
+SEARCH_CHARACTERS = 2048
+PATH_CHARACTERS = 253
+CLUSTER_SEARCHES = 3
+"""How many the cluster's domain adds."""
+
+NONE = "None"
+DEFAULT = "Default"
+CLUSTER_FIRST = "ClusterFirst"
+WITH_HOST_NET = "ClusterFirstWithHostNet"
+FORMING = "DNSConfigForming"
+MISSING = "MissingClusterDNS"
+CHECK = "CheckLimitsForResolvConf"
+
+
+class ResolverError(ValueError):
+    """The node's own file cannot be used."""
+
+
+class Resolver(msgspec.Struct, frozen=True):
+    """What a `resolv.conf` says. `options` such as `ndots:5`, each name once."""
+
+    nameservers: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+class ClusterResolver(msgspec.Struct, frozen=True):
+    """What the node is told of the cluster (`clusterDNS`, `clusterDomain`); empty where there is none."""
+
+    nameservers: tuple[str, ...] = ()
+    domain: str = ""
+
+
+class Formed(msgspec.Struct, frozen=True):
+    """The answer, and what is to be said of it. `missing`: the cluster's resolver was wanted and is not known."""
+
+    config: DNSConfig
+    forming: tuple[str, ...] = ()
+    missing: str = ""
+
+
+@lru_cache(maxsize=8)
+def parse_resolv_conf(text: str) -> Resolver:
+    """Servers add up, the last search line counts, later options replace earlier ones. Raises ResolverError."""
+    nameservers: list[str] = []
+    searches: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        keyword, *values = line.split() or [""]
+        if keyword.startswith("#"):
+            continue
+        if keyword == "nameserver":
+            if not values:
+                raise ResolverError(f"line {number}: a nameserver without an address")
+            nameservers.append(values[0])
+        elif keyword == "search":
+            searches = tuple(_trimmed(each) for each in values if each != ".")
+        elif keyword == "options":
+            options = merged_options(options, values)
+    return Resolver(tuple(nameservers), searches, options)
+
+
+def resolver_of_nobody(host_ips: tuple[str, ...]) -> Resolver:
+    """Where the node is told of no file: it resolves for itself, by the family of its first address."""
+    own = "::1" if host_ips and ":" in host_ips[0] else "127.0.0.1"
+    return Resolver((own,), (".",))
+
+
+def needs_host(pod: Pod) -> bool:
+    """Whether the node's own file counts."""
+    return _policy(pod) != NONE
+
+
+def form(pod: Pod, host: Resolver, cluster: ClusterResolver) -> Formed:
+    """The resolver of a pod. `host` is not looked at where `needs_host` is False."""
+    spec = pod.spec
+    return _form(_policy(pod), bool(spec.host_network), spec.dns_config, pod.metadata.namespace, host, cluster)
+
+
+@lru_cache(maxsize=256)
+def _form(
+    policy: str, host_network: bool, own: PodDNSConfig | None, namespace: str, host: Resolver, cluster: ClusterResolver
+) -> Formed:
+    """Of what a few namespaces and templates differ in, a thousand pods have the same."""
+    chosen, missing = host, ""
+    if policy == NONE:
+        chosen = Resolver()
+    elif policy == WITH_HOST_NET or (policy == CLUSTER_FIRST and not host_network):
+        if cluster.nameservers:
+            chosen = _of_cluster(namespace, host, cluster)
+        else:
+            missing = (
+                f"the node knows no DNS of the cluster (clusterDNS), which dnsPolicy {policy} asks for: "
+                "the pod resolves names as the node does"
+            )
+    return _fitted(_with_own(own, chosen), missing)
+
+
+def host_faults(path: str, host: Resolver, domain: str) -> tuple[str, ...]:
+    """What of the node's own file does not fit into that of a pod. `domain`: of the cluster, whose searches count."""
+    limit = SEARCHES - (CLUSTER_SEARCHES if domain else 0)
+    said: list[str] = []
+    if len(host.searches) > limit:
+        said.append(f"Resolv.conf file {path!r} contains search line consisting of more than {limit} domains!")
+    if any(len(each) > PATH_CHARACTERS for each in host.searches):
+        said.append(f"Resolv.conf file {path!r} contains a search path longer than {PATH_CHARACTERS} characters!")
+    if len(" ".join(host.searches)) > SEARCH_CHARACTERS:
+        said.append(f"Resolv.conf file {path!r} contains search line longer than {SEARCH_CHARACTERS} characters!")
+    return tuple(said)
+
+
+def merged_options(options: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """Each name once, with the value that was given last, where it was given first."""
+    by_name = {option.partition(":")[0]: option for option in options}
+    by_name.update((option.partition(":")[0], option) for option in more)
+    return tuple(by_name.values())
+
+
+def _policy(pod: Pod) -> str:
+    """What is not known counts as the usual one."""
+    policy = pod.spec.dns_policy or CLUSTER_FIRST
+    return policy if policy in (NONE, DEFAULT, WITH_HOST_NET) else CLUSTER_FIRST
+
+
+def _of_cluster(namespace: str, host: Resolver, cluster: ClusterResolver) -> Resolver:
+    domain = cluster.domain
+    own = (f"{namespace}.svc.{domain}", f"svc.{domain}", domain) if domain else ()
+    return Resolver(cluster.nameservers, _once((*own, *host.searches)), ("ndots:5",))
+
+
+def _with_own(own: PodDNSConfig | None, resolver: Resolver) -> Resolver:
+    if own is None:
+        return resolver
+    options = (f"{each.name}:{each.value}" if each.value else each.name or "" for each in own.options)
+    return Resolver(
+        _once((*resolver.nameservers, *own.nameservers)),
+        _once((*resolver.searches, *own.searches)),
+        merged_options(resolver.options, options),
+    )
+
+
+def _fitted(resolver: Resolver, missing: str) -> Formed:
+    said: list[str] = []
+    nameservers = resolver.nameservers[:NAMESERVERS]
+    if len(resolver.nameservers) > NAMESERVERS:
+        said.append(
+            "Nameserver limits were exceeded, some nameservers have been omitted, "
+            f"the applied nameserver line is: {' '.join(nameservers)}"
+        )
+    searches = _fitting_searches(resolver.searches)
+    if searches != resolver.searches:
+        said.append(
+            "Search Line limits were exceeded, some search paths have been omitted, "
+            f"the applied search line is: {' '.join(searches)}"
+        )
+    return Formed(DNSConfig(servers=nameservers, searches=searches, options=resolver.options), tuple(said), missing)
+
+
+def _fitting_searches(searches: tuple[str, ...]) -> tuple[str, ...]:
+    kept = [each for each in searches if len(each) <= PATH_CHARACTERS][:SEARCHES]
+    while len(" ".join(kept)) > SEARCH_CHARACTERS:
+        kept.pop()
+    return tuple(kept)
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _trimmed(name: str) -> str:
+    return name.removesuffix(".")
+
+
+HEADER = "# Kubernetes-managed hosts file."
+HOST_HEADER = "# Kubernetes-managed hosts file (host network)."
+ALIASES = "# Entries added by HostAliases."
+HOSTS_LIMIT_BYTES = 4 * 1024 * 1024
+"""Of the node's own file."""
+HOSTS_PLACE = "/etc/hosts"
+_LOCAL = (
+    "127.0.0.1\tlocalhost",
+    "::1\tlocalhost ip6-localhost ip6-loopback",
+    "fe00::0\tip6-localnet",
+    "fe00::0\tip6-mcastprefix",
+    "fe00::1\tip6-allnodes",
+    "fe00::2\tip6-allrouters",
+)
+
+
+def hosts_path(root_directory: str, uid: str) -> str:
+    """Where the file of a pod is on the host."""
+    return f"{root_directory.rstrip('/')}/pods/{uid}/etc-hosts"
+
+
+def has_hosts_file(pod: Pod, ips: tuple[str, ...]) -> bool:
+    """A pod without an address has nothing to say, unless the node says it."""
+    return bool(pod.spec.host_network or ips)
+
+
+def pod_hosts(pod: Pod, ips: tuple[str, ...], cluster_domain: str) -> str:
+    """The file of a pod with a network of its own. `ips`: its addresses, primary family first."""
+    name = short_hostname(pod)
+    domain = pod_domain(pod, cluster_domain)
+    names = f"{name}.{domain}\t{name}" if domain else name
+    lines = (HEADER, *_LOCAL, *(f"{ip}\t{names}" for ip in ips))
+    return "\n".join(lines) + "\n" + _aliases(pod)
+
+
+def host_hosts(pod: Pod, own: str) -> str:
+    """The file of a pod in the node's network. `own`: the text of the node's file."""
+    return f"{HOST_HEADER}\n{own}" + _aliases(pod)
+
+
+def _aliases(pod: Pod) -> str:
+    if not pod.spec.host_aliases:
+        return ""
+    lines = ("", ALIASES, *("\t".join((each.ip or "", *each.hostnames)) for each in pod.spec.host_aliases))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,33 @@
+"""Nothing of a pod is made before the node has taken it."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import Message
+from actors.messages.admission import AdmissionWaits, AdmitPod, PodAdmitted
+from actors.model.observed import ObservedSandbox
+from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.steps.admitted import admitted
+from tests.actors.pod.steps.bench import Bench
+from tests.actors.pod_pictures import picture, pod, sandbox
+
+ASKED = Wait("the node is asked whether it takes the pod", "it starts then")
+
+
+@pytest.mark.parametrize(
+    ("boxes", "answers", "expected"),
+    [
+        pytest.param((), (), ASKED, id="no answer"),
+        pytest.param((), (PodAdmitted(),), CONTINUE, id="taken"),
+        pytest.param((), (AdmissionWaits("others make way"),), Wait("others make way", "it starts then"), id="not yet"),
+        pytest.param((sandbox(),), (), CONTINUE, id="a pod that has a sandbox was taken before"),
+    ],
+)
+def test_a_pod_waits_for_the_node(boxes: tuple[ObservedSandbox, ...], answers: tuple[Message, ...], expected: Outcome):
+    bench = Bench(AdmitPod)
+    this = bench.passing(pod("app"), observed=picture(boxes=boxes))
+    bench.take(admitted, this)
+    bench.tell(*answers)
+    assert bench.take(admitted, this) == expected
+    assert [message.runs for message in bench.asked] == [bool(boxes)]

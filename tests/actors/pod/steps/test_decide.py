@@ -1,0 +1,28 @@
+"""What is to be done is decided from what was seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.model.observed import ObservedPod
+from actors.pod.outcome import CONTINUE
+from actors.pod.steps.decide import decide
+from tests.actors.pod.steps.bench import Bench
+from tests.actors.pod_pictures import picture, pod, seen
+
+
+@pytest.mark.parametrize(
+    ("observed", "creates", "starts"),
+    [
+        pytest.param(picture(boxes=()), True, ["app"], id="nothing is there"),
+        pytest.param(picture(), False, ["app"], id="a sandbox is there"),
+        pytest.param(picture(seen("app")), False, [], id="all of it runs"),
+    ],
+)
+def test_what_is_missing_is_to_be_made(observed: ObservedPod, creates: bool, starts: list[str]):
+    bench = Bench()
+    this = bench.passing(pod("app"), observed=observed)
+    assert bench.take(decide, this) is CONTINUE
+    assert this.decided
+    assert this.actions.create_sandbox is creates
+    assert [start.container.name for start in this.actions.starts] == starts

@@ -1,0 +1,43 @@
+"""What must not go on is asked to end, and no sandbox is made beside one that may still serve."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.steps.end_what_must_end import end_what_must_end
+from actors.pod_rules.action_types import Kill, KillCause, PodActions
+from tests.actors.pod.steps.bench import Bench
+from tests.actors.pod_pictures import container, picture, pod, seen
+
+APP = container("app")
+KILL = Kill("app-0", "app", KillCause.LIVENESS, APP)
+
+
+@pytest.mark.parametrize(
+    ("actions", "kind", "ending"),
+    [
+        pytest.param(PodActions(), type(CONTINUE), frozenset(), id="nothing must end"),
+        pytest.param(PodActions(kill=(KILL,)), type(CONTINUE), {"app"}, id="one container"),
+        pytest.param(PodActions(kill_pod=True), Wait, {"app"}, id="the pod: not over before its containers are"),
+    ],
+)
+def test_containers_are_asked_to_end(actions: PodActions, kind: type[Outcome], ending: set[str]):
+    bench = Bench()
+    this = bench.passing(pod(APP), observed=picture(seen("app")), actions=actions)
+    assert type(bench.take(end_what_must_end, this)) is kind
+    assert bench.parts.stops.not_gone() == ending
+
+
+def test_a_pod_of_which_nothing_runs_goes_on_without_its_old_sandbox():
+    bench = Bench()
+    actions = PodActions(kill_pod=True, create_sandbox=True)
+    this = bench.passing(pod(APP), observed=picture(), actions=actions)
+    assert bench.take(end_what_must_end, this, seconds=30) is CONTINUE
+
+
+def test_why_a_container_was_killed_is_remembered():
+    bench = Bench()
+    this = bench.passing(pod(APP), observed=picture(seen("app")), actions=PodActions(kill=(KILL,)))
+    bench.take(end_what_must_end, this)
+    assert bench.parts.decided.killed == {"app-0": KillCause.LIVENESS}

@@ -1,0 +1,34 @@
+"""A new form of the pod is noticed once."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.messages.events import RecordEvent
+from actors.pod.outcome import CONTINUE
+from actors.pod.steps.fields_honoured import fields_honoured
+from config.objects import Lifecycle, Pod, ResourceRequirements
+from tests.actors.pod.steps.bench import Bench
+from tests.actors.pod_pictures import container, pod
+
+PLAIN = pod("app")
+SIGNAL = pod(container("app", lifecycle=Lifecycle(stop_signal="SIGUSR1")))
+SAME_SIGNAL = pod(container("app", lifecycle=Lifecycle(stop_signal="SIGUSR1")), policy="Never")
+SMALL = pod(container("app", resources=ResourceRequirements(requests={"cpu": "1"})))
+LARGE = pod(container("app", resources=ResourceRequirements(requests={"cpu": "2"})))
+
+
+@pytest.mark.parametrize(
+    ("forms", "warnings"),
+    [
+        pytest.param((PLAIN, PLAIN), 0, id="nothing to say"),
+        pytest.param((SIGNAL, SIGNAL), 1, id="said once for each form"),
+        pytest.param((SIGNAL, SAME_SIGNAL), 1, id="another form with the same fields is no news"),
+        pytest.param((PLAIN, SIGNAL), 1, id="a field comes"),
+        pytest.param((SMALL, LARGE), 1, id="resources change"),
+    ],
+)
+def test_what_is_not_honoured_is_warned_of(forms: tuple[Pod, ...], warnings: int):
+    bench = Bench(RecordEvent)
+    assert [bench.outcome(fields_honoured, form) for form in forms] == [CONTINUE] * len(forms)
+    assert len(bench.asked) == warnings

@@ -1,0 +1,35 @@
+"""What is seen is published, and a pod whose phase is final goes no further."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pod.outcome import CONTINUE, WAIT, Outcome
+from actors.pod.steps.look import look
+from config.objects import Pod, PodStatus
+from runtime.cri import CriError
+from tests.actors.pod.steps.bench import Bench
+from tests.actors.pod_pictures import pod
+
+
+@pytest.mark.parametrize(
+    ("web", "expected", "phase"),
+    [
+        pytest.param(pod("app"), CONTINUE, "Pending", id="nothing is there yet"),
+        pytest.param(pod("app", status=PodStatus(phase="Failed")), WAIT, "Failed", id="a final phase stays"),
+    ],
+)
+def test_a_look_publishes_what_it_shows(web: Pod, expected: Outcome, phase: str):
+    bench = Bench()
+    this = bench.passing(web)
+    assert bench.take(look, this, seconds=5) == expected
+    assert (this.phase, this.is_over) == (phase, expected is WAIT)
+
+
+def test_a_look_that_fails_publishes_no_guess():
+    bench = Bench()
+    bench.cri.go_down()
+    this = bench.passing(pod("app"))
+    with pytest.raises(CriError):
+        bench.take(look, this, seconds=5)
+    assert this.phase == ""

@@ -1,0 +1,37 @@
+"""The containers of a pod wait for its volumes."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import Message
+from actors.messages.volumes import PrepareVolumes, VolumesPrepared
+from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.steps.volumes_ready import volumes_ready
+from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
+from tests.actors.pod.steps.bench import Bench
+from tests.actors.pod_pictures import pod
+
+THEN = "they are tried again without an end; its containers are started after that"
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param((), Wait("its directory is being made", THEN), id="no answer"),
+        pytest.param((VolumesPrepared({}),), CONTINUE, id="there"),
+        pytest.param(
+            (VolumesPrepared({}, "disk full"),),
+            Wait("disk full", THEN, "FailedMount", VOLUME_ASK_AGAIN_NS),
+            id="not to be made as things are",
+        ),
+        pytest.param((VolumesPrepared({}, "disk full"), VolumesPrepared({})), CONTINUE, id="made in the end"),
+    ],
+)
+def test_a_pod_waits_for_its_volumes(answers: tuple[Message, ...], expected: Outcome):
+    bench = Bench(PrepareVolumes)
+    this = bench.passing(pod("app"))
+    bench.take(volumes_ready, this)
+    bench.tell(*answers)
+    assert bench.take(volumes_ready, this) == expected
+    assert len(bench.asked) == 1

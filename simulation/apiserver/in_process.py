@@ -108,7 +108,7 @@ class InProcessApi:
         if fate is None:
             self._later(link.latency_ns if link.is_well else link.there_ns(), sent.arrive)
         else:
-            self._befall(sent, fate)
+            self._apply_fate(sent, fate)
         return answer
 
     def watch(
@@ -131,7 +131,7 @@ class InProcessApi:
             self._later(self._link.there_ns() + (fate.slow_ns if fate else 0), watch.begin)
         return watch
 
-    # --- the hand on it ---------------------------------------------------------------------------------------------
+    # --- outages and views --------------------------------------------------------------------------------------------
 
     @property
     def in_flight(self) -> int:
@@ -175,7 +175,7 @@ class InProcessApi:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def _befall(self, sent: _Sent, fate: CallFate) -> None:
+    def _apply_fate(self, sent: _Sent, fate: CallFate) -> None:
         """A call that goes wrong, or takes longer."""
         if fate.hang:
             return

@@ -1,11 +1,8 @@
 """Versions of objects as the frozen structs that a program in this process works with.
 
-A struct is made of the dicts and lists of a version, without the text that would go over a wire: it shares strings with
-them and nothing that could change. Each version is made one only once, since who has changed an object and who watches
-it get the same. Pods of one spec share the struct of it, as they share the spec itself (see kinds/pod_specs.py); and
-the struct of a status is that which the status was checked with when it came.
-
-What can fail is a version that is no such object (`DocumentError`). Refuses to know connections.
+A struct is made of the dicts and lists of a version, without encoding them. Each version is read once, since the client
+that changed an object and all watchers get the same struct. Pods that share a spec (see kinds/pod_specs.py) share its
+struct; the struct of a status is the one that the status was checked with. Refuses to know connections.
 """
 
 from __future__ import annotations
@@ -35,20 +32,20 @@ def read_version(version: Version, kind: type[ApiObject]) -> Any:
 
 
 def read_pod(value: Json) -> Pod:
-    """A pod with a spec that is kept as it is, be it in other pods, too. Raises DocumentError."""
+    """A stored pod, whose spec other pods may share. Raises DocumentError."""
     spec = value.get("spec")
     read = None if spec is None else _specs.get(spec) or _read_spec(spec)
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
 def read_change_of_pod(value: Json) -> Pod:
-    """A pod that somebody has sent or changed: its spec may have been read before, or may never be seen again."""
+    """A pod that a client sent: its spec may be a stored one, or may never be seen again."""
     read = _specs.get(value.get("spec"))
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
 
 def knows_change_of_status(old: Version, status: Any) -> bool:
-    """Whether all of a pod is known that is as `old` was but for its status, so that no more of it need be read."""
+    """Whether a pod that differs from `old` only in this status needs no further reading."""
     try:
         if read_version(old, Pod).unknown is not None:
             return False
@@ -60,11 +57,11 @@ def knows_change_of_status(old: Version, status: Any) -> bool:
 
 _specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)
 _statuses: ByIdentity[PodStatus] = ByIdentity(STATUSES_AT_MOST)
-"""A status is read when it comes, and again in the version that it has come to."""
+"""A status is read when it arrives, and again in the version that it is stored in."""
 
 
 def _put_together(value: Json, spec: PodSpec) -> Pod:
-    """A pod, whose type is not in doubt, of its parts. One that has anything unknown is read as a whole."""
+    """A pod made of its parts. One with unknown fields is read as a whole."""
     if value.keys() <= _PARTS:
         try:
             status = value.get("status")
@@ -85,7 +82,7 @@ def _read_status(status: Json) -> PodStatus:
 
 
 def _read_spec(spec: Json) -> PodSpec | None:
-    """None where the spec has something that a PodSpec has not, which its pod must record."""
+    """None for a spec with unknown fields, which its pod must record."""
     try:
         return _specs.put(spec, msgspec.convert(spec, PodSpec))
     except (msgspec.ValidationError, RecursionError):

@@ -1,6 +1,6 @@
 """A request to the server and what it asks for; and the answers.
 
-`Request` is what a front hands in. `target_of` reads the path once: which resource, namespace, name and part of an
+`Request` comes from a front. `target_of` reads the path once: which resource, namespace, name and part of an
 object. `Call` is the request with all that is read out of it, which the verbs work on. An answer is an object, a list,
 a Status, a watch, or the address of the node that will answer. Owns the reading of paths, queries and bodies.
 """

@@ -1,4 +1,4 @@
-"""Which node a pod goes to: the rules of a trivial scheduler, and the books it needs. Pure.
+"""Which node a pod goes to: the rules of a simple scheduler, and what it keeps of nodes and pods. Pure.
 
 A node takes a pod when it is ready and schedulable, tolerated, selected, has the host ports free, and has room by the
 sums of what pods ask for. Of those that do the one with the most room for further pods is taken, by name among equals:

@@ -8,10 +8,9 @@ waiting.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import random
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from actors.kernel import health
@@ -105,15 +104,6 @@ class Actor(ActorBase):
         """Wait for all of them; how each ended, in their order. Raises only for the deadline."""
         await Suspension(all_done(pendings), timeout_ns, what or f"{len(pendings)} effects")
         return [outcome_of(pending) for pending in pendings]
-
-    @contextlib.contextmanager
-    def shielded(self) -> Iterator[None]:
-        """Awaits inside are not interrupted; an interrupt that came meanwhile meets the next await after it."""
-        self._cell.shield(1)
-        try:
-            yield
-        finally:
-            self._cell.shield(-1)
 
     def begin(self, make: Callable[[], Pending[T]], then: Callable[[Pending[T]], Any]) -> None:
         """Start an effect and go on. When it ends, `then(pending)` makes the message that this actor gets.

@@ -30,7 +30,7 @@ from actors.kernel.errors import KernelError, MailboxFullError, NameTakenError
 from actors.kernel.handlers import Handler
 from actors.kernel.handling import Task, Wait
 from actors.kernel.incarnation import ActorTimers, Effects, Timer
-from actors.kernel.lifecycle import NO_ARGUMENTS, Life
+from actors.kernel.lifecycle import Life
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.message import ActorStopped, Signal
 from actors.kernel.promise import AskFuture
@@ -349,7 +349,7 @@ class Cell:
             if self.kwargs is not None:
                 raise KernelError(f"{self.path} has its arguments already")
             self.args = args
-            self.kwargs = kwargs or NO_ARGUMENTS
+            self.kwargs = kwargs or {}
             self.start_due = True
             queue = self.needs_turn()
         if queue:
@@ -382,10 +382,6 @@ class Cell:
         return [self, *(cell for child in children for cell in child.walk())]
 
     # --- what its actor uses ------------------------------------------------------------------------------------------
-
-    def shield(self, by: int) -> None:
-        if self.task is not None:
-            self.task.shields += by
 
     def have_timers(self) -> ActorTimers:
         if self.timers is None:

@@ -50,7 +50,6 @@ class Task:
     started_ns: int
     wait: Wait | None = None
     interrupted_by: Any = None
-    shields: int = 0
 
     @property
     def waiting_for(self) -> str:
@@ -110,7 +109,7 @@ def has_work(cell: Cell, task: Task) -> bool:
     """Under the lock: whether `go_on` would find something to do."""
     if _is_due(task) or cell.forced or (cell.stop_requested and cell.alarm is None):
         return True
-    return task.shields == 0 and _next_order(cell, task) is not None
+    return _next_order(cell, task) is not None
 
 
 def go_on(cell: Cell, task: Task) -> bool:
@@ -120,7 +119,7 @@ def go_on(cell: Cell, task: Task) -> bool:
     order = None
     with cell.lock:
         due = _is_due(task)
-        if not due and not cell.forced and task.shields == 0:
+        if not due and not cell.forced:
             order = _next_order(cell, task)
         if order is not None:
             task.interrupted_by = _STOP if order.cause is None else order.cause

@@ -15,9 +15,7 @@ back from the leaves to the root: an actor runs `on_stop` after everything below
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pykka
@@ -35,13 +33,7 @@ if TYPE_CHECKING:
     from actors.kernel.mailbox import Item
 
 
-NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
-"""Of every actor that was given none by name."""
-
-
 class Life(enum.Enum):
-    """Where an actor is."""
-
     NEW = "new"
     RUNNING = "running"
     BACKING_OFF = "backing off"
@@ -203,7 +195,7 @@ def finish_stop(cell: Cell) -> None:
     _cancel_timers(cell)
     cell.effects = None
     if cell.kwargs is not None:
-        cell.args, cell.kwargs = (), NO_ARGUMENTS  # whoever keeps the reference need not keep these
+        cell.args, cell.kwargs = (), {}  # whoever keeps the reference need not keep these
     if left:
         _tell_the_bereaved(cell, left)
     for watcher in watchers or ():

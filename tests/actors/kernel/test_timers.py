@@ -79,13 +79,11 @@ def test_a_tick_that_waits_in_the_mailbox_ends_with_its_timer(driver: Driver):
         puppet.every(MS, Tick())
         puppet.after(MS, Say("one shot"))
         puppet.every(MS, Interrupt(), key="interrupting")
-        with puppet.shielded():
-            await puppet.sleep(5 * MS)
+        await puppet.sleep(5 * MS)  # in `on_start`, which only a stop interrupts
         for key in (Tick, Say, "interrupting"):
             puppet.cancel_timer(key)
 
-    ref = driver.spawn(Puppet, notes)
-    ref.tell(Later(cancel_while_ticks_wait))
+    ref = driver.spawn(Puppet, notes, cancel_while_ticks_wait)
     driver.pass_time(20 * MS)
     assert ref.ask(Say("the end")) == "the end"
     assert notes == ["the end"]

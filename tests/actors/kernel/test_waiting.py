@@ -194,30 +194,6 @@ def test_a_handler_that_swallows_its_interrupt_is_not_interrupted_by_the_same_me
     driver.until(lambda: notes == ["so what", "done", Interrupt()])
 
 
-def test_a_shield_puts_an_interrupt_off_until_the_next_wait(driver: Driver):
-    notes: list[Any] = []
-    first: Promise[None] = Promise()
-
-    async def create(puppet: Puppet) -> None:
-        with puppet.shielded():
-            await puppet.wait(first)
-            notes.append("written down")
-        try:
-            await puppet.wait(Promise[None]())
-        except Interrupted:
-            notes.append("interrupted")
-            raise
-
-    ref = driver.spawn(Puppet, notes)
-    ref.tell(Later(create))
-    driver.settle()
-    ref.tell(Interrupt())
-    driver.settle()
-    assert notes == []
-    first.set_result(None)
-    driver.until(lambda: notes == ["written down", "interrupted", Interrupt()])
-
-
 def test_an_actor_begins_wholly_before_an_interrupting_message_reaches_it(driver: Driver):
     notes: list[Any] = []
 
@@ -245,18 +221,6 @@ def test_a_handler_that_does_not_end_when_stopped_is_abandoned_after_its_grace(d
     began_ns = driver.dispatcher.now_ns()
     assert ref.stop()
     assert driver.dispatcher.now_ns() - began_ns >= Hang.stop_grace_ns
-
-
-def test_a_shield_cannot_hold_up_a_stop_beyond_the_grace(driver: Driver):
-    class Shielded(Hang):
-        async def hang(self, message: Say) -> None:
-            with self.shielded():
-                await self.wait(Promise[None]())
-
-    ref = driver.spawn(Shielded)
-    ref.tell(Say("hang"))
-    driver.settle()
-    assert ref.stop()
 
 
 def test_awaiting_what_is_no_pending_is_the_handlers_error(driver: Driver):

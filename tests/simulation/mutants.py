@@ -10,7 +10,7 @@ from simulation.play.play import Outcome, Play
 from simulation.scenarios.scenario import library_scenario, with_pods
 
 STEP_NS = 10 * 10**9
-SEEDS = range(1, 7)
+SEEDS = range(1, 13)
 
 
 def played(

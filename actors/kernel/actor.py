@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from actors.kernel import health
 from actors.kernel.actor_base import ActorBase
 from actors.kernel.cell import Cell
-from actors.kernel.context import constructing
+from actors.kernel.context import context
 from actors.kernel.dispatcher import Lane
 from actors.kernel.promise import AskFuture, Outcome, Pending, Suspension, all_done, outcome_of
 from actors.kernel.ref import ActorRef
@@ -33,7 +33,7 @@ class Actor(ActorBase):
     log: logging.Logger
 
     def __init__(self) -> None:
-        cell: Cell | None = constructing.cell
+        cell: Cell | None = context.constructing
         if cell is None:
             raise TypeError(
                 f"{type(self).__name__} is not made by hand: use ActorSystem.spawn(...) or, in an actor, self.spawn()"
@@ -56,7 +56,7 @@ class Actor(ActorBase):
 
     @staticmethod
     def _create_actor_inbox() -> Cell:
-        cell: Cell = constructing.cell
+        cell: Cell = context.constructing
         return cell
 
     @staticmethod

@@ -14,15 +14,9 @@ class Running(Protocol):
 
 class _Context(threading.local):
     cell: Running | None = None
+    """The cell that runs on this thread: the sender of its messages, and the one that must not block."""
+    constructing: Any = None
+    """The cell whose actor is constructed on this thread: the actor's constructor takes it from here."""
 
 
 context = _Context()
-"""The cell that runs on this thread: the sender of its messages, and the one that must not block."""
-
-
-class _Constructing(threading.local):
-    cell: Any = None
-
-
-constructing = _Constructing()
-"""The cell whose actor is constructed on this thread: the actor's constructor takes it from here."""

@@ -21,7 +21,7 @@ import msgspec
 import pykka
 
 from actors.kernel import handling
-from actors.kernel.context import constructing
+from actors.kernel.context import context
 from actors.kernel.dead_letters import Reason
 from actors.kernel.errors import text_of
 from actors.kernel.message import ActorStopped, ChildFailed, Escalated, Signal
@@ -92,18 +92,18 @@ def construct(cell: Cell) -> None:
     """Make the next incarnation and run its `on_start`."""
     with cell.lock:
         cell.start_due = False
-    constructing.cell = cell
+    context.constructing = cell
     cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         actor = cell.actor_class(*cell.args, **(cell.kwargs or {}))
         if getattr(actor, "_cell", None) is not cell:
             raise TypeError(f"{cell.actor_class.__name__}.__init__ must call super().__init__() first")
     except BaseException as failure:
-        constructing.cell = None
+        context.constructing = None
         cell.slice_since_ns = None
         fail(cell, failure, "constructor")
         return
-    constructing.cell = None
+    context.constructing = None
     cell.actor = actor
     cell.life = TABLE.target(cell.life, cell, IncarnationBegan())
     actor._start_actor_loop()

@@ -1,8 +1,7 @@
 """What happens to an actor that fails: a pure rule.
 
 A strategy has a name, a budget of restarts within a window, and a back-off with jitter. An actor that exceeds its
-budget is parked: reported, and retried slowly, for ever, so it comes back when its trouble is over. `decide` gets the
-time and a random number as arguments.
+budget is parked: reported, and retried slowly, for ever, so it comes back when its trouble is over.
 """
 
 from __future__ import annotations

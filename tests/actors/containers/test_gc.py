@@ -490,7 +490,7 @@ def test_what_comes_late_from_a_collector_is_not_taken_for_the_word_of_another_t
         if left[0] >= 0:
             raise RuntimeError("a mistake")
 
-    monkeypatch.setitem(ContainerGCActor._handlers, PodFinished, fails_twice)  # type: ignore[arg-type]
+    monkeypatch.setitem(ContainerGCActor._handlers, PodFinished, fails_twice)
     first, then = CollectPod(world.worker, "p", ""), CollectPod(world.worker, "q", "")
     world.tell(first, PodFinished("a"), PodFinished("b"), then, seconds=2)
     assert world.answers == [PodCollected("q")]

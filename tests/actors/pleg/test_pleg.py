@@ -364,7 +364,7 @@ def test_a_gatherer_that_fails_loses_what_it_had_and_hears_what_comes_after_that
             raise RuntimeError(failures.pop())
         return gathered(actor, message)
 
-    monkeypatch.setitem(EventGatherer._handlers, PodEventSeen, fails_once)  # type: ignore[arg-type]
+    monkeypatch.setitem(EventGatherer._handlers, PodEventSeen, fails_once)
     told = world.worker("1")
     world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
     world.run(SECOND_NS)

@@ -146,7 +146,7 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
         ),
     ],
 )
-def test_spec_3_3_init_containers(init, policy: str, observed: ObservedPod, expected: str) -> None:  # type: ignore[no-untyped-def]
+def test_spec_3_3_init_containers(init, policy: str, observed: ObservedPod, expected: str) -> None:
     assert said(act(pod("a", init=init, policy=policy), observed)) == expected
 
 

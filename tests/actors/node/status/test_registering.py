@@ -173,7 +173,7 @@ def test_a_disk_that_cannot_be_measured_keeps_a_node_from_being_ready(world: Wor
     world.host.disk_bytes = fail  # type: ignore[method-assign]
     world.start()
     assert world.condition("Ready")["message"] == "missing node capacity for resources: ephemeral-storage"
-    del world.host.disk_bytes  # type: ignore[attr-defined]
+    del world.host.disk_bytes
     world.run(21 * SECOND_NS)
     assert world.ready == "True"
 

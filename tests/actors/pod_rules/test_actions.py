@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.model.observed import ObservedPod, ObservedSandbox, ProbeResults, sandbox_change
@@ -272,7 +274,7 @@ def test_spec_3_2_what_was_made_but_not_started_is_started_not_made_again() -> N
 
 
 @pytest.mark.parametrize("fault", [{"made_of": "image:0"}, {"sandbox_attempt": 7}])
-def test_what_was_made_otherwise_is_made_again(fault: dict[str, object]) -> None:
+def test_what_was_made_otherwise_is_made_again(fault: dict[str, Any]) -> None:
     [start] = act(pod("a"), picture(seen("a", CREATED, attempt=3, **fault))).start
     assert (start.created_id, start.attempt) == ("", 4)
 

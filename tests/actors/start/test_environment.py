@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +60,7 @@ def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: So
     return environment(the_pod, web, "$.spec.containers[0]", sources or Sources())
 
 
-POD = {
+POD: dict[str, Any] = {
     "meta": {"labels": {"app": "shop"}, "annotations": {"k/n": "v"}},
     "node_name": "n1",
     "service_account_name": "sa",

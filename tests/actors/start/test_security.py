@@ -193,7 +193,7 @@ def test_groups_are_those_of_the_pod_and_of_its_volumes_once() -> None:
         pytest.param({"host_ipc": True}, POD, ALONE, NODE, id="the host's IPC"),
     ],
 )
-def test_namespaces(fields: dict[str, bool], network: NamespaceMode, pid: NamespaceMode, ipc: NamespaceMode) -> None:
+def test_namespaces(fields: dict[str, Any], network: NamespaceMode, pid: NamespaceMode, ipc: NamespaceMode) -> None:
     made = namespaces(pod("a", **fields))
     assert (made.network, made.pid, made.ipc) == (network, pid, ipc)
 

@@ -139,7 +139,10 @@ def test_what_is_cancelled_before_it_has_begun_never_begins(loop: LoopThread) ->
     async def run() -> None:
         ran.append(1)
 
-    loop.post(lambda: go_on.wait(WAIT) and None)
+    def block() -> None:
+        go_on.wait(WAIT)
+
+    loop.post(block)
     answer = loop.submit(run())
     answer.cancel()
     go_on.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pykka
@@ -30,11 +29,11 @@ class ActorBase(pykka.Actor):
     rests_unasked: ClassVar[bool] = False
     """True: no heartbeat asks this actor, or those below it, whether it lives (`actors.kernel.health`)."""
 
-    _handlers: ClassVar[Mapping[type[Any], Handler]] = {}
+    message_handlers: ClassVar[dict[type[Any], Handler]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._handlers = handlers_of_class(cls)
+        cls.message_handlers = handlers_of_class(cls)
 
     def on_start(self) -> Any:
         """Runs before the first message, and again after each restart. May be `async def`."""

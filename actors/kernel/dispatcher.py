@@ -94,7 +94,7 @@ class Dispatcher(abc.ABC):
 
     def handlers_of(self, actor_class: type[ActorBase]) -> Mapping[type[Any], Handler]:
         """The handlers of actors of that class; a simulated world may wrap them to fail."""
-        return actor_class._handlers
+        return actor_class.message_handlers
 
     @abc.abstractmethod
     def lane(self, name: str, *, size: int, per_key: int) -> Lane:

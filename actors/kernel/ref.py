@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from typing import Any, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol, overload
 
 import pykka
+
+from actors.kernel.promise import AskFuture
 
 
 class Addressee(Protocol):
@@ -43,6 +45,16 @@ class ActorRef(pykka.ActorRef[Any]):
     def tell(self, message: Any) -> None:
         """Send and forget. Never raises and never blocks: what cannot be delivered becomes a dead letter."""
         self._cell.post(message)
+
+    @overload
+    def ask(self, message: Any, *, block: Literal[False], timeout: float | None = None) -> AskFuture[Any]: ...
+    @overload
+    def ask(self, message: Any, *, block: Literal[True] = True, timeout: float | None = None) -> Any: ...
+    @overload
+    def ask(self, message: Any, *, block: bool, timeout: float | None = None) -> Any: ...
+    def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
+        """The answer, or with `block=False` a future of it. For edges only: a handler cannot wait for it."""
+        return super().ask(message, block=block, timeout=timeout)
 
     def proxy(self) -> NoReturn:
         """Refused: a proxy hides which calls are messages."""

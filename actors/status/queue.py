@@ -26,6 +26,11 @@ class WriteQueue:
         self._kept: dict[str, int] = {}
         """Until when, of those that are still kept back; what else stands in the line of them is over."""
 
+    @property
+    def stored(self) -> int:
+        """Entries in memory, including those that were dropped or moved ahead."""
+        return len(self._heap)
+
     def put(self, uid: str, urgency: Urgency) -> None:
         """Let it wait; one that waits already moves only ahead."""
         self._kept.pop(uid, None)

@@ -61,7 +61,7 @@ def write_payload(directory: str, payload: Payload, group: int | None = None) ->
     return changed
 
 
-def payload_steps(directory: str, payload: Payload, group: int | None = None) -> Iterator[str]:
+def payload_steps(directory: str, payload: Payload, group: int | None = None) -> Generator[str, None, None]:
     """`write_payload`, with a pause after each step that changes something. The text names the step."""
     files = checked(payload)
     names = sorted({path.partition("/")[0] for path in files})

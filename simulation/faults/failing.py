@@ -60,7 +60,7 @@ class FailingActors:
                 message_class: self._laid_over(handler, concerned)
                 if (concerned := self._concerned(actor_class.__name__, message_class.__name__))
                 else handler
-                for message_class, handler in actor_class._handlers.items()
+                for message_class, handler in actor_class.message_handlers.items()
             }
         return laid
 

@@ -20,10 +20,10 @@ class SimulatedDriver:
     """`CsiNode` that says who it is, and does what it is asked without a trace."""
 
     def __init__(self, info: NodeInfo) -> None:
-        self._info = info
+        self.node_info = info
 
     def info(self) -> NodeInfo:
-        return self._info
+        return self.node_info
 
     def abilities(self) -> frozenset[Ability]:
         return frozenset({Ability.STAGE_UNSTAGE_VOLUME})
@@ -69,7 +69,7 @@ class SimulatedPlugins:
     def __init__(self) -> None:
         self._infos: dict[str, tuple[PluginInfo, NodeInfo, int]] = {}
         self._registered: dict[str, SimulatedDriver] = {}
-        self._watches: list[SimulatedPluginWatch] = []
+        self.watches: list[SimulatedPluginWatch] = []
         self._started = 0
         self.told: list[tuple[str, str]] = []
         """What plugins were told: name and error, empty when they were registered."""
@@ -91,10 +91,10 @@ class SimulatedPlugins:
     def forget(self) -> None:
         """The agent has died, and what it knew of plugins with it."""
         self._registered.clear()
-        self._watches.clear()
+        self.watches.clear()
 
     def _changed(self) -> None:
-        for watch in list(self._watches):
+        for watch in list(self.watches):
             watch.on_change()
 
     # --- PluginSockets ----------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class SimulatedPlugins:
         return {socket: str(number) for socket, (_, _, number) in sorted(self._infos.items())}
 
     def watch(self, on_change: Callable[[], None]) -> SimulatedPluginWatch:
-        return SimulatedPluginWatch(self._watches, on_change)
+        return SimulatedPluginWatch(self.watches, on_change)
 
     def ask(self, socket: str) -> PluginInfo:
         return self._at(socket)[0]

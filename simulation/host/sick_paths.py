@@ -58,6 +58,11 @@ class SickPaths:
         """Everything at and below `path` hangs from now on."""
         self._hanging.setdefault(normal(path), [])
 
+    def release_hanging(self, path: str) -> list[tuple[Promise[Any], Callable[[], Any]]]:
+        """Let new calls through again. Return the calls that hang; the caller decides when they end."""
+        with self._lock:
+            return self._hanging.pop(normal(path), [])
+
     def heal(self, path: str) -> None:
         """No fault lies on `path` any more; what hung there is done now."""
         path = normal(path)

@@ -37,7 +37,7 @@ class SimulatedNodeVolumes:
     """See the module. `root` is the agent's directory."""
 
     def __init__(self, tree: FileTree, root: str, before: Callable[[str], None] = lambda deed: None) -> None:
-        self._tree = tree
+        self.tree = tree
         self._root = root.rstrip("/")
         self._pods = f"{self._root}/pods"
         self._csi = f"{self._root}/plugins/kubernetes.io/csi"
@@ -66,7 +66,7 @@ class SimulatedNodeVolumes:
 
     def make_pod(self, uid: str) -> None:
         path = f"{self._pods}/{uid}"
-        return self._tree.gate(path, partial(self._make, path))
+        return self.tree.gate(path, partial(self._make, path))
 
     def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
         path = self._stage_of(_device_of(spec))
@@ -75,7 +75,7 @@ class SimulatedNodeVolumes:
             self._make(f"{path}/globalmount")
             self._mount(f"{path}/globalmount")
 
-        return self._tree.gate(path, make)
+        return self.tree.gate(path, make)
 
     def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
         place = self.locate(pod.metadata.uid, spec).place
@@ -96,7 +96,7 @@ class SimulatedNodeVolumes:
                 if stage not in self.mounted:
                     raise VolumeError(f"{device} is not staged")
                 self.before(f"write {place.directory}/{_DEVICE_FILE}")
-                self._tree.write(f"{place.directory}/{_DEVICE_FILE}", device.encode())
+                self.tree.write(f"{place.directory}/{_DEVICE_FILE}", device.encode())
                 self._make(path)
             if spec.source in _MOUNTED:
                 self._mount(path)
@@ -104,7 +104,7 @@ class SimulatedNodeVolumes:
                 self._write(path, spec.payload)
             return path
 
-        return self._tree.gate(place.directory, make)
+        return self.tree.gate(place.directory, make)
 
     def _path_of(self, spec: VolumeSpec, place: VolumePlace) -> str:
         return f"{place.directory}/mount" if _device_of(spec) else place.directory
@@ -112,16 +112,16 @@ class SimulatedNodeVolumes:
     def usable(self, uid: str, spec: VolumeSpec) -> str:
         place = self.locate(uid, spec).place
         path = self._path_of(spec, place)
-        return self._tree.gate(place.directory, lambda: path if self._is_whole(spec, path) else "")
+        return self.tree.gate(place.directory, lambda: path if self._is_whole(spec, path) else "")
 
     def _is_whole(self, spec: VolumeSpec, path: str) -> bool:
-        there = self._tree.exists(path) and (spec.source not in _MOUNTED or path in self.mounted)
-        return there and (not VOLUME_SOURCES[spec.source].from_objects or bool(self._tree.names_in(path)))
+        there = self.tree.exists(path) and (spec.source not in _MOUNTED or path in self.mounted)
+        return there and (not VOLUME_SOURCES[spec.source].from_objects or bool(self.tree.names_in(path)))
 
     def _make(self, path: str) -> None:
-        if not self._tree.exists(path):
+        if not self.tree.exists(path):
             self.before(f"make {path}")
-            self._tree.make_directories(path)
+            self.tree.make_directories(path)
 
     def _mount(self, path: str) -> None:
         if path not in self.mounted:
@@ -132,22 +132,22 @@ class SimulatedNodeVolumes:
         """The files as a container sees them. No link is turned here: nobody can look in between."""
         files = checked(payload)
         self.before(f"write {path}")
-        for name in self._tree.names_in(path):
+        for name in self.tree.names_in(path):
             if name not in files:
-                self._tree.remove_all(f"{path}/{name}")
+                self.tree.remove_all(f"{path}/{name}")
         for name, file in files.items():
             if "/" in name:
-                self._tree.make_directories(f"{path}/{name.rpartition('/')[0]}")
-            self._tree.write(f"{path}/{name}", file.data, file.mode)
+                self.tree.make_directories(f"{path}/{name.rpartition('/')[0]}")
+            self.tree.write(f"{path}/{name}", file.data, file.mode)
 
     # --- taking down ------------------------------------------------------------------------------------------------
 
     def release(self, place: VolumePlace) -> None:
-        return self._tree.gate(place.directory, lambda: self._take_down(place.directory))
+        return self.tree.gate(place.directory, lambda: self._take_down(place.directory))
 
     def unstage(self, device: str) -> None:
         path = self._stage_of(device)
-        return self._tree.gate(path, lambda: self._take_down(path))
+        return self.tree.gate(path, lambda: self._take_down(path))
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         path = f"{self._pods}/{uid}"
@@ -158,7 +158,7 @@ class SimulatedNodeVolumes:
                 self._remove(path)
             return volumes
 
-        return self._tree.gate(path, remove)
+        return self.tree.gate(path, remove)
 
     def _take_down(self, path: str) -> None:
         for mount in sorted(self._mounted_below(path), reverse=True):
@@ -169,9 +169,9 @@ class SimulatedNodeVolumes:
     def _remove(self, path: str) -> None:
         if self.mounted and (left := self._mounted_below(path)):
             raise VolumeError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
-        if self._tree.exists(path):
+        if self.tree.exists(path):
             self.before(f"remove {path}")
-            self._tree.remove_all(path)
+            self.tree.remove_all(path)
 
     def _mounted_below(self, path: str) -> list[str]:
         return sorted(each for each in self.mounted if each == path or each.startswith(f"{path}/"))
@@ -179,10 +179,10 @@ class SimulatedNodeVolumes:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
-        return self._tree.gate(f"{self._pods}/{uid}", lambda: tuple(self._volumes_of(uid)))
+        return self.tree.gate(f"{self._pods}/{uid}", lambda: tuple(self._volumes_of(uid)))
 
     def list_uids(self) -> tuple[str, ...]:
-        return self._tree.gate(self._pods, lambda: tuple(self._names_in(self._pods)))
+        return self.tree.gate(self._pods, lambda: tuple(self._names_in(self._pods)))
 
     def scan(self) -> DiskScan:
         def look() -> DiskScan:
@@ -190,7 +190,7 @@ class SimulatedNodeVolumes:
             pods = FrozenMap((uid, tuple(self._volumes_of(uid))) for uid in self._names_in(self._pods))
             return DiskScan(pods, devices)
 
-        return self._tree.gate(self._pods, look)
+        return self.tree.gate(self._pods, look)
 
     def _volumes_of(self, uid: str) -> list[LocatedVolume]:
         found: list[LocatedVolume] = []
@@ -204,11 +204,11 @@ class SimulatedNodeVolumes:
 
     def _device_at(self, place: VolumePlace) -> str:
         file = f"{place.directory}/{_DEVICE_FILE}"
-        is_on_device = place.plugin == "kubernetes.io/csi" and self._tree.exists(file)
-        return f"kubernetes.io/csi/{self._tree.read(file).decode()}" if is_on_device else ""
+        is_on_device = place.plugin == "kubernetes.io/csi" and self.tree.exists(file)
+        return f"kubernetes.io/csi/{self.tree.read(file).decode()}" if is_on_device else ""
 
     def _names_in(self, path: str) -> list[str]:
-        return self._tree.names_in(path) if self._tree.is_directory(path) else []
+        return self.tree.names_in(path) if self.tree.is_directory(path) else []
 
 
 def _device_of(spec: VolumeSpec) -> str:

@@ -10,7 +10,7 @@ from actors.kernel import Dispatcher, Promise, broken
 from runtime.api import ApiCall, ApiError, WatchCall
 from runtime.io.pending import Pending, Subscription
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ADMIN, Request, User, WatchAnswer
+from simulation.apiserver.requests import ADMIN, NodeAnswer, Request, User, WatchAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import Faults
 
@@ -94,7 +94,7 @@ class NodeApi:
     def _admin(self, method: str, path: str, plain: dict[str, Any] | None = None) -> dict[str, Any]:
         body = b"" if plain is None else json.dumps(plain).encode()
         answer = self.server.handle(Request(method, path, body=body))
-        assert not isinstance(answer, WatchAnswer)
+        assert not isinstance(answer, WatchAnswer | NodeAnswer)
         value: dict[str, Any] = json.loads(answer.body())
         if answer.code >= 400:
             raise ApiError(answer.code, value["reason"], value["message"], f"{method} {path}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
+
+import pytest
 
 from actors.kernel import Actor, ActorRef, ActorSystem
 
@@ -23,10 +26,17 @@ class Recorder(Actor):
         def keep(self: Recorder, message: Any) -> None:
             self._kept.append(message)
 
-        handler = type(f"Recorder of {name}", (cls,), {})
-        handler._handlers = {**cls._handlers, **dict.fromkeys(kinds, keep)}
+        handler: type[Recorder] = type(f"Recorder of {name}", (cls,), {})
+        handler.message_handlers = {**cls.message_handlers, **dict.fromkeys(kinds, keep)}
         kept: list[Any] = []
         return system.spawn(handler, kept, name=name), kept
+
+
+def replace_handler(
+    patched: pytest.MonkeyPatch, actor_class: type[Actor], message_type: type[Any], handler: Callable[[Any, Any], Any]
+) -> None:
+    """Let actors of this class, those that run too, handle messages of this type with `handler`."""
+    patched.setitem(actor_class.message_handlers, message_type, handler)
 
 
 def only(kept: list[Any], kind: type[M]) -> list[M]:

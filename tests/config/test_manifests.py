@@ -250,7 +250,9 @@ def break_one_thing(document: Any, at: list[int], value: object) -> None:
         document = document[key]
 
 
-values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.just([]) | st.just({})
+values: st.SearchStrategy[object] = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.just([]) | st.just({})
+)
 
 
 @given(st.lists(st.integers(0, 50), max_size=8), values)

@@ -175,19 +175,19 @@ def test_a_refusal_is_not_fatal(world: World):
     assert world.heard == [("listed", "a")]
 
 
-def test_after_a_failure_of_the_actor_it_follows_again_and_the_old_watch_is_closed(world: World):
+def test_after_a_failure_of_the_actor_it_follows_again_and_the_old_watch_is_closed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
     world.watching("5")
     old = world.api.watches[0]
 
     def fail(self: Actor, *_: Any) -> None:
         raise RuntimeError("boom")
 
-    original, PodFollower.changed = PodFollower.changed, fail  # type: ignore[method-assign]
-    try:
+    with monkeypatch.context() as patched:
+        patched.setattr(PodFollower, "changed", fail)
         old.say("ADDED", pod("b"), "6")
         world.run()
-    finally:
-        PodFollower.changed = original  # type: ignore[method-assign]
     world.run(3 * SECOND_NS)
     world.api.answer(ObjectList((pod("a"), pod("b")), "6"))
     world.run()

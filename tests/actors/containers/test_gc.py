@@ -9,7 +9,7 @@ import pytest
 
 from actors.containers.gc import IDLE_COLLECTORS, ContainerGCActor
 from actors.containers.gc_rules import GcPolicy, Places
-from actors.containers.removal import GcTools, PodCollector
+from actors.containers.removal import DeadListed, GcTools, PodCollector
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages.pods import (
     CollectorStarted,
@@ -43,7 +43,7 @@ from runtime.cri.verbs import (
 )
 from runtime.logs.pod_logs import DeadLink
 from tests.actors.containers.test_gc_rules import CREATED, READY, RUNNING, UNKNOWN, container, sandbox
-from tests.actors.recorders import Recorder
+from tests.actors.recorders import Recorder, replace_handler
 
 SECOND_NS = 1_000_000_000
 UID = "io.kubernetes.pod.uid"
@@ -432,7 +432,7 @@ def test_nobody_takes_a_container_for_too_young_when_there_is_no_space():
 def test_who_needs_space_is_not_left_waiting_when_the_collection_fails(world: World, monkeypatch: pytest.MonkeyPatch):
     world.runtime.add(*crashed("gone", 2))
     with monkeypatch.context() as patched:
-        patched.setattr(ContainerGCActor, "_judge_all", lambda *_: 1 / 0)
+        replace_handler(patched, ContainerGCActor, DeadListed, lambda *_: 1 / 0)
         world.tell(*known(), ReclaimContainers(world.worker), seconds=1)
     assert [answer.error for answer in world.answers] == ["the collection failed"]
 
@@ -444,7 +444,7 @@ def test_a_collector_that_fails_costs_its_pod_one_try_and_nobody_else_any(
         raise RuntimeError("a mistake")
 
     with monkeypatch.context() as patch:
-        patch.setattr(PodCollector, "_collect", fails)
+        replace_handler(patch, PodCollector, CollectPod, fails)
         world.tell(CollectPod(world.worker, "p", ""), seconds=1)
     world.tell(CollectPod(world.worker, "p", ""), CollectPod(world.worker, "q", ""), seconds=1)
     failed, *others = world.answers
@@ -457,7 +457,7 @@ def test_who_is_restarted_while_it_collects_does_so_again(world: World, monkeypa
     world.runtime.hanging = {"slow"}
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
     with monkeypatch.context() as patched:
-        patched.setattr(ContainerGCActor, "_list", lambda *_: 1 / 0)
+        replace_handler(patched, ContainerGCActor, ReclaimContainers, lambda *_: 1 / 0)
         world.tell(ReclaimContainers(world.worker), seconds=1)
     world.runtime.hanging.clear()
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
@@ -474,7 +474,7 @@ def test_a_collector_that_fails_when_it_was_done_is_not_told_of_the_next_pod(
         raise RuntimeError("a mistake")
 
     with monkeypatch.context() as patch:
-        patch.setattr(PodCollector, "_handlers", {CollectPod: fails})
+        replace_handler(patch, PodCollector, CollectPod, fails)
         world.tell(CollectPod(world.worker, "p", ""), seconds=1)
     world.tell(CollectPod(world.worker, "q", ""), seconds=1)
     assert world.answers == [PodCollected("p"), PodCollected("q")]
@@ -490,7 +490,7 @@ def test_what_comes_late_from_a_collector_is_not_taken_for_the_word_of_another_t
         if left[0] >= 0:
             raise RuntimeError("a mistake")
 
-    monkeypatch.setitem(ContainerGCActor._handlers, PodFinished, fails_twice)  # type: ignore[arg-type]
+    replace_handler(monkeypatch, ContainerGCActor, PodFinished, fails_twice)
     first, then = CollectPod(world.worker, "p", ""), CollectPod(world.worker, "q", "")
     world.tell(first, PodFinished("a"), PodFinished("b"), then, seconds=2)
     assert world.answers == [PodCollected("q")]

@@ -240,11 +240,11 @@ def test_what_is_older_than_an_api_server_keeps_events_is_not_sent(world: World)
 
 
 def test_an_event_that_the_server_chokes_on_is_given_up_and_stops_no_other(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     broken = ApiError(500, "InternalError", "nil map", "create events")
     answer = world.server.do
-    world.server.do = lambda call: broken if b"poison" in (call.body or b"") else answer(call)  # type: ignore[method-assign]
+    monkeypatch.setattr(world.server, "do", lambda call: broken if b"poison" in (call.body or b"") else answer(call))
     world.tell(event("poison", name="bad"), *(event(name=f"p{number}") for number in range(20)))
     world.run(2 * PAUSE_NS)
     assert len(world.server.events) == 20
@@ -331,20 +331,24 @@ def test_what_is_refused_is_given_up_and_said_less_and_less(world: World, caplog
 
 
 def test_a_namespace_that_is_being_terminated_is_no_trouble_and_is_left_alone_for_a_while(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     world.tell(event("before", name="known"))
     message = "unable to create new content in namespace shop because it is being terminated"
     answer = world.server.do
     refusal = ApiError(403, "Forbidden", message, "create events")
-    world.server.do = lambda call: refusal if call.method == "POST" and "/shop/" in call.path else answer(call)  # type: ignore[method-assign]
+
+    def refuse(call: Any) -> Any:
+        return refusal if call.method == "POST" and "/shop/" in call.path else answer(call)
+
+    monkeypatch.setattr(world.server, "do", refuse)
     for number in range(50):
         world.tell(event(name=f"p{number}"))
     world.tell(event("before", name="known"), event(kind="Node", name="n1"))
     methods = [call.method for call in world.server.calls]
     assert methods == ["POST", "POST", "PATCH", "POST"]
     assert "given up" not in caplog.text
-    world.server.do = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(world.server, "do", answer)
     world.run(30 * SECOND_NS)
     world.tell(event(name="p0"))
     assert world.server.shown()[-1] == ("hello", 2)

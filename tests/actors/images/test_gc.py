@@ -11,6 +11,7 @@ import pytest
 from actors.images.gc import ImageGCActor, ImageTools
 from actors.images.gc_rules import GcLimits
 from actors.images.leases import ImageLeases
+from actors.images.removal import OneRemoved
 from actors.kernel import ActorSystem, Message, Promise, SimulatedDispatcher, broken
 from actors.messages.events import RecordEvent
 from actors.messages.images import ImagesLeased, LeaseImages, ReleaseImages
@@ -24,7 +25,7 @@ from runtime.metrics.meters import Meters
 from runtime.stats.readings import FsReading
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.image_names import full_name, make_image
-from tests.actors.recorders import Recorder
+from tests.actors.recorders import Recorder, replace_handler
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
@@ -333,8 +334,13 @@ def test_an_actor_that_begins_anew_carries_a_lost_removal_through(
 ) -> None:
     worlds.append(world := World())
     request, promise = world.lost_removal()
+
+    def fail_afterwards(collector: ImageGCActor, message: OneRemoved) -> None:
+        collector.one_removed(message)
+        raise RuntimeError("a mistake")
+
     with monkeypatch.context() as patched:
-        patched.setattr(ImageGCActor, "_go_on", lambda *_: 1 / 0)
+        replace_handler(patched, ImageGCActor, OneRemoved, fail_afterwards)
         promise.set_exception(CriError(StatusCode.UNAVAILABLE, "no answer", REMOVE_IMAGE.name))
         world.tell(seconds=1)
     name = next(name for name in IMAGES if world.cri.state.image_names[name] == request.image.image)

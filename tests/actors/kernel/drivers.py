@@ -18,8 +18,11 @@ PATIENCE_S = 20.0
 class Driver(Protocol):
     """Drives one system of actors."""
 
-    dispatcher: Dispatcher
-    system: ActorSystem
+    @property
+    def dispatcher(self) -> Dispatcher: ...
+
+    @property
+    def system(self) -> ActorSystem: ...
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Let the system work until `condition()` holds; fail when it does not come to that."""

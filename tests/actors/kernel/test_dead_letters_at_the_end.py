@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher
@@ -22,7 +24,10 @@ class Polite(Actor):
         super().__init__()
         self.other = other
 
-    async def on_stop(self) -> None:
+    def on_stop(self) -> Any:
+        return self.say_farewell()
+
+    async def say_farewell(self) -> None:
         await self.sleep(10**9)
         self.other.tell(Farewell())
 

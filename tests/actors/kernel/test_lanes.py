@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -91,10 +92,17 @@ def test_no_more_than_its_size_run_at_a_time(driver: Driver, gates: Gates):
     driver.until(lambda: len(gates.begun) == 3)
     driver.settle()
     assert (report_of(driver).running, report_of(driver).waiting) == (3, 5)
+
+    def has_begun(number: int) -> bool:
+        return len(gates.begun) > number
+
+    def have_ended(count: int) -> bool:
+        return sum(call.done() for call in calls) == count
+
     for opened in range(8):
-        driver.until(lambda opened=opened: len(gates.begun) > opened)
+        driver.until(partial(has_begun, opened))
         gates.open(gates.begun[opened])
-        driver.until(lambda opened=opened: sum(call.done() for call in calls) == opened + 1)
+        driver.until(partial(have_ended, opened + 1))
     assert [call.result() for call in calls] == [str(number) for number in range(8)]
 
 
@@ -298,8 +306,12 @@ def test_a_simulated_call_that_is_made_at_once_is_no_part_of_its_callers_turn():
     simulated, seen = SimulatedDriver(late_calls=0), list[object]()
     listener = simulated.spawn(name="listener")
 
+    def work() -> None:
+        seen.append("the call")
+        listener.tell(Unknown())
+
     def call(puppet: Puppet) -> None:
-        puppet.lane("lane").submit("pod", lambda: (seen.append("the call"), listener.tell(Unknown())))
+        puppet.lane("lane").submit("pod", work)
         seen.append("the caller goes on")
         listener.tell(Unknown())
 

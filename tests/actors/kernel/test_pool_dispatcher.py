@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_timers_fire_in_their_order_however_they_were_set():
     fired: list[int] = []
     done = threading.Event()
     for after_ms in (15, 5, 10, 1):
-        driver.dispatcher.schedule(after_ms * MS, lambda after_ms=after_ms: fired.append(after_ms))
+        driver.dispatcher.schedule(after_ms * MS, partial(fired.append, after_ms))
     driver.dispatcher.schedule(20 * MS, done.set)
     assert done.wait(10)
     assert fired == [1, 5, 10, 15]

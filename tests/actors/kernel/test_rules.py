@@ -288,7 +288,11 @@ def test_callbacks_run_exactly_once_and_values_are_set_once_whichever_threads_me
         def add(promise: Promise[str] = promise, ran: Any = ran, start: threading.Barrier = start) -> None:
             start.wait(10)
             for number in range(20):
-                promise.add_done_callback(lambda done, number=number: ran.append((number, done.result())))
+
+                def note(done: Promise[str], number: int = number) -> None:
+                    ran.append((number, done.result()))
+
+                promise.add_done_callback(note)
 
         def keep(value: str, promise: Promise[str] = promise, start: threading.Barrier = start) -> None:
             start.wait(10)

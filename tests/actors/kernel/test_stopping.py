@@ -51,7 +51,10 @@ def test_on_stop_may_wait(driver: Driver):
     notes: list[Any] = []
 
     class Tidy(Puppet):
-        async def on_stop(self) -> None:
+        def on_stop(self) -> Any:
+            return self.tidy_up()
+
+        async def tidy_up(self) -> None:
             await self.sleep(3 * MS)
             self.notes.append("tidied up")
 
@@ -68,7 +71,10 @@ def test_an_on_stop_that_fails_does_not_keep_the_actor_alive(driver: Driver, kin
             raise kind("no")
 
     class MessyLater(Puppet):
-        async def on_stop(self) -> None:
+        def on_stop(self) -> Any:
+            return self.tidy_up()
+
+        async def tidy_up(self) -> None:
             await self.sleep(MS)
             raise kind("no")
 
@@ -80,7 +86,10 @@ def test_an_on_stop_that_fails_does_not_keep_the_actor_alive(driver: Driver, kin
 
 def test_an_on_stop_that_never_ends_is_abandoned_after_its_grace(driver: Driver):
     class Clinging(Hang):
-        async def on_stop(self) -> None:
+        def on_stop(self) -> Any:
+            return self.tidy_up()
+
+        async def tidy_up(self) -> None:
             await self.wait(Promise[None]())
 
     ref = driver.spawn(Clinging)
@@ -92,7 +101,10 @@ def test_on_stop_has_its_own_grace_after_a_handler_has_used_up_one(driver: Drive
     notes: list[Any] = []
 
     class Slow(Hang):
-        async def on_stop(self) -> None:
+        def on_stop(self) -> Any:
+            return self.tidy_up()
+
+        async def tidy_up(self) -> None:
             await self.sleep(15 * MS)  # within the grace of 20, which the handler before has used up
             notes.append("tidied up")
 

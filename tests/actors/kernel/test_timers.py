@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -190,7 +191,7 @@ def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tu
     for what, number in operations:
         if what == "push":
             serial = len(handles)
-            handles.append(heap.push(number, lambda serial=serial: fired.append(serial)))
+            handles.append(heap.push(number, partial(fired.append, serial)))
             model.append((number, serial))
         elif what == "cancel" and handles:
             serial = number % len(handles)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import pytest
 
 from actors.kernel import CancelledPromiseError, DeadlineExceededError, Interrupted, Promise, broken, kept
+from actors.kernel.cell import Cell
 from tests.actors.kernel.cast import MS, Bounded, Do, Ended, Hang, Interrupt, Later, Puppet, Say
 from tests.actors.kernel.drivers import Driver, SimulatedDriver
 
@@ -279,7 +281,7 @@ def test_effects_in_flight_are_bounded_and_the_rest_wait_their_turn(driver: Driv
     assert ref.ask(Do(start)) == 5
     assert sorted(promises) == [0, 1]
     for number in range(5):
-        driver.until(lambda number=number: number in promises)
+        driver.until(partial(promises.__contains__, number))
         assert len(promises) <= number + 2
         promises[number].set_result(str(number))
     driver.until(lambda: len(notes) == 5)
@@ -319,5 +321,7 @@ def test_an_effect_of_an_earlier_incarnation_is_a_dead_letter(driver: Driver):
 def later(puppet: Puppet, ns: int, value: Any = None) -> Promise[Any]:
     """A promise that is kept in `ns` ns."""
     promise: Promise[Any] = Promise()
-    puppet.actor_inbox.dispatcher.schedule(ns, lambda: promise.set_result(value))
+    cell = puppet.actor_inbox
+    assert isinstance(cell, Cell)
+    cell.dispatcher.schedule(ns, lambda: promise.set_result(value))
     return promise

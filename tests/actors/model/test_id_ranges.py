@@ -99,7 +99,8 @@ def test_17_6_a_record_that_is_none_is_an_error(text: str) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=60))
 def test_17_6_no_two_pods_ever_have_ids_in_common(history: list[tuple[bool, int]]) -> None:
-    it, have = slots(5), {}
+    it = slots(5)
+    have: dict[str, int] = {}
     for give, number in history:
         uid = str(number)
         if not give:

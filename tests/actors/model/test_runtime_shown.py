@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.model.runtime_shown import GONE, LOOK, Shown, both, is_behind, news_in, shown_by
+from config.frozen_map import FrozenMap
 from runtime.cri.messages import (
     ContainerEventResponse,
     ContainerEventType,
@@ -64,7 +65,7 @@ def test_less_is_seen_than_was_told(seen: int | None, told: int, behind: bool):
     assert is_behind(seen, told) == behind
 
 
-_SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for state in STATES]))
+_SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for state in STATES])).map(FrozenMap)
 
 
 @given(_SHOWN, _SHOWN, _SHOWN)
@@ -74,7 +75,8 @@ def test_no_news_is_lost_where_two_words_become_one(first: Shown, second: Shown,
     if not news_in(together, seen.get):
         for word in (first, second):
             # That something was made which is gone by now is no news.
-            assert not news_in({each: state for each, state in word.items() if together[each] != GONE}, seen.get)
+            still_there = FrozenMap({each: state for each, state in word.items() if together[each] != GONE})
+            assert not news_in(still_there, seen.get)
     assert both(first, second) == together
 
 

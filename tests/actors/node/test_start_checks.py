@@ -16,7 +16,7 @@ GIB = 2**30
 MACHINE = MachineFacts(host_name="n", cpus=4, memory_bytes=16 * GIB)
 CAPACITY = reservable_capacity(MACHINE, 100 * GIB, 32_768)
 V1 = {"cgroup_version": 1, "controllers": frozenset({"cpu", "cpuacct", "cpuset", "memory", "pids"})}
-V2 = {"cgroup_version": 2, "controllers": frozenset({"cpu", "cpuset", "hugetlb", "memory", "pids"})}
+V2: dict[str, Any] = {"cgroup_version": 2, "controllers": frozenset({"cpu", "cpuset", "hugetlb", "memory", "pids"})}
 
 
 def faults(fields: dict[str, Any], facts: dict[str, Any]) -> list[str]:

@@ -130,6 +130,6 @@ def failing_at(kind: type[Actor], message: type[Message]) -> type[Actor]:
     def fails(*_: Any) -> None:
         raise RuntimeError("as the test wants it")
 
-    made = type(f"Failing{kind.__name__}", (kind,), {})
-    made._handlers = {**kind._handlers, message: fails}
+    made: type[Actor] = type(f"Failing{kind.__name__}", (kind,), {})
+    made.message_handlers = {**kind.message_handlers, message: fails}
     return made

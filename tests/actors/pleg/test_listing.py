@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from actors.messages.pods import RuntimePod
 from actors.model.runtime_shown import GONE
 from actors.pleg.listing import NOTHING, Difference, Listed, Picture, difference, picture_of, strangers
+from config.frozen_map import FrozenMap
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxMetadata, PodSandboxState
 
 READY, NOT_READY = PodSandboxState.SANDBOX_READY, PodSandboxState.SANDBOX_NOTREADY
@@ -56,19 +57,19 @@ def test_what_carries_no_pod_uid_is_not_ours():
     ("before", "now", "expected"),
     [
         ([], [], Difference({}, ())),
-        ([], [("a", RUNNING)], Difference({"u": {"c-u-a-0": RUNNING}}, ())),
+        ([], [("a", RUNNING)], Difference({"u": FrozenMap({"c-u-a-0": RUNNING})}, ())),
         ([("a", RUNNING)], [("a", RUNNING)], Difference({}, ())),
-        ([("a", CREATED)], [("a", RUNNING)], Difference({"u": {"c-u-a-0": RUNNING}}, ())),
-        ([("a", RUNNING)], [("a", EXITED)], Difference({"u": {"c-u-a-0": EXITED}}, (("u", "a"),))),
-        ([("a", RUNNING)], [("a", UNKNOWN)], Difference({"u": {"c-u-a-0": UNKNOWN}}, (("u", "a"),))),
-        ([("a", CREATED)], [("a", EXITED)], Difference({"u": {"c-u-a-0": EXITED}}, ())),
-        ([("a", RUNNING)], [], Difference({"u": {"c-u-a-0": GONE}}, (("u", "a"),))),
-        ([("a", EXITED)], [], Difference({"u": {"c-u-a-0": GONE}}, ())),
-        ([], [("a", EXITED)], Difference({"u": {"c-u-a-0": EXITED}}, ())),
+        ([("a", CREATED)], [("a", RUNNING)], Difference({"u": FrozenMap({"c-u-a-0": RUNNING})}, ())),
+        ([("a", RUNNING)], [("a", EXITED)], Difference({"u": FrozenMap({"c-u-a-0": EXITED})}, (("u", "a"),))),
+        ([("a", RUNNING)], [("a", UNKNOWN)], Difference({"u": FrozenMap({"c-u-a-0": UNKNOWN})}, (("u", "a"),))),
+        ([("a", CREATED)], [("a", EXITED)], Difference({"u": FrozenMap({"c-u-a-0": EXITED})}, ())),
+        ([("a", RUNNING)], [], Difference({"u": FrozenMap({"c-u-a-0": GONE})}, (("u", "a"),))),
+        ([("a", EXITED)], [], Difference({"u": FrozenMap({"c-u-a-0": GONE})}, ())),
+        ([], [("a", EXITED)], Difference({"u": FrozenMap({"c-u-a-0": EXITED})}, ())),
         (
             [("a", RUNNING), ("b", RUNNING)],
             [("b", EXITED)],
-            Difference({"u": {"c-u-b-0": EXITED, "c-u-a-0": GONE}}, (("u", "b"), ("u", "a"))),
+            Difference({"u": FrozenMap({"c-u-b-0": EXITED, "c-u-a-0": GONE})}, (("u", "b"), ("u", "a"))),
         ),
     ],
 )
@@ -81,8 +82,8 @@ def test_what_changed_and_what_died(
 
 def test_a_sandbox_that_is_lost_or_gone_is_a_change_and_no_death():
     ready, lost = picture_of([sandbox("1")], []), picture_of([sandbox("1", NOT_READY)], [])
-    assert difference(ready, lost) == Difference({"1": {"s-1": NOT_READY}}, ())
-    assert difference(ready, NOTHING) == Difference({"1": {"s-1": GONE}}, ())
+    assert difference(ready, lost) == Difference({"1": FrozenMap({"s-1": NOT_READY})}, ())
+    assert difference(ready, NOTHING) == Difference({"1": FrozenMap({"s-1": GONE})}, ())
 
 
 def test_pods_come_in_the_order_of_listing():

@@ -44,7 +44,7 @@ from runtime.cri.messages import (
     PodSandboxStatus,
 )
 from runtime.cri.verbs import LIST_CONTAINERS, LIST_POD_SANDBOX
-from tests.actors.recorders import Recorder, only
+from tests.actors.recorders import Recorder, only, replace_handler
 
 SECOND_NS = 1_000_000_000
 RUNNING, EXITED = ContainerState.CONTAINER_RUNNING, ContainerState.CONTAINER_EXITED
@@ -267,6 +267,7 @@ def test_a_list_that_hangs_stops_no_hint_and_no_announcement_and_is_given_up(wor
     world.run(GIVE_UP_NS)
     assert all(promise.done() for _, promise in world.runtime.open[:2])
     age_ns, _, _ = world.pleg.ask(DescribePleg())
+    assert age_ns is not None
     assert age_ns >= GIVE_UP_NS
     world.runtime.let_go()
     world.runtime.containers = {"1": RUNNING}
@@ -356,7 +357,7 @@ def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themse
 def test_a_gatherer_that_fails_loses_what_it_had_and_hears_what_comes_after_that(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    handlers = dict(EventGatherer._handlers)
+    handlers = dict(EventGatherer.message_handlers)
     gathered, failures = handlers[PodEventSeen], ["a bug"]
 
     def fails_once(actor: Any, message: PodEventSeen) -> Any:
@@ -364,7 +365,7 @@ def test_a_gatherer_that_fails_loses_what_it_had_and_hears_what_comes_after_that
             raise RuntimeError(failures.pop())
         return gathered(actor, message)
 
-    monkeypatch.setitem(EventGatherer._handlers, PodEventSeen, fails_once)  # type: ignore[arg-type]
+    replace_handler(monkeypatch, EventGatherer, PodEventSeen, fails_once)
     told = world.worker("1")
     world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
     world.run(SECOND_NS)
@@ -376,7 +377,7 @@ def test_a_gatherer_that_fails_loses_what_it_had_and_hears_what_comes_after_that
 
 @pytest.mark.parametrize("told_before", [RUNNING, EXITED, None])
 def test_a_list_tells_a_worker_also_what_an_event_has_told_it_since_it_may_have_looked_too_soon(
-    world: World, told_before: int | None
+    world: World, told_before: ContainerState | None
 ):
     told = world.worker("1")
     world.run(2 * SECOND_NS)

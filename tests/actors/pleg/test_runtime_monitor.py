@@ -162,7 +162,9 @@ def test_a_runtime_of_another_interface_is_waited_for_and_said_once(world: World
     assert world.errors()[-1] == (False, False)
 
 
-def test_a_status_that_hangs_is_trouble_after_its_deadline_and_the_monitor_is_named_late():
+def test_a_status_that_hangs_is_trouble_after_its_deadline_and_the_monitor_is_named_late(
+    monkeypatch: pytest.MonkeyPatch,
+):
     world = World().start()
     dispatcher, system = world.dispatcher, world.system
     # The runtime's own deadline: the call fails with DEADLINE_EXCEEDED.
@@ -178,7 +180,7 @@ def test_a_status_that_hangs_is_trouble_after_its_deadline_and_the_monitor_is_na
         dispatcher.schedule(timeout_ns or 0, lambda: promise.set_exception(late))
         return promise
 
-    world.between.call = hang  # type: ignore[method-assign]
+    monkeypatch.setattr(world.between, "call", hang)
     world.run(POLL_NS + TIMEOUT_NS)
     assert world.errors() == [(False, False), (True, True)]
     assert world.told[-1].silent_since_ns == POLL_NS

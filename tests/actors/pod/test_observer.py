@@ -11,6 +11,7 @@ import pytest
 from actors.kernel import Actor, ActorSystem, Message, Pending, Promise, broken, handles
 from actors.model.runtime_shown import Shown
 from actors.pod.runtime import Look, PodObserver
+from config.frozen_map import FrozenMap
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri import messages as m
 from runtime.cri import verbs as v
@@ -147,7 +148,7 @@ def test_what_was_removed_is_forgotten(world: World):
     assert world.look() == (["READY"], [])
 
 
-def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World):
+def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World, monkeypatch: pytest.MonkeyPatch):
     world.counted.fails = set()
     container = world.run(world.sandbox())
     listed = world.ask(v.LIST_CONTAINERS, m.ListContainersRequest())
@@ -162,7 +163,7 @@ def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World
             return promise
         return call(verb, request, timeout_ns=timeout_ns)
 
-    world.counted.call = stale  # type: ignore[method-assign]
+    monkeypatch.setattr(world.counted, "call", stale)
     assert world.look() == (["READY"], [])
 
 
@@ -199,9 +200,9 @@ def test_news_of_what_was_never_seen_is_a_reason_to_list_everything(world: World
     world.look()
     second = world.run(sandbox, name="side")
     world.counted.asked.clear()
-    assert not world.looker.ask(Told({first: ContainerState.CONTAINER_RUNNING}))
+    assert not world.looker.ask(Told(FrozenMap({first: ContainerState.CONTAINER_RUNNING})))
     assert world.look(everything=False) == (["READY"], ["RUNNING"])
-    assert world.looker.ask(Told({second: ContainerState.CONTAINER_RUNNING}))
+    assert world.looker.ask(Told(FrozenMap({second: ContainerState.CONTAINER_RUNNING})))
     assert world.look(everything=False) == (["READY"], ["RUNNING", "RUNNING"])
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
@@ -211,10 +212,10 @@ def test_news_of_what_has_been_seen_is_a_reason_to_look_at_that(world: World):
     world.look()
     world.cri.kill_container(container)
     world.counted.asked.clear()
-    assert world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
+    assert world.looker.ask(Told(FrozenMap({container: ContainerState.CONTAINER_EXITED})))
     assert world.look(everything=False) == (["READY"], ["EXITED"])
     assert world.counted.asked == {"ContainerStatus": 1}
-    assert not world.looker.ask(Told({container: ContainerState.CONTAINER_EXITED}))
+    assert not world.looker.ask(Told(FrozenMap({container: ContainerState.CONTAINER_EXITED})))
 
 
 def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.model.observed import ObservedPod, ObservedSandbox, ProbeResults, sandbox_change
@@ -272,7 +274,7 @@ def test_spec_3_2_what_was_made_but_not_started_is_started_not_made_again() -> N
 
 
 @pytest.mark.parametrize("fault", [{"made_of": "image:0"}, {"sandbox_attempt": 7}])
-def test_what_was_made_otherwise_is_made_again(fault: dict[str, object]) -> None:
+def test_what_was_made_otherwise_is_made_again(fault: dict[str, Any]) -> None:
     [start] = act(pod("a"), picture(seen("a", CREATED, attempt=3, **fault))).start
     assert (start.created_id, start.attempt) == ("", 4)
 
@@ -283,7 +285,7 @@ def test_attempts_count_over_the_life_of_the_pod() -> None:
 
 
 @pytest.mark.parametrize("state", [CREATED, RUNNING, EXITED, UNKNOWN])
-def test_spec_3_2_an_ephemeral_container_with_a_status_is_never_started_again(state) -> None:  # type: ignore[no-untyped-def]
+def test_spec_3_2_an_ephemeral_container_with_a_status_is_never_started_again(state) -> None:
     the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="image:2"),))
     assert act(the_pod, picture(seen("a"), seen("e", state, exit_code=1))).idle
 
@@ -311,7 +313,7 @@ def test_nothing_is_decided_while_a_sandbox_is_being_made() -> None:
 
 
 @pytest.mark.parametrize("state", [None, CREATED, RUNNING, EXITED, UNKNOWN])
-def test_what_is_in_flight_is_neither_started_nor_killed_nor_missed(state) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_in_flight_is_neither_started_nor_killed_nor_missed(state) -> None:
     observed = picture() if state is None else picture(seen("a", state, made_of="image:0"))
     assert act(pod("a", policy="Never"), observed, in_flight=InFlight(containers=frozenset({"a"}))).idle
 

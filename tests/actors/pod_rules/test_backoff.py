@@ -80,7 +80,7 @@ def test_other_resources_begin_anew_and_the_same_ones_do_not_spec_3_5() -> None:
 
 
 @pytest.mark.parametrize("state", [CREATED, UNKNOWN])
-def test_what_has_not_ended_makes_nobody_wait_and_hands_its_debt_on(state) -> None:  # type: ignore[no-untyped-def]
+def test_what_has_not_ended_makes_nobody_wait_and_hands_its_debt_on(state) -> None:
     wait = back_off(WEB, seen("web", state, 3, back_off_ns=20 * SECOND_NS), PERIODS, NOW_NS)
     assert (wait.until_ns, wait.next_delay_ns) == (0, 20 * SECOND_NS)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.model.observed import ObservedPod, ProbeResults
@@ -146,7 +148,7 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
         ),
     ],
 )
-def test_spec_3_3_init_containers(init, policy: str, observed: ObservedPod, expected: str) -> None:  # type: ignore[no-untyped-def]
+def test_spec_3_3_init_containers(init, policy: str, observed: ObservedPod, expected: str) -> None:
     assert said(act(pod("a", init=init, policy=policy), observed)) == expected
 
 
@@ -164,7 +166,7 @@ def test_spec_3_3_an_init_container_that_lives_on_beside_a_newer_one_is_killed_f
         pytest.param({"startup": {"s-0": True}, "liveness": {"s-0": False}}, "kill s; init s", id="not alive: again"),
     ],
 )
-def test_spec_3_3_a_sidecar_with_probes(probes: dict[str, dict[str, bool]], expected: str) -> None:
+def test_spec_3_3_a_sidecar_with_probes(probes: dict[str, Any], expected: str) -> None:
     side = sidecar("s", startup_probe=PROBE, liveness_probe=PROBE)
     actions = act(pod("a", init=(side,)), picture(seen("s")), ProbeResults(active=True, **probes))
     assert said(actions) == expected

@@ -149,7 +149,7 @@ _UNKNOWN_POD = [
 
 
 @pytest.mark.parametrize(("query", "before", "after"), _UNKNOWN_POD, ids=lambda each: getattr(each, "__name__", None))
-def test_spec_2_6_of_an_unknown_pod_the_sources_decide(query, before: bool, after: bool) -> None:  # type: ignore[no-untyped-def]
+def test_spec_2_6_of_an_unknown_pod_the_sources_decide(query, before: bool, after: bool) -> None:
     assert (query(None, False), query(None, True)) == (before, after)
 
 

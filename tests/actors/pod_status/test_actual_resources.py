@@ -68,7 +68,7 @@ def asked(requests: dict[str, str], limits: dict[str, str]) -> ResourceRequireme
         ),
     ],
 )
-def test_resources_of_what_runs_spec_4_2(  # type: ignore[no-untyped-def]
+def test_resources_of_what_runs_spec_4_2(
     requests: dict[str, str], limits: dict[str, str], actual: LinuxContainerResources, shown
 ) -> None:
     found = actual_resources(container("a", resources=asked(requests, limits)), actual)

@@ -34,7 +34,7 @@ def _asked(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _regular(ruled: bool) -> tuple[Container, ...]:
-    rules = {"restart_policy": "Never", "restart_policy_rules": _RULES} if ruled else {}
+    rules: dict[str, Any] = {"restart_policy": "Never", "restart_policy_rules": _RULES} if ruled else {}
     return container("a", **rules), container("b")
 
 

@@ -106,7 +106,7 @@ SHOWN_ENDED = show(pod("a"), picture(seen("a", EXITED, attempt=2, exit_code=3)))
         pytest.param(picture(seen("a")), None, LOOP, "running", None, 0, id="an old reason says nothing of what runs"),
     ],
 )
-def test_spec_4_2_container_status(  # type: ignore[no-untyped-def]
+def test_spec_4_2_container_status(
     observed: ObservedPod, previous: PodStatus | None, waiting, state: str, last: int | None, restarts: int
 ) -> None:
     status = only(show(pod("a"), observed, previous, waiting=waiting))
@@ -378,7 +378,7 @@ def test_spec_4_4_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...]
 )
 def test_spec_4_4_pod_ips(
     host: bool, observed: tuple[str, ...], previous: tuple[str, ...], ready: bool, expected
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     assert pod_ips(host, observed, previous, ("192.0.2.1",), ready) == expected
 
 

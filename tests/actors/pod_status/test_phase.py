@@ -29,11 +29,11 @@ WAITS = ContainerState(waiting=ContainerStateWaiting())
 OK, BAD = ended(0), ended(1)
 
 
-def status(name: str, state: ContainerState | None, last: ContainerState | None = None, started: bool = True):  # type: ignore[no-untyped-def]
+def status(name: str, state: ContainerState | None, last: ContainerState | None = None, started: bool = True):
     return ContainerStatus(name=name, state=state, last_state=last, started=started)
 
 
-def statuses(**states: ContainerState | ContainerStatus):  # type: ignore[no-untyped-def]
+def statuses(**states: ContainerState | ContainerStatus):
     return {name: each if isinstance(each, ContainerStatus) else status(name, each) for name, each in states.items()}
 
 
@@ -193,5 +193,5 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
         ),
     ],
 )
-def test_spec_4_1_phase(the_pod: Pod, init, regular, ended_pod: bool, started_here: bool, expected: str) -> None:  # type: ignore[no-untyped-def]
+def test_spec_4_1_phase(the_pod: Pod, init, regular, ended_pod: bool, started_here: bool, expected: str) -> None:
     assert pod_phase(the_pod, statuses(**init, **regular), ended=ended_pod, started_here=started_here) == expected

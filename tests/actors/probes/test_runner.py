@@ -148,7 +148,7 @@ def test_a_probe_that_an_edit_takes_away_is_not_asked_again_and_takes_no_verdict
     asked = len(runner.answers.asked)
     runner.run(30)
     assert {kind for _, _, kind in runner.answers.asked[asked:]} == {"readiness"}
-    assert (runner.results.readiness, runner.results.liveness) == ({"x": True}, {})
+    assert (dict(runner.results.readiness), dict(runner.results.liveness)) == ({"x": True}, {})
     assert runner.meters.value(PROBE_TOTAL, "Liveness", "successful", "c0", "p", "", "p") == 0
     assert len(only(runner.told, ProbeRunnerStarted)) == 1, "it has not failed"
 

@@ -37,7 +37,7 @@ from tests.actors.pod_pictures import container, pod
 NODE = Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(allocatable={"pods": "2", "cpu": "1", "memory": "1Gi"}))
 ALL = Pressure(memory=True, disk=True, pid=True)
 MEMORY = Pressure(memory=True)
-CRITICAL = {"priority": 2_000_000_000}
+CRITICAL: dict[str, Any] = {"priority": 2_000_000_000}
 BURSTABLE = ResourceRequirements(requests={"memory": "1"})
 TOLERANT = (Toleration(key="node.kubernetes.io/memory-pressure", operator="Exists", effect="NoSchedule"),)
 

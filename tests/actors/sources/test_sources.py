@@ -96,8 +96,9 @@ class World:
         return self.system.spawn(FileSourceActor, *args, name="file")
 
     def http(self) -> ActorRef:
-        args = (self.storage, self.server, "http://x/", {}, PERIOD_NS, decode)
-        return self.system.spawn(HttpSourceActor, *args, name="http")
+        return self.system.spawn(
+            HttpSourceActor, self.storage, self.server, "http://x/", {}, PERIOD_NS, decode, name="http"
+        )
 
     def seen(self, after_ns: int = PERIOD_NS) -> list[str] | None:
         """The names in the last set, after some time."""
@@ -116,15 +117,21 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
-def test_a_password_in_an_address_is_nowhere_to_be_seen(world: World, caplog: pytest.LogCaptureFixture):
+def test_a_password_in_an_address_is_nowhere_to_be_seen(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
     caplog.set_level("DEBUG")
     asked: list[str] = []
     get = world.server.get
-    world.server.get = lambda url, headers: asked.append(url) or get(url, headers)  # type: ignore[method-assign,func-returns-value]
+
+    def note(url: str, headers: Any) -> Any:
+        asked.append(url)
+        return get(url, headers)
+
+    monkeypatch.setattr(world.server, "get", note)
     url = "http://node:secret@x/?token=abcdef"
-    args = (world.storage, world.server, url, {}, PERIOD_NS, decode)
     world.server.answer = ManifestAnswer(500, b"")
-    ref = world.system.spawn(HttpSourceActor, *args, name="http")
+    ref = world.system.spawn(HttpSourceActor, world.storage, world.server, url, {}, PERIOD_NS, decode, name="http")
     world.seen(5 * PERIOD_NS)
     world.server.answer = None
     world.seen(100 * PERIOD_NS)

@@ -91,7 +91,7 @@ def test_termination_messages_share_the_space_of_a_status() -> None:
         pytest.param(RUNNING, 1, "", "FallbackToLogsOnError", False, id="still runs"),
     ],
 )
-def test_the_log_stands_in_for_a_message(state, code: int, reason: str, policy: str, expected: bool) -> None:  # type: ignore[no-untyped-def]
+def test_the_log_stands_in_for_a_message(state, code: int, reason: str, policy: str, expected: bool) -> None:
     notes = {"io.kubernetes.container.terminationMessagePolicy": policy}
     assert falls_back_to_log(seen("a", state, exit_code=code, reason=reason, notes=notes)) is expected
 

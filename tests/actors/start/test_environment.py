@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,13 +54,13 @@ def test_expansion_takes_every_text_and_without_variables_only_halves_dollars(te
     assert text.count("$") - text.count("$$") <= expand(text, {}).count("$") <= text.count("$")
 
 
-def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: Sources | None = None, **fields):  # type: ignore[no-untyped-def]
+def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: Sources | None = None, **fields):
     web = container("web", env=variables, env_from=origins, **fields)
     the_pod = pod(web, container("db", resources=ResourceRequirements(limits={"memory": "1Gi"})), **POD)
     return environment(the_pod, web, "$.spec.containers[0]", sources or Sources())
 
 
-POD = {
+POD: dict[str, Any] = {
     "meta": {"labels": {"app": "shop"}, "annotations": {"k/n": "v"}},
     "node_name": "n1",
     "service_account_name": "sa",
@@ -87,7 +89,7 @@ FROM_SECRET = EnvFromSource(secret_ref=SecretEnvSource(name="s"))
         pytest.param((), (), "service", id="services fill what is left"),
     ],
 )
-def test_precedence(variables, origins, expected: str) -> None:  # type: ignore[no-untyped-def]
+def test_precedence(variables, origins, expected: str) -> None:
     assert env(*variables, origins=origins, sources=MAPS)["A"] == expected
 
 

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from actors.messages.pods import RuntimeStateObserved
+from actors.messages.volumes import WantedSubPath
 from actors.model.id_ranges import IdRange
 from actors.model.refusal import StartRefusedError
 from actors.start.mounts import (
     MountAbilities,
     VolumesInside,
-    WantedSubPath,
     agent_volumes,
     container_devices,
     container_mounts,
@@ -75,7 +75,11 @@ def test_mounts_of_a_privileged_container_may_reach_the_host() -> None:
 
 
 def test_the_files_of_the_agent_come_last_and_give_way_to_the_user() -> None:
-    more = {"termination_file": "/t", "hosts_file": "/h", "termination_message_path": "/dev/termination-log"}
+    more: dict[str, Any] = {
+        "termination_file": "/t",
+        "hosts_file": "/h",
+        "termination_message_path": "/dev/termination-log",
+    }
     assert [each.container_path for each in mounts(**more)] == ["/etc/hosts", "/dev/termination-log"]
     [own] = mounts(VolumeMount(name="data", mount_path="/etc/hosts/"), hosts_file="/h")
     assert own.host_path == "/pods/data"

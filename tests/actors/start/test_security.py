@@ -65,7 +65,7 @@ def secure(
         pytest.param(SecurityContext(run_as_user=0), PodSecurityContext(run_as_user=5), NAMED, 0, "", id="its own"),
     ],
 )
-def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:  # type: ignore[no-untyped-def]
+def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:
     made = secure(own, whole, image)
     assert (made.run_as_user.value if made.run_as_user else None, made.run_as_username) == (uid, username)
 
@@ -105,7 +105,7 @@ UNCONFINED, RUNTIME, LOCAL = ProfileType.Unconfined, ProfileType.RuntimeDefault,
         pytest.param("Localhost", None, False, LOCAL, "/root/seccomp/p/x.json", id="a file of the node"),
     ],
 )
-def test_seccomp(own, whole, default: bool, kind: ProfileType, reference: str) -> None:  # type: ignore[no-untyped-def]
+def test_seccomp(own, whole, default: bool, kind: ProfileType, reference: str) -> None:
     def profile(name: str | None) -> SeccompProfile | None:
         return (
             SeccompProfile(type=name, localhost_profile="p/x.json" if name == "Localhost" else None) if name else None
@@ -193,7 +193,7 @@ def test_groups_are_those_of_the_pod_and_of_its_volumes_once() -> None:
         pytest.param({"host_ipc": True}, POD, ALONE, NODE, id="the host's IPC"),
     ],
 )
-def test_namespaces(fields: dict[str, bool], network: NamespaceMode, pid: NamespaceMode, ipc: NamespaceMode) -> None:
+def test_namespaces(fields: dict[str, Any], network: NamespaceMode, pid: NamespaceMode, ipc: NamespaceMode) -> None:
     made = namespaces(pod("a", **fields))
     assert (made.network, made.pid, made.ipc) == (network, pid, ipc)
 

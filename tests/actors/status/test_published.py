@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from actors.status.published import Published
 from config.objects import ObjectMeta, Pod, PodCondition, PodStatus
 
 
-def shown(version: str, **condition: str) -> Pod:
+def shown(version: str, **condition: Any) -> Pod:
     """The pod in the API at that version."""
     status = PodStatus(phase="Running", conditions=(PodCondition(type="Ready", **condition),))
     return Pod(metadata=ObjectMeta(name="web", namespace="default", uid="u1", resource_version=version), status=status)

@@ -51,7 +51,7 @@ def test_of_those_that_were_dropped_before_their_turn_nothing_is_kept():
     for _ in range(3):
         queue.put("a", Urgency.READY)
         queue.drop("a")
-    assert not queue._heap
+    assert queue.stored == 0
 
 
 def test_who_is_kept_back_is_due_once_in_the_order_of_coming():

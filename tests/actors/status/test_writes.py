@@ -216,7 +216,7 @@ def test_a_pod_to_be_deleted_goes_after_its_last_status_and_when_nothing_is_left
 
 
 def test_a_pod_is_deleted_once_though_the_api_marks_it_before_it_goes(world: World):
-    ending = {"deletion_timestamp": "2026-11-21T00:00:00Z"}
+    ending: dict[str, Any] = {"deletion_timestamp": "2026-11-21T00:00:00Z"}
     world.tell("web", PodStatus(phase="Succeeded"), final=True, deletion_grace_period_seconds=30, **ending)
     world.accept()
     world.manager.tell(PodFinished("uid-web"))

@@ -124,7 +124,7 @@ class World:
             "runtime_monitor": (SyncLoopStarted,),
         }
         partners = {name: Recorder.spawn_in(self.system, name, *kinds) for name, kinds in everyone.items()}
-        refs = {name: ref for name, (ref, _) in partners.items()}
+        refs: dict[str, Any] = {name: ref for name, (ref, _) in partners.items()}
         self.kept = {name: kept for name, (_, kept) in partners.items()}
         storage, monitor = refs.pop("storage"), refs.pop("runtime_monitor")
         host = SimulatedHost(pod_logs="/var/log/pods", container_logs="/var/log/containers")

@@ -89,7 +89,7 @@ class Host:
 
     def __init__(self, seed: int = 1) -> None:
         self.dispatcher = SimulatedDispatcher(seed)
-        self.disk = SimulatedNodeVolumes(FileTree(), "/root", self._before)
+        self.disk = SimulatedNodeVolumes(FileTree(), "/root", self.before)
         self.cluster = Cluster()
         self.cluster.objects[ObjectRef("ConfigMap", "ns", "cfg")] = ConfigMap(data={"a": "x"})
         self.cluster.objects[ObjectRef("Secret", "ns", "sec")] = Secret(data={"a": "eA=="})
@@ -101,7 +101,7 @@ class Host:
         self.untouchable = False
         self.agent: Agent = self.new_agent()
 
-    def _before(self, deed: str) -> None:
+    def before(self, deed: str) -> None:
         if self.dies_before == len(self.deeds):
             self.dies_before = None
             self.agent.mortal.kill()
@@ -271,7 +271,7 @@ def test_mounts_that_hang_while_the_agent_dies_are_no_harm_to_the_next():
     host.agent.want(LIVES)
     host.run(2)
     host.untouchable = True
-    host.disk._tree.hang("/root/pods/goes/volumes")
+    host.disk.tree.hang("/root/pods/goes/volumes")
     host.agent.want(GOES)
     host.agent.know(LIVES, GOES)
     host.run(2)
@@ -282,7 +282,7 @@ def test_mounts_that_hang_while_the_agent_dies_are_no_harm_to_the_next():
     host.run(5)
     assert agent.settled(LIVES)
     assert host.of("goes") == [] or host.disk.list_uids() == ("goes", "lives")
-    host.disk._tree.heal("/root/pods/goes/volumes")
+    host.disk.tree.heal("/root/pods/goes/volumes")
     host.run(300)
     agent.know(LIVES)
     host.run(300)

@@ -137,7 +137,7 @@ NAMESPACE = VolumeProjection(downward_api=DownwardAPIProjection(items=(field("na
         ),
         pytest.param(
             projected(token(), ROOT_CA, NAMESPACE),
-            files(token=(b"jwt", 0o644), namespace=(b"ns", 0o644)) | {"ca.crt": VolumeFile("é".encode())},
+            {**files(token=(b"jwt", 0o644), namespace=(b"ns", 0o644)), "ca.crt": VolumeFile("é".encode())},
             id="the token volume of every pod of a cluster",
         ),
         pytest.param(

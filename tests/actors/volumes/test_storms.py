@@ -35,7 +35,7 @@ class Storm:
         self.host.disk.before = self.look
 
     def look(self, deed: str) -> None:
-        self.host._before(deed)
+        self.host.before(deed)
         if deed.startswith(("unmount", "remove")):
             self.hear()
             used = [uid for uid in self.in_use if f"/{uid}/" in deed]
@@ -66,10 +66,10 @@ class Storm:
             agent.actor.tell(ReleaseVolumes(agent.worker, uid))
         elif deed == 5:
             self.faulty.add(place := self.chance.choice(PLACES))
-            self.host.disk._tree.hang(place)
+            self.host.disk.tree.hang(place)
         elif deed == 6:
             self.faulty.add(place := self.chance.choice(PLACES))
-            self.host.disk._tree.fail(place, errno.EIO)
+            self.host.disk.tree.fail(place, errno.EIO)
         elif deed == 7 and self.faulty:
             self.heal(self.chance.choice(sorted(self.faulty)))
         elif deed == 8:
@@ -83,7 +83,7 @@ class Storm:
 
     def heal(self, place: str) -> None:
         self.faulty.discard(place)
-        self.host.disk._tree.heal(place)
+        self.host.disk.tree.heal(place)
 
 
 @pytest.mark.parametrize("seed", range(25))

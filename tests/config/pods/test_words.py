@@ -93,7 +93,7 @@ def test_a_line_counts_the_readiness_gates_that_are_fulfilled() -> None:
 
 
 def test_a_line_counts_sidecars_and_restarts() -> None:
-    last = {"lastState": {"terminated": {"exitCode": 1, "finishedAt": START}}}
+    last: dict[str, Any] = {"lastState": {"terminated": {"exitCode": 1, "finishedAt": START}}}
     status = {
         "phase": "Running",
         "podIP": "10.0.0.7",

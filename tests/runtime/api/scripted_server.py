@@ -88,6 +88,10 @@ class ScriptedServer:
         self._cut()
         await self._runner.cleanup()
 
+    def stop_listening(self) -> None:
+        """Stop listening; the connections get the time they need to end."""
+        self.loop.submit(self._runner.cleanup()).result(WAIT)
+
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         transport = request.transport
         certificate = transport.get_extra_info("peercert") if transport is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import CancelledError
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -124,7 +125,7 @@ def test_a_server_that_is_not_there_or_hangs_up_is_unreachable(serve: Serve, con
     assert (error.code, error.reason, error.outcome_unknown) == (0, "Unreachable", True)
     assert len(server.asked) == 1, "what may have been done is not done again"
     access = server.access()
-    server.loop.submit(server._runner.cleanup()).result(WAIT)
+    server.stop_listening()
     error = failure(connect(access).call(GET))
     assert error.reason == "Unreachable"
     assert "cannot connect to 127.0.0.1:" in error.message
@@ -277,7 +278,7 @@ def test_packed_answers_are_unpacked_and_asked_for_beyond_loopback(serve: Serve,
     access = server.access()
     assert connect(access).call(GET).result(WAIT).metadata.name == "web"
     proxy = serve(packed)
-    there = {"server": "http://api.example.com", "proxy_url": proxy.url}
+    there: dict[str, Any] = {"server": "http://api.example.com", "proxy_url": proxy.url}
     assert connect(ApiAccess(ClusterAccess(**there))).call(GET).result(WAIT).metadata.name == "web"
     assert connect(ApiAccess(ClusterAccess(**there, disable_compression=True))).call(GET).result(WAIT)
     assert [asked.header("Accept-Encoding") for asked in proxy.asked] == ["gzip", "identity"]

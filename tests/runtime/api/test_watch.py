@@ -157,7 +157,7 @@ def test_a_refused_watch(serve: Serve, connect: Connect) -> None:
 def test_a_server_that_is_not_there(serve: Serve, connect: Connect) -> None:
     server = serve(echo)
     client = connect(server)
-    server.loop.submit(server._runner.cleanup()).result(WAIT)
+    server.stop_listening()
     follower = Follower()
     follower.follow(client)
     error = follower.end()

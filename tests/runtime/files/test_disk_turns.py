@@ -68,7 +68,8 @@ def test_a_disk_that_takes_too_long_is_a_fault_of_the_disk() -> None:
 
 
 def test_a_deed_that_never_had_its_turn_is_not_waited_for() -> None:
-    go_on, done = threading.Event(), []
+    go_on = threading.Event()
+    done: list[str] = []
 
     async def walk() -> None:
         turns = DiskTurns(threads)

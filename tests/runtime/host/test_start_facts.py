@@ -62,15 +62,15 @@ def test_a_machine_with_cgroup_v1_is_read_from_its_files(tmp_path: Path) -> None
     facts = read_start_facts(("/own", "own/gone", ""), str(tmp_path))
     assert facts.cgroup_version == 1
     assert facts.controllers >= {"cpu", "cpuacct", "memory"}
-    assert (facts.pids, facts.online_cpus) == (1000, {0, 1, 2, 4})
-    assert (facts.swaps, facts.missing_cgroups) == ((), {"own/gone"})
+    assert (facts.pids, facts.online_cpus) == (1000, frozenset({0, 1, 2, 4}))
+    assert (facts.swaps, facts.missing_cgroups) == ((), frozenset({"own/gone"}))
 
 
 def test_a_machine_with_cgroup_v2_is_read_from_its_files(tmp_path: Path) -> None:
     put(tmp_path, "sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n")
     (tmp_path / "sys/fs/cgroup/own.slice/own-sub.slice").mkdir(parents=True)
     facts = read_start_facts(("/own/sub", "/own.slice", "/other"), str(tmp_path))
-    assert (facts.cgroup_version, facts.controllers) == (2, {"cpu", "memory", "pids"})
+    assert (facts.cgroup_version, facts.controllers) == (2, frozenset({"cpu", "memory", "pids"}))
     assert facts.root_cpu_stat is False
     assert facts.missing_cgroups == {"/other"}  # a cgroup may be named as either driver calls it
     put(tmp_path, "sys/fs/cgroup/cpu.stat")

@@ -87,7 +87,7 @@ def test_a_certificate_goes_before_a_token_and_a_token_before_nobody() -> None:
 
 def test_a_certificate_that_is_not_good_any_more_is_nobody_but_a_token_may_be_shown_with_it() -> None:
     gate = gate_of(Reviewer(), OPEN, anonymous=msgspec.structs.replace(Authentication().anonymous, enabled=True))
-    old = {"certificate": ALICE, "fault": "it has ended"}
+    old: dict[str, Any] = {"certificate": ALICE, "fault": "it has ended"}
     assert admitted(gate, **old) == 401
     assert admitted(gate, authorization="Bearer bad", **old) == 401
     assert admitted(gate, authorization="Bearer good", **old).name == "bob"

@@ -135,7 +135,12 @@ def test_dot_files_and_our_own_reading_tell_nothing(watched: tuple[Path, Changes
     (path / "pod.yaml").write_bytes(b"1")
     told: list[str] = []
     last = threading.Event()
-    watch = LocalManifests().watch(str(path), lambda: (told.append("change"), last.set()))
+
+    def changed() -> None:
+        told.append("change")
+        last.set()
+
+    watch = LocalManifests().watch(str(path), changed)
     assert watch.renew() == ""
     read(path)
     (path / ".swap").write_bytes(b"x")

@@ -66,7 +66,7 @@ class Servers:
             await runner.setup()
             site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
             await site.start()
-            port: int = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+            port: int = runner.addresses[0][1]
             return port
 
         port: int = self.run(serve())
@@ -286,7 +286,11 @@ def test_spec_5_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_con
     port, busy = servers.raw(None), Event()
     prober = NetworkProber(NoRuntime(), servers.loop)
     pending = prober.probe("c", "liveness", HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
-    servers.loop.post(lambda: busy.wait(0.4) and None)
+
+    def block() -> None:
+        busy.wait(0.4)
+
+    servers.loop.post(block)
     answer = pending.result(10)
     assert answer.outcome is Outcome.LATE
     assert "this node is too busy" in answer.text

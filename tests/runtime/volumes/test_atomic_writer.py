@@ -230,7 +230,7 @@ def test_a_reader_never_sees_a_mix_wherever_the_agent_dies(runs: list[tuple[Payl
 
 def test_each_step_of_a_change_shows_the_old_or_the_new(tmp_path: Path):
     old, new = payload(a="old", b="old", gone__x="old"), payload(a="new", b="new", come__x="new")
-    everything = []
+    everything: list[str] = []
     for number in range(30):
         directory = tmp_path / str(number)
         directory.mkdir()

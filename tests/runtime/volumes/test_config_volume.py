@@ -24,7 +24,7 @@ from config.objects import (
     VolumeMount,
     VolumeProjection,
 )
-from runtime.volumes.capability import Contents, Payload, VolumeFile
+from runtime.volumes.capability import Contents, Payload, VolumeFile, VolumePlugin
 from runtime.volumes.config_volume import SOURCE_BYTES, config_volume_plugins, nested_mount_points
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.mounts import KernelMounts
@@ -61,7 +61,7 @@ class Node:
 
     def agent(self) -> WholePods:
         """As after a restart."""
-        plugins = (EmptyDirPlugin(self.mounts, 0), *config_volume_plugins(self.mounts))
+        plugins: tuple[VolumePlugin, ...] = (EmptyDirPlugin(self.mounts, 0), *config_volume_plugins(self.mounts))
         return WholePods(PodDirectories(str(self.root), self.mounts), plugins)
 
 

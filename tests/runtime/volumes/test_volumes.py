@@ -227,7 +227,7 @@ class DeafMounts(KernelMounts):
 
     hides = False
 
-    def unmount(self, path: str) -> None:
+    def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
         pass
 
     def below(self, path: str) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from actors.messages.node import (
     NodePressureObserved,
     RuntimeDescribed,
@@ -166,14 +168,16 @@ def test_a_resolver_that_does_not_answer_for_a_while_does_not_move_the_node_to_a
     assert world.shown["status"]["addresses"][0]["address"] != "203.0.113.9", "there is no such name any more"
 
 
-def test_a_disk_that_cannot_be_measured_keeps_a_node_from_being_ready(world: World) -> None:
+def test_a_disk_that_cannot_be_measured_keeps_a_node_from_being_ready(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_: str) -> int:
         raise OSError("input/output error")
 
-    world.host.disk_bytes = fail  # type: ignore[method-assign]
-    world.start()
+    with monkeypatch.context() as patched:
+        patched.setattr(world.host, "disk_bytes", fail)
+        world.start()
     assert world.condition("Ready")["message"] == "missing node capacity for resources: ephemeral-storage"
-    del world.host.disk_bytes  # type: ignore[attr-defined]
     world.run(21 * SECOND_NS)
     assert world.ready == "True"
 

@@ -70,14 +70,15 @@ def test_after_a_pull_images_are_listed_at_the_next_look(world: World) -> None:
     assert world.counts()["images"] == 2
 
 
-def test_a_disk_that_hangs_costs_one_thread_and_holds_up_nothing_else(world: World) -> None:
-    measure = world.host.disk_bytes
+def test_a_disk_that_hangs_costs_one_thread_and_holds_up_nothing_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dead_mount: Promise[int] = Promise()
-    world.host.disk_bytes = lambda path: dead_mount  # type: ignore[assignment,method-assign,return-value]
-    world.start()
-    world.run(25)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.host, "disk_bytes", lambda _: dead_mount)
+        world.start()
+        world.run(25)
     assert world.counts() == {"machine": 1, "network": 3, "disk": 0, "images": 1}
-    world.host.disk_bytes = measure  # type: ignore[method-assign]
     world.run(20)
     assert world.counts()["disk"] == 0  # no second thread is lost on a mount that holds one
     dead_mount.set_result(1)

@@ -12,6 +12,7 @@ from actors.pod.outcome import CONTINUE
 from actors.pod.steps.containers import containers
 from actors.pod_rules.action_types import Kill, KillCause, PodActions, Start
 from actors.pod_rules.termination import Ending
+from config.frozen_map import FrozenMap
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import PodSandboxConfig
 from tests.actors.pod.steps.bench import Bench
@@ -20,7 +21,7 @@ from tests.actors.pod_pictures import container, pod
 NAMES = ("debug", "first", "app", "other")
 DEBUG, FIRST, APP, OTHER = (Start(container(name), 0) for name in NAMES)
 ACTIONS = PodActions(start_ephemeral=(DEBUG,), start_init=(FIRST,), start=(APP, OTHER))
-PLACE = Place(0, "box-0", PodSandboxConfig(), VolumesPrepared({}))
+PLACE = Place(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
 
 
 def started(

@@ -12,12 +12,13 @@ from actors.messages.volumes import VolumesPrepared
 from actors.pod.container_starts import Place
 from actors.pod.outcome import CONTINUE, Outcome, Wait
 from actors.pod.steps.images_leased import images_leased
+from config.frozen_map import FrozenMap
 from runtime.cri.messages import PodSandboxConfig
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
 WEB = pod("app")
-PLACE = Place(0, "box-0", PodSandboxConfig(), VolumesPrepared({}))
+PLACE = Place(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
 WAITS = Wait(
     "an image that it names is just being removed, or nobody has said yet that none is",
     "its containers are started then",

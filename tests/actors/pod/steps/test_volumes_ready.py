@@ -9,6 +9,7 @@ from actors.messages.volumes import PrepareVolumes, VolumesPrepared
 from actors.pod.outcome import CONTINUE, Outcome, Wait
 from actors.pod.steps.volumes_ready import volumes_ready
 from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
+from config.frozen_map import FrozenMap
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
@@ -19,13 +20,15 @@ THEN = "they are tried again without an end; its containers are started after th
     ("answers", "expected"),
     [
         pytest.param((), Wait("its directory is being made", THEN), id="no answer"),
-        pytest.param((VolumesPrepared({}),), CONTINUE, id="there"),
+        pytest.param((VolumesPrepared(FrozenMap()),), CONTINUE, id="there"),
         pytest.param(
-            (VolumesPrepared({}, "disk full"),),
+            (VolumesPrepared(FrozenMap(), "disk full"),),
             Wait("disk full", THEN, "FailedMount", VOLUME_ASK_AGAIN_NS),
             id="not to be made as things are",
         ),
-        pytest.param((VolumesPrepared({}, "disk full"), VolumesPrepared({})), CONTINUE, id="made in the end"),
+        pytest.param(
+            (VolumesPrepared(FrozenMap(), "disk full"), VolumesPrepared(FrozenMap())), CONTINUE, id="made in the end"
+        ),
     ],
 )
 def test_a_pod_waits_for_its_volumes(answers: tuple[Message, ...], expected: Outcome):

@@ -397,4 +397,5 @@ def test_taking_away_the_cgroup_of_a_pod_that_runs_would_be_seen() -> None:
     [record] = cri.state.containers.values()
     assert record.state is ContainerState.CONTAINER_RUNNING
     cgroups.driven_by(CGROUPFS).remove((KUBEPODS,))
-    assert record.state is ContainerState.CONTAINER_EXITED
+    [ended] = cri.state.containers.values()
+    assert ended.state is ContainerState.CONTAINER_EXITED

@@ -115,7 +115,9 @@ def test_what_was_under_way_when_the_owner_failed_is_done_once_more() -> None:
     )
 )
 def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(steps: list[tuple[str, str]]) -> None:
-    book, making, removing = CgroupBook(), (), ()
+    book = CgroupBook()
+    making: tuple[str, ...] = ()
+    removing: tuple[str, ...] = ()
     members: dict[str, int] = {}
     for step, uid in steps:
         if step == "want":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.messages.plugins import (
     AskDriverAgain,
@@ -109,7 +111,7 @@ def test_a_driver_without_a_name_for_the_node_is_none():
     assert world.published() == []
 
 
-def test_a_driver_whose_socket_goes_while_it_is_asked_is_not_registered():
+def test_a_driver_whose_socket_goes_while_it_is_asked_is_not_registered(monkeypatch: pytest.MonkeyPatch):
     world = World()
     register = world.plugins.register
 
@@ -118,14 +120,14 @@ def test_a_driver_whose_socket_goes_while_it_is_asked_is_not_registered():
         world.plugins.remove(name)
         return driver
 
-    world.plugins.register = vanishing  # type: ignore[method-assign]
+    monkeypatch.setattr(world.plugins, "register", vanishing)
     world.plugins.add(NAME, NodeInfo("n"))
     world.run(5)
     assert world.plugins.names() == ()
     assert world.plugins.told == []
 
 
-def test_a_plugin_that_does_not_answer_is_asked_again():
+def test_a_plugin_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch):
     world = World()
     ask, silent = world.plugins.ask, [True, True]
 
@@ -135,7 +137,7 @@ def test_a_plugin_that_does_not_answer_is_asked_again():
             raise PluginError(StatusCode.DEADLINE_EXCEEDED, "no answer", "GetInfo")
         return ask(socket)
 
-    world.plugins.ask = sometimes  # type: ignore[method-assign]
+    monkeypatch.setattr(world.plugins, "ask", sometimes)
     world.plugins.add(NAME, NodeInfo("n"))
     world.run(1)
     assert world.published() == []
@@ -145,7 +147,7 @@ def test_a_plugin_that_does_not_answer_is_asked_again():
 
 def test_a_watch_that_tells_nothing_is_made_up_for_by_a_look_now_and_then():
     world = World()
-    world.plugins._watches.clear()
+    world.plugins.watches.clear()
     world.plugins.add(NAME, NodeInfo("n"))
     world.run(28)
     assert world.published() == []
@@ -157,7 +159,9 @@ def test_how_many_volumes_a_driver_takes_is_asked_again_on_demand():
     world = World()
     world.plugins.add(NAME, NodeInfo("n", 3))
     world.run(1)
-    world.plugins._registered[NAME]._info = NodeInfo("n", 2)
+    driver = world.plugins.find(NAME)
+    assert driver is not None
+    driver.node_info = NodeInfo("n", 2)
     world.watcher.tell(AskDriverAgain(NAME))
     world.run(1)
     counts = [each.info.max_volumes for each in world.heard if isinstance(each, PublishDriver)]

@@ -69,7 +69,7 @@ def test_volumes_that_nobody_knew_of_are_taken_down_before_the_directory_of_thei
 def test_a_volume_that_comes_back_whenever_it_is_taken_down_is_said(world: World, monkeypatch: pytest.MonkeyPatch):
     world.prepare(pod_with(DATA), seconds=1)
     with monkeypatch.context() as patched:
-        patched.setattr(world.disk, "_take_down", lambda _: None)
+        patched.setattr(world.disk.tree, "remove_all", lambda _: None)
         world.release(seconds=2)
     assert world.answers["u"][-1].error == "volumes that were taken down are there again"
     assert len(world.disk.calls) < 10
@@ -193,21 +193,22 @@ def test_a_call_that_ends_late_is_made_sure_of(world: World):
     assert world.disk.calls == ["prepare u/data", "prepare u/data"]
 
 
-def test_a_pod_with_a_volume_that_hangs_can_end_and_what_the_call_makes_later_is_removed(world: World):
+def test_a_pod_with_a_volume_that_hangs_can_end_and_what_the_call_makes_later_is_removed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
     path = f"/root/pods/u/{EMPTY_DIRS}/data"
-    promises = []
+    promises: list[Any] = []
     gate = world.disk.tree.gate
 
     def only_the_first_hangs(where: str, deed: Any) -> Any:
         if where == path and not promises:
             world.disk.tree.hang(path)
             promises.append(gate(where, deed))
-            hanging = world.disk.tree._hanging.pop(path)
-            promises.extend(hanging)
+            promises.extend(world.disk.tree.release_hanging(path))
             return promises[0]
         return gate(where, deed)
 
-    world.disk.tree.gate = only_the_first_hangs  # type: ignore[method-assign]
+    monkeypatch.setattr(world.disk.tree, "gate", only_the_first_hangs)
     answers = world.prepare(pod_with(DATA), seconds=10)
     world.release(seconds=1)
     assert answers == [], "what is under way is waited for"
@@ -258,7 +259,7 @@ def test_a_new_life_finds_all_volumes_keeps_those_of_living_pods_and_takes_the_o
         old.prepare(pod_with(DATA, DISK, uid=uid))
     assert old.system.stop()
     new = World()
-    new.disk.tree, new.disk._tree, new.disk.mounted = old.disk.tree, old.disk.tree, old.disk.mounted
+    new.disk.tree, new.disk.mounted = old.disk.tree, old.disk.mounted
     mounted = set(new.disk.mounted)
     answers = new.prepare(pod_with(DATA, DISK, uid="lives"), renewal=True)
     new.know("lives", seconds=5)

@@ -203,7 +203,7 @@ class Registration:
         )
 
 
-class Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
+class Handlers(grpc.GenericRpcHandler):
     """Serves methods by their paths."""
 
     def __init__(self, methods: dict[str, tuple[type[Any], Callable[[Any, Any], Any]]], book: Book) -> None:

@@ -16,6 +16,7 @@ from runtime.cri.errors import CriError, StatusCode
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.files import DirectoryFiles
+from simulation.cri.state import ById
 from tests.simulation.cri.pods import IMAGE, SECOND, Pods
 
 
@@ -93,7 +94,7 @@ def test_a_filtered_list_looks_at_its_pod_alone() -> None:
     for number in range(50):
         pods.run(pods.sandbox(f"p{number}"), pod=f"p{number}")
 
-    class Forbidden(dict[str, Any]):
+    class Forbidden(ById[Any]):
         def values(self) -> Any:
             raise AssertionError("everything was looked at")
 

@@ -47,7 +47,7 @@ class BrokenNode(SimulatedNode):
 
 @pytest.fixture(params=["simulated", "pool"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
-    made: Driver = SimulatedDriver() if request.param == "simulated" else PoolDriver(4)
+    made = SimulatedDriver() if request.param == "simulated" else PoolDriver(4)
     yield made
     made.dispatcher.close()
 

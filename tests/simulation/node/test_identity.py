@@ -205,7 +205,8 @@ def test_a_pod_with_its_own_users_has_ids_that_are_recorded_and_told_to_sandbox_
     sandbox_security = sandbox(world).linux.security_context  # type: ignore[union-attr]
     made = record(world).config
     for options in (sandbox_security.namespace_options, made.linux.security_context.namespace_options):  # type: ignore[union-attr]
-        users = options.userns_options  # type: ignore[union-attr]
+        assert options is not None
+        users = options.userns_options
         assert users is not None
         assert users.mode == NamespaceMode.POD
         assert [(each.host_id, each.container_id, each.length) for each in users.uids] == [(first.first, 0, PER_POD)]

@@ -17,7 +17,7 @@ from actors.pod import end as pod_end
 from actors.pod import worker as pod_worker
 from actors.pod.worker import PodWorker
 from actors.pod_rules import actions as pod_actions
-from actors.pod_rules import init_actions
+from actors.pod_rules import init_actions, lifecycle
 from actors.pod_rules.init_actions import INITIALIZED
 from actors.pod_rules.lifecycle import Event, KillRequested
 from actors.pod_rules.termination import plan_ending
@@ -70,7 +70,7 @@ def gives_twice_the_grace(patch: pytest.MonkeyPatch) -> None:
 
 def keeps_the_first_grace(patch: pytest.MonkeyPatch) -> None:
     """A second order hurries nobody."""
-    advance = pod_worker.advance
+    advance = lifecycle.advance
 
     def deaf(life: Any, event: Event, now_ns: int) -> Any:
         step = advance(life, event, now_ns)

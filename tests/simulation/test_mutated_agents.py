@@ -64,9 +64,9 @@ def test_pain_2_an_agent_that_trusts_the_events_of_the_runtime_alone_is_found_ou
 
 
 def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(monkeypatch: Mutate):
-    within = PlegActor._list_within
+    within = PlegActor.list_within
     monkeypatch.setattr(
-        PlegActor, "_list_within", lambda self, ns: within(self, ns) if self._listed_at_ns is None else None
+        PlegActor, "list_within", lambda self, ns: within(self, ns) if self._listed_at_ns is None else None
     )
     assert is_found_out("false-events", 20, "untrue")
 
@@ -90,7 +90,7 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
         self._doubtful.clear()
         self._sandboxes = {sandbox.id: observed_sandbox(sandbox)}
         self._containers = {each.id: observed_container(each) for each in containers}
-        self._states = {each.id: each.state for each in (sandbox, *containers)}
+        self._states = {sandbox.id: sandbox.state, **{each.id: each.state for each in containers}}
         self.changes += 1
 
     monkeypatch.setattr(actors.pleg.pleg, "shown_by", keep)
@@ -106,7 +106,7 @@ def test_pain_4_an_agent_that_waits_for_calls_that_hang_is_found_out(monkeypatch
 
 def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monkeypatch: Mutate):
     under_way: list[str] = []
-    stop, ended = ContainerStops._stop, ContainerStops.stop_ended
+    stop, ended = ContainerStops.stop_container, ContainerStops.stop_ended
 
     def in_lanes(self: ContainerStops, end: Any) -> None:
         if len(under_way) < 8:
@@ -118,7 +118,7 @@ def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monk
             under_way.remove(message.container_id)
         ended(self, message)
 
-    monkeypatch.setattr(ContainerStops, "_stop", in_lanes)
+    monkeypatch.setattr(ContainerStops, "stop_container", in_lanes)
     monkeypatch.setattr(ContainerStops, "stop_ended", leave)
     assert {"ends-in-time", "unsettled"} & broken(played("stuck-terminating", 18))
 
@@ -143,7 +143,7 @@ def test_pain_6_an_agent_that_takes_what_it_does_not_know_yet_for_left_over_is_f
         listed(self, message)
 
     monkeypatch.setattr(VolumeOrphans, "listed", knowing_nobody)
-    monkeypatch.setattr(VolumeOrphans, "_is_orphan", lambda *_: True)
+    monkeypatch.setattr(VolumeOrphans, "is_orphan", lambda *_: True)
     assert is_found_out("torn-down", 12, "no-live-volume-is-touched", lasts="70s")
 
 
@@ -154,8 +154,8 @@ def test_pain_7_an_agent_whose_static_pods_do_not_wait_for_each_other_is_found_o
 
 def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(PodProbes, "undecided", lambda _: False)
-    seen_first = actors.pod.probes._seen_first
-    monkeypatch.setattr(actors.pod.probes, "_seen_first", lambda *of: seen_first(*of[:2], None))
+    seen_first = actors.pod.probes.seen_first
+    monkeypatch.setattr(actors.pod.probes, "seen_first", lambda container, found, _: seen_first(container, found, None))
     assert is_found_out("agent-restarts", 20, "the-steady-stay-ready")
 
 
@@ -167,14 +167,14 @@ def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mut
 
 
 def test_pain_13_an_agent_that_asks_nobody_any_more_is_found_out(monkeypatch: Mutate):
-    wait_for = ProbeRunner._wait_for
+    wait_for = ProbeRunner.wait_for_next
 
     def wait_for_ever(self: ProbeRunner, key: Any, life: Any) -> None:
         wait_for(self, key, life)
         if self.now_ns() > 15 * 10**9:
             self.cancel_timer(key)
 
-    monkeypatch.setattr(ProbeRunner, "_wait_for", wait_for_ever)
+    monkeypatch.setattr(ProbeRunner, "wait_for_next", wait_for_ever)
     outcome = played("probes", 11, troubled=False, lasts="20s")
     assert "unprobed" in broken(outcome)
     assert not outcome.converged

@@ -100,8 +100,11 @@ def test_a_filtered_list_looks_at_its_pod_alone() -> None:
 
         items = values
 
-    pods.cri.state.containers = Forbidden(pods.cri.state.containers)
-    pods.cri.state.sandboxes = Forbidden(pods.cri.state.sandboxes)
+    state = pods.cri.state
+    containers, sandboxes = Forbidden("container"), Forbidden("sandbox")
+    containers.update(state.containers)
+    sandboxes.update(state.sandboxes)
+    state.containers, state.sandboxes = containers, sandboxes
     (found,) = pods.list(label_selector={"io.kubernetes.pod.uid": "uid-p7"})
     assert pods.list(id=found.id) == (found,)
     assert pods.list(pod_sandbox_id=found.pod_sandbox_id) == (found,)

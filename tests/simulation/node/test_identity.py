@@ -211,7 +211,7 @@ def test_a_pod_with_its_own_users_has_ids_that_are_recorded_and_told_to_sandbox_
         assert users.mode == NamespaceMode.POD
         assert [(each.host_id, each.container_id, each.length) for each in users.uids] == [(first.first, 0, PER_POD)]
         assert users.uids == users.gids
-    assert all(each.uidMappings == users.uids for each in made.mounts)
+        assert all(each.uidMappings == users.uids for each in made.mounts)
 
 
 def test_ids_outlive_the_agent_and_end_with_the_pod() -> None:

@@ -52,7 +52,7 @@ def ignores_init_order(patch: pytest.MonkeyPatch) -> None:
 
 def passes_init_containers_that_run(patch: pytest.MonkeyPatch) -> None:
     """An init container that was begun counts as done."""
-    patch.setattr(init_actions, "_regular", lambda plan, container, here: True)
+    patch.setattr(init_actions, "regular", lambda plan, container, here: True)
 
 
 def forgets_the_phase(patch: pytest.MonkeyPatch) -> None:
@@ -83,13 +83,13 @@ def keeps_the_first_grace(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_the_deletion(patch: pytest.MonkeyPatch) -> None:
     """The worker does not hear that its pod is to end."""
-    meet = PodWorker._meet
+    meet = PodWorker.meet
 
     def deaf(self: PodWorker, event: Event) -> None:
         if not isinstance(event, KillRequested):
             meet(self, event)
 
-    patch.setattr(PodWorker, "_meet", deaf)
+    patch.setattr(PodWorker, "meet", deaf)
 
 
 # --- where a fault is likely to show: rare lives are made less rare, and are random otherwise -----------------------

@@ -52,14 +52,8 @@ def test_a_container_that_ran_ten_minutes_starts_again_at_once():
 
 def test_init_containers_run_one_after_another_and_sidecars_start_among_them():
     behaviour = {"run-for.first": "3s", "run-for.second": "2s"}
-    spec = {
-        "initContainers": [
-            container("first"),
-            container("side", restartPolicy="Always"),
-            container("second"),
-        ]
-    }
-    world = World({"web": manifest("web", behaviour=behaviour, **spec)}).start()
+    inits = [container("first"), container("side", restartPolicy="Always"), container("second")]
+    world = World({"web": manifest("web", behaviour=behaviour, initContainers=inits)}).start()
     world.run(1 * SECOND)
     assert world.running() == ["web/first"]
     assert world.phases() == {"web": "Pending"}
@@ -224,9 +218,10 @@ def test_an_image_that_failed_and_is_not_wanted_now_costs_no_looks():
     text = manifest("web", [container(image=OTHER_IMAGE)], behaviour={"run-for.init": "20s"}, initContainers=inits)
     world = World({"web": text}, settings=images).start()
     world.run(25 * SECOND)
-    waiting = world.status("web").state.waiting
-    assert waiting is not None
-    assert waiting.reason in ("ErrImagePull", "ImagePullBackOff")
+    state = world.status("web").state
+    assert state is not None
+    assert state.waiting is not None
+    assert state.waiting.reason in ("ErrImagePull", "ImagePullBackOff")
     world.cri.lose_sandbox(next(iter(world.cri.state.sandboxes)))
     world.run(2 * SECOND)
     before = world.dispatcher.steps

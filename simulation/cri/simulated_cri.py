@@ -96,8 +96,7 @@ class SimulatedCri:
     ) -> Subscription:
         """See `Cri.stream`."""
         runtime = self._runtime
-        # Only the events' stream lasts; it is the only one whose items have the type of events.
-        stream = EventStream(runtime.events, on_item, on_end)  # type: ignore[arg-type]
+        stream = EventStream(runtime.events, on_item, on_end)  # type: ignore[arg-type]  # only event streams last
         with runtime.lock:
             try:
                 self._check_up()

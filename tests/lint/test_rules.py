@@ -231,6 +231,7 @@ def test_files_are_named_for_what_is_inside(path: str, expected: list[str]) -> N
         ("worker._life", [1]),
         ("world.node.cri._do(name)", [1]),
         ("class A(B):\n    def f(self):\n        return self._life, self.worker._life", [3]),
+        ("def deaf(self: Worker):\n    return self._life", [2]),
         ("class A:\n    def __init__(self):\n        self._n = 1\n\ndef test():\n    assert A()._n == 1", []),
         ("def _made():\n    pass\n\nworlds._made", []),
         ("worker.__class__.__name__", []),

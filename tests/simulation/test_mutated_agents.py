@@ -6,15 +6,18 @@ short are in `test_mutated_evictions`, those of what an agent says of itself in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import actors.kernel.lanes
+import actors.node.supervisor
+import actors.node.wiring
 import actors.pleg.pleg
 import actors.pod.container_starts
+import actors.pod.pod_pass
 import actors.pod.probes
+import actors.volumes.reconciler
 from actors.images.pull_rules import judge_image
 from actors.messages.volumes import VolumesReleased
 from actors.model.observed import observed_container, observed_sandbox
@@ -34,24 +37,22 @@ DAY_NS = 24 * 3600 * 10**9
 Mutate = pytest.MonkeyPatch
 
 
-def one_at_a_time(look: Callable[..., Any]) -> Callable[..., Any]:
-    """What many do at a time, one after the other: a lane with one place."""
+def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_out(monkeypatch: Mutate):
     busy: list[object] = []
 
-    async def in_turn(self: Any, *args: Any) -> Any:
-        while busy:
-            await self._actor.sleep(10**8)
-        busy.append(self)
-        try:
-            return await look(self, *args)
-        finally:
-            busy.remove(self)
+    class OneAtATime(PodObserver):
+        """Looks at one container at a time, over all pods: a lane with one place."""
 
-    return in_turn
+        async def look_at_container(self, container_id: str) -> None:
+            while busy:
+                await self._actor.sleep(10**8)
+            busy.append(self)
+            try:
+                await super().look_at_container(container_id)
+            finally:
+                busy.remove(self)
 
-
-def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(PodObserver, "look_at_container", one_at_a_time(PodObserver.look_at_container))
+    monkeypatch.setattr(actors.pod.pod_pass, "PodObserver", OneAtATime)
     assert is_found_out("one-hung-pod", 11, "starts-in-time", lasts="90s")
 
 
@@ -64,37 +65,41 @@ def test_pain_2_an_agent_that_trusts_the_events_of_the_runtime_alone_is_found_ou
 
 
 def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(monkeypatch: Mutate):
-    within = PlegActor.list_within
-    monkeypatch.setattr(
-        PlegActor, "list_within", lambda self, ns: within(self, ns) if self._listed_at_ns is None else None
-    )
+
+    class ListingOnce(PlegActor):
+        def list_within(self, ns: int) -> None:
+            if self._listed_at_ns is None:
+                super().list_within(ns)
+
+    for module in (actors.node.supervisor, actors.node.wiring):
+        monkeypatch.setattr(module, "PlegActor", ListingOnce)
     assert is_found_out("false-events", 20, "untrue")
 
 
 def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monkeypatch: Mutate):
     """Which is true of events that come once and in time, and of no others: what has been made since is made twice."""
     told: dict[str, tuple[PodSandboxStatus, tuple[ContainerStatus, ...]]] = {}
-    look = PodObserver.look
 
     def keep(event: ContainerEventResponse) -> None:
         sandbox = event.pod_sandbox_status
         if sandbox is not None and sandbox.metadata is not None:
             told[sandbox.metadata.uid] = sandbox, event.containers_statuses
 
-    async def believe(self: PodObserver) -> None:
-        if self._actor.ref.name not in told:
-            await look(self)
-            return
-        sandbox, containers = told.pop(self._actor.ref.name)
-        self._complete = True
-        self._doubtful.clear()
-        self._sandboxes = {sandbox.id: observed_sandbox(sandbox)}
-        self._containers = {each.id: observed_container(each) for each in containers}
-        self._states = {sandbox.id: sandbox.state, **{each.id: each.state for each in containers}}
-        self.changes += 1
+    class Believing(PodObserver):
+        async def look(self) -> None:
+            if self._actor.ref.name not in told:
+                await super().look()
+                return
+            sandbox, containers = told.pop(self._actor.ref.name)
+            self._complete = True
+            self._doubtful.clear()
+            self._sandboxes = {sandbox.id: observed_sandbox(sandbox)}
+            self._containers = {each.id: observed_container(each) for each in containers}
+            self._states = {sandbox.id: sandbox.state, **{each.id: each.state for each in containers}}
+            self.changes += 1
 
     monkeypatch.setattr(actors.pleg.pleg, "shown_by", keep)
-    monkeypatch.setattr(PodObserver, "look", believe)
+    monkeypatch.setattr(actors.pod.pod_pass, "PodObserver", Believing)
     assert broken(played("false-events", 20, troubled=False)) == set()
     assert is_found_out("false-events", 20, "never-two-live-containers")
 
@@ -136,14 +141,15 @@ def test_pain_6_an_agent_that_leaves_volumes_where_they_are_is_found_out(monkeyp
 
 
 def test_pain_6_an_agent_that_takes_what_it_does_not_know_yet_for_left_over_is_found_out(monkeypatch: Mutate):
-    listed = VolumeOrphans.listed
+    class KnowingNobody(VolumeOrphans):
+        def listed(self, message: PodsListed) -> None:
+            self._known = frozenset()
+            super().listed(message)
 
-    def knowing_nobody(self: VolumeOrphans, message: PodsListed) -> None:
-        self._known = frozenset()
-        listed(self, message)
+        def is_orphan(self, uid: str) -> bool:
+            return True
 
-    monkeypatch.setattr(VolumeOrphans, "listed", knowing_nobody)
-    monkeypatch.setattr(VolumeOrphans, "is_orphan", lambda *_: True)
+    monkeypatch.setattr(actors.volumes.reconciler, "VolumeOrphans", KnowingNobody)
     assert is_found_out("torn-down", 12, "no-live-volume-is-touched", lasts="70s")
 
 

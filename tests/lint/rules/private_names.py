@@ -29,9 +29,10 @@ def check(module: Module) -> Iterator[Finding]:
     if module.floor != "tests":
         return
     own = _defined_in(module.tree)
+    of_methods = _attributes_of_self(module.tree)
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Attribute):
-            if _is_private(node.attr) and node.attr not in own and not _may_be_used(node):
+            if _is_private(node.attr) and node.attr not in own and node not in of_methods and not _is_allowed(node):
                 yield module.finding(node, RULE, _WHY.format(ast.unparse(node)))
         elif isinstance(node, ast.Call):
             name = _patched_name(node)
@@ -53,10 +54,19 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def _may_be_used(node: ast.Attribute) -> bool:
-    """The attribute of `self` or `cls`, or an exception of the standard library."""
-    owner = node.value
-    return isinstance(owner, ast.Name) and (owner.id in ("self", "cls") or (owner.id, node.attr) in ALLOWED)
+def _is_allowed(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and (node.value.id, node.attr) in ALLOWED
+
+
+def _attributes_of_self(tree: ast.Module) -> set[ast.AST]:
+    """`self.x` and `cls.x` inside of classes; a function that is put into another class has no `self` of its own."""
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return {
+        node
+        for each in classes
+        for node in ast.walk(each)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+    }
 
 
 def _patched_name(call: ast.Call) -> str | None:

@@ -212,7 +212,7 @@ class Follower(Actor):
             step = message.step
             self._do(message.attempt.key, followed, Step(step.action, step.resource_version))
 
-    def _ended(self, key: Hashable, followed: _Followed, outcome: Outcome, error: ApiError | None) -> None:
+    def attempt_ended(self, key: Hashable, followed: _Followed, outcome: Outcome, error: ApiError | None) -> None:
         """A list or a watch has ended: what is next?"""
         followed.place, step = next_step(followed.place, outcome, self.chance.random)
         if error is None or (error.expired and not step.after_ns):
@@ -265,7 +265,7 @@ class Follower(Actor):
         key, page = message.attempt.key, message.page
         if page is None:
             error = message.error or ApiError(0, "Unknown", "no reason given", "list")
-            self._ended(key, followed, ListFailed(error), error)
+            self.attempt_ended(key, followed, ListFailed(error), error)
             return
         followed.items.extend(page.items)
         if page.continue_:
@@ -274,7 +274,7 @@ class Follower(Actor):
         items, followed.items = tuple(followed.items), []
         self.listed(key, items)
         if self._followed.get(key) is followed:
-            self._ended(key, followed, Listed(page.resource_version), None)
+            self.attempt_ended(key, followed, Listed(page.resource_version), None)
 
     # --- watches ----------------------------------------------------------------------------------------------------
 
@@ -319,7 +319,7 @@ class Follower(Actor):
         if followed is not None:
             followed.watch.subscription = None
             ended = WatchEnded(error, followed.version, self.now_ns() - attempt.began_ns)
-            self._ended(attempt.key, followed, ended, error)
+            self.attempt_ended(attempt.key, followed, ended, error)
 
     @handles(MailboxOverflowed)
     def follow_overflowed(self, _: MailboxOverflowed) -> None:

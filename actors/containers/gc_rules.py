@@ -27,7 +27,7 @@ LOGS_LANE = "pod logs"
 of a log in it come one after another.
 """
 
-_DEAD = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
+DEAD_STATES = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
 
 Unit = tuple[str, str]
 """(pod UID, container name): what a limit per container counts."""
@@ -84,7 +84,7 @@ def victim_of(container: Container, places: Places) -> Victim:
 def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: GcPolicy) -> list[Container]:
     """A container has just died: what its unit need not keep any more, whatever its age."""
     keep = max(1, policy.per_container)
-    of_units = [each for each in containers if each.state in _DEAD and unit_of(each) in units]
+    of_units = [each for each in containers if each.state in DEAD_STATES and unit_of(each) in units]
     return [each for dead in _by_unit(of_units).values() for each in reversed(dead[keep:])]
 
 
@@ -101,7 +101,7 @@ def dead_containers(
         if not uid:
             continue  # not made by an agent like this one
         gone = is_gone(uid)
-        if _is_dead(container, gone) and (gone or now_wall_ns - container.created_at >= policy.min_age_ns):
+        if is_dead(container, gone) and (gone or now_wall_ns - container.created_at >= policy.min_age_ns):
             (of_gone if gone else of_others).append(container)
     return of_gone + _over_limits(_by_unit(of_others), policy)
 
@@ -132,11 +132,11 @@ def removable_sandboxes(
     return removable
 
 
-def _is_dead(container: Container, gone: bool) -> bool:
+def is_dead(container: Container, gone: bool) -> bool:
     state = container.state
     if state == ContainerState.CONTAINER_CREATED:
         return gone
-    return state in _DEAD
+    return state in DEAD_STATES
 
 
 def _by_unit(containers: Sequence[Container]) -> dict[Unit, list[Container]]:

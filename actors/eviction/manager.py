@@ -120,11 +120,11 @@ class EvictionActor(Actor):
             return
         self._freed = False
         if self._doomed or self._has_limits:
-            self._ask_for_pods()
+            self.ask_for_pods()
         elif self._configured:
             self._look(pods=bool(self._state.due))
 
-    def _end_pass(self, after_ns: int = PASS_NS) -> None:
+    def end_pass(self, after_ns: int = PASS_NS) -> None:
         self._enter(Step.IDLE, 0)
         self._sample, self._decisive = None, ()
         if self._configured or self._has_limits or self._doomed:
@@ -145,12 +145,12 @@ class EvictionActor(Actor):
             if not self._free_next():
                 self._look_after_freeing()
         elif self._step is Step.SAVING:
-            self._ask_for_pods()
+            self.ask_for_pods()
         elif self._step is Step.ENDING:
-            self._end_pass(0)
+            self.end_pass(0)
         else:
             self.log.warning("what the node is short of is not known now: %s", self._step.value)
-            self._end_pass()
+            self.end_pass()
 
     # --- what is used -----------------------------------------------------------------------------------------------
 
@@ -175,11 +175,11 @@ class EvictionActor(Actor):
             self._look(pods=True)  # somebody may have to go: by a sample that shows who
         elif decides and (self._decisive or (self._has_limits and not self._freed)):
             self._sample = sample
-            self._ask_for_pods()
+            self.ask_for_pods()
         else:
             if message.pods and self._state.due and not decides:
                 self.log.warning("the node is short, and nobody is evicted: the runtime does not say what there is")
-            self._end_pass()
+            self.end_pass()
 
     def _follow(self, readings: Mapping[str, SignalReading], *, decides: bool) -> None:
         thresholds = thresholds_for(self._configured, self._layout)
@@ -190,7 +190,7 @@ class EvictionActor(Actor):
         if seen.state.conditions or self._published != seen.state.conditions:
             self._publish()  # who was made anew hears of it again
         if is_worth_writing(self._written, self._conditions_by_the_clock(), self._transition_ns):
-            self._save()
+            self.save()
 
     def _publish(self) -> None:
         found = self._published = self._state.conditions
@@ -206,7 +206,7 @@ class EvictionActor(Actor):
 
     # --- the pods ---------------------------------------------------------------------------------------------------
 
-    def _ask_for_pods(self) -> None:
+    def ask_for_pods(self) -> None:
         self._enter(Step.ASKING)
         self._tools.sync_loop.tell(WantPods(self.ref))
 
@@ -229,19 +229,19 @@ class EvictionActor(Actor):
         elif self._configured or self._has_limits:
             self._look(pods=self._has_limits or bool(self._state.due))
         else:
-            self._end_pass()
+            self.end_pass()
 
     def _forget(self, message: PodsHere) -> None:
         """Of whom the API knows the end nothing has to be remembered."""
         if message.complete and self._doomed.forget_ended(message.pods):
-            self._save()
+            self.save()
 
     def _remind(self, message: PodsHere) -> None:
         """Tell the workers of those who go; nobody else is looked for before all of them are told."""
         for victim, there in self._doomed.to_tell(message.pods):
-            self._tell(victim, there)
+            self.tell_worker(victim, there)
         if self._doomed.has_untold():
-            self._end_pass(POLL_NS)  # an earlier agent has decided; its pods are not here yet
+            self.end_pass(POLL_NS)  # an earlier agent has decided; its pods are not here yet
         else:
             self._enter(Step.ENDING, END_NS)
             self.after(POLL_NS, PollEnd(), key="poll")
@@ -252,16 +252,16 @@ class EvictionActor(Actor):
         candidates = candidates_among(pods, sample.pods, self._doomed.uids())
         over = over_their_limits(candidates, self._layout) if self._has_limits and not self._freed else ()
         if over:
-            self._evict(over)
+            self.evict(over)
         elif not self._decisive:
-            self._end_pass()
+            self.end_pass()
         elif not self._freed and self._free(self._decisive[0]):
             return
         else:
             threshold = self._decisive[0]
-            self._choose(threshold, those_said(candidates, threshold, self._layout) if sample.unsaid else candidates)
+            self.choose(threshold, those_said(candidates, threshold, self._layout) if sample.unsaid else candidates)
 
-    def _choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
+    def choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
         reading = self._state.readings.get(threshold.signal)
         longest = self._configuration.eviction_max_pod_grace_period
         victim = first_to_go(threshold, reading, candidates, self._layout, longest)
@@ -269,22 +269,22 @@ class EvictionActor(Actor):
             unsaid = self._sample is not None and self._sample.unsaid
             because = "the runtime does not say what they use" if unsaid else "there is nobody to evict"
             self.log.warning("the node is short of %s, and nobody is evicted: %s", threshold.resource, because)
-            self._end_pass()
+            self.end_pass()
             return
         if reading is not None:
             age_ns = max(0, self.wall_ns() - reading.at_ns)
             self._tools.meters.took(names.EVICTION_STATS_AGE, age_ns, threshold.signal)
-        self._evict((victim,))
+        self.evict((victim,))
 
-    def _evict(self, chosen: Sequence[Victim]) -> None:
+    def evict(self, chosen: Sequence[Victim]) -> None:
         """Write it down, then do it."""
         for victim in chosen:
             self._tools.meters.count(names.EVICTIONS, victim.signal)
         self._doomed.add(chosen)
         self._enter(Step.SAVING, SAVE_NS + SECOND_NS)
-        self._save(decides=True)
+        self.save(decides=True)
 
-    def _tell(self, victim: Victim, there: PodHere) -> None:
+    def tell_worker(self, victim: Victim, there: PodHere) -> None:
         pod, worker = there.pod, there.worker
         if worker is None or is_critical(pod):
             return
@@ -314,7 +314,7 @@ class EvictionActor(Actor):
             self.after(POLL_NS, PollEnd(), key="poll")
         else:
             self._forget(message)
-            self._end_pass(0)
+            self.end_pass(0)
 
     # --- what is freed first ----------------------------------------------------------------------------------------
 
@@ -362,7 +362,7 @@ class EvictionActor(Actor):
         """One write after the other: the file is to have what was written last."""
         return self.lane("evictions", size=1, per_key=1)
 
-    def _save(self, *, decides: bool = False) -> None:
+    def save(self, *, decides: bool = False) -> None:
         self._written = self._conditions_by_the_clock()
         text = text_of(self._doomed, self._written)
         lane, write = self._file_lane(), self._tools.files.write_record
@@ -377,7 +377,7 @@ class EvictionActor(Actor):
             self._written = None
             self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
         if message.decides and self._step is Step.SAVING:
-            self._ask_for_pods()  # the workers as they are now are told
+            self.ask_for_pods()  # the workers as they are now are told
 
 
 def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:

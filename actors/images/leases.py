@@ -94,14 +94,14 @@ class ImageLeases:
 
     def is_free(self, image: Image) -> bool:
         """Whether it may be removed: nobody has leased it, now or since the look began, and it is not leaving."""
-        return image.id not in self._leaving and self._nobody_has(image)
+        return image.id not in self._leaving and self.nobody_has(image)
 
-    def _nobody_has(self, image: Image) -> bool:
+    def nobody_has(self, image: Image) -> bool:
         return all(form not in self._count and form not in self._ended_since for form in forms(image))
 
     def leaves(self, image: Image) -> None:
         """Its removal begins: who leases it from now on has to wait."""
-        assert self._nobody_has(image), "no image with a lease is removed"
+        assert self.nobody_has(image), "no image with a lease is removed"
         self._leaving[image.id] = image
 
     def leaving(self) -> tuple[Image, ...]:

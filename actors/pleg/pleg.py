@@ -250,9 +250,9 @@ class PlegActor(Actor):
         if self._again_within_ns is not None:
             within_ns = min(within_ns, self._again_within_ns)
         self._next_list_at_ns = self._again_within_ns = None
-        self._list_within(within_ns)
+        self.list_within(within_ns)
 
-    def _list_within(self, ns: int) -> None:
+    def list_within(self, ns: int) -> None:
         """The next list comes in `ns` ns, or sooner where it was to come sooner. One under way may have missed it."""
         if self._listing is not None:
             self._again_within_ns = ns if self._again_within_ns is None else min(ns, self._again_within_ns)
@@ -337,7 +337,7 @@ class PlegActor(Actor):
     def event_hint(self, message: EventHint) -> None:
         worker = self._workers.get(message.uid)
         if worker is None:
-            self._list_within(RELIST_NS)
+            self.list_within(RELIST_NS)
         elif message.shown is None:
             worker.tell(LookAgain())
         else:
@@ -351,12 +351,12 @@ class PlegActor(Actor):
             if worker is not None:
                 worker.tell(RuntimeTold(shown))
             elif not nothing_is_left(shown):
-                self._list_within(RELIST_NS)
+                self.list_within(RELIST_NS)
 
     @handles(StreamEnded)
     def stream_ended(self, message: StreamEnded) -> None:
         self._stream = None
-        self._list_within(0)
+        self.list_within(0)
         if message.served:
             self.after(STREAM_RETRY_NS, OpenStream())
             self.log.debug("the runtime's event stream ended: %s", message.reason)

@@ -124,7 +124,7 @@ class ContainerStops:
         elif end.retry_at_ns is not None:
             if now_ns >= end.retry_at_ns:
                 end.ending, end.deadline_ns = ending, min(end.deadline_ns, deadline_ns)
-                self._stop(end)
+                self.stop_container(end)
         elif deadline_ns < end.deadline_ns and ending.grace_seconds < end.ending.grace_seconds:
             end.ending, end.deadline_ns = ending, deadline_ns
             if not end.noted:
@@ -132,7 +132,7 @@ class ContainerStops:
             if end.in_hook:
                 self._hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
             else:
-                self._stop(end)
+                self.stop_container(end)
 
     def end_all(self, plan: tuple[Ending, ...]) -> int | None:
         """End the containers of a pod that goes on later. See `request_in_turn`; the grace runs from the first call."""
@@ -184,7 +184,7 @@ class ContainerStops:
             )
         if isinstance(message, HookEnded) and message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
-        self._stop(end)
+        self.stop_container(end)
 
     @handles(StopEnded)
     def stop_ended(self, message: StopEnded) -> Pass | None:
@@ -267,7 +267,7 @@ class ContainerStops:
         """The hook first."""
         left_ns = self._left_ns(end)
         if end.hook is None or left_ns <= 0:
-            self._stop(end)
+            self.stop_container(end)
             return
         end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
         text = f"container {end.ending.name}: its preStop hook is run"
@@ -297,7 +297,7 @@ class ContainerStops:
             return SleepHook(min(hook.ns, left_ns)) if left_ns > 0 else None
         return None
 
-    def _stop(self, end: _End) -> None:
+    def stop_container(self, end: _End) -> None:
         end.hook, end.in_hook, end.retry_at_ns = None, False, None
         end.number += 1
         container_id, number = end.ending.id, end.number

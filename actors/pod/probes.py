@@ -122,7 +122,7 @@ class PodProbes:
         for container in probed_containers(pod):
             found = observed.newest(container.name)
             if found is not None and found.running and not found.starting:
-                running.append(told.get(found.id) or _seen_first(container, found, status))
+                running.append(told.get(found.id) or seen_first(container, found, status))
         return tuple(running)
 
     def _as_judged(self, told: RunningContainer) -> RunningContainer:
@@ -164,7 +164,7 @@ def _hold_ns(container: Container) -> int:
     return min(MAX_HOLD_NS, max(HOLD_NS, 2 * ADOPTED_JITTER_NS + timeouts_ns))
 
 
-def _seen_first(container: Container, found: ObservedContainer, status: PodStatus | None) -> RunningContainer:
+def seen_first(container: Container, found: ObservedContainer, status: PodStatus | None) -> RunningContainer:
     """With what was published of it."""
     ready = started = None
     for each in (*status.init_container_statuses, *status.container_statuses) if status is not None else ():

@@ -136,7 +136,7 @@ class PodWorker(PodActor):
             self.parts.probes.runner_outlived(self.children[RUNNER])
         if self._orphan is not None:
             self.parts.history.named(self._orphan.namespace, self._orphan.name)
-            self._meet(Orphaned())
+            self.meet(Orphaned())
             self._look_soon()
         self._say_started()
 
@@ -172,7 +172,7 @@ class PodWorker(PodActor):
 
     # --- what is desired --------------------------------------------------------------------------------------------
 
-    def _meet(self, event: Event) -> None:
+    def meet(self, event: Event) -> None:
         step = advance(self._view.life, event, self.wall_ns())
         self._view.life = step.life
         self.parts.history.moved(event, step)
@@ -184,7 +184,7 @@ class PodWorker(PodActor):
         pod = self._view.pod = self._as_this_node_reads_it(message.pod)
         self.parts.history.named(pod.metadata.namespace, pod.metadata.name)
         before = self._view.life.stage
-        self._meet(desired(pod))
+        self.meet(desired(pod))
         self._tell_if_spent()
         if self._view.life.stage is PodStage.SYNCING:
             self.parts.references.pod_desired(pod)
@@ -208,9 +208,9 @@ class PodWorker(PodActor):
             self.parts.history.named(message.pod.metadata.namespace, message.pod.metadata.name)
         pod = self._view.pod
         if pod is not None and pod.metadata.deletion_timestamp is not None:
-            self._meet(desired(pod))
+            self.meet(desired(pod))
         if message.removed or message.grace_seconds is not None or message.evicted or not self._view.life.deleted:
-            self._meet(
+            self.meet(
                 kill_requested(
                     pod,
                     grace_seconds=message.grace_seconds,
@@ -301,11 +301,11 @@ class PodWorker(PodActor):
             if stage is PodStage.SYNCING:
                 outcome = await self._sync.sync()
                 if self._sync.is_over:
-                    self._meet(Synced(terminal=True))
+                    self.meet(Synced(terminal=True))
             elif stage is PodStage.TERMINATING:
                 outcome = await self.end.terminate()
                 if outcome is CONTINUE:
-                    self._meet(ContainersStopped())
+                    self.meet(ContainersStopped())
             elif stage is PodStage.TERMINATED:
                 outcome = await self._clean_up()
             elif stage is PodStage.FINISHED:
@@ -323,7 +323,7 @@ class PodWorker(PodActor):
         self.parts.show.publish_final()
         outcome = await self.end.clean_up()
         if outcome is CONTINUE:
-            self._meet(CleanedUp())
+            self.meet(CleanedUp())
             self.parts.references.release()
             self.parts.leases.release(self._uid)
             self.parts.users.release(self._uid, self._view.pod)

@@ -85,7 +85,7 @@ def init_actions(view: ContainerView) -> Step:
                 plan.start_again(container, None, None)
                 settled = True
             continue
-        done = _sidecar(plan, container, here) if sidecar else _regular(plan, container, here)
+        done = _sidecar(plan, container, here) if sidecar else regular(plan, container, here)
         if done is None:
             return plan.step(False, container.name)
         if done and not settled:
@@ -111,7 +111,7 @@ def _sidecar(plan: _Plan, container: Container, here: ObservedContainer) -> bool
     return not here.starting and startup_of(container, here, view.probes) is True
 
 
-def _regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool | None:
+def regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool | None:
     """Whether it has ended well. None: it has failed for good, and the pod with it."""
     if here.running:
         return False

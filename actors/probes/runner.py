@@ -232,7 +232,7 @@ class ProbeRunner(Actor):
         if after.stage is ProbeStage.CHECKING and after.check != before.check:
             self._ask(key, after, begun)
         elif after.stage is ProbeStage.WAITING:
-            self._wait_for(key, after)
+            self.wait_for_next(key, after)
         elif before.stage in (ProbeStage.WAITING, ProbeStage.CHECKING):
             self.cancel_timer(key)
         if key.kind is ProbeKind.STARTUP and (before.result is True) is not (after.result is True):
@@ -241,7 +241,7 @@ class ProbeRunner(Actor):
                 if other in self._lives:
                     self._meet(other, self._state_of(other))
 
-    def _wait_for(self, key: ProbeKey, life: ProbeLife) -> None:
+    def wait_for_next(self, key: ProbeKey, life: ProbeLife) -> None:
         """Its next check, and the whole grid of those behind it."""
         self.every(life.terms.period_ns, ProbeDue(key), key, max(0, life.due_ns - self.now_ns()))
         asker = self._askers.get(key)

@@ -100,11 +100,11 @@ class VolumeOrphans:
         if message.error:
             self._actor.log.warning("the directories of pods cannot be listed: %s", message.error)
         for uid in sorted({*message.uids, *self._actual.pods}.difference(self._known or ())):
-            if self._is_orphan(uid):
+            if self.is_orphan(uid):
                 self._actor.log.info("pod %s is known to nobody; removing what it has on disk", uid)
                 self._releases.begin(uid, None)
 
-    def _is_orphan(self, uid: str) -> bool:
+    def is_orphan(self, uid: str) -> bool:
         known = self._known
         taken = uid in self._since_known or self._is_wanted(uid) or uid in self._releases.uids()
         return known is not None and uid not in known and not taken

@@ -94,7 +94,7 @@ class LocalLogFiles(LocalLogSource):
             if not stat.S_ISREG(found.st_mode):
                 raise OSError(errno.EINVAL, "it is no plain file", rotated)
             self.remove((half,))
-            _write_compressed(source, half, stat.S_IMODE(found.st_mode))
+            write_compressed(source, half, stat.S_IMODE(found.st_mode))
             os.rename(half, rotated + GZIP)
             os.unlink(rotated)
         except BaseException:
@@ -112,7 +112,7 @@ def _size(log: str) -> int | None:
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
-def _write_compressed(source: int, path: str, mode: int) -> None:
+def write_compressed(source: int, path: str, mode: int) -> None:
     target = os.open(path, _MAKE, 0o600)
     with os.fdopen(target, "wb", buffering=CHUNK_BYTES) as file:
         packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP_WINDOW)

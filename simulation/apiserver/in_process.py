@@ -85,11 +85,15 @@ class InProcessApi:
         self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
         """How often which "VERB resource[/part]" was asked."""
+        self.rewrite: Callable[[ApiCall[Any]], ApiCall[Any]] | None = None
+        """Replaces each call before it is counted and sent; tests note or change calls with it."""
 
     # --- the capability ---------------------------------------------------------------------------------------------
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Promise[R]:
         """See `Api.call`."""
+        if self.rewrite is not None:
+            call = self.rewrite(call)
         kind, counts, faults, link = call.what, self.calls, self._faults, self._link
         counts[kind] = counts.get(kind, 0) + 1
         answer: Promise[R] = Promise()

@@ -27,7 +27,7 @@ ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOO
 Key = tuple[str, str]
 """Namespace ("" where there is none) and name."""
 
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 class Version(msgspec.Struct, eq=False):
@@ -65,7 +65,7 @@ class Version(msgspec.Struct, eq=False):
 
     def body(self) -> bytes:
         """The JSON of the object."""
-        self._body = self._body or _encode(self._object)
+        self._body = self._body or encode(self._object)
         return self._body
 
     def write_down(self) -> None:

@@ -31,6 +31,9 @@ from simulation.cri.runtime import Runtime, Settings
 from simulation.cri.state import Refusal, RuntimeState
 from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
 
+DoVerb = Callable[[str, Any], Any]
+"""Does the verb of that name with a request; gives the answer, or a promise of it."""
+
 _DOWN = "the simulated runtime is down"
 _RESPONSES: dict[str, type[Any]] = {verb.name: verb.response for verb in ALL_VERBS}
 
@@ -52,6 +55,7 @@ class SimulatedCri:
         self._faults = faults
         self._down = False
         self._in_flight: dict[Promise[Any], str] = {}
+        self._verbs: DoVerb = self._do
         state = self._runtime.state
         for name in settings.images:
             state.add_image(make_image(full_name(name), settings.image_size_bytes))
@@ -65,11 +69,10 @@ class SimulatedCri:
         runtime = self._runtime
         try:
             with runtime.lock:
-                # No way leads to the verb but through `_do`, in which tests stand.
                 if self._down or self._faults is not None:
                     answer = self._begin(name, request)
                 else:
-                    answer = self._do(name, request)
+                    answer = self._verbs(name, request)
                 if not isinstance(answer, Promise):
                     answer = kept(answer)
                 elif not answer.done():
@@ -93,8 +96,7 @@ class SimulatedCri:
     ) -> Subscription:
         """See `Cri.stream`."""
         runtime = self._runtime
-        # Only the events' stream lasts; it is the only one whose items have the type of events.
-        stream = EventStream(runtime.events, on_item, on_end)  # type: ignore[arg-type]
+        stream = EventStream(runtime.events, on_item, on_end)  # type: ignore[arg-type]  # only event streams last
         with runtime.lock:
             try:
                 self._check_up()
@@ -138,6 +140,19 @@ class SimulatedCri:
             yield
         finally:
             self._faults = faults
+
+    def intercept(self, intercepted: Callable[[str, Any, DoVerb], Any]) -> Callable[[], None]:
+        """Call `intercepted(name, request, do)` in place of each verb. Call the result to end this.
+
+        It runs under the lock, after the faults of the world. The last one that came is asked first.
+        """
+        do = self._verbs
+        self._verbs = lambda name, request: intercepted(name, request, do)
+
+        def end_it() -> None:
+            self._verbs = do
+
+        return end_it
 
     def set_ready(self, *, runtime: bool = True, network: bool = True) -> None:
         """What Status answers from now on; without a network no sandbox is made but those of the host's."""
@@ -193,7 +208,7 @@ class SimulatedCri:
             fate = self._faults.draw(name)
             if fate is not None:
                 return self._meet(fate, name, request)
-        return self._do(name, request)
+        return self._verbs(name, request)
 
     def _meet(self, fate: CallFate, name: str, request: Any) -> Any:
         """A call that the world's faults have chosen."""
@@ -214,7 +229,7 @@ class SimulatedCri:
 
     def _done(self, fate: CallFate, name: str, request: Any) -> Any:
         """Do the deed; lose the answer, or give it late."""
-        inner = _attempt(lambda: self._do(name, request))
+        inner = _attempt(lambda: self._verbs(name, request))
         if not (fate.lose or fate.late_ns):
             return inner
         answer: Promise[Any] = Promise()

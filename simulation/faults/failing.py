@@ -9,7 +9,7 @@ actor fails on is drawn from the seed, and told, so that it is not taken for a f
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import wraps
 from types import CoroutineType
@@ -52,15 +52,15 @@ class FailingActors:
         """Nobody fails any more."""
         self._left = [0 for _ in self._left]
 
-    def handlers_of(self, actor_class: type[ActorBase]) -> Handlers:
-        """Its own, or those that may fail."""
+    def wrapped(self, actor_class: type[ActorBase], handlers: Handlers) -> Handlers:
+        """The handlers of this actor class, wrapped where they may fail."""
         laid = self._laid.get(actor_class)
         if laid is None:
             laid = self._laid[actor_class] = {
                 message_class: self._laid_over(handler, concerned)
                 if (concerned := self._concerned(actor_class.__name__, message_class.__name__))
                 else handler
-                for message_class, handler in actor_class.message_handlers.items()
+                for message_class, handler in handlers.items()
             }
         return laid
 
@@ -104,14 +104,14 @@ class FailingActors:
         return MeantToFailError(f"{actor.path} on {type(message).__name__}, as the scenario wants it")
 
 
-async def handled_until(handling: CoroutineType[Any, Any, Any], waits: int, failure: Callable[[], Exception]) -> None:
+async def handled_until(handling: Coroutine[Any, Any, Any], waits: int, failure: Callable[[], Exception]) -> None:
     """Handle it until so many waits of it are over, or to its end, and fail. What it raises by itself, it raises."""
     await _waits(handling, waits)
     raise failure()
 
 
 @types.coroutine
-def _waits(handling: CoroutineType[Any, Any, Any], waits: int) -> Generator[Any, Any, None]:
+def _waits(handling: Coroutine[Any, Any, Any], waits: int) -> Generator[Any, Any, None]:
     come: Any = None
     raised: BaseException | None = None
     try:

@@ -12,7 +12,7 @@ machines; or they take their Node objects with them. What can fail is every call
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -158,6 +158,10 @@ class HollowNodes:
             failures=calls.failed,
             last_failure=calls.last_failure,
         )
+
+    def mark_registered(self, names: Iterable[str]) -> None:
+        """Treat these nodes as registered with the API server."""
+        self._calls.registered.update(names)
 
     def _live(self) -> Iterator[str]:
         oldest_ns = self._dispatcher.now_ns() - self._lease_ns

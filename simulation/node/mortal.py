@@ -111,7 +111,8 @@ class MortalDispatcher(Dispatcher):
         return Mailbox(actor_class.mailbox_capacity) if self.mailboxes is None else self.mailboxes(actor_class)
 
     def handlers_of(self, actor_class: type[ActorBase]) -> Handlers:
-        return actor_class.message_handlers if self.failing is None else self.failing.handlers_of(actor_class)
+        handlers = super().handlers_of(actor_class)
+        return handlers if self.failing is None else self.failing.wrapped(actor_class, handlers)
 
     def now_ns(self) -> int:
         return self._world.now_ns()

@@ -116,8 +116,8 @@ class Driver:
         )
 
     def abilities(self, _: Any, __: Any) -> Any:
-        types = [csi.NodeServiceCapability.RPC.Type.Value(name) for name in self._settings.abilities]
-        capabilities = [csi.NodeServiceCapability(rpc=csi.NodeServiceCapability.RPC(type=each)) for each in types]
+        rpcs = [csi.NodeServiceCapability.RPC(type=name) for name in self._settings.abilities]
+        capabilities = [csi.NodeServiceCapability(rpc=rpc) for rpc in rpcs]
         return csi.NodeGetCapabilitiesResponse(capabilities=capabilities)
 
     def stage(self, request: Any, context: Any) -> Any:
@@ -203,7 +203,7 @@ class Registration:
         )
 
 
-class Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
+class Handlers(grpc.GenericRpcHandler):
     """Serves methods by their paths."""
 
     def __init__(self, methods: dict[str, tuple[type[Any], Callable[[Any, Any], Any]]], book: Book) -> None:

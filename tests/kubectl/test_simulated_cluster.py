@@ -70,7 +70,10 @@ def test_kubectl_exec_gets_what_the_test_said_and_port_forward_a_refusal(
     tmp_path: Path, spoken: dict[str, str]
 ) -> None:
     with cluster() as found:
-        ask = partial(kubectl, found, tmp_path, **spoken)
+
+        def ask(*arguments: str, stdin: str = "", code: int = 0) -> str:
+            return kubectl(found, tmp_path, *arguments, stdin=stdin, code=code, **spoken)
+
         found.behave("web", exec_output="hello\n", exec_exit_code="0,3")
         ask("apply", "-f", "-", stdin=POD)
         found.step("5s")

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.lint.rules import Module, check_source, check_tree, cycles, rooms
+from tests.lint.rules import Module, check_source, check_tree, cycles, private_names, rooms
 from tests.lint.rules.__main__ import FOLDERS, ROOT, main
 from tests.lint.rules.clock import ALLOWED
 
@@ -223,6 +223,38 @@ def test_tests_do_not_sleep_on_the_wall_clock(source: str, expected: list[str]) 
 )
 def test_files_are_named_for_what_is_inside(path: str, expected: list[str]) -> None:
     assert found(path, "") == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("worker._life", [1]),
+        ("world.node.cri._do(name)", [1]),
+        ("class A(B):\n    def f(self):\n        return self._life, self.worker._life", [3]),
+        ("def deaf(self: Worker):\n    return self._life", [2]),
+        ("class A:\n    def __init__(self):\n        self._n = 1\n\ndef test():\n    assert A()._n == 1", []),
+        ("def _made():\n    pass\n\nworlds._made", []),
+        ("worker.__class__.__name__", []),
+        ("os._exit(0)", []),
+        ("setattr(worker, '_life', 1)", [1]),
+        ("monkeypatch.setattr(Worker, '_meet', deaf)", [1]),
+        ("monkeypatch.setattr('actors.pod.worker._meet', deaf)", [1]),
+        ("monkeypatch.setattr(Worker, 'meet', deaf)", []),
+        ("monkeypatch.setattr(Worker, '__init__', deaf)", []),
+    ],
+)
+def test_tests_use_no_private_name_of_another_file(source: str, lines: list[int]) -> None:
+    def breaches(path: str) -> list[int]:
+        return [finding.line for finding in check_source(path, source, [private_names.check])]
+
+    assert breaches("tests/actors/test_a.py") == lines
+    assert breaches("actors/pod/a.py") == []
+
+
+def test_a_replaced_method_is_found_by_its_comment() -> None:
+    ignore = "# type: " + "ignore"
+    source = f"a.call = call  {ignore}[method-assign]\nb = 1  {ignore}[misc]\nc = 'type: ignore[method-assign]'\n"
+    assert private_names.method_assign_ignores(source) == [1]
 
 
 def test_a_finding_says_file_line_rule_and_why() -> None:

@@ -257,7 +257,8 @@ class Agent:
 
         def phases() -> dict[str, str | None]:
             pods = self.pods()
-            return {name: pods[name].status.phase if name in pods and pods[name].status else None for name in names}
+            found = {name: pods[name].status if name in pods else None for name in names}
+            return {name: status.phase if status else None for name, status in found.items()}
 
         until(
             lambda: all(each == phase for each in phases().values()),

@@ -7,6 +7,7 @@ moment, so that a pod passes it by what it takes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_pods_over_the_limits_of_their_disks_are_evicted_and_their_neighbour_is_
     fill = container(script=f"head -c 3000000 /dev/zero > /scratch/heap; {STAY}", volumeMounts=mount)
     cluster.run(pod("hoard", fill, volumes=limited))
     cluster.run(pod("modest", container(volumeMounts=mount), volumes=limited))
-    own = {"resources": {"limits": {"ephemeral-storage": "1Mi"}}}
+    own: dict[str, Any] = {"resources": {"limits": {"ephemeral-storage": "1Mi"}}}
     cluster.run(pod("spender", container(script=f"head -c 3000000 /dev/zero > /heap; {STAY}", **own)))
     cluster.join()
     until(lambda: cluster.status("hoard").reason == "Evicted", PATIENCE_S, lambda: repr(cluster.status("hoard")))
@@ -76,7 +77,7 @@ def test_a_node_short_of_memory_and_disk_ends_one_pod_for_each_takes_no_others_a
         evictionHard={"memory.available": str(memory.available - taken // 2), "nodefs.available": "50%"},
         evictionPressureTransitionPeriod=f"{PERIOD_S}s",
     )
-    asks = {"resources": {"requests": {"memory": "1Mi"}}}
+    asks: dict[str, Any] = {"resources": {"requests": {"memory": "1Mi"}}}
     cluster.run(taker("hungry", taken, {"medium": "Memory"}, **asks))
     cluster.run(taker("hoard", TAKEN_MIB * MIB, {}, **asks))
     cluster.run(pod("modest", container(**asks)))
@@ -101,7 +102,7 @@ def test_a_node_short_of_memory_and_disk_ends_one_pod_for_each_takes_no_others_a
     assert len(truth.lives("modest")) == 1, "it has been disturbed"
 
 
-def taker(name: str, size: int, empty_dir: dict[str, str], **fields: object) -> dict[str, object]:
+def taker(name: str, size: int, empty_dir: dict[str, str], **fields: Any) -> dict[str, Any]:
     """A pod that takes so many bytes of an emptyDir."""
     script = f"head -c {size} /dev/zero > /scratch/heap; {STAY}"
     volumes = [{"name": "scratch", "emptyDir": empty_dir}]

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_logs_are_read_and_followed_to_the_end_of_the_container(kubectl: Kubectl
 
 
 def test_logs_of_the_life_before_and_of_what_waits(kubectl: Kubectl) -> None:
-    count = {"volumeMounts": [{"name": "count", "mountPath": "/count"}]}
+    count: dict[str, Any] = {"volumeMounts": [{"name": "count", "mountPath": "/count"}]}
     volumes = [{"name": "count", "emptyDir": {}}]
     kubectl("apply", "-f", "-", stdin=json.dumps(pod("loop", container(script=CRASHES, **count), volumes=volumes)))
     until(lambda: kubectl.attempt("logs", "loop", "--previous")[0] == 0, 30, "there is no life before")

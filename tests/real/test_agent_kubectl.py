@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ ECHOES = "while read line; do echo heard $line; done"
 @pytest.fixture
 def kubectl(agent: Agent) -> Iterator[Kubectl]:
     with kubectl_on(agent) as found:
-        count = {"volumeMounts": [{"name": "count", "mountPath": "/count"}]}
+        count: dict[str, Any] = {"volumeMounts": [{"name": "count", "mountPath": "/count"}]}
         loop = pod("loop", container(script=CRASHES, **count), volumes=[{"name": "count", "emptyDir": {}}])
         found("apply", "-f", "-", stdin=json.dumps(loop))
         found.run(pod("counts", container(script=COUNTS)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 from tests.real.agent import NODE, Agent
@@ -20,7 +21,7 @@ def test_a_manifest_that_is_dropped_runs_within_two_seconds(agent: Agent, truth:
     for round_ in range(3):
         name = f"dropped-{round_}"
         dropped = agent.drop(f"{name}.json", pod(name))
-        until(lambda name=name: truth.lives(name, "main"), 20, agent.troubles)
+        until(partial(truth.lives, name, "main"), 20, agent.troubles)
         agent.await_running(name)
         life = truth.running(name)
         took_s = (life.status.started_at - dropped.stat().st_mtime_ns) / SECOND_NS
@@ -43,7 +44,8 @@ def test_an_edited_manifest_is_a_new_pod_that_starts_after_the_old_one_has_ended
     assert [life.running for life in truth.lives("edited", "main", new.metadata.uid)] == [True]
     witness.await_story("old begins", "old ends", "new begins")
     assert truth.run(truth.running("edited"), "sh", "-c", "echo $VERSION") == "2\n"
-    assert [sandbox.metadata.uid for sandbox in truth.sandboxes("edited") if sandbox.state == 0] == [new.metadata.uid]
+    ready = [sandbox.metadata for sandbox in truth.sandboxes("edited") if sandbox.state == 0]
+    assert [metadata and metadata.uid for metadata in ready] == [new.metadata.uid]
     until(lambda: not agent.pod_directory(old.metadata.uid).exists(), 20, "the old pod's directory stays")
     assert agent.pod_directory(new.metadata.uid).is_dir()
 

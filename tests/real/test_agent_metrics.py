@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,9 @@ def summary(kubectl: Kubectl, query: str = "") -> Any:
 
 
 def busy_pod() -> dict[str, Any]:
-    mounts = {"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}]}
-    limits = {"resources": {"limits": {"memory": "64Mi", "cpu": "500m"}}}
-    probe = {"livenessProbe": {"exec": {"command": ["true"]}, "periodSeconds": 1}}
+    mounts: dict[str, Any] = {"volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}]}
+    limits: dict[str, Any] = {"resources": {"limits": {"memory": "64Mi", "cpu": "500m"}}}
+    probe: dict[str, Any] = {"livenessProbe": {"exec": {"command": ["true"]}, "periodSeconds": 1}}
     volumes = [{"name": "scratch", "emptyDir": {}}]
     return pod("busy", container(script=BUSY, **mounts, **limits, **probe), container("idle", STAY), volumes=volumes)
 
@@ -134,7 +135,7 @@ def prometheus_reads_every_page(agent: Agent, kubectl: Kubectl) -> None:
             'container_spec_memory_limit_bytes{container="main"}',
             'container_cpu_cfs_periods_total{container="main"}',
         ):
-            until(lambda series=series: bool(server.query(series)), 20, f"there is no {series}")
+            until(partial(server.query, series), 20, f"there is no {series}")
         assert float(server.query("kubelet_running_pods")[0]["value"][1]) == 1
         limits = server.query('container_spec_memory_limit_bytes{container="main"}')
         assert float(limits[0]["value"][1]) == 64 * MIB

@@ -29,12 +29,13 @@ STATE = {"name": "state", "mountPath": "/state"}
 
 def question(way: str, what: str) -> dict[str, Any]:
     """A probe that succeeds while the file `what` of that way is there."""
-    return {
+    questions: dict[str, dict[str, Any]] = {
         "exec": {"exec": {"command": ["test", "-e", f"/state/exec/{what}"]}},
         "http": {"httpGet": {"port": 8080, "path": f"/{what}"}},
         "tcp": {"tcpSocket": {"port": TCP_PORTS[what]}},
         "grpc": {"grpc": {"port": 9000, "service": what}},
-    }[way]
+    }
+    return questions[way]
 
 
 def asked(way: str, **fields: Any) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def test_5_each_kind_of_probe_asked_in_each_way(agent: Agent, truth: Truth) -> N
 def test_5_a_startup_probe_that_fails_ends_the_container(agent: Agent, truth: Truth) -> None:
     """And the restart policy decides what comes after it."""
     strict = {"periodSeconds": 1, "failureThreshold": 1}
-    ways = {
+    ways: dict[str, dict[str, Any]] = {
         "exec": {"exec": {"command": ["false"]}},
         "http": {"httpGet": {"port": 8080}},
         "tcp": {"tcpSocket": {"port": 8080}},

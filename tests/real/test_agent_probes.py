@@ -46,7 +46,7 @@ def pass_by(seconds: float) -> None:
 
 def test_containers_are_ready_when_their_probes_say_so_and_while_they_do(agent: Agent, truth: Truth) -> None:
     served = container(script=SERVE + STAY, ports=[{"name": "web", "containerPort": 8080}])
-    by_name = {"httpGet": {"path": "/index.html", "port": "web"}}
+    by_name: dict[str, Any] = {"httpGet": {"path": "/index.html", "port": "web"}}
     agent.drop("http.json", pod("http", {**served, "readinessProbe": probe(**by_name)}))
     agent.drop("missing.json", pod("missing", {**served, "readinessProbe": probe(**http("/none"))}))
     agent.drop("tcp.json", pod("tcp", {**served, "readinessProbe": probe(tcpSocket={"port": 8080})}))
@@ -73,9 +73,9 @@ def test_containers_are_ready_when_their_probes_say_so_and_while_they_do(agent: 
 def test_a_container_that_fails_its_liveness_probe_is_started_again(agent: Agent, truth: Truth) -> None:
     dying = container(script=f"touch /tmp/alive; (sleep 2; rm /tmp/alive) & {STAY}")
     agent.drop("exec.json", pod("exec", {**dying, "livenessProbe": probe(**script("cat /tmp/alive"))}))
-    hangs = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=1, **script("sleep 100"))}
+    hangs: dict[str, Any] = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=1, **script("sleep 100"))}
     agent.drop("hangs.json", pod("hangs", container(**hangs)))
-    stays = {"livenessProbe": probe(**http()), "startupProbe": probe(failureThreshold=30, **http())}
+    stays: dict[str, Any] = {"livenessProbe": probe(**http()), "startupProbe": probe(failureThreshold=30, **http())}
     agent.drop("stays.json", pod("stays", container(script=f"sleep 2; {SERVE}{STAY}", **stays)))
     agent.start()
     agent.await_running("exec", "hangs", "stays")
@@ -90,7 +90,7 @@ def test_a_container_that_fails_its_liveness_probe_is_started_again(agent: Agent
 
 def test_an_agent_that_is_stopped_for_a_while_kills_nobody_for_it(agent: Agent, truth: Truth) -> None:
     # The web server needs a moment, and the first failure would kill.
-    strict = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=4, **http())}
+    strict: dict[str, Any] = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=4, **http())}
     names = [f"pod{number}" for number in range(5)]
     for name in names:
         agent.drop(f"{name}.json", pod(name, container(script=SERVE + "sleep 1; " + STAY, **strict)))

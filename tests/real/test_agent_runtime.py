@@ -23,7 +23,7 @@ from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
 from tests.real.agent import NODE, Agent
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX, Recipe, build
-from tests.real.pods import STAY, Truth, container, pod
+from tests.real.pods import STAY, Life, Truth, container, pod
 from tests.real.registry import Registry, Throttle
 from tests.real.waiting import until
 
@@ -86,7 +86,7 @@ def test_a_pod_of_the_runtime_that_nobody_desires_is_ended(agent: Agent, contain
     assert truth.running("desired").attempt == 0
 
 
-def labelled(truth: Truth, config: PodSandboxConfig) -> tuple[object, ...]:
+def labelled(truth: Truth, config: PodSandboxConfig) -> tuple[Life, ...]:
     """The containers of a raw pod."""
     assert config.metadata is not None
     return truth.lives(uid=config.metadata.uid)

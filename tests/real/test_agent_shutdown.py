@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -50,8 +51,8 @@ def test_9_7_pods_end_by_priority_within_their_time_and_the_machine_waits_for_th
     witness = Witness(agent.directory)
     agent.configure(**by_priority((0, 3), (CRITICAL, 6), (NODE_CRITICAL, 6)))
 
-    def run(name: str, script: dict[str, object], priority_class: str = "") -> None:
-        more = {"priorityClassName": priority_class} if priority_class else {}
+    def run(name: str, script: dict[str, Any], priority_class: str = "") -> None:
+        more: dict[str, Any] = {"priorityClassName": priority_class} if priority_class else {}
         cluster.run(pod(name, script, volumes=[witness.volume], terminationGracePeriodSeconds=30, **more))
 
     run("low", witness.container("low"))
@@ -95,7 +96,7 @@ def test_9_7_a_shutdown_that_is_called_off_and_an_agent_that_is_killed_in_the_mi
     agent.configure(shutdownGracePeriod="20s", shutdownGracePeriodCriticalPods="10s")
 
     def drop(name: str, priority: int, after_s: float) -> None:
-        spec = {"priority": priority, "volumes": [witness.volume], "terminationGracePeriodSeconds": 30}
+        spec: dict[str, Any] = {"priority": priority, "volumes": [witness.volume], "terminationGracePeriodSeconds": 30}
         agent.drop(f"{name}.json", pod(name, witness.container(name, after_s=after_s), **spec))
 
     def await_begun(times: int) -> None:

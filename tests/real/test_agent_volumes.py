@@ -5,6 +5,7 @@ container that means ill gets of the host.
 from __future__ import annotations
 
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ def waiting(agent: Agent, name: str, reason: str, container_name: str = "main") 
 
 def await_refusal(agent: Agent, name: str, text: str, reason: str = REFUSED) -> None:
     agent.await_that(lambda: text in waiting(agent, name, reason), f"{name} is not refused with {text!r}")
+
+
+def is_said(agent: Agent, text: str) -> bool:
+    return text in event_texts(agent, "FailedMount")
 
 
 def event_texts(agent: Agent, reason: str) -> list[str]:
@@ -180,7 +185,7 @@ def test_paths_of_the_host_are_checked_or_made_as_their_type_says(agent: Agent, 
         text = (
             f'MountVolume.SetUp failed for volume "v" : hostPath type check failed: {place}/{path} is not {words[kind]}'
         )
-        agent.await_that(lambda text=text: text in event_texts(agent, "FailedMount"), f"nothing says {text}")
+        agent.await_that(partial(is_said, agent, text), f"nothing says {text}")
 
 
 def test_a_kind_that_is_not_served_says_what_to_use_instead(agent: Agent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ def mounts_below(directory: Path) -> dict[str, str]:
     """Mount point -> the number that the kernel has given to this very mount."""
     lines = (line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines())
     return {fields[4]: fields[0] for fields in lines if fields[4].startswith(f"{directory}/")}
+
+
+def differs(agent: Agent, before: object) -> bool:
+    return on_disk(agent) != before
 
 
 def on_disk(agent: Agent) -> tuple[set[str], int]:
@@ -65,7 +70,7 @@ def test_killed_at_fifty_moments_it_leaves_nothing_of_removed_pods_and_touches_n
             files.pop(0).unlink()
         before = on_disk(agent)
         agent.begin()
-        agent.await_that(lambda before=before: on_disk(agent) != before, "nothing happens")
+        agent.await_that(partial(differs, agent, before), "nothing happens")
         # Passing time is what is wanted here: any moment will do, once it has begun to mount or unmount.
         assert not agent.ended_within(chance.choice((0.05, 0.5)) * chance.random()), agent.said()[-2000:]
         agent.kill()

@@ -131,13 +131,13 @@ def test_pods_that_are_for_ever_and_have_ended_are_not_as_desired():
 
 def test_an_agent_that_hears_of_no_new_pods_is_found_out_though_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch):
     """It has lost its way to the API server, where it listens; what it says itself still comes through."""
-    ended = Follower._ended
+    ended = Follower.attempt_ended
 
     def gives_up(self: Follower, key: Any, followed: Any, outcome: Any, error: ApiError | None) -> None:
         if error is None:
             ended(self, key, followed, outcome, error)
 
-    monkeypatch.setattr(Follower, "_ended", gives_up)
+    monkeypatch.setattr(Follower, "attempt_ended", gives_up)
     outcome = played(scenario(ApiOutage(at="5s", lasts="2s"), converges_within="30s"))
     assert not outcome.converged
     assert [each["what"] for each in outcome.violations] == ["newcomer-node-0 is Pending, not ready"]

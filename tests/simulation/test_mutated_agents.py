@@ -6,15 +6,18 @@ short are in `test_mutated_evictions`, those of what an agent says of itself in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import actors.kernel.lanes
+import actors.node.supervisor
+import actors.node.wiring
 import actors.pleg.pleg
 import actors.pod.container_starts
+import actors.pod.pod_pass
 import actors.pod.probes
+import actors.volumes.reconciler
 from actors.images.pull_rules import judge_image
 from actors.messages.volumes import VolumesReleased
 from actors.model.observed import observed_container, observed_sandbox
@@ -34,24 +37,22 @@ DAY_NS = 24 * 3600 * 10**9
 Mutate = pytest.MonkeyPatch
 
 
-def one_at_a_time(look: Callable[..., Any]) -> Callable[..., Any]:
-    """What many do at a time, one after the other: a lane with one place."""
+def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_out(monkeypatch: Mutate):
     busy: list[object] = []
 
-    async def in_turn(self: Any, *args: Any) -> Any:
-        while busy:
-            await self._actor.sleep(10**8)
-        busy.append(self)
-        try:
-            return await look(self, *args)
-        finally:
-            busy.remove(self)
+    class OneAtATime(PodObserver):
+        """Looks at one container at a time, over all pods: a lane with one place."""
 
-    return in_turn
+        async def look_at_container(self, container_id: str) -> None:
+            while busy:
+                await self._actor.sleep(10**8)
+            busy.append(self)
+            try:
+                await super().look_at_container(container_id)
+            finally:
+                busy.remove(self)
 
-
-def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(PodObserver, "look_at_container", one_at_a_time(PodObserver.look_at_container))
+    monkeypatch.setattr(actors.pod.pod_pass, "PodObserver", OneAtATime)
     assert is_found_out("one-hung-pod", 11, "starts-in-time", lasts="90s")
 
 
@@ -64,37 +65,41 @@ def test_pain_2_an_agent_that_trusts_the_events_of_the_runtime_alone_is_found_ou
 
 
 def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(monkeypatch: Mutate):
-    within = PlegActor._list_within
-    monkeypatch.setattr(
-        PlegActor, "_list_within", lambda self, ns: within(self, ns) if self._listed_at_ns is None else None
-    )
+
+    class ListingOnce(PlegActor):
+        def list_within(self, ns: int) -> None:
+            if self._listed_at_ns is None:
+                super().list_within(ns)
+
+    for module in (actors.node.supervisor, actors.node.wiring):
+        monkeypatch.setattr(module, "PlegActor", ListingOnce)
     assert is_found_out("false-events", 20, "untrue")
 
 
 def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monkeypatch: Mutate):
     """Which is true of events that come once and in time, and of no others: what has been made since is made twice."""
     told: dict[str, tuple[PodSandboxStatus, tuple[ContainerStatus, ...]]] = {}
-    look = PodObserver.look
 
     def keep(event: ContainerEventResponse) -> None:
         sandbox = event.pod_sandbox_status
         if sandbox is not None and sandbox.metadata is not None:
             told[sandbox.metadata.uid] = sandbox, event.containers_statuses
 
-    async def believe(self: PodObserver) -> None:
-        if self._actor.ref.name not in told:
-            await look(self)
-            return
-        sandbox, containers = told.pop(self._actor.ref.name)
-        self._complete = True
-        self._doubtful.clear()
-        self._sandboxes = {sandbox.id: observed_sandbox(sandbox)}
-        self._containers = {each.id: observed_container(each) for each in containers}
-        self._states = {each.id: each.state for each in (sandbox, *containers)}
-        self.changes += 1
+    class Believing(PodObserver):
+        async def look(self) -> None:
+            if self._actor.ref.name not in told:
+                await super().look()
+                return
+            sandbox, containers = told.pop(self._actor.ref.name)
+            self._complete = True
+            self._doubtful.clear()
+            self._sandboxes = {sandbox.id: observed_sandbox(sandbox)}
+            self._containers = {each.id: observed_container(each) for each in containers}
+            self._states = {sandbox.id: sandbox.state, **{each.id: each.state for each in containers}}
+            self.changes += 1
 
     monkeypatch.setattr(actors.pleg.pleg, "shown_by", keep)
-    monkeypatch.setattr(PodObserver, "look", believe)
+    monkeypatch.setattr(actors.pod.pod_pass, "PodObserver", Believing)
     assert broken(played("false-events", 20, troubled=False)) == set()
     assert is_found_out("false-events", 20, "never-two-live-containers")
 
@@ -106,7 +111,7 @@ def test_pain_4_an_agent_that_waits_for_calls_that_hang_is_found_out(monkeypatch
 
 def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monkeypatch: Mutate):
     under_way: list[str] = []
-    stop, ended = ContainerStops._stop, ContainerStops.stop_ended
+    stop, ended = ContainerStops.stop_container, ContainerStops.stop_ended
 
     def in_lanes(self: ContainerStops, end: Any) -> None:
         if len(under_way) < 8:
@@ -118,7 +123,7 @@ def test_pain_5_an_agent_that_stops_eight_containers_at_a_time_is_found_out(monk
             under_way.remove(message.container_id)
         ended(self, message)
 
-    monkeypatch.setattr(ContainerStops, "_stop", in_lanes)
+    monkeypatch.setattr(ContainerStops, "stop_container", in_lanes)
     monkeypatch.setattr(ContainerStops, "stop_ended", leave)
     assert {"ends-in-time", "unsettled"} & broken(played("stuck-terminating", 18))
 
@@ -136,14 +141,15 @@ def test_pain_6_an_agent_that_leaves_volumes_where_they_are_is_found_out(monkeyp
 
 
 def test_pain_6_an_agent_that_takes_what_it_does_not_know_yet_for_left_over_is_found_out(monkeypatch: Mutate):
-    listed = VolumeOrphans.listed
+    class KnowingNobody(VolumeOrphans):
+        def listed(self, message: PodsListed) -> None:
+            self._known = frozenset()
+            super().listed(message)
 
-    def knowing_nobody(self: VolumeOrphans, message: PodsListed) -> None:
-        self._known = frozenset()
-        listed(self, message)
+        def is_orphan(self, uid: str) -> bool:
+            return True
 
-    monkeypatch.setattr(VolumeOrphans, "listed", knowing_nobody)
-    monkeypatch.setattr(VolumeOrphans, "_is_orphan", lambda *_: True)
+    monkeypatch.setattr(actors.volumes.reconciler, "VolumeOrphans", KnowingNobody)
     assert is_found_out("torn-down", 12, "no-live-volume-is-touched", lasts="70s")
 
 
@@ -154,8 +160,8 @@ def test_pain_7_an_agent_whose_static_pods_do_not_wait_for_each_other_is_found_o
 
 def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(PodProbes, "undecided", lambda _: False)
-    seen_first = actors.pod.probes._seen_first
-    monkeypatch.setattr(actors.pod.probes, "_seen_first", lambda *of: seen_first(*of[:2], None))
+    seen_first = actors.pod.probes.seen_first
+    monkeypatch.setattr(actors.pod.probes, "seen_first", lambda container, found, _: seen_first(container, found, None))
     assert is_found_out("agent-restarts", 20, "the-steady-stay-ready")
 
 
@@ -167,14 +173,14 @@ def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mut
 
 
 def test_pain_13_an_agent_that_asks_nobody_any_more_is_found_out(monkeypatch: Mutate):
-    wait_for = ProbeRunner._wait_for
+    wait_for = ProbeRunner.wait_for_next
 
     def wait_for_ever(self: ProbeRunner, key: Any, life: Any) -> None:
         wait_for(self, key, life)
         if self.now_ns() > 15 * 10**9:
             self.cancel_timer(key)
 
-    monkeypatch.setattr(ProbeRunner, "_wait_for", wait_for_ever)
+    monkeypatch.setattr(ProbeRunner, "wait_for_next", wait_for_ever)
     outcome = played("probes", 11, troubled=False, lasts="20s")
     assert "unprobed" in broken(outcome)
     assert not outcome.converged

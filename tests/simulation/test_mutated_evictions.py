@@ -30,7 +30,7 @@ def by_priority(candidates: list[Candidate]) -> list[Candidate]:
 
 def test_pain_11_an_agent_without_leases_is_found_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
-    monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
+    monkeypatch.setattr(ImageLeases, "nobody_has", lambda *_: True)
     assert is_found_out("image-collections", 8, "what-is-leased-stays", lasts="90s", nodes=1)
 
 
@@ -38,7 +38,7 @@ def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_fou
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(ImageLeases, "needed", lambda _: frozenset())
-    monkeypatch.setattr(ImageLeases, "_nobody_has", lambda *_: True)
+    monkeypatch.setattr(ImageLeases, "nobody_has", lambda *_: True)
     monkeypatch.setattr(actors.images.gc_rules, "needed_by", lambda _: frozenset())
     assert is_found_out("image-collections", 8, "what-is-in-use-stays", lasts="90s", nodes=1)
 
@@ -51,11 +51,11 @@ def test_pain_12_an_agent_that_ends_two_for_one_look_is_found_out(monkeypatch: p
         found = [first_to_go(threshold, None, [each], Layout(), 0) for each in candidates]
         chosen = [each for each in found if each is not None][:2]
         if chosen:
-            manager._evict(chosen)
+            manager.evict(chosen)
         else:
-            manager._end_pass()
+            manager.end_pass()
 
-    monkeypatch.setattr(EvictionActor, "_choose", two)
+    monkeypatch.setattr(EvictionActor, "choose", two)
     assert is_found_out("evictions", 20, "one-kill-for-one-reading", lasts="150s", nodes=1)
 
 
@@ -67,9 +67,9 @@ def test_pain_12_an_agent_that_ends_critical_pods_is_found_out(monkeypatch: pyte
 def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(monkeypatch: pytest.MonkeyPatch):
     def save(manager: EvictionActor, *, decides: bool = False) -> None:
         if decides:
-            manager._ask_for_pods()
+            manager.ask_for_pods()
 
-    monkeypatch.setattr(EvictionActor, "_save", save)
+    monkeypatch.setattr(EvictionActor, "save", save)
     assert is_found_out("evictions", 20, "evictions-are-published-first", lasts="150s", nodes=1)
 
 
@@ -80,7 +80,7 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
         told.append(victim.uid)  # and dies before the worker hears of it
 
     monkeypatch.setattr(actors.eviction.manager, "remembered_in", lambda _: Remembered())
-    monkeypatch.setattr(EvictionActor, "_tell", tell)
+    monkeypatch.setattr(EvictionActor, "tell_worker", tell)
     assert is_found_out("evictions", 20, "forgotten-victims", lasts="150s", nodes=1)
     assert told
 
@@ -89,8 +89,8 @@ def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypat
 
 
 def test_pain_15_an_agent_that_lets_dead_containers_lie_is_found_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(actors.containers.gc_rules, "_is_dead", lambda *_: False)
-    monkeypatch.setattr(actors.containers.gc_rules, "_DEAD", ())
+    monkeypatch.setattr(actors.containers.gc_rules, "is_dead", lambda *_: False)
+    monkeypatch.setattr(actors.containers.gc_rules, "DEAD_STATES", ())
     outcome = played("dead-containers", 4, lasts="30s", dead=50)
     assert "left-behind" in broken(outcome)
     assert not outcome.converged

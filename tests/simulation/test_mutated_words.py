@@ -16,6 +16,7 @@ import actors.probes.runner
 import actors.status.manager
 from actors.containers.log_rotation_rules import LogLimits, log_limits
 from actors.kernel.mailbox import Mailbox
+from actors.node_object.lease import renew_interval_ns
 from actors.pod.steps.fields_honoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
 from actors.status.manager import StatusManagerActor
 from config.kubelet import KubeletConfiguration
@@ -31,8 +32,7 @@ def test_pain_9_an_agent_that_writes_each_step_of_a_start_is_found_out(monkeypat
 
 
 def test_pain_9_an_agent_that_renews_its_lease_late_is_found_out(monkeypatch: Mutate):
-    interval_ns = actors.node.status.lease.renew_interval_ns
-    monkeypatch.setattr(actors.node.status.lease, "renew_interval_ns", lambda seconds: 2 * interval_ns(seconds))
+    monkeypatch.setattr(actors.node.status.lease, "renew_interval_ns", lambda seconds: 2 * renew_interval_ns(seconds))
     assert is_found_out("burst", 10, "leases-are-renewed-in-time", lasts="60s")
 
 

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cli.run import machine_checks
 from cli.run.machine_checks import look_at_machine, prepare_machine
@@ -13,7 +14,7 @@ from cli.run.node_start import this_machine
 from config.kubelet import KubeletConfiguration
 from runtime.host.kernel_parameters import LocalKernelParameters
 
-QUIET = {"fail_cgroup_v1": False, "fail_swap_on": False}
+QUIET = KubeletConfiguration(fail_cgroup_v1=False, fail_swap_on=False)
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def kernel(tmp_path: Path) -> LocalKernelParameters:
 
 
 def test_a_protected_kernel_is_named_and_left_as_it_is(kernel: LocalKernelParameters, tmp_path: Path) -> None:
-    configuration = KubeletConfiguration(protect_kernel_defaults=True, **QUIET)
+    configuration = replace(QUIET, protect_kernel_defaults=True)
     found = look_at_machine(configuration, this_machine().facts, str(tmp_path), kernel)
     assert [str(each) for each in found.faults] == [
         "$.protectKernelDefaults: vm.overcommit_memory is 0 on this machine, not 1; run `sysctl -w "
@@ -36,7 +37,7 @@ def test_a_protected_kernel_is_named_and_left_as_it_is(kernel: LocalKernelParame
 
 
 def test_reservations_are_compared_with_this_machine(kernel: LocalKernelParameters, tmp_path: Path) -> None:
-    configuration = KubeletConfiguration(kube_reserved={"memory": "4Pi", "ephemeral-storage": "4Pi"}, **QUIET)
+    configuration = replace(QUIET, kube_reserved={"memory": "4Pi", "ephemeral-storage": "4Pi"})
     found = look_at_machine(configuration, this_machine().facts, str(tmp_path / "to be made"), kernel)
     told = [str(each) for each in found.faults]
     assert ["4Pi of memory are reserved" in told[0], "4Pi of ephemeral-storage are reserved" in told[1]] == [True, True]
@@ -47,7 +48,7 @@ def test_the_kernel_is_set_and_what_cannot_be_is_a_warning(
 ) -> None:
     # The tests' own process stays as it is.
     monkeypatch.setattr(machine_checks, "set_oom_score", lambda score: "Permission denied")
-    configuration = KubeletConfiguration(max_open_files=1, **QUIET)
+    configuration = replace(QUIET, max_open_files=1)
     found = look_at_machine(configuration, this_machine().facts, str(tmp_path), kernel)
     assert found.faults == ()
     with caplog.at_level(logging.INFO, "actorlet.run"):

@@ -55,7 +55,7 @@ class Seen:
         self.lapses: list[str] = []
         self._changed = threading.Event()
         for resource in (NODES, PODS, LEASES):
-            api.watch(watch_objects(resource, resource_version="0"), self._told, lambda _: None)  # type: ignore[arg-type]
+            api.watch(watch_objects(resource, resource_version="0"), self._told, lambda _: None)
 
     def _told(self, event: Any) -> None:
         value = event.object
@@ -274,7 +274,7 @@ def test_a_server_that_answers_nobody_is_waited_for_once_and_not_for_each_node(
         dispatcher = PoolDispatcher(1)
         plan = HollowPlan(8, KubeletConfiguration())
         nodes = HollowNodes(plan, dispatcher, loop, read_access(str(kubeconfig)), "test")
-        nodes._calls.registered.update(nodes.nodes)
+        nodes.mark_registered(nodes.nodes)
         began = monotonic()
         troubles = nodes.stop(remove=True)
         took_s = monotonic() - began

@@ -42,6 +42,10 @@ def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+def kill_this_process() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def before_it_plays(monkeypatch: pytest.MonkeyPatch, deed: Any) -> None:
     """`deed(seed)` is done in the process that plays the seed, before each piece of it."""
     advance = Play.advance
@@ -127,7 +131,7 @@ def test_what_a_later_seed_has_broken_waits_until_those_before_it_are_told(
 def test_a_process_that_dies_is_told_with_its_seed_and_hurts_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    before_it_plays(monkeypatch, lambda seed: seed == 2 and os.kill(os.getpid(), signal.SIGKILL))
+    before_it_plays(monkeypatch, lambda seed: kill_this_process() if seed == 2 else None)
     assert main(["--pods", "1", "--nodes", "1", "--seeds", "1..4", "--jobs", "2", "--json"]) == 1
     said = capsys.readouterr()
     assert seeds_of(said.out) == [1, 3, 4]
@@ -256,7 +260,7 @@ def test_the_trace_of_nodes_that_are_apart_is_that_of_one_after_the_other(
 def test_a_node_whose_process_dies_is_told_with_its_seed(
     apart: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    before_it_plays(monkeypatch, lambda seed: seed == 1 * 1009 + 2 and os.kill(os.getpid(), signal.SIGKILL))
+    before_it_plays(monkeypatch, lambda seed: kill_this_process() if seed == 1 * 1009 + 2 else None)
     assert main([apart, "--seeds", "1..2", "--jobs", "2", "--json"]) == 1
     said = capsys.readouterr()
     assert seeds_of(said.out) == [2]

@@ -94,7 +94,8 @@ def test_an_unknown_field_is_warned_of_or_refused_as_asked(front: Front) -> None
 
 def test_no_more_is_warned_of_than_a_client_takes(front: Front) -> None:
     """Python's own takes a hundred headers."""
-    body = pod(**{f"field{number:03}": 1 for number in range(400)})
+    fields: dict[str, Any] = {f"field{number:03}": 1 for number in range(400)}
+    body = pod(**fields)
     warnings = say(front, "POST", f"{PODS}?dryRun=All", body).headers.get_all("Warning")
     assert warnings is not None
     assert len(warnings) == 64
@@ -160,7 +161,7 @@ class Agent(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.path.encode() + b"\n")
         self.wfile.flush()
-        while data := self.rfile.read1(100):  # type: ignore[attr-defined]  # it is a BufferedReader
+        while data := self.rfile.read1(100):
             self.wfile.write(data.upper())
             self.wfile.flush()
         self.close_connection = True

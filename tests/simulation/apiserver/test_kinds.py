@@ -69,7 +69,8 @@ def test_the_token_volume_is_left_out_where_nobody_wants_it(server: Server, wher
     if where == "account":
         path = f"{CORE}/serviceaccounts/default"
         server.ask("PATCH", path, {"automountServiceAccountToken": False}, content_type=MERGE)
-    made = server.make_pod(**({"automountServiceAccountToken": False} if where == "pod" else {}))
+    fields: dict[str, Any] = {"automountServiceAccountToken": False} if where == "pod" else {}
+    made = server.make_pod(**fields)
     assert "volumes" not in made["spec"]
 
 

@@ -130,7 +130,7 @@ def test_pages_show_what_one_list_shows(deeds: list[tuple[str, str, Any]], limit
 
 def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are written without the lock, and the next event that comes meanwhile has this one written down."""
-    version, encode = Version(("", "a"), {"metadata": {"name": "a"}}, 1), store._encode
+    version, encode = Version(("", "a"), {"metadata": {"name": "a"}}, 1), store.encode
 
     def made_meanwhile(value: Any) -> bytes:
         monkeypatch.undo()
@@ -138,6 +138,6 @@ def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monke
         version.write_down()
         return text
 
-    monkeypatch.setattr(store, "_encode", made_meanwhile)
+    monkeypatch.setattr(store, "encode", made_meanwhile)
     assert version.body() == b'{"metadata":{"name":"a"}}' == version.body()
     assert version.object == {"metadata": {"name": "a"}}

@@ -73,7 +73,7 @@ class Server:
         return Asked(self.server.handle(Request(method, path, pairs, data, content_type, user or self.user)))
 
     def get(self, path: str, **query: str) -> Asked:
-        return self.ask("GET", path, **query)
+        return self.ask("GET", path, None, content_type=JSON, user=None, **query)
 
     def watch(self, path: str, **query: str) -> Watched:
         pairs = (("watch", "true"), *query.items())

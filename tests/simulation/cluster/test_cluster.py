@@ -200,9 +200,9 @@ def test_a_node_without_power_is_unknown_and_its_containers_start_anew_after_its
 
 
 def test_more_nodes_come(shared: Cluster, api: PlainClient):
-    assert shared.nodes == ("node-0", "node-1")
+    assert list(shared.nodes) == ["node-0", "node-1"]
     (name,) = shared.add_nodes()
-    assert shared.nodes == ("node-0", "node-1", name)
+    assert list(shared.nodes) == ["node-0", "node-1", name]
     shared.step("3s")
     assert api.node_is_ready(name) == "True"
 
@@ -292,9 +292,9 @@ def test_whoever_looks_without_letting_time_pass_is_told(shared: Cluster):
 
 def test_a_marker_with_an_option_without_a_name_is_refused():
     assert options_of(None) == {}
-    assert options_of(pytest.mark.skipif(nodes=3).mark) == {"nodes": 3}
+    assert options_of(pytest.mark.simulated_cluster(nodes=3).mark) == {"nodes": 3}
     with pytest.raises(pytest.UsageError, match=r"takes options by name, as nodes=3, and got \(3,\)"):
-        options_of(pytest.mark.skipif(3).mark)  # a mark is a mark: this one pytest knows
+        options_of(pytest.mark.simulated_cluster(3).mark)
 
 
 def test_nodes_are_of_the_size_that_is_asked_for():

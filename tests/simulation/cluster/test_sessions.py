@@ -73,7 +73,7 @@ def session(found: Cluster, path: str, use: Use, protocol: str = SPOKEN[0]) -> A
 
 
 def executed(found: Cluster, pod: str, protocol: str = SPOKEN[0]) -> tuple[bytes, Any]:
-    return session(found, f"{pod}/exec?command=ls&command=-l&stdout=true", Session.rest, protocol)  # type: ignore[no-any-return]
+    return session(found, f"{pod}/exec?command=ls&command=-l&stdout=true", Session.rest, protocol)
 
 
 def refusal(found: Cluster, path: str, headers: dict[str, str]) -> tuple[int, str, str]:

@@ -16,6 +16,7 @@ from runtime.cri.errors import CriError, StatusCode
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.files import DirectoryFiles
+from simulation.cri.state import ById
 from tests.simulation.cri.pods import IMAGE, SECOND, Pods
 
 
@@ -93,14 +94,17 @@ def test_a_filtered_list_looks_at_its_pod_alone() -> None:
     for number in range(50):
         pods.run(pods.sandbox(f"p{number}"), pod=f"p{number}")
 
-    class Forbidden(dict[str, Any]):
+    class Forbidden(ById[Any]):
         def values(self) -> Any:
             raise AssertionError("everything was looked at")
 
         items = values
 
-    pods.cri.state.containers = Forbidden(pods.cri.state.containers)
-    pods.cri.state.sandboxes = Forbidden(pods.cri.state.sandboxes)
+    state = pods.cri.state
+    containers, sandboxes = Forbidden("container"), Forbidden("sandbox")
+    containers.update(state.containers)
+    sandboxes.update(state.sandboxes)
+    state.containers, state.sandboxes = containers, sandboxes
     (found,) = pods.list(label_selector={"io.kubernetes.pod.uid": "uid-p7"})
     assert pods.list(id=found.id) == (found,)
     assert pods.list(pod_sandbox_id=found.pod_sandbox_id) == (found,)

@@ -125,7 +125,8 @@ def test_who_fails_too_often_is_tried_again_slowly():
 
 
 def test_where_nobody_is_to_fail_handlers_are_the_actors_own():
-    assert MortalDispatcher(SimulatedDispatcher(1)).handlers_of(Sum) is Sum._handlers
+    dispatcher = SimulatedDispatcher(1)
+    assert MortalDispatcher(dispatcher).handlers_of(Sum) is dispatcher.handlers_of(Sum)
 
 
 class Wait(Message, frozen=True):

@@ -178,7 +178,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     if step != "write":
         monkeypatch.setattr(f"runtime.logs.files.os.{step}", refuse)
         return
-    monkeypatch.setattr("runtime.logs.files._write_compressed", _half_of(refuse))
+    monkeypatch.setattr("runtime.logs.files.write_compressed", _half_of(refuse))
 
 
 def _half_of(refuse: Callable[..., Any]) -> Callable[..., None]:

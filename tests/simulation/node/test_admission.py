@@ -150,7 +150,9 @@ def test_what_a_pod_had_that_only_the_runtime_knows_is_free_when_it_has_ended():
     world.node.restart_agent()
     system = world.node.node.system
     world.until(lambda: system.find("/node/sync-loop/lost") is not None)
-    system.find("/node/sync-loop").tell(ResourceManagerStarted())
+    sync_loop = system.find("/node/sync-loop")
+    assert sync_loop is not None
+    sync_loop.tell(ResourceManagerStarted())
     world.until(lambda: world.running() == [])
     world.run(3 * 60 * SECOND)
     world.node.put_manifest("next", manifest("next", asking("3")))

@@ -11,6 +11,7 @@ import pytest
 from actors.kernel import SimulatedDispatcher
 from config.pods.identity import CONFIG_MIRROR, QosClass
 from runtime.api import ApiLines
+from runtime.api.calls import ApiCall
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket
 from runtime.cgroups.names import pod_words, root_words
@@ -108,14 +109,13 @@ class Cluster:
     def written(self) -> list[str]:
         """The names of the pods whose status is written from now on, in order, as they come."""
         names: list[str] = []
-        inner = self.api.call
 
-        def call(asked: Any, *, timeout_ns: int | None = None) -> Any:
+        def note(asked: ApiCall[Any]) -> ApiCall[Any]:
             if asked.verb.startswith("patch pods/status"):
                 names.append(asked.verb.rsplit("/", 1)[1])
-            return inner(asked, timeout_ns=timeout_ns)
+            return asked
 
-        self.api.call = call  # type: ignore[method-assign]
+        self.api.rewrite = note
         return names
 
     def events(self, name: str) -> list[str]:

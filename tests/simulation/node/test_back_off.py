@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -30,7 +31,7 @@ def configured(maximum_s: int) -> KubeletConfiguration:
     ("maximum_s", "expected"), [(None, [0, 10, 20, 40, 80, 160, 300, 300]), (25, [0, 10, 20, 25, 25]), (3, [0, 3, 3])]
 )
 def test_waits_double_up_to_the_most_that_the_configuration_allows(maximum_s: int | None, expected: list[int]):
-    options = {} if maximum_s is None else {"configuration": configured(maximum_s)}
+    options: dict[str, Any] = {} if maximum_s is None else {"configuration": configured(maximum_s)}
     world = World({"web.yaml": manifest("web", behaviour=FAILS)}, **options).start()
     world.run((sum(expected) + 5) * SECOND)
     assert waits(world)[: len(expected)] == expected

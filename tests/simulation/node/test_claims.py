@@ -9,6 +9,7 @@ import pytest
 
 from actors.volumes.claims.csi_rules import attachment_name
 from config.frozen_map import FrozenMap
+from runtime.api.calls import ApiCall
 from runtime.csi.capability import NodeInfo
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import MS, SECOND, container
@@ -314,15 +315,14 @@ def _csi_node(cluster: Cluster) -> dict[str, Any]:
 
 def test_while_the_csi_node_cannot_be_written_the_node_is_not_ready():
     cluster = Cluster()
-    inner = cluster.api.call
     broken = True
 
-    def call(asked: Any, *, timeout_ns: int | None = None) -> Any:
+    def misdirect(asked: ApiCall[Any]) -> ApiCall[Any]:
         if broken and "csinodes" in asked.path:
-            asked = msgspec.structs.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
-        return inner(asked, timeout_ns=timeout_ns)
+            return msgspec.structs.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
+        return asked
 
-    cluster.api.call = call  # type: ignore[method-assign]
+    cluster.api.rewrite = misdirect
     cluster.run(15 * SECOND)
     ready = _ready(cluster)
     assert (ready["status"], "CSINode is not yet initialized" in ready["message"]) == ("False", True)

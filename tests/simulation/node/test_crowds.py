@@ -15,7 +15,7 @@ from runtime.cri.messages import ContainerState, ListPodSandboxRequest
 from runtime.io.pending import Subscription
 from simulation.cri.state import POD_UID_LABEL
 from simulation.node.simulated_node import SimulatedNode
-from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
+from tests.actors.kernel.drivers import PoolDriver, SimulatedDriver
 from tests.simulation.node.worlds import READY_IMAGES, manifest
 
 CROWD = 1_000
@@ -40,14 +40,17 @@ class BrokenForOne:
         return self._cri.stream(*args)
 
 
+NodeDriver = SimulatedDriver | PoolDriver
+
+
 class BrokenNode(SimulatedNode):
     def reach(self, cri: Cri) -> Cri:
         return BrokenForOne(cri)
 
 
 @pytest.fixture(params=["simulated", "pool"])
-def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
-    made: Driver = SimulatedDriver() if request.param == "simulated" else PoolDriver(4)
+def driver(request: pytest.FixtureRequest) -> Iterator[NodeDriver]:
+    made = SimulatedDriver() if request.param == "simulated" else PoolDriver(4)
     yield made
     made.dispatcher.close()
 
@@ -61,12 +64,12 @@ def running(node: SimulatedNode) -> int:
     return sum(record.state is ContainerState.CONTAINER_RUNNING for record in node.containers())
 
 
-def threads_beside_lanes(driver: Driver) -> int:
+def threads_beside_lanes(driver: NodeDriver) -> int:
     """One for each lane in use comes on top of what a node may have (design.md); a lane may have a few more."""
     return threading.active_count() - sum(lane.threads > 0 for lane in driver.dispatcher.lanes())
 
 
-def test_a_thousand_pods_reach_running_on_at_most_sixteen_threads(driver: Driver):
+def test_a_thousand_pods_reach_running_on_at_most_sixteen_threads(driver: NodeDriver):
     before = threading.active_count()
     node = node_on(driver.dispatcher, CROWD)
     node.start()
@@ -93,7 +96,9 @@ def _phase(pod: Any) -> str:
     return pod.status.phase or "" if pod.status else ""
 
 
-def test_a_pod_whose_worker_fails_at_every_look_is_restarted_with_back_off_while_a_hundred_others_run(driver: Driver):
+def test_a_pod_whose_worker_fails_at_every_look_is_restarted_with_back_off_while_a_hundred_others_run(
+    driver: NodeDriver,
+):
     node = node_on(driver.dispatcher, 100, BrokenNode)
     node.put_manifest("bad", manifest("bad", uid=BAD))
     node.start()

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from types import CoroutineType
 from typing import Any
 
 import msgspec
 import pytest
 
-from actors.kernel import Actor
+from actors.kernel.actor_base import ActorBase
+from actors.kernel.dispatcher import Dispatcher
 from simulation.faults.failing import handled_until
 from simulation.play.play import Outcome, Play
 from simulation.scenarios.scenario import Scenario, library_scenario, with_pods
@@ -60,20 +61,19 @@ class Handlings:
 def handlings(monkeypatch: pytest.MonkeyPatch) -> Handlings:
     """Of all actors of a node, not of the kernel's own."""
     spy = Handlings()
-    for actor_class in {*_below(Actor)}:
-        if actor_class.__module__.startswith("actors.") and not actor_class.__module__.startswith("actors.kernel."):
-            handlers = {
-                message_class: spy.spied((actor_class.__name__, message_class.__name__), handler)
-                for message_class, handler in actor_class._handlers.items()
-            }
-            monkeypatch.setattr(actor_class, "_handlers", handlers)
+    handlers_of = Dispatcher.handlers_of
+
+    def spied(dispatcher: Dispatcher, actor_class: type[ActorBase]) -> Mapping[type[Any], Callable[[Any, Any], Any]]:
+        handlers = handlers_of(dispatcher, actor_class)
+        if not actor_class.__module__.startswith("actors.") or actor_class.__module__.startswith("actors.kernel."):
+            return handlers
+        return {
+            message_class: spy.spied((actor_class.__name__, message_class.__name__), handler)
+            for message_class, handler in handlers.items()
+        }
+
+    monkeypatch.setattr(Dispatcher, "handlers_of", spied)
     return spy
-
-
-def _below(actor_class: type[Actor]) -> Iterator[type[Actor]]:
-    for each in actor_class.__subclasses__():
-        yield each
-        yield from _below(each)
 
 
 MIXES = ("agent-restarts", "dead-mounts")

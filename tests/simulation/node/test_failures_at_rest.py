@@ -21,7 +21,7 @@ from actors.volumes.plugins.watcher import PluginWatcherActor
 from actors.volumes.reconciler import VolumeReconcilerActor
 from simulation.cri.behaviour import PREFIX
 from tests.simulation.node.test_claims import DRIVER, STORAGE, StorageCluster
-from tests.simulation.node.worlds import SECOND, Fail, let_fail, manifest
+from tests.simulation.node.worlds import SECOND, Fail, let_fail, manifest, replace_handler
 
 LIVES = {"run-for": "90s,forever"}
 FAILING: dict[str, type[Actor]] = {
@@ -83,7 +83,7 @@ def test_what_comes_after_the_failure_is_done_as_ever(names: tuple[str, ...], mo
 
 def test_a_driver_that_was_just_being_published_is_published_all_the_same(monkeypatch: pytest.MonkeyPatch):
     """Nobody answers who it was that had asked: the driver would be about to be registered for ever."""
-    handler, lost = CsiNodeActor._handlers, list[PublishDriver]()
+    lost: list[PublishDriver] = []
 
     def fails_once(actor: CsiNodeActor, message: PublishDriver) -> None:
         if not lost:
@@ -91,7 +91,7 @@ def test_a_driver_that_was_just_being_published_is_published_all_the_same(monkey
             raise RuntimeError("as the test wants it")
         actor.publish_driver(message)
 
-    monkeypatch.setattr(CsiNodeActor, "_handlers", {**handler, PublishDriver: fails_once})
+    replace_handler(monkeypatch, CsiNodeActor, PublishDriver, fails_once)
     cluster = StorageCluster()
     cluster.run(2 * SECOND)
     assert len(lost) == 1

@@ -17,7 +17,7 @@ from tests.simulation.node.worlds import OTHER_IMAGE, SECOND, World, container, 
 
 EXEC = {"exec": {"command": ["drain"]}}
 HTTP = {"httpGet": {"port": "web", "path": "drain", "scheme": "HTTPS", "httpHeaders": [{"name": "A", "value": "b"}]}}
-PORT = {"ports": [{"name": "web", "containerPort": 8443}]}
+PORT: dict[str, Any] = {"ports": [{"name": "web", "containerPort": 8443}]}
 WEB: dict[str, Any] = {"terminationGracePeriodSeconds": 30}
 
 

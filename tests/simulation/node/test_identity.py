@@ -205,12 +205,13 @@ def test_a_pod_with_its_own_users_has_ids_that_are_recorded_and_told_to_sandbox_
     sandbox_security = sandbox(world).linux.security_context  # type: ignore[union-attr]
     made = record(world).config
     for options in (sandbox_security.namespace_options, made.linux.security_context.namespace_options):  # type: ignore[union-attr]
-        users = options.userns_options  # type: ignore[union-attr]
+        assert options is not None
+        users = options.userns_options
         assert users is not None
         assert users.mode == NamespaceMode.POD
         assert [(each.host_id, each.container_id, each.length) for each in users.uids] == [(first.first, 0, PER_POD)]
         assert users.uids == users.gids
-    assert all(each.uidMappings == users.uids for each in made.mounts)
+        assert all(each.uidMappings == users.uids for each in made.mounts)
 
 
 def test_ids_outlive_the_agent_and_end_with_the_pod() -> None:

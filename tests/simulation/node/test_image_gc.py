@@ -15,6 +15,7 @@ from runtime.cri.messages import Image
 from runtime.cri.verbs import CREATE_CONTAINER, REMOVE_IMAGE
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri import Settings
+from simulation.cri.simulated_cri import DoVerb
 from simulation.node.simulated_node import SimulatedNode
 from tests.actors.recorders import Recorder
 from tests.simulation.node.worlds import IN_A_CLUSTER, SECOND, World, container, manifest
@@ -193,9 +194,8 @@ def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(fi
     removed = 0
     for seed in range(first, first + 50):
         chance = random.Random(seed)
-        world = WatchedWorld(
-            seed=seed, settings=images_of_size(MIB), configuration=EAGER, faults=Faults(PLAN, seed)
-        ).start()
+        world = WatchedWorld(seed=seed, settings=images_of_size(MIB), configuration=EAGER, faults=Faults(PLAN, seed))
+        world.start()
         for deed in range(8):
             name = f"p{chance.randrange(4)}"
             if chance.random() < 0.7:
@@ -223,17 +223,16 @@ def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(fi
 def test_a_removal_of_the_agent_before_that_is_done_while_a_container_is_made_costs_one_more_try() -> None:
     """The lease of the agent that came after it could not hold it up (docs/images.md)."""
     world = World({"web": manifest("web", [container(image=IMAGES[0])])}, settings=images_of_size(MIB))
-    do: Any = world.cri._do
     image, removed = world.cri.state.image(IMAGES[0]), list[Image]()
     assert image is not None
 
-    def remove_before_it_is_made(name: str, request: Any) -> Any:
+    def remove_before_it_is_made(name: str, request: Any, do: DoVerb) -> Any:
         if name == CREATE_CONTAINER.name and not removed:
             removed.append(image)
             world.cri.state.drop_image(image)
         return do(name, request)
 
-    world.cri._do = remove_before_it_is_made  # type: ignore[method-assign]
+    world.cri.intercept(remove_before_it_is_made)
     world.start()
     assert world.until(lambda: world.running() == ["web/app"]) < 20 * SECOND
     assert removed == [image]

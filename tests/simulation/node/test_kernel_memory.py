@@ -22,11 +22,11 @@ def test_who_is_told_by_the_kernel_does_not_wait_for_the_next_look() -> None:
     for moment in (2, 6):
         world = cluster(kernel_memcg_notification=True)
         world.create("greedy", annotations={MEMORY: "2Gi"}, containers=asking("1Gi"))
-        world.until(lambda world=world: world.all_are("Running", 1))  # type: ignore[misc]
+        world.until(lambda world=world: world.all_are("Running", 1))
         world.run((30 + moment) * SECOND)
         squeeze(world, 512 * MIB)
         world.node.memory_notices.run_short()
-        world.until(lambda world=world: evicted(world) == ["greedy"], 3 * SECOND)  # type: ignore[misc]
+        world.until(lambda world=world: evicted(world) == ["greedy"], 3 * SECOND)
 
 
 def test_the_kernel_is_not_asked_unless_that_is_wanted() -> None:

@@ -17,7 +17,7 @@ from actors.pod import end as pod_end
 from actors.pod import worker as pod_worker
 from actors.pod.worker import PodWorker
 from actors.pod_rules import actions as pod_actions
-from actors.pod_rules import init_actions
+from actors.pod_rules import init_actions, lifecycle
 from actors.pod_rules.init_actions import INITIALIZED
 from actors.pod_rules.lifecycle import Event, KillRequested
 from actors.pod_rules.termination import plan_ending
@@ -52,7 +52,7 @@ def ignores_init_order(patch: pytest.MonkeyPatch) -> None:
 
 def passes_init_containers_that_run(patch: pytest.MonkeyPatch) -> None:
     """An init container that was begun counts as done."""
-    patch.setattr(init_actions, "_regular", lambda plan, container, here: True)
+    patch.setattr(init_actions, "regular", lambda plan, container, here: True)
 
 
 def forgets_the_phase(patch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def gives_twice_the_grace(patch: pytest.MonkeyPatch) -> None:
 
 def keeps_the_first_grace(patch: pytest.MonkeyPatch) -> None:
     """A second order hurries nobody."""
-    advance = pod_worker.advance
+    advance = lifecycle.advance
 
     def deaf(life: Any, event: Event, now_ns: int) -> Any:
         step = advance(life, event, now_ns)
@@ -83,13 +83,13 @@ def keeps_the_first_grace(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_the_deletion(patch: pytest.MonkeyPatch) -> None:
     """The worker does not hear that its pod is to end."""
-    meet = PodWorker._meet
+    meet = PodWorker.meet
 
     def deaf(self: PodWorker, event: Event) -> None:
         if not isinstance(event, KillRequested):
             meet(self, event)
 
-    patch.setattr(PodWorker, "_meet", deaf)
+    patch.setattr(PodWorker, "meet", deaf)
 
 
 # --- where a fault is likely to show: rare lives are made less rare, and are random otherwise -----------------------

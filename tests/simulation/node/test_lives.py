@@ -11,6 +11,7 @@ from actors.model.identity import CONTAINER_NAME
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
+from simulation.cri.simulated_cri import DoVerb
 from simulation.cri.state import Refusal
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
@@ -51,14 +52,8 @@ def test_a_container_that_ran_ten_minutes_starts_again_at_once():
 
 def test_init_containers_run_one_after_another_and_sidecars_start_among_them():
     behaviour = {"run-for.first": "3s", "run-for.second": "2s"}
-    spec = {
-        "initContainers": [
-            container("first"),
-            container("side", restartPolicy="Always"),
-            container("second"),
-        ]
-    }
-    world = World({"web": manifest("web", behaviour=behaviour, **spec)}).start()
+    inits = [container("first"), container("side", restartPolicy="Always"), container("second")]
+    world = World({"web": manifest("web", behaviour=behaviour, initContainers=inits)}).start()
     world.run(1 * SECOND)
     assert world.running() == ["web/first"]
     assert world.phases() == {"web": "Pending"}
@@ -223,7 +218,10 @@ def test_an_image_that_failed_and_is_not_wanted_now_costs_no_looks():
     text = manifest("web", [container(image=OTHER_IMAGE)], behaviour={"run-for.init": "20s"}, initContainers=inits)
     world = World({"web": text}, settings=images).start()
     world.run(25 * SECOND)
-    assert world.status("web").state.waiting.reason in ("ErrImagePull", "ImagePullBackOff")  # type: ignore[union-attr]
+    state = world.status("web").state
+    assert state is not None
+    assert state.waiting is not None
+    assert state.waiting.reason in ("ErrImagePull", "ImagePullBackOff")
     world.cri.lose_sandbox(next(iter(world.cri.state.sandboxes)))
     world.run(2 * SECOND)
     before = world.dispatcher.steps
@@ -247,18 +245,17 @@ def test_spec_3_3_a_sidecar_that_cannot_be_started_holds_up_no_other_that_is_to_
     sides = [container(name, restartPolicy="Always") for name in ("first", "second")]
     world = World({"web": manifest("web", initContainers=sides)}).start()
     world.until(lambda: world.running() == ["web/app", "web/first", "web/second"])
-    inner = world.cri._do
 
-    def do(name: str, request: Any) -> Any:
+    def refuse_the_first(name: str, request: Any, do: DoVerb) -> Any:
         if name == "CreateContainer" and request.config.metadata.name == "first":
             raise Refusal(StatusCode.UNKNOWN, "not this one")
-        return inner(name, request)
+        return do(name, request)
 
-    world.cri._do = do  # type: ignore[method-assign]
+    end_interception = world.cri.intercept(refuse_the_first)
     for record in world.running_records():
         if record.config.labels[CONTAINER_NAME] != "app":
             world.cri.kill_container(record.id)
     world.run(3 * SECOND)
     assert world.running() == ["web/app", "web/second"]
-    world.cri._do = inner  # type: ignore[method-assign]
+    end_interception()
     world.until(lambda: world.running() == ["web/app", "web/first", "web/second"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import gzip
 import itertools
+from typing import Any
 
 import msgspec
 import pytest
@@ -29,7 +30,7 @@ def small_logs(**fields: object) -> KubeletConfiguration:
     return msgspec.structs.replace(KubeletConfiguration(), container_log_max_size="10Ki", **fields)
 
 
-def world(*names: str, behaviour: dict[str, str] | None = None, **options: object) -> World:
+def world(*names: str, behaviour: dict[str, str] | None = None, **options: Any) -> World:
     options.setdefault("configuration", small_logs())
     manifests = {f"{name}.yaml": manifest(name, behaviour=behaviour or CHATTY) for name in names or ("chatty",)}
     return World(manifests, **options).start()
@@ -261,7 +262,7 @@ def test_what_is_being_rotated_when_a_pod_ends_goes_with_it():
 def test_logs_of_a_container_that_ended_stay_as_they_are_until_it_is_collected():
     ends = {**CHATTY, "run-for": "25s, forever"}
     node = world(behaviour=ends)
-    node.until(lambda: node.cri.state.containers and node.status("chatty").restart_count == 1)
+    node.until(lambda: bool(node.cri.state.containers) and node.status("chatty").restart_count == 1)
     logs = Logs(node, "chatty")
     of_the_first = [name for name in logs.names() if name.startswith("0.log")]
     node.run(60 * SECOND)

@@ -197,7 +197,7 @@ def test_of_watches_that_have_ended_nothing_is_kept():
             self.ends.append(on_end)
             return object()
 
-    server, heard = Once(), []
+    server, heard = Once(), list[object]()
     api = MortalApi(MortalDispatcher(SimulatedDispatcher(1)), server)  # type: ignore[arg-type]
     for _ in range(3):
         api.watch(None, heard.append, heard.append)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import pytest
 
 from actors.node.status.actor import NodeStatusActor
 from config.kubelet import KubeletConfiguration
+from runtime.api.calls import ApiCall
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_claims import STORAGE, StorageCluster
 from tests.simulation.node.worlds import MS, SECOND, Fail, let_fail
@@ -87,14 +88,13 @@ def test_a_node_that_is_deleted_after_that_comes_back_with_its_storage_drivers()
 
 def test_a_node_without_its_csi_node_does_not_become_ready_by_that():
     cluster = Cluster()
-    inner = cluster.api.call
 
-    def call(asked: Any, *, timeout_ns: int | None = None) -> Any:
+    def misdirect(asked: ApiCall[Any]) -> ApiCall[Any]:
         if "csinodes" in asked.path:
-            asked = msgspec.structs.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
-        return inner(asked, timeout_ns=timeout_ns)
+            return msgspec.structs.replace(asked, method="POST", path="/apis/storage.k8s.io/v1/nothing")
+        return asked
 
-    cluster.api.call = call  # type: ignore[method-assign]
+    cluster.api.rewrite = misdirect
     cluster.run(15 * SECOND)
     stays_unready(cluster)
 

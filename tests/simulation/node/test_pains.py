@@ -64,6 +64,7 @@ def test_pain_1_among_500_pods_the_one_without_a_status_is_named_by_an_event_and
     pleg = world.node.node.system.find("/node/pleg")
     assert pleg is not None
     age_ns, listed, _ = pleg.ask(DescribePleg())
+    assert age_ns is not None
     assert age_ns <= 10 * SECOND
     assert listed == 2 * 501 + len(victims)
 

@@ -13,8 +13,9 @@ from actors.pod.runtime import PodCalls
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX
+from simulation.cri.simulated_cri import DoVerb
 from tests.simulation.node.test_api_server import MINUTE, Cluster
-from tests.simulation.node.worlds import SECOND, World, container, manifest
+from tests.simulation.node.worlds import SECOND, World, container, manifest, replace_handler
 
 
 def worker_of(world: World, name: str) -> ActorRef:
@@ -31,14 +32,13 @@ def shown(cluster: Cluster) -> dict[str, Any]:
 def verbs_after(world: World, verbs: list[str]) -> list[str]:
     """The verbs of `verbs` that are called from now on, in order, as they come."""
     called: list[str] = []
-    inner = world.cri._do
 
-    def do(name, request):  # type: ignore[no-untyped-def]  # stands in for the gate of every verb
+    def note(name: str, request: Any, do: DoVerb) -> Any:
         if name in verbs:
             called.append(name)
-        return inner(name, request)
+        return do(name, request)
 
-    world.cri._do = do  # type: ignore[method-assign]
+    world.cri.intercept(note)
     return called
 
 
@@ -227,7 +227,7 @@ def test_an_agent_that_comes_while_a_pod_ends_gives_it_what_is_left_whatever_the
     by_ns: int, pre_stop: dict[str, Any] | None
 ):
     """Clocks are set while machines start, and so are agents."""
-    fields = {} if pre_stop is None else {"lifecycle": {"preStop": pre_stop}}
+    fields: dict[str, Any] = {} if pre_stop is None else {"lifecycle": {"preStop": pre_stop}}
     cluster = Cluster()
     cluster.create(
         "web",
@@ -263,7 +263,7 @@ def test_spec_3_10_a_sidecar_waits_no_longer_than_the_grace_and_has_its_two_seco
 def test_the_next_static_pod_of_a_name_does_not_wait_for_a_minute_when_its_collector_has_begun_anew(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    handlers, asked = dict(ContainerGCActor._handlers), list[str]()
+    asked: list[str] = []
 
     def fails_once(actor: ContainerGCActor, message: CollectPod) -> None:
         asked.append(message.uid)
@@ -271,7 +271,7 @@ def test_the_next_static_pod_of_a_name_does_not_wait_for_a_minute_when_its_colle
             raise RuntimeError("as the test wants it")
         actor.collect_pod(message)
 
-    monkeypatch.setattr(ContainerGCActor, "_handlers", {**handlers, CollectPod: fails_once})
+    replace_handler(monkeypatch, ContainerGCActor, CollectPod, fails_once)
     world = World({"web": manifest("web")}).start()
     world.run(5 * SECOND)
     world.node.put_manifest("web", manifest("web", [container("other")]))

@@ -9,6 +9,7 @@ import pytest
 from actors.pod.outcome import Outcome
 from actors.pod.sync import PodSync
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
+from simulation.cri.simulated_cri import DoVerb
 from simulation.cri.state import ContainerRecord
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
@@ -91,7 +92,7 @@ def test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again()
     assert "Unhealthy: Liveness probe failed: the simulated container says no" in said
 
 
-KINDS = {
+KINDS: dict[str, dict[str, Any]] = {
     "exec": {"exec": {"command": ["check"]}},
     "httpGet": {"httpGet": {"port": 80}},
     "tcpSocket": TCP,
@@ -147,16 +148,15 @@ def test_a_stop_that_failed_is_tried_again_though_nobody_could_see_that_the_cont
     other = container("other", readinessProbe=probe(failureThreshold=1))
     behaviour = {"liveness-probe": "fail", "readiness-probe.other": "fail*4, ok", "fail": "StopContainer*1"}
     world.node.put_manifest("a.json", manifest("a", [app, other], behaviour=behaviour))
-    inner = world.cri._do
 
-    def do(name, request):  # type: ignore[no-untyped-def]  # stands in for the gate of every verb
+    def fail_looks_after_a_stop(name: str, request: Any, do: DoVerb) -> Any:
         if name == "StopContainer":
             faults.follow(FaultPlan({"ContainerStatus": CallFaults(fail=1.0)}))
-        return inner(name, request)
+        return do(name, request)
 
-    world.cri._do = do  # type: ignore[method-assign]
+    end_interception = world.cri.intercept(fail_looks_after_a_stop)
     world.until(lambda: any(said.startswith("FailedSync") for said in world.said("a")))
-    world.cri._do = inner  # type: ignore[method-assign]
+    end_interception()
     faults.heal()
     assert not ready(world, "a", "other")
     waited_ns = world.until(lambda: ready(world, "a", "other"))
@@ -363,7 +363,7 @@ def test_a_worker_that_fails_and_comes_back_does_not_forget_who_is_ready(monkeyp
     world.until(lambda: "a/app" in world.running())
     world.run(10 * SECOND)
     assert ready(world, "a")
-    sync, failures = PodSync.sync, []
+    sync, failures = PodSync.sync, list[PodSync]()
 
     async def fails_once(self: PodSync) -> Outcome:
         if not failures:

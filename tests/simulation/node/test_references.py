@@ -12,6 +12,7 @@ from actors.messages.references import HoldObjects
 from runtime.cri.messages import ContainerState
 from runtime.cri.verbs import PULL_IMAGE
 from simulation.cri import Settings
+from simulation.cri.simulated_cri import DoVerb
 from tests.simulation.node.test_api_server import MINUTE, Cluster
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
@@ -153,14 +154,13 @@ def test_limits_that_are_not_set_are_those_of_the_node(cluster: Cluster):
 def test_a_pod_is_made_by_the_handler_of_its_runtime_class(cluster: Cluster):
     put(cluster, CLASSES, "RuntimeClass", "sandboxed", handler="simulated")
     asked: list[str] = []
-    inner = cluster.node.cri.call
 
-    def call(verb: Any, request: Any, *, timeout_ns: int | None = None) -> Any:
-        if verb.name == "RunPodSandbox":
+    def note(name: str, request: Any, do: DoVerb) -> Any:
+        if name == "RunPodSandbox":
             asked.append(request.runtime_handler)
-        return inner(verb, request, timeout_ns=timeout_ns)
+        return do(name, request)
 
-    cluster.node.cri.call = call  # type: ignore[method-assign]
+    cluster.node.cri.intercept(note)
     cluster.create("shop", runtimeClassName="sandboxed")
     cluster.run(2 * SECOND)
     assert asked == ["simulated"]
@@ -182,14 +182,13 @@ def test_an_image_is_pulled_with_the_secret_of_the_pod():
     kind = "kubernetes.io/dockerconfigjson"
     put(cluster, SECRETS, "Secret", "pull", type=kind, data={".dockerconfigjson": encoded(json.dumps(auths))})
     shown: list[tuple[str, str]] = []
-    inner = cluster.node.cri.call
 
-    def call(verb: Any, request: Any, *, timeout_ns: int | None = None) -> Any:
-        if verb is PULL_IMAGE:
+    def note(name: str, request: Any, do: DoVerb) -> Any:
+        if name == PULL_IMAGE.name:
             shown.append((request.auth.username, request.auth.password))
-        return inner(verb, request, timeout_ns=timeout_ns)
+        return do(name, request)
 
-    cluster.node.cri.call = call  # type: ignore[method-assign]
+    cluster.node.cri.intercept(note)
     secrets = [{"name": "pull"}, {"name": "none"}]
     cluster.create("shop", containers=[container(image="r.example.com/app:1")], imagePullSecrets=secrets)
     cluster.until(lambda: runs(cluster, "shop"))

@@ -26,7 +26,8 @@ BEHAVIOUR = {"run-for.app": "10s,forever", "exit-code.app": "42", "run-for.setup
 def world_with(behaviour: dict[str, str] | None = None, gates: FeatureGates | None = None, **spec: Any) -> World:
     pod = {"restartPolicy": "Never", "initContainers": [container("setup")], **spec}
     text = manifest("web", [ruled(), container("other")], behaviour=behaviour or BEHAVIOUR, **pod)
-    return World({"web": text}, **({"gates": gates} if gates else {})).start()
+    options: dict[str, Any] = {"gates": gates} if gates else {}
+    return World({"web": text}, **options).start()
 
 
 def test_all_containers_are_made_anew_in_their_sandbox_init_containers_first():

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from runtime.cri.messages import ContainerState
+from simulation.cri.simulated_cri import DoVerb
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 MINUTE = 60 * SECOND
@@ -17,14 +18,13 @@ MINUTE = 60 * SECOND
 def counted(world: World, verb_name: str) -> Callable[[], int]:
     """How often the runtime was asked for it, from now on."""
     asked: list[str] = []
-    do: Any = world.cri._do
 
-    def note(name: str, request: Any) -> Any:
+    def note(name: str, request: Any, do: DoVerb) -> Any:
         if name == verb_name:
             asked.append(name)
         return do(name, request)
 
-    world.cri._do = note  # type: ignore[method-assign]
+    world.cri.intercept(note)
     return lambda: len(asked)
 
 
@@ -78,11 +78,10 @@ def test_a_container_whose_sandbox_was_lost_goes_with_its_pod_though_the_next_sa
 def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_and_does_not_lose_it(late_s: int):
     """Be it that it can be seen only after the next list, which shows the end as well."""
     world = World({"web": manifest("web", [container("app")], behaviour={"run-for": "23s,forever"})}).start()
-    do: Any = world.cri._do
 
-    def late(name: str, request: Any) -> Any:
+    def late(name: str, request: Any, do: DoVerb) -> Any:
         answer = do(name, request)
-        status = getattr(answer, "status", None)
+        status: Any = getattr(answer, "status", None)
         if name != "ContainerStatus" or status.state != ContainerState.CONTAINER_EXITED:
             return answer
         if world.dispatcher.wall_ns() - status.finished_at > late_s * SECOND:
@@ -90,7 +89,7 @@ def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_a
         shown = msgspec.structs.replace(status, state=ContainerState.CONTAINER_RUNNING, finished_at=0)
         return msgspec.structs.replace(answer, status=shown)
 
-    world.cri._do = late  # type: ignore[method-assign]
+    world.cri.intercept(late)
     looks = counted(world, "ContainerStatus")
     world.run((40 + 2 * late_s) * SECOND)
     assert len(world.starts_of("web")) == 2

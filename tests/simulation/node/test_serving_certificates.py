@@ -172,7 +172,8 @@ class Actors:
     def __init__(self, directory: Path, bootstrap: OneWay | None) -> None:
         self.made = Cluster()
         self.authority = signed(self.made)
-        self.keys = LocalCertificateKeys(str(directory), CLIENT)
+        self.directory = str(directory)
+        self.keys = LocalCertificateKeys(self.directory, CLIENT)
         self.put_in_place(timedelta(minutes=1))
         self.made.run(2 * MINUTE)
         system = self.made.node.node.system
@@ -181,7 +182,7 @@ class Actors:
         system.spawn(NodeCertificateActor, *given, name="client-certificate")
 
     def put_in_place(self, lasts: timedelta) -> None:
-        others = LocalCertificateKeys(str(self.keys._directory), CLIENT)
+        others = LocalCertificateKeys(self.directory, CLIENT)
         request, wall_ns = others.request("system:node:node", ()), self.made.dispatcher.wall_ns()
         others.accept(self.authority.sign(request, server=False, wall_ns=wall_ns, lasts=lasts).encode())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -54,6 +55,14 @@ def test_what_is_the_hosts_or_a_servers_keeps_its_selinux_labels():
     assert relabelled == {"/disk", "/memory", "/labels", "/etc/hosts", "/dev/termination-log"}
 
 
+def is_running(world: World, container_path: str) -> bool:
+    return container_path in world.running()
+
+
+def has_fewer_volumes(world: World, count: int) -> bool:
+    return len(world.node.volumes.list_uids()) < count
+
+
 def starts_and_ends(*, hung: int) -> tuple[list[float], list[float]]:
     """How long a hundred pods take to run and to be gone, one by one, beside so many pods with a dead volume."""
     world = World({f"dead{number}": with_volumes(f"dead{number}", FIVE, f"dead{number}") for number in range(hung)})
@@ -61,16 +70,16 @@ def starts_and_ends(*, hung: int) -> tuple[list[float], list[float]]:
         world.node.host.tree.hang(f"{place_of(f'dead{number}')}/kubernetes.io~nfs")
     world.start()
     world.run(200 * SECOND)
-    starts, ends = [], []
+    starts, ends = list[float](), list[float]()
     for number in range(100):
         name = f"p{number}"
         world.node.put_manifest(name, with_volumes(name, FIVE))
-        starts.append(world.until(lambda name=name: f"{name}/app" in world.running()) / SECOND)
+        starts.append(world.until(partial(is_running, world, f"{name}/app")) / SECOND)
         world.node.remove_manifest(name)
         left = 1 if hung == 0 else hung + 1
-        ends.append(world.until(lambda left=left: len(world.node.volumes.list_uids()) < left) / SECOND)
+        ends.append(world.until(partial(has_fewer_volumes, world, left)) / SECOND)
     for number in range(hung):
-        assert world.pod(f"dead{number}").status.phase == "Pending"
+        assert world.phases()[f"dead{number}"] == "Pending"
         said = [text for text in world.said(f"dead{number}") if "it has not ended within 123 s" in text]
         assert said, "the hung ones say so"
     assert world.node.stop()

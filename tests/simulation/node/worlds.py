@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, Message, SimulatedDispatcher
+from actors.kernel.actor_base import ActorBase
+from actors.kernel.dispatcher import Dispatcher
 from actors.pod.worker import PodWorker
 from config.kubelet import KubeletConfiguration
 from config.objects import ContainerStatus, Pod
@@ -55,9 +57,25 @@ def manifest(
     return json.dumps(document)
 
 
+def replace_handler(
+    monkeypatch: pytest.MonkeyPatch,
+    actor_class: type[Actor],
+    message_class: type[Message],
+    handler: Callable[[Any, Any], object],
+) -> None:
+    """Actors of this class that begin from now on use `handler` for this message."""
+    handlers_of = Dispatcher.handlers_of
+
+    def replaced(dispatcher: Dispatcher, of: type[ActorBase]) -> Mapping[type[Any], Callable[[Any, Any], object]]:
+        handlers = handlers_of(dispatcher, of)
+        return {**handlers, message_class: handler} if of is actor_class else handlers
+
+    monkeypatch.setattr(Dispatcher, "handlers_of", replaced)
+
+
 def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Message]) -> list[Message]:
     """The first message of that kind to any worker is its failure; it is in the list then."""
-    handler, failures = PodWorker._handlers[kind], list[Message]()
+    handler, failures = SimulatedDispatcher(1).handlers_of(PodWorker)[kind], list[Message]()
 
     def fails(worker: PodWorker, message: Message) -> Any:
         if failures:
@@ -65,7 +83,7 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Message]) -> list[Mess
         failures.append(message)
         raise RuntimeError("as the test wants it")
 
-    monkeypatch.setattr(PodWorker, "_handlers", {**PodWorker._handlers, kind: fails})
+    replace_handler(monkeypatch, PodWorker, kind, fails)
     return failures
 
 
@@ -79,7 +97,7 @@ def let_fail(monkeypatch: pytest.MonkeyPatch, kind: type[Actor]) -> None:
     def fails(actor: Actor, message: Fail) -> None:
         raise RuntimeError("as the test wants it")
 
-    monkeypatch.setattr(kind, "_handlers", {**kind._handlers, Fail: fails})
+    replace_handler(monkeypatch, kind, Fail, fails)
 
 
 class World:

@@ -46,7 +46,12 @@ def test_the_smallest_number_is_found_where_larger_ones_do_as_well(still: Callab
 
 def test_small_numbers_are_tried_first_since_they_cost_least():
     asked: list[int] = []
-    assert smallest(10_000, 1, lambda n: asked.append(n) or n >= 5) == 5
+
+    def at_least_five(n: int) -> bool:
+        asked.append(n)
+        return n >= 5
+
+    assert smallest(10_000, 1, at_least_five) == 5
     assert max(asked) == 8
 
 

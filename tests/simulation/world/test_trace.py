@@ -14,8 +14,8 @@ FIRST: Handled = ("node-0", 5, "/node/pleg", "Relist", "ok")
 
 def traced(*lines: Handled) -> RollingTrace:
     trace = RollingTrace()
-    for node, *rest in lines:
-        trace.of(node)(*rest)
+    for node, now_ns, actor, message, outcome in lines:
+        trace.of(node)(now_ns, actor, message, outcome)
     return trace
 
 

@@ -2,7 +2,7 @@
 
 It owns the pressure conditions and the choice of victims. This module has the control flow; the rules are in the other
 modules of `actors.eviction`. It makes a pass every ten seconds while there is a threshold or a pod with a disk limit.
-Each message ends one step:
+These are the steps of a pass, one per message:
 
     LOOKING    take a sample: of the machine alone, and of all pods only when one may have to go
     ASKING     ask the sync loop for the pods

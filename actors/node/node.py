@@ -83,7 +83,7 @@ class Node:
         return self._ask("events", ListEvents(), ())
 
     def problems(self) -> tuple[SourceProblem, ...]:
-        """The manifests and sources that cannot be used now."""
+        """What the sources cannot use now."""
         none: tuple[SourceProblem, ...] = ()
         sources = ("source-file", "source-http", "source-http-push", "source-api")
         return tuple(problem for name in sources for problem in self._ask(name, ListProblems(), none))

@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 CALL_NS = 8 * SECOND_NS
-"""The limit for one answer of the runtime, which reads many files for each container."""
+"""The limit for one answer of the runtime, which has to read files for every container."""
 READ_NS = 5 * SECOND_NS
 FILESYSTEM_NS = 2 * SECOND_NS
 COUNT_NS = 60 * SECOND_NS

@@ -2,16 +2,16 @@
 
 It registers the node, or corrects an existing object. Then it looks every `nodeStatusUpdateFrequency` and writes any
 change; without a change it writes after `nodeStatusReportFrequency`. Whatever makes the node ready or not triggers a
-look at once, so nothing polls at the start. The machine is read on a lane, and images are listed by a child. A look
-does not wait for these: it uses the last value of each. While the API does not answer, a look waits for it, bounded;
+look at once, so nothing polls at the start. A child reads the machine on a lane and lists the images. A look
+does not wait for it: it uses the last value of each. While the API does not answer, a look waits for it, bounded;
 messages that arrive meanwhile are handled right after.
 
 A child follows the object to see the changes of others; while it cannot, the object is read before each look. Actors
 that need the node (labels, addresses, resources) get `NodeObserved` when it changes.
 
 A deleted Node is registered again after one update period. A kubelet would do that only at its next start, and users
-take that for a fault: a node deleted by mistake, or lost with a cluster's state, would be gone while its pods run. Who
-deletes a node before a shutdown of the machine has cordoned it. So it comes back cordoned, and gets no pods.
+take that for a fault: a node deleted by mistake, or lost with a cluster's state, would be gone while its pods run. A
+node that is deleted before its machine is shut down was cordoned. So it comes back cordoned, and gets no pods.
 """
 
 from __future__ import annotations

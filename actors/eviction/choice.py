@@ -1,7 +1,7 @@
-"""Who is to go now, and with which words: from the pods that are here, what they use, and what is short. Pure.
+"""The choice of victims, from the pods here, their usage and what is short. Pure.
 
-What `ranking` and `local_limits` say of pods becomes a decision here (`Victim`): the order of the worker, the message
-of the status, and what the eviction is counted as.
+It turns the results of `ranking` and `local_limits` into a `Victim`: the order for the worker, the status message, and
+the signal that the eviction is counted under.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from actors.messages.eviction import PodHere
 from runtime.stats.samples import PodSample
 
 HARD_GRACE_SECONDS = 1
-"""Of whoever goes at once (spec 7.5, 7.6)."""
+"""The grace of a pod that has to end at once (spec 7.5, 7.6)."""
 
 
 def candidates_among(pods: Sequence[PodHere], samples: Sequence[PodSample], doomed: Set[str]) -> list[Candidate]:
-    """Those of them that run and have not been decided on, with what they use. `doomed`: UIDs."""
+    """The running pods without a decision, each with its sample. `doomed`: UIDs."""
     by_uid = {each.uid: each for each in samples}
     return [
         Candidate(each.pod, by_uid.get(each.pod.metadata.uid), each.worker)
@@ -33,16 +33,16 @@ def candidates_among(pods: Sequence[PodHere], samples: Sequence[PodSample], doom
 
 
 def those_said(candidates: Sequence[Candidate], threshold: Threshold, layout: Layout) -> list[Candidate]:
-    """Those of whom is known what they use of what is short, though the runtime has failed to say it.
+    """The candidates whose usage of the short resource is known although the runtime did not report it.
 
-    Who is not among them would go before all others, as one of whom nothing is known (spec 7.4): by chance.
+    Ranking puts pods of unknown usage first (spec 7.4). Without this filter the victim would be random.
     """
     parts = parts_on(threshold.signal, layout)
     return [each for each in candidates if is_said(each, threshold.resource, parts)]
 
 
 def over_their_limits(candidates: Sequence[Candidate], layout: Layout) -> tuple[Victim, ...]:
-    """All that use more of the disk than they may. That is no disruption by the node (spec 7.5)."""
+    """All pods over a disk limit of their own. Such an eviction is no disruption by the node (spec 7.5)."""
     return tuple(
         Victim(each.candidate.pod.metadata.uid, each.message, HARD_GRACE_SECONDS, False, each.signal)
         for each in over_limits(candidates, layout)
@@ -56,7 +56,7 @@ def first_to_go(
     layout: Layout,
     longest_grace_seconds: int,
 ) -> Victim | None:
-    """The one that goes for a threshold; None: there is nobody who may."""
+    """The victim for a threshold; None when no pod may be evicted."""
     ranked = victims(threshold.signal, threshold.resource, candidates, layout)
     if not ranked:
         return None
@@ -67,7 +67,7 @@ def first_to_go(
 
 
 def grace_of(threshold: Threshold, candidate: Candidate, longest_seconds: int) -> int:
-    """Seconds that it gets. A soft threshold leaves it its own time, as far as the node allows."""
+    """Seconds of grace. Under a soft threshold a pod gets its own grace, up to `longest_seconds`."""
     if threshold.grace_ns is None:
         return HARD_GRACE_SECONDS
     own = candidate.pod.spec.termination_grace_period_seconds

@@ -1,9 +1,8 @@
-"""What the next agent has to know, as it is kept on the disk: who has been decided on, and what the node was short of.
-Pure.
+"""The eviction decisions and node conditions that are saved to disk for the next agent. Pure.
 
-An agent that dies between a decision and the end of the pod leaves this behind: the next one ends the same pod, with
-the same words, before it looks for another. And a condition of the node that was to stay for a while stays, so that an
-agent that begins anew does not bring back those that the cluster has sent elsewhere.
+If an agent dies between a decision and the pod's end, the next agent ends the same pod with the same message. Only then
+does it look for another victim. It also restores the node conditions, so that a restart does not attract pods that the
+scheduler has sent elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from actors.eviction.words import Annotations
 
 
 class Victim(msgspec.Struct, frozen=True):
-    """Who goes, and all that its worker and people are told. `signal`: what it is counted as."""
+    """A pod to evict, and all that its worker and users are told. `signal`: what the eviction is counted under."""
 
     uid: str
     message: str
@@ -27,19 +26,18 @@ class Victim(msgspec.Struct, frozen=True):
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """The document. `conditions`: when each condition of the node was last seen, wall time in ns."""
+    """The saved document. `conditions`: when each node condition was last seen, wall time in ns."""
 
     victims: tuple[Victim, ...] = ()
     conditions: Mapping[str, int] = {}
 
 
 def text_of(victims: Iterable[Victim], conditions: Mapping[str, int]) -> str:
-    """The document."""
     return msgspec.json.encode(Remembered(tuple(victims), conditions)).decode()
 
 
 def remembered_in(text: str) -> Remembered:
-    """What the document says; nothing where it is no such document."""
+    """Parse the document; an invalid one counts as empty."""
     try:
         return msgspec.json.decode(text, type=Remembered)
     except (msgspec.MsgspecError, UnicodeError):

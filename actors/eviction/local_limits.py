@@ -1,4 +1,4 @@
-"""Who has used more of the node's disk than it may: limits of emptyDirs, of pods and of containers (spec 7.6). Pure."""
+"""Pods over their own disk limits: limits of emptyDirs, of pods and of containers (spec 7.6). Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESOURCE = "ephemeral-storage"
 EMPTY_DIR_SIGNAL = "emptydirfs.limit"
 POD_SIGNAL = "ephemeralpodfs.limit"
 CONTAINER_SIGNAL = "ephemeralcontainerfs.limit"
-"""As what such evictions are counted."""
+"""The signals that such evictions are counted under."""
 
 
 class Excess(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Excess(msgspec.Struct, frozen=True):
 
 
 def has_local_limits(pod: Pod) -> bool:
-    """Whether there is anything to look at."""
+    """Whether the pod has a disk limit to check."""
     try:
         return bool(_size_limits(pod)) or RESOURCE in pod_limits(pod.spec)
     except QuantityError:
@@ -38,7 +38,7 @@ def has_local_limits(pod: Pod) -> bool:
 
 
 def over_limits(candidates: Sequence[Candidate], layout: Layout) -> list[Excess]:
-    """All pods over a limit, each for the first of its limits. Critical pods are not among them."""
+    """All pods over a limit, each with its first exceeded limit. Critical pods are left out."""
     found = (_excess(each, layout) for each in candidates if not is_critical(each.pod))
     return [each for each in found if each is not None]
 
@@ -47,7 +47,7 @@ def _excess(candidate: Candidate, layout: Layout) -> Excess | None:
     sample = candidate.sample
     if sample is None:
         return None
-    # Writable layers on a file system of their own are no matter of the node's disk.
+    # Writable layers on a file system of their own do not count against the node's disk.
     parts = ALL_PARTS - {Part.LAYERS} if layout.layers_with_images else ALL_PARTS
     try:
         return (
@@ -81,7 +81,7 @@ def _over_pod_limit(candidate: Candidate, parts: frozenset[Part]) -> Excess | No
 def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozenset[Part]) -> Excess | None:
     samples = {each.name: each for each in sample.containers}
     spec = candidate.pod.spec
-    # Only what runs has a sample: of init containers that is the one whose turn it is, and all sidecars.
+    # Only running containers have a sample: the init container whose turn it is, and all sidecars.
     for container in (*spec.containers, *spec.init_containers):
         limit, used_by = _limit_of(container), samples.get(container.name)
         if not limit or used_by is None:
@@ -93,7 +93,7 @@ def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozen
 
 
 def _size_limits(pod: Pod) -> dict[str, str]:
-    """Name of the volume -> its limit, of those emptyDirs that have one."""
+    """Volume name -> limit, for emptyDirs that have one."""
     return {
         volume.name: str(volume.empty_dir.size_limit)
         for volume in pod.spec.volumes
@@ -104,7 +104,7 @@ def _size_limits(pod: Pod) -> dict[str, str]:
 
 
 def _limit_of(container: Container) -> str:
-    """The container's own limit; empty: it has none."""
+    """The container's own limit, or ""."""
     if container.resources is None:
         return ""
     amounts = read_amounts(container.resources.limits)

@@ -1,20 +1,21 @@
-"""`EvictionActor`: looks at what is left of the node, says so, and ends pods before the node falls over (spec 7).
+"""`EvictionActor`: watches the node's resources, publishes pressure, and evicts pods before the node fails (spec 7).
 
-It owns the conditions of pressure and the decision who goes. This module has the course of it, what is asked when and
-of whom; the rules are `actors.eviction`. Every ten seconds, while there is a threshold or a pod with a limit of its
-own, it goes through a pass, one step per message:
+It owns the pressure conditions and the choice of victims. This module has the control flow; the rules are in the other
+modules of `actors.eviction`. It makes a pass every ten seconds while there is a threshold or a pod with a disk limit.
+These are the steps of a pass, one per message:
 
-    LOOKING    a sample: of the machine alone, and of all pods only when somebody may have to go
-    ASKING     which pods there are, from the sync loop
-    FREEING    images and dead containers first, where that frees what is short; then a new sample
-    SAVING     who goes is on the disk before it is told; what an agent has decided the next one carries out
-    ENDING     until the pod has ended, half a minute at most; then the next pass, at once
+    LOOKING    take a sample: of the machine alone, and of all pods only when one may have to go
+    ASKING     ask the sync loop for the pods
+    FREEING    remove images and dead containers first, where that frees what is short; then sample again
+    SAVING     write the victims to disk before their workers are told, so that the next agent carries the decision out
+    ENDING     wait until the pod has ended, half a minute at most; then begin the next pass at once
 
-A step that is not answered ends the pass; the next one begins anew. So does a sample without pods, because the runtime
-did not answer: whoever went by it would go by chance. Where it does not say what they use, those go of whom the kernel
-says it, and nobody else. For one reading of a signal one pod goes at most.
-A critical pod never goes. A disk that cannot be written to keeps no pod alive. The file has the conditions as well, so
-that what is to stay stays when the agent begins anew.
+A step without an answer ends the pass; the next pass begins anew. A sample without pods, because the runtime did not
+answer, also ends it: the choice would be random. If the runtime reports pods but not their usage, only pods whose usage
+the kernel reports may go. Each reading of a signal evicts one pod at most.
+
+A critical pod never goes. A disk that cannot be written to keeps no pod alive. The file also holds the conditions, so
+that they last over a restart of the agent.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from runtime.stats.samples import NodeSample
 SECOND_NS = 1_000_000_000
 PASS_NS = 10 * SECOND_NS
 STEP_NS = 60 * SECOND_NS
-"""For an answer; freeing may take longer, and then the pass goes on without it."""
+"""The limit for an answer. If freeing takes longer, the pass goes on without it."""
 SAVE_NS = 5 * SECOND_NS
 END_NS = 30 * SECOND_NS
 POLL_NS = SECOND_NS
@@ -58,7 +59,7 @@ LIMIT_BYTES = 4 * 1024 * 1024
 
 
 class EvictionActor(Actor):
-    """See the module. `path`: the file of what the next agent has to know."""
+    """See the module. `path`: the file that the next agent reads."""
 
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
@@ -76,12 +77,12 @@ class EvictionActor(Actor):
         self._layout = Layout()
         self._decisive: tuple[Threshold, ...] = ()
         self._freed = False
-        """Whether this pass has freed what it can."""
+        """Whether this pass has already freed what it can."""
         self._to_free: list[Reclaim] = []
         self._doomed = Doomed()
         self._read = False
         self._written: Mapping[str, int] | None = None
-        """The conditions as the file has them; None: what it has is not known."""
+        """The conditions in the file; None when its content is unknown."""
         self._published: frozenset[str] | None = None
 
     def on_start(self) -> None:
@@ -111,7 +112,7 @@ class EvictionActor(Actor):
 
     @handles(MemoryRanShort)
     def memory_ran_short(self, _: MemoryRanShort) -> None:
-        """The pass that comes in its time comes all the same."""
+        """Begin a pass now. The timer of the regular pass stays."""
         self.begin_pass(BeginPass())
 
     @handles(BeginPass)
@@ -172,7 +173,7 @@ class EvictionActor(Actor):
         else:
             self._follow(readings, decides=decides)
         if not message.pods and self._state.due:
-            self._look(pods=True)  # somebody may have to go: by a sample that shows who
+            self._look(pods=True)  # a pod may have to go: take a sample that shows the pods
         elif decides and (self._decisive or (self._has_limits and not self._freed)):
             self._sample = sample
             self.ask_for_pods()
@@ -188,7 +189,7 @@ class EvictionActor(Actor):
         self._state = seen.state if decides else msgspec.structs.replace(seen.state, readings=last)
         self._decisive = seen.decisive if decides else ()
         if seen.state.conditions or self._published != seen.state.conditions:
-            self._publish()  # who was made anew hears of it again
+            self._publish()  # a restarted listener hears it again
         if is_worth_writing(self._written, self._conditions_by_the_clock(), self._transition_ns):
             self.save()
 
@@ -200,7 +201,7 @@ class EvictionActor(Actor):
 
     @handles(NodeStatusStarted)
     def publish_again(self, _: NodeStatusStarted) -> None:
-        """Before the next pass: a node that is short must not be shown to have enough."""
+        """Do not wait for the next pass: a node that is short must not look healthy."""
         if self._published is not None:
             self._publish()
 
@@ -232,16 +233,16 @@ class EvictionActor(Actor):
             self.end_pass()
 
     def _forget(self, message: PodsHere) -> None:
-        """Of whom the API knows the end nothing has to be remembered."""
+        """Forget victims whose termination the API already shows."""
         if message.complete and self._doomed.forget_ended(message.pods):
             self.save()
 
     def _remind(self, message: PodsHere) -> None:
-        """Tell the workers of those who go; nobody else is looked for before all of them are told."""
+        """Tell the workers of all victims. No other victim is chosen before all of them are told."""
         for victim, there in self._doomed.to_tell(message.pods):
             self.tell_worker(victim, there)
         if self._doomed.has_untold():
-            self.end_pass(POLL_NS)  # an earlier agent has decided; its pods are not here yet
+            self.end_pass(POLL_NS)  # the pods of an earlier agent's decision are not here yet
         else:
             self._enter(Step.ENDING, END_NS)
             self.after(POLL_NS, PollEnd(), key="poll")
@@ -277,7 +278,7 @@ class EvictionActor(Actor):
         self.evict((victim,))
 
     def evict(self, chosen: Sequence[Victim]) -> None:
-        """Write it down, then do it."""
+        """Save the decision, then carry it out."""
         for victim in chosen:
             self._tools.meters.count(names.EVICTIONS, victim.signal)
         self._doomed.add(chosen)
@@ -319,7 +320,7 @@ class EvictionActor(Actor):
     # --- what is freed first ----------------------------------------------------------------------------------------
 
     def _free(self, threshold: Threshold) -> bool:
-        """Say that the node is short, and begin to free; False when there is nothing that could be."""
+        """Report the shortage and begin to free; False when nothing can be freed."""
         text = threshold_words(threshold.resource)
         self._tools.events.tell(RecordEvent("Node", "", "", self._node_name, "Warning", THRESHOLD_MET, text))
         self._to_free = list(reclaimable(threshold.signal, self._layout))
@@ -359,7 +360,7 @@ class EvictionActor(Actor):
         return seen_by_the_clock(self._state, self.now_ns(), self.wall_ns(), self._transition_ns)
 
     def _file_lane(self) -> Lane:
-        """One write after the other: the file is to have what was written last."""
+        """One write at a time, so that the file holds the last one."""
         return self.lane("evictions", size=1, per_key=1)
 
     def save(self, *, decides: bool = False) -> None:
@@ -377,7 +378,7 @@ class EvictionActor(Actor):
             self._written = None
             self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
         if message.decides and self._step is Step.SAVING:
-            self.ask_for_pods()  # the workers as they are now are told
+            self.ask_for_pods()  # tell the workers that exist by now
 
 
 def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:
@@ -390,5 +391,5 @@ def _error_of(error: BaseException | None) -> str:
 
 
 def _memory_read(done: Pending[str]) -> MemoryRead:
-    """A file that is not there, or cannot be read, has nothing in it."""
+    """A file that is missing or unreadable counts as empty."""
     return MemoryRead(outcome_of(done).value or "")

@@ -1,8 +1,8 @@
-"""`MemoryNotifierActor`: has the eviction look at once when the kernel says that memory runs short (spec 7.8).
+"""`MemoryNotifierActor`: triggers an eviction pass when the kernel reports that memory runs short (spec 7.8).
 
-It is there where `kernelMemcgNotification` is set and memory has a threshold. What the kernel says is no number: the
-eviction looks as it always does, only sooner than its ten seconds. What the kernel is asked goes by how much of the
-machine's files are cached, so it is asked anew every ten seconds. A kernel that cannot tell is one warning.
+It exists where `kernelMemcgNotification` is set and memory has a threshold. The kernel's notice carries no number: the
+eviction makes its usual pass, only sooner than its ten seconds. The kernel's mark depends on how much of the machine's
+files is cached, so it is set anew every ten seconds. A kernel without such notices causes one warning.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SECOND_NS = 1_000_000_000
 RENEW_NS = 10 * SECOND_NS
 RENEW_LIMIT_NS = 10 * SECOND_NS
 PAUSE_NS = SECOND_NS
-"""Between two looks that the kernel asks for: memory that is short stays so for a while, and says so without end."""
+"""The pause between two passes that the kernel triggers. While memory stays short, its notices do not stop."""
 
 
 def memory_marks(configuration: KubeletConfiguration) -> tuple[MemoryMark, ...]:
-    """What the kernel is to tell of: every threshold of memory, hard and soft."""
+    """One mark for every memory threshold, hard and soft."""
     if not configuration.kernel_memcg_notification:
         return ()
     found = (each for each in configured_thresholds(configuration) if each.signal in (MEMORY, ALLOCATABLE_MEMORY))
@@ -35,25 +35,25 @@ def memory_marks(configuration: KubeletConfiguration) -> tuple[MemoryMark, ...]:
 
 
 class MemoryPassed(Message, frozen=True):
-    """To itself: the kernel says so."""
+    """To itself: the kernel reports that memory has passed a mark."""
 
     def coalesce_key(self) -> Hashable:
         return "passed"
 
 
 class RenewMarks(Message, frozen=True):
-    """To itself: time to ask the kernel anew."""
+    """To itself: set the kernel's marks anew."""
 
     def coalesce_key(self) -> Hashable:
         return "renew"
 
 
 class PauseOver(Message, frozen=True):
-    """To itself: the eviction may be asked again."""
+    """To itself: the next notice may trigger a pass again."""
 
 
 class MarksRenewed(Message, frozen=True):
-    """To itself: what of it was not possible, and why."""
+    """To itself: the problems of setting the marks."""
 
     problems: tuple[str, ...]
 

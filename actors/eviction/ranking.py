@@ -1,7 +1,7 @@
-"""Who goes first when something is short (spec 7.4), and who never goes. Pure.
+"""The order of victims when a resource is short (spec 7.4). Critical pods never go. Pure.
 
-Those go first who use more than they asked for; among them those of lower priority; among them those who are most above
-what they asked for. A pod of which nothing is known goes before all others: nobody can say that it is not the cause.
+Pods that use more than their request go first; among them by lower priority; among those by how far they exceed their
+request. A pod of unknown usage goes before all others: nobody can rule out that it is the cause.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from config.values.quantity import NANOS, QuantityError
 
 
 def victims(signal: str, resource: str, candidates: Sequence[Candidate], layout: Layout) -> list[Candidate]:
-    """All that may be evicted for a signal, who goes first first. Critical pods are not among them."""
+    """All pods that may be evicted for a signal, the first to go first. Critical pods are left out."""
     evictable = [each for each in candidates if not is_critical(each.pod)]
     return sorted(evictable, key=lambda each: _place(each, signal, resource, layout))
 
 
 def used_of(candidate: Candidate, signal: str, resource: str, layout: Layout) -> int | None:
-    """What a pod uses of what is short; None: not known."""
+    """How much of the short resource a pod uses; None when unknown."""
     if resource == "memory":
         return memory_of(candidate)
     if resource == "pids":
@@ -31,7 +31,7 @@ def used_of(candidate: Candidate, signal: str, resource: str, layout: Layout) ->
 
 
 def requested(candidate: Candidate, resource: str) -> int:
-    """What it asked for, in units. Nobody asks for inodes or processes."""
+    """The pod's request, in units. Pods cannot request inodes or processes."""
     try:
         return -(-pod_requests(candidate.pod).get(resource, 0) // NANOS)
     except QuantityError:
@@ -41,6 +41,6 @@ def requested(candidate: Candidate, resource: str) -> int:
 def _place(candidate: Candidate, signal: str, resource: str, layout: Layout) -> tuple[bool, bool, int, int, str]:
     used = used_of(candidate, signal, resource, layout)
     above = (used or 0) - requested(candidate, resource)
-    # How many processes a pod may have it does not say, so there is none that has more than it asked for.
+    # A pod cannot request a number of processes, so no pod exceeds its request.
     within = resource == "pids" or above <= 0
     return used is not None, within, candidate.pod.spec.priority or 0, -above, candidate.pod.metadata.uid

@@ -1,6 +1,6 @@
 """What is freed before a pod has to go: dead containers, unused images (spec 7.3). Pure.
 
-Each is freed where it lies: on the file system that runs short, and nowhere else. Nothing frees memory or processes.
+Only things on the file system that runs short are freed. Nothing frees memory or processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from actors.eviction.thresholds import Layout
 
 
 class Reclaim(Enum):
-    """What may be freed, in the order in which it is."""
+    """What may be freed, in this order."""
 
     CONTAINERS = "dead containers"
     IMAGES = "unused images"

@@ -1,6 +1,6 @@
-"""The signals of eviction, by a sample (spec 7.1): what is there and what is left, of memory, disks and process ids.
+"""The eviction signals of a sample: capacity and remainder of memory, disks and process ids (spec 7.1).
 
-Pure. A signal of which nothing is known is not there: nobody is evicted by a guess.
+Pure. A signal without data is left out: no pod is evicted on a guess.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ CONTAINER_FS_INODES = "containerfs.inodesFree"
 PIDS = "pid.available"
 
 PODS_GROUP = "pods"
-"""The group of all pods, whose limit is what they may have together."""
+"""The cgroup of all pods; its limit is what they may use together."""
 
 
 class SignalReading(msgspec.Struct, frozen=True):
-    """One signal. `at_ns`: wall time of the reading, so that an old one can be told from a new one."""
+    """One signal. `at_ns`: wall time of the reading, which tells an old reading from a new one."""
 
     available: int
     capacity: int
@@ -35,7 +35,7 @@ class SignalReading(msgspec.Struct, frozen=True):
 
 
 def signals_of(sample: NodeSample) -> Mapping[str, SignalReading]:
-    """Every signal of which something is known, by its name."""
+    """Signal name -> reading, for every signal with data."""
     found: dict[str, SignalReading] = {}
     node = sample.node
     if node is not None:
@@ -61,6 +61,6 @@ def signals_of(sample: NodeSample) -> Mapping[str, SignalReading]:
 
 def _of_disk(space: str, inodes: str, disk: FsReading) -> Mapping[str, SignalReading]:
     found = {space: SignalReading(disk.available, disk.capacity, disk.at_ns)}
-    if disk.inodes:  # some file systems have no fixed number of them
+    if disk.inodes:  # some file systems have no fixed number of inodes
         found[inodes] = SignalReading(disk.inodes_free, disk.inodes, disk.at_ns)
     return found

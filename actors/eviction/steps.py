@@ -1,4 +1,4 @@
-"""The steps of a pass of `EvictionActor`, what it tells itself on the way, and what it works with."""
+"""The steps of a pass of `EvictionActor`, its messages to itself, and its tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.metrics.meters import UNMEASURED, Meters
 
 
 class Step(Enum):
-    """See the module."""
+    """See `actors.eviction.manager`."""
 
     IDLE = "nothing until the next pass"
     LOOKING = "what is used is being read"
@@ -23,7 +23,7 @@ class Step(Enum):
 
 
 class BeginPass(Message, frozen=True):
-    """To itself: time to look."""
+    """To itself: time for a pass."""
 
 
 class PollEnd(Message, frozen=True):
@@ -37,20 +37,20 @@ class StepIsLate(Message, frozen=True):
 
 
 class MemoryRead(Message, frozen=True):
-    """To itself: what an earlier agent has left in the file."""
+    """To itself: the content of the file that an earlier agent has left."""
 
     text: str
 
 
 class MemorySaved(Message, frozen=True):
-    """To itself: the file is written, or why not. `decides`: with a decision in it that is waited for."""
+    """To itself: the file is written, or the error. `decides`: it holds a decision that the pass waits for."""
 
     error: str = ""
     decides: bool = False
 
 
 class EvictionTools(msgspec.Struct, frozen=True):
-    """Whom it asks, and whom it tells. `images` None: nobody can remove images."""
+    """The actors that it asks and tells, and its capabilities. `images` None: nobody can remove images."""
 
     stats: ActorRef
     sync_loop: ActorRef

@@ -1,8 +1,8 @@
-"""The thresholds that are in force, and whether one is met (spec 7.1). Pure.
+"""The thresholds in force, and whether one is met (spec 7.1). Pure.
 
-An amount is a quantity, or a share of what there is. A threshold is met when less is left. One that has been met stays
-so until the minimum to reclaim is there on top. What lies on the file system of the containers is not configured: its
-thresholds are those of the file system that it shares.
+An amount is a quantity, or a share of the capacity. A threshold is met when less is left. Once met, it stays met until
+the minimum reclaim is available on top. The containers' file system has no configured thresholds: it takes those of the
+file system that it shares.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RESOURCES: Mapping[str, str] = {
     CONTAINER_FS_INODES: "inodes",
     PIDS: "pids",
 }
-"""Signal -> what runs short, as it is called in events and messages."""
+"""Signal -> the resource that runs short, by its name in events and messages."""
 
 CONDITIONS: Mapping[str, str] = {
     "memory": "MemoryPressure",
@@ -47,19 +47,18 @@ CONDITIONS: Mapping[str, str] = {
     "inodes": "DiskPressure",
     "pids": "PIDPressure",
 }
-"""Resource -> the condition of the node."""
+"""Resource -> the node condition."""
 
 _OF_CONTAINERS = ((CONTAINER_FS, NODE_FS, IMAGE_FS), (CONTAINER_FS_INODES, NODE_FS_INODES, IMAGE_FS_INODES))
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """So many units, or that share (0 to 100 percent) of all there are."""
+    """A number of units, or a percentage (0 to 100) of the capacity."""
 
     units: int = 0
     percent: float | None = None
 
     def of(self, capacity: int) -> int:
-        """In units."""
         return self.units if self.percent is None else int(capacity * self.percent / 100)
 
 
@@ -67,9 +66,7 @@ NOTHING = Amount()
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """One. `grace_ns` None: hard, pods end at once. `reclaim`: how much more has to be there
-    before it is past.
-    """
+    """One threshold. `grace_ns` None: a hard one, pods end at once. `reclaim`: how much more must be left to end it."""
 
     signal: str
     least: Amount
@@ -78,18 +75,16 @@ class Threshold(msgspec.Struct, frozen=True):
 
     @property
     def resource(self) -> str:
-        """What runs short."""
         return RESOURCES[self.signal]
 
     @property
     def condition(self) -> str:
-        """The condition of the node that says so."""
         return CONDITIONS[self.resource]
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Where things lie. `images_apart`: images are not on the node's file system. `containers_apart`: writable layers
-    are not where images are.
+    """The layout of the file systems. `images_apart`: images are not on the node's file system. `containers_apart`:
+    writable layers are not where images are.
     """
 
     images_apart: bool = False
@@ -97,17 +92,20 @@ class Layout(msgspec.Struct, frozen=True):
 
     @property
     def is_split(self) -> bool:
-        """Images alone lie on a file system of their own."""
+        """Whether images alone lie on a file system of their own."""
         return self.images_apart and self.containers_apart
 
     @property
     def layers_with_images(self) -> bool:
-        """Images and writable layers share a file system that is not the node's."""
+        """Whether images and writable layers share a file system that is not the node's."""
         return self.images_apart and not self.containers_apart
 
 
 def configured_thresholds(configuration: KubeletConfiguration) -> tuple[Threshold, ...]:
-    """Hard ones first, each kind in the order of its signals; of allocatable memory, where pods are held to it."""
+    """Hard thresholds first, each kind in the order of its signals.
+
+    Allocatable memory has thresholds only where `enforceNodeAllocatable` names pods.
+    """
     reclaim = {signal: amount(text) for signal, text in configuration.eviction_minimum_reclaim.items()}
     graces = configuration.eviction_soft_grace_period
     found = [
@@ -128,7 +126,7 @@ def configured_thresholds(configuration: KubeletConfiguration) -> tuple[Threshol
 
 
 def thresholds_for(configured: Sequence[Threshold], layout: Layout) -> tuple[Threshold, ...]:
-    """With those of the file system of the containers, which are copied from the one that it shares."""
+    """The configured thresholds, and copies of them for the containers' file system."""
     derived = []
     for signal, node_fs, image_fs in _OF_CONTAINERS:
         origin = image_fs if layout.layers_with_images else node_fs
@@ -137,7 +135,7 @@ def thresholds_for(configured: Sequence[Threshold], layout: Layout) -> tuple[Thr
 
 
 def is_met(threshold: Threshold, reading: SignalReading, *, with_reclaim: bool) -> bool:
-    """Whether too little is left. `with_reclaim`: it was met before; the minimum to reclaim is wanted on top."""
+    """Whether too little is left. `with_reclaim`: it was met before, so the minimum reclaim must be left on top."""
     wanted = threshold.least.of(reading.capacity)
     if with_reclaim:
         wanted += threshold.reclaim.of(reading.capacity)
@@ -145,7 +143,7 @@ def is_met(threshold: Threshold, reading: SignalReading, *, with_reclaim: bool) 
 
 
 def amount(text: str) -> Amount:
-    """A checked value of the configuration (`config.kubelet.eviction.eviction_faults`)."""
+    """Parse a value of the configuration, already checked by `config.kubelet.eviction.eviction_faults`."""
     if text.endswith("%"):
         return Amount(percent=float(text[:-1]))
     return Amount(parse_quantity(text).value())

@@ -1,7 +1,7 @@
-"""What a pod uses of what is short, by the sample and by its spec (spec 7.4, 7.6). Pure.
+"""How much of a short resource a pod uses, by its sample and its spec (spec 7.4, 7.6). Pure.
 
-Of a pod's volumes those count that lie on the node's disk and end with it: emptyDir without a medium, ConfigMaps, and
-checked out repositories. What is in memory, and what others serve, is not on this disk.
+Only volumes that lie on the node's disk and end with the pod count: emptyDir without a medium, ConfigMaps, and checked
+out repositories. Volumes in memory and remote volumes do not use this disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ON_DISK = tuple(VOLUME_SOURCES[source].plugin for source in ("empty_dir", "conf
 
 
 class Part(Enum):
-    """What of a pod lies on a disk."""
+    """The parts of a pod that lie on a disk."""
 
     LAYERS = "writable layers"
     LOGS = "logs"
@@ -38,7 +38,7 @@ ALL_PARTS = frozenset(Part)
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A pod that runs here. `sample` None: nothing is known of what it uses. `worker`: who would end it."""
+    """A running pod. `sample` None: its usage is unknown. `worker`: the actor that would end it."""
 
     pod: Pod
     sample: PodSample | None = None
@@ -46,7 +46,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def parts_on(signal: str, layout: Layout) -> frozenset[Part]:
-    """What of pods lies on the file system of that signal."""
+    """The parts of pods that lie on the file system of that signal."""
     if layout.is_split:
         return frozenset() if signal in (IMAGE_FS, IMAGE_FS_INODES) else ALL_PARTS
     if layout.layers_with_images:
@@ -56,20 +56,20 @@ def parts_on(signal: str, layout: Layout) -> frozenset[Part]:
 
 
 def memory_of(candidate: Candidate) -> int | None:
-    """Bytes of its working set; None: not known."""
+    """Bytes of the working set; None when unknown."""
     sample = candidate.sample
     return None if sample is None or sample.memory is None else sample.memory.working_set
 
 
 def processes_of(candidate: Candidate) -> int | None:
-    """How many processes it has; None: not known."""
+    """The number of processes; None when unknown."""
     return None if candidate.sample is None else candidate.sample.processes
 
 
 def is_said(candidate: Candidate, resource: str, parts: frozenset[Part]) -> bool:
-    """Whether all is known of what it uses of a resource, though the runtime has not said it: the kernel has.
+    """Whether the kernel alone tells the pod's whole usage of a resource, when the runtime did not report it.
 
-    What lies in a writable layer only the runtime can say. `parts`: those that count, where it is a disk.
+    Only the runtime knows the size of writable layers. `parts`: the ones that count, when the resource is a disk.
     """
     if candidate.sample is None:
         return False
@@ -81,7 +81,7 @@ def is_said(candidate: Candidate, resource: str, parts: frozenset[Part]) -> bool
 
 
 def disk_of(candidate: Candidate, parts: frozenset[Part], *, inodes: bool) -> int | None:
-    """Bytes, or inodes, of these parts; None: nothing is known of the pod."""
+    """Bytes, or inodes, of these parts; None when the pod has no sample."""
     sample = candidate.sample
     if sample is None:
         return None
@@ -93,7 +93,7 @@ def disk_of(candidate: Candidate, parts: frozenset[Part], *, inodes: bool) -> in
 
 
 def container_disk(container: ContainerSample, parts: frozenset[Part], *, inodes: bool) -> int:
-    """Bytes, or inodes, of the layer and the logs of a container, as far as known."""
+    """Bytes, or inodes, of a container's layer and logs, as far as known."""
     total = 0
     if Part.LAYERS in parts and container.layer is not None:
         total += (container.layer.inodes_used if inodes else container.layer.used) or 0
@@ -103,7 +103,7 @@ def container_disk(container: ContainerSample, parts: frozenset[Part], *, inodes
 
 
 def local_volumes(pod: Pod, sample: PodSample) -> tuple[tuple[str, int, int], ...]:
-    """(name, bytes, inodes) of the volumes that end with the pod, those in memory as well."""
+    """(name, bytes, inodes) of the volumes that end with the pod, including those in memory."""
     named = {volume.name for volume in pod.spec.volumes}
     return tuple(
         (name, reading.used, reading.inodes_used)
@@ -113,5 +113,5 @@ def local_volumes(pod: Pod, sample: PodSample) -> tuple[tuple[str, int, int], ..
 
 
 def in_memory(pod: Pod) -> frozenset[str]:
-    """Names of the emptyDirs that are not on the node's disk."""
+    """Names of the emptyDirs in memory."""
     return frozenset(each.name for each in pod.spec.volumes if each.empty_dir is not None and each.empty_dir.medium)

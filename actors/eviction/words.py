@@ -1,4 +1,4 @@
-"""What people are told of an eviction: the message of the status, the event and its annotations (spec 7.5). Pure."""
+"""The texts of an eviction: the status message, the event and its annotations (spec 7.5). Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Annotations = tuple[tuple[str, str], ...]
 
 
 def threshold_words(resource: str) -> str:
-    """The event of the node."""
+    """The message of the node's event."""
     return f"Attempting to reclaim {resource}"
 
 
 def eviction_words(
     threshold: Threshold, reading: SignalReading | None, candidate: Candidate, layout: Layout
 ) -> tuple[str, Annotations]:
-    """The message of the status, and the annotations of the event."""
+    """The status message, and the annotations of the event."""
     resource = threshold.resource
     message = f"The node was low on resource: {resource}. "
     if reading is not None:
@@ -52,7 +52,7 @@ def eviction_words(
 
 
 def _of_pod(threshold: Threshold, candidate: Candidate) -> dict[str, str]:
-    """Of a pod that asks for something as a whole, what it uses as a whole."""
+    """The annotations for a pod with pod-level resources: its usage as a whole."""
     pod, sample = candidate.pod, candidate.sample
     resource = threshold.resource
     if resource != "memory" or sample is None or sample.memory is None or pod.spec.resources is None:
@@ -85,5 +85,5 @@ def _request_of(container: Container, resource: str) -> int:
 
 
 def _text(units: int, resource: str) -> str:
-    """In the form that quantities have in messages."""
+    """In the notation of quantities in messages."""
     return str(Quantity(units * NANOS, Suffixes.DECIMAL if resource in _COUNTED else Suffixes.BINARY))

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Protocol
-
-
-class Running(Protocol):
-    """A cell that takes a turn."""
-
-    path: str
+from typing import Any
 
 
 class _Context(threading.local):
-    cell: Running | None = None
+    cell: Any = None
     """The cell that runs on this thread: the sender of its messages, and the one that must not block."""
     constructing: Any = None
     """The cell whose actor is constructed on this thread: the actor's constructor takes it from here."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from typing import Any, Literal, NoReturn, Protocol, overload
+from typing import Any, NoReturn, Protocol
 
 import pykka
-
-from actors.kernel.promise import AskFuture
 
 
 class Addressee(Protocol):
@@ -46,14 +44,8 @@ class ActorRef(pykka.ActorRef[Any]):
         """Send and forget. Never raises and never blocks: what cannot be delivered becomes a dead letter."""
         self._cell.post(message)
 
-    @overload
-    def ask(self, message: Any, *, block: Literal[False], timeout: float | None = None) -> AskFuture[Any]: ...
-    @overload
-    def ask(self, message: Any, *, block: Literal[True] = True, timeout: float | None = None) -> Any: ...
-    @overload
-    def ask(self, message: Any, *, block: bool, timeout: float | None = None) -> Any: ...
     def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
-        """The answer, or with `block=False` a future of it. For edges only: a handler cannot wait for it."""
+        """The answer, or with `block=False` an `AskFuture`. For edges only: a handler cannot wait for it."""
         return super().ask(message, block=block, timeout=timeout)
 
     def proxy(self) -> NoReturn:

@@ -73,7 +73,7 @@ class Row(Generic[StageT, StateT, EventT]):
         *guards: Callable[[StateT, EventT], bool],
         effect: Callable[[StateT, EventT], StateT] | None = None,
     ) -> Row[StageT, StateT, EventT]:
-        """Add a rule behind those that are there."""
+        """Append a rule."""
         self.rules.append(Rule(target, why, guards, effect))
         return self
 
@@ -83,7 +83,7 @@ class Row(Generic[StageT, StateT, EventT]):
         *guards: Callable[[StateT, EventT], bool],
         effect: Callable[[StateT, EventT], StateT] | None = None,
     ) -> Row[StageT, StateT, EventT]:
-        """Add a rule that changes no stage."""
+        """Append a rule that keeps the stage."""
         self.rules.append(Rule(None, why, guards, effect))
         return self
 
@@ -102,7 +102,7 @@ class StateTable(Generic[StageT, StateT]):
         self._by_pair: dict[tuple[StageT, type[Any]], Row[StageT, StateT, Any]] = {}
 
     def on(self, stages: StageT | Collection[StageT], event: type[EventT]) -> Row[StageT, StateT, EventT]:
-        """Begin the row of `event` in `stages`. Raises ValueError when a stage has one already."""
+        """Begin the row of `event` in `stages`. Raises ValueError when a stage already has one."""
         row = Row[StageT, StateT, EventT]((stages,) if isinstance(stages, enum.Enum) else tuple(stages), event)
         for stage in row.stages:
             if (stage, event) in self._by_pair:
@@ -136,7 +136,7 @@ class StateTable(Generic[StageT, StateT]):
         after = rule.effect(state, event) if rule.effect is not None else state
         return after if rule.target is None else msgspec.structs.replace(after, stage=rule.target)
 
-    # --- what a table can say of itself -----------------------------------------------------------------------------
+    # --- checks of the table ----------------------------------------------------------------------------------------
 
     @property
     def stages(self) -> tuple[StageT, ...]:
@@ -144,21 +144,21 @@ class StateTable(Generic[StageT, StateT]):
 
     @property
     def events(self) -> frozenset[type[Any]]:
-        """The types of events that some stage has rules for."""
+        """The types of events that some stage has a rule for."""
         return frozenset(row.event for row in self.rows)
 
     def has_rules(self, stage: StageT, event: type[Any]) -> bool:
         return (stage, event) in self._by_pair
 
     def moves(self) -> Iterator[tuple[StageT, StageT]]:
-        """(from, to) of every rule that does not stay."""
+        """(from, to) of every rule that changes the stage."""
         for row in self.rows:
             for rule in row.rules:
                 if rule.target is not None:
                     yield from ((stage, rule.target) for stage in row.stages)
 
     def unreachable(self) -> frozenset[StageT]:
-        """Stages that no chain of rules leads to from the first."""
+        """Stages that no chain of rules leads to from the first stage."""
         moves, reached, fresh = tuple(self.moves()), {self.first}, {self.first}
         while fresh:
             fresh = {target for stage, target in moves if stage in fresh} - reached
@@ -166,7 +166,7 @@ class StateTable(Generic[StageT, StateT]):
         return frozenset(self.stages) - reached
 
     def shadowed(self) -> tuple[Rule[StageT, StateT, Any], ...]:
-        """Rules that can never apply: an earlier one of their row has no guard that they have not."""
+        """Rules that can never apply: an earlier rule of the row has no guard that they lack."""
         return tuple(
             rule
             for row in self.rows
@@ -175,5 +175,5 @@ class StateTable(Generic[StageT, StateT]):
         )
 
     def undecided(self) -> tuple[Row[StageT, StateT, Any], ...]:
-        """Rows in which every rule has a guard: where none holds, `otherwise` decides, or the event is refused."""
+        """Rows in which every rule has a guard. Where none holds, `otherwise` decides, or the event is refused."""
         return tuple(row for row in self.rows if all(rule.guards for rule in row.rules))

@@ -1,14 +1,14 @@
-"""`NodeCertificateActor`: has a certificate of the node signed by the cluster, and renewed in time (spec 17.2, 17.3).
+"""`NodeCertificateActor`: gets a node certificate signed by the cluster, and renews it (spec 17.2, 17.3).
 
-There may be two of it. With `serverTLSBootstrap` the node asks for the certificate of its server, for the addresses
-that its Node object shows: somebody has to approve that, and until then, and after a denial, the node serves with the
-one it has, or not at all. With `rotateCertificates` it renews the one with which it comes to the API server. Who uses
-them reads the files again by itself. Only one request is under way at a time; one that nobody has decided within a
+A node may have two of these actors. With `serverTLSBootstrap` one requests the serving certificate, for the addresses
+in the Node object. Somebody has to approve that. Until then, and after a denial, the node serves with its present
+certificate, or not at all. With `rotateCertificates` another renews the client certificate for the API server. The
+users of the files reread them by themselves. Only one request is under way at a time; one without a decision after a
 quarter of an hour is made anew.
 
-A certificate towards the API server that has ended (the machine slept, or nobody approved in time) is good for nothing,
-not even for asking for the next. Then the node asks with its bootstrap credentials, as at its first start, without an
-end of the agent; where it has none, somebody has to put a certificate in its place, and it says so.
+An expired client certificate (the machine slept, or nobody approved in time) cannot even request its successor. Then
+the node asks with its bootstrap credentials, as at its first start, without a restart of the agent. If it has none, it
+logs that somebody has to put a certificate in place.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ DECIDED_WITHIN_NS = 15 * 60 * SECOND_NS
 LOOK_FIRST_NS, LOOK_MAX_NS = SECOND_NS, 15 * SECOND_NS
 AGAIN_FIRST_NS, AGAIN_MAX_NS = 2 * SECOND_NS, 32 * SECOND_NS
 CHECK_NS = 3600 * SECOND_NS
-"""Certificates last for days; who sleeps longer than this may have a clock that was set."""
+"""The longest pause between checks. Certificates last for days, but the wall clock may be set meanwhile."""
 
 
 WITHOUT = "; the one in use has ended: begin the agent with --bootstrap-kubeconfig, or put a valid one in its place"
 
 
 class Purpose(msgspec.Struct, frozen=True):
-    """What a certificate is for. `named`: for the addresses of the node."""
+    """What a certificate is for. `named`: it holds the addresses of the node."""
 
     name: str
     signer: str
@@ -56,7 +56,7 @@ CLIENT = Purpose("client", "kubernetes.io/kube-apiserver-client-kubelet", ("digi
 
 
 def certificate_request(purpose: Purpose, pem: bytes, name: str = "") -> CertificateSigningRequest:
-    """The object that asks the cluster, for the request in `pem`. Without a name the API server makes one."""
+    """The signing request object for the request in `pem`. Without a name the API server generates one."""
     request = base64.b64encode(pem).decode()
     return CertificateSigningRequest(
         metadata=ObjectMeta(name=name) if name else ObjectMeta(generate_name="csr-"),
@@ -65,21 +65,21 @@ def certificate_request(purpose: Purpose, pem: bytes, name: str = "") -> Certifi
 
 
 class Consider(Message, frozen=True):
-    """To itself: is a certificate to be asked for?"""
+    """To itself: check whether a certificate is due."""
 
     def coalesce_key(self) -> Hashable:
         return "consider"
 
 
 class LookAtRequest(Message, frozen=True):
-    """To itself: has somebody decided?"""
+    """To itself: check whether the request is decided."""
 
     def coalesce_key(self) -> Hashable:
         return "look"
 
 
 class NodeCertificateActor(Actor):
-    """See the module. `node_status` tells it the Node object. `bootstrap`: for a certificate towards the API server."""
+    """See the module. `node_status` sends it the Node object. `bootstrap`: for the client certificate only."""
 
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
@@ -102,7 +102,7 @@ class NodeCertificateActor(Actor):
         self._node_status = node_status
         self._names: tuple[str, ...] = ()
         self._answered: tuple[str, ...] = ()
-        """For which names the certificate in use was asked. One that lacks some is all that the cluster gives."""
+        """The names that the certificate in use was requested for. If it lacks some, the cluster grants no more."""
         self._asked: tuple[str, ...] = ()
         self._held: HeldCertificate | None = None
         self._chance = self.chance.random()
@@ -125,10 +125,10 @@ class NodeCertificateActor(Actor):
     @handles(Consider)
     async def consider(self, _: Consider) -> None:
         if not self._request:
-            # Said again and again: who tells of the node may have been restarted.
+            # Subscribe each time: the actor that follows the node may have been restarted.
             self._node_status.tell(FollowNode(self.ref))
         if self._has_ended():
-            # Or nothing is known of it; or somebody has put another one in its place meanwhile.
+            # It may be unknown yet, or somebody has put another one in place meanwhile.
             self._held = await self._on_lane(self._keys.held, "the certificate directory")
         if self._request:
             return
@@ -151,7 +151,7 @@ class NodeCertificateActor(Actor):
         return self._held is None or self._held.ends_ns <= self.wall_ns()
 
     async def _way(self) -> Api:
-        """To ask for a certificate: the node's own, or the bootstrap's where the node has lost its own."""
+        """The API access for a request: the node's own, or the bootstrap's once the node's certificate has expired."""
         if self._bootstrap is None or not self._has_ended():
             return self._api
         return await self._on_lane(self._bootstrap.api, "the bootstrap's credentials")

@@ -1,4 +1,4 @@
-"""When a serving certificate is asked for, for which names, and what came of a request (spec 17.2, 17.3). Pure."""
+"""When a certificate is due, for which names, and the result of a request (spec 17.2, 17.3). Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from config.objects import CertificateSigningRequest, Node
 from runtime.state.certificate_keys import HeldCertificate, as_certified, is_address
 
 EARLIEST, LATEST = 0.7, 0.9
-"""Of a certificate's life: somewhere between, each node at its own time, the next one is asked for."""
+"""The share of a certificate's life after which it is renewed; each node draws its own moment in between."""
 _NAMED = ("Hostname", "InternalDNS", "ExternalDNS", "InternalIP", "ExternalIP")
 
 
 class Verdict(enum.Enum):
-    """What a request has come to."""
+    """The state of a request."""
 
     WAITS = "waits"
     DENIED = "denied"
@@ -23,8 +23,9 @@ class Verdict(enum.Enum):
 
 
 def serving_names(node: Node) -> tuple[str, ...]:
-    """Names and addresses of the node as they read in a certificate, sorted; none before it has an address: clients
-    would not come by name alone.
+    """Names and addresses of the node in the form of a certificate, sorted.
+
+    Empty until the node has an address: clients do not connect by name alone.
     """
     addresses = node.status.addresses if node.status is not None else ()
     found = sorted({as_certified(each.address) for each in addresses if each.type in _NAMED and each.address})
@@ -32,12 +33,12 @@ def serving_names(node: Node) -> tuple[str, ...]:
 
 
 def renewal_at_ns(held: HeldCertificate, chance: float) -> int:
-    """When the next one is asked for; `chance` from 0 to 1."""
+    """When to renew, wall time in ns; `chance` from 0 to 1."""
     return held.begins_ns + int((held.ends_ns - held.begins_ns) * (EARLIEST + (LATEST - EARLIEST) * chance))
 
 
 def why_due(held: HeldCertificate | None, names: Sequence[str], renew_at_ns: int, wall_ns: int) -> str:
-    """Why a certificate is to be asked for now; empty when it is not."""
+    """Why a certificate has to be requested now, or ""."""
     if held is None:
         return "there is none"
     if wall_ns >= held.ends_ns:
@@ -48,7 +49,7 @@ def why_due(held: HeldCertificate | None, names: Sequence[str], renew_at_ns: int
 
 
 def verdict_of(request: CertificateSigningRequest) -> tuple[Verdict, str]:
-    """And why, in the words of whoever decided."""
+    """The state, and the reason given by whoever decided."""
     status = request.status
     if status is None:
         return Verdict.WAITS, ""

@@ -1,8 +1,8 @@
-"""How a node needs its kernel to be set (spec 9.8), and what is done where it is not.
+"""The kernel parameters that a node needs (spec 9.8), and how they are set or checked.
 
-A machine that runs more than it can hold must kill processes and go on, not panic; one that has failed for good must
-come back by itself; and containers of root have keys each. The agent sets that, unless `protectKernelDefaults` says
-that whoever looks after the machine has done so: then a difference is a reason not to start.
+An overloaded machine must kill processes and go on, not panic; a panicked one must restart by itself; and root's
+containers need a key ring each. The agent sets the parameters. With `protectKernelDefaults` the administrator sets
+them, and a difference keeps the agent from starting.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from config.documents.codec import DocumentError
 from runtime.host.kernel_parameters import KernelParameters
 
 WANTED: tuple[tuple[str, int], ...] = (
-    ("vm.overcommit_memory", 1),  # memory is promised freely: limits are kept by cgroups
-    ("vm.panic_on_oom", 0),  # a process is killed, the node goes on
-    ("kernel.panic", 10),  # seconds until a machine that has panicked starts again
-    ("kernel.panic_on_oops", 1),  # rather start again than go on with a broken kernel
-    ("kernel.keys.root_maxkeys", 1_000_000),  # each container has a key ring, and most of them are root's
+    ("vm.overcommit_memory", 1),  # promise memory freely: cgroups enforce the limits
+    ("vm.panic_on_oom", 0),  # kill a process, keep the node running
+    ("kernel.panic", 10),  # seconds until a panicked machine restarts
+    ("kernel.panic_on_oops", 1),  # restart rather than go on with a broken kernel
+    ("kernel.keys.root_maxkeys", 1_000_000),  # each container has a key ring, most of them as root
     ("kernel.keys.root_maxbytes", 25_000_000),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A parameter that is not as it should be."""
+    """A parameter with the wrong value."""
 
     name: str
     wanted: int
@@ -32,13 +32,13 @@ class Difference:
 
 
 def differences(parameters: KernelParameters) -> tuple[Difference, ...]:
-    """What is set otherwise. A parameter that this kernel does not have cannot be wrong."""
+    """The parameters with wrong values. One that this kernel does not have is never wrong."""
     found = ((name, wanted, parameters.get(name)) for name, wanted in WANTED)
     return tuple(Difference(name, wanted, is_) for name, wanted, is_ in found if is_ is not None and is_ != wanted)
 
 
 def protected_faults(found: tuple[Difference, ...]) -> tuple[DocumentError, ...]:
-    """Why an agent that must not touch the kernel cannot start."""
+    """The faults that keep the agent from starting when it must not touch the kernel."""
     return tuple(
         DocumentError(
             "$.protectKernelDefaults",
@@ -50,7 +50,7 @@ def protected_faults(found: tuple[Difference, ...]) -> tuple[DocumentError, ...]
 
 
 def set_all(parameters: KernelParameters, found: tuple[Difference, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Set them: what has been changed, and what could not be, both for the log."""
+    """Set the parameters. Returns the changes and the failures, as texts for the log."""
     changed, failed = [], []
     for each in found:
         fault = parameters.set(each.name, each.wanted)

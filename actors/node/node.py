@@ -1,7 +1,7 @@
-"""`Node`: a whole node agent as one object, for the edges: the command line, an HTTP server, a simulation, tests.
+"""`Node`: a whole node agent as one object, for the command line, an HTTP server, a simulation, and tests.
 
-It builds the actor system on a dispatcher, starts and stops it, and answers questions by asking the actors concerned.
-It is not an actor and decides nothing. Stopping ends the agent only: containers run on.
+It builds the actor system on a dispatcher, starts and stops it, and answers questions by asking actors. It is not an
+actor and decides nothing. Stopping ends the agent only: containers run on.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ T = TypeVar("T")
 
 PUSH = "source-http-push"
 ASK_TIMEOUT_S = 5.0
-"""An actor that is asked from outside answers at once, or something is wrong with it."""
+"""An actor that is asked from outside answers at once; otherwise something is wrong with it."""
 STATS_TIMEOUT_S = 20.0
-"""But the one that has to look at everything."""
+"""The limit for statistics, which take longer to collect."""
 
 
 class Node:
@@ -55,23 +55,23 @@ class Node:
         self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
         self.meters = capabilities.meters
         for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL):
-            self.meters.put(family, math.inf)  # unless whoever has one tells better
+            self.meters.put(family, math.inf)  # until the owner of a certificate reports its expiry
         self._capabilities = _measured(capabilities, dispatcher)
 
     def start(self) -> None:
-        """Bring the actors to life. Returns at once."""
+        """Start the actors. Returns at once."""
         self.system.spawn(NodeSupervisor, self.plan, self._capabilities, name="node", strategy=LONG_LIVED)
 
     def stop(self, timeout_ns: int = 30_000_000_000) -> bool:
-        """End the agent and leave the containers running. False when an actor did not end in time."""
+        """End the agent and leave the containers running. False when an actor did not end within `timeout_ns`."""
         return self.system.stop(timeout_ns)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Every pod of this node with its published status, by namespace and name; none where nobody can say."""
+        """Every pod of this node with its published status, by namespace and name; () also when they are unknown."""
         return self.pods_if_known() or ()
 
     def pods_if_known(self) -> tuple[Pod, ...] | None:
-        """The same; None: nobody can say now, which is not to say that there are none."""
+        """The same pods; None when they are unknown now, as opposed to none."""
         unknown: tuple[Pod, ...] | None = None
         pods = self._ask("status-manager", ListPods(), unknown)
         if pods is None:
@@ -79,7 +79,7 @@ class Node:
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     def events(self) -> tuple[RecordedEvent, ...]:
-        """The last events, oldest first."""
+        """The latest events, oldest first."""
         return self._ask("events", ListEvents(), ())
 
     def problems(self) -> tuple[SourceProblem, ...]:
@@ -93,60 +93,60 @@ class Node:
         return self._ask("image-pull", ListPulls(), ())
 
     def stats(self, max_age_ns: int = HOUSEKEEPING_NS) -> NodeSample | None:
-        """What is used here, at most so old; None when nobody can say. The first answer takes half a second."""
+        """The node's usage, at most `max_age_ns` old; None when unknown. The first answer takes half a second."""
         unknown: NodeSample | None = None
         return self._ask("stats", TakeStats(max_age_ns), unknown, STATS_TIMEOUT_S)
 
     def volumes(self) -> tuple[PodVolume, ...]:
-        """The volumes of all pods that can be used."""
+        """The usable volumes of all pods."""
         return self._ask("volume-reconciler", ListPodVolumes(), ())
 
     def running_count(self) -> RunningCount | None:
-        """What the runtime runs; None while it has not been listed."""
+        """The running pods and containers; None before the runtime was listed."""
         unknown: RunningCount | None = None
         return self._ask("pleg", CountRunning(), unknown)
 
     def pod_count(self) -> PodCount | None:
-        """What the node has to do with."""
+        """The numbers of pods in the sync loop; None while it does not answer."""
         unknown: PodCount | None = None
         return self._ask("sync-loop", CountPods(), unknown)
 
     def known_pods(self) -> tuple[KnownPod, ...]:
-        """Every pod of which something is remembered, those included that are gone."""
+        """Every pod with a history, including pods that are gone."""
         none: tuple[KnownPod, ...] = ()
         return self._ask("historian", ListHistories(), none)
 
     def story(self, uid: str) -> PodStory | None:
-        """What has happened to the pod of this UID, and what it waits for; None when nothing is known of it."""
+        """The history of the pod, and what it waits for; None when the UID is unknown."""
         nothing: PodStory | None = None
         return self._ask("historian", TellHistory(uid), nothing)
 
     def take_manifests(self, content: bytes) -> ManifestsTaken | ManifestsRefused | None:
-        """Run the pods of this manifest from now on. None: nobody is there to take it."""
+        """Run the pods of this manifest from now on. None: no source takes manifests."""
         nobody: ManifestsTaken | ManifestsRefused | None = None
         return self._ask(PUSH, TakeManifests(content), nobody)
 
     def withdraw_manifest(self, namespace: str, name: str) -> ManifestsTaken | ManifestsRefused | None:
-        """Run the pod of that manifest no more. None: nobody is there to be told."""
+        """Stop running the pod of that manifest. None: no source takes manifests."""
         nobody: ManifestsTaken | ManifestsRefused | None = None
         return self._ask(PUSH, WithdrawManifest(namespace, name), nobody)
 
     def held_manifests(self) -> tuple[HeldManifest, ...] | None:
-        """Those that were handed over, by namespace and name. None: nobody is there to say."""
+        """The manifests handed over, by namespace and name. None: no source takes manifests."""
         nobody: tuple[HeldManifest, ...] | None = None
         return self._ask(PUSH, ListManifests(), nobody)
 
     def conditions(self) -> tuple[Verdict, ...]:
-        """What the conditions of the node say."""
+        """The node conditions that the agent wants to publish."""
         none: tuple[Verdict, ...] = ()
         return self._ask("node-status", TellConditions(), none)
 
     def wall_ns(self) -> int:
-        """The time of day where the node lives."""
+        """The wall time of the node, in ns."""
         return self.system.dispatcher.wall_ns()
 
     def worker_waits_for(self, uid: str) -> tuple[str, int]:
-        """What the pod's worker waits for in the middle of a pass, and for how long (ns); empty when it does not."""
+        """What the pod's worker waits for in the middle of a pass, and for how long (ns); ("", 0) for nothing."""
         path = f"/node/sync-loop/{uid}"
         for actor in self.system.report().actors:
             if actor.path == path and actor.waiting_for:
@@ -158,11 +158,11 @@ class Node:
         return self.system.report()
 
     def late_actors(self) -> tuple[LateActor, ...]:
-        """Actors that health names. Empty means healthy."""
+        """The actors that fail the health check; empty when all are healthy."""
         return self.system.late_actors()
 
     def _ask(self, name: str, question: Any, otherwise: T, timeout_s: float = ASK_TIMEOUT_S) -> T:
-        """The answer of a long-lived actor, or `otherwise` while that actor is not there or does not answer."""
+        """The answer of a long-lived actor, or `otherwise` when it is missing or silent."""
         ref = self.system.find(f"/node/{name}")
         if ref is None:
             return otherwise
@@ -174,7 +174,7 @@ class Node:
 
 
 def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities:
-    """The same capabilities, their calls to runtime and API server counted."""
+    """The same capabilities, with calls to the runtime, the volumes and the API server measured."""
     meters, now_ns = can.meters, dispatcher.now_ns
     return replace(
         can,

@@ -1,8 +1,7 @@
-"""`NodeNumbers`: a node's summary and metrics, put together for whoever asks over HTTP (spec 11.6, 11.7).
+"""`NodeNumbers`: the node's summary and metrics, for requests over HTTP (spec 11.6, 11.7).
 
-It asks the actors concerned and decides nothing. What was measured lies in the node's `Meters`; what can be counted is
-counted when somebody asks. With thousands of pods there are as many series as there are classes of actors, lanes and
-verbs; only what is about containers and volumes grows with them.
+It asks actors and decides nothing. Measured values lie in the node's `Meters`; counts are made on request. The number
+of series depends on the classes of actors, lanes and verbs. Only series about containers and volumes grow with pods.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ NOTHING = NodeSample(0)
 
 
 class NodeNumbers:
-    """See the module. Every method may wait for actors, and is called on a thread of the edge."""
+    """See the module. Every method may wait for actors, and runs on a thread of the HTTP server."""
 
     def __init__(self, node: Node, version: str) -> None:
         self._node = node
         self._version = version
 
     def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
-        """The document of `/stats/summary`; None when nobody can say: one without pods says that there are none."""
+        """The document of `/stats/summary`. None when pods are unknown: an empty list would claim there are none."""
         node = self._node
         sample = node.stats()
         pods = () if only_cpu_and_memory else node.pods_if_known()
@@ -64,7 +63,7 @@ class NodeNumbers:
         return exposition(self._node.meters.told(*names.AT_PROBES))
 
     def metrics(self) -> bytes:
-        """`/metrics`: what was measured, with what can be counted now in its place."""
+        """`/metrics`: the measured values, with the present counts in their places."""
         counted = {each.family.name: each for each in (*self._actors(), *self._facts(), *self._pods(), *self._disks())}
         measured = self._node.meters.told(*(each for each in ALL if each.name not in counted))
         every = {each.family.name: each for each in measured} | counted
@@ -113,7 +112,7 @@ class NodeNumbers:
             yield Told(names.WORKING_PODS, working)
 
     def _disks(self) -> Iterable[Told]:
-        """Volumes of claims, and logs. A minute's delay is no matter to whoever watches disks."""
+        """Volumes of claims, and logs. The sample may be a minute old, which is good enough for disks."""
         sample = self._node.stats(MINUTE_NS)
         if sample is None:
             return
@@ -129,7 +128,7 @@ class NodeNumbers:
             for _, name, reading in pod.disk.volumes:
                 labels = (pod.namespace, named.get((pod.uid, name), ("", ""))[1])
                 if not labels[1] or labels in seen:
-                    continue  # of a claim that two pods share there is one series
+                    continue  # a claim that two pods share has one series
                 seen.add(labels)
                 for family, field in _OF_VOLUMES:
                     rows[family.name].append(Row(labels, getattr(reading, field)))
@@ -175,7 +174,7 @@ class NodeNumbers:
 
 
 ALL: Sequence[Family] = (*names.FAMILIES, *own.FAMILIES)
-"""What `/metrics` has."""
+"""The metric families of `/metrics`."""
 
 _OF_VOLUMES = (
     (names.VOLUME_CAPACITY, "capacity"),
@@ -192,7 +191,7 @@ def _seconds(ns: int) -> float:
 
 
 def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tuple[str, str]]:
-    """(UID, name on disk) -> (name in the pod, claim). On disk a persistent volume has its own name."""
+    """(UID, name on disk) -> (name in the pod, claim). A persistent volume has another name on disk."""
     found = {}
     for each in volumes:
         _, below, rest = each.path.partition(f"/{each.uid}/volumes/{each.plugin.replace('/', '~')}/")

@@ -1,6 +1,6 @@
-"""What a node can do (`NodeCapabilities`) and what it is told (`NodePlan`): all that its actors are made from.
+"""What a node's actors are made from: its capabilities (`NodeCapabilities`) and its settings (`NodePlan`).
 
-Whether a capability is real or simulated is nobody's business from here on.
+The actors do not know whether a capability is real or simulated.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from runtime.volumes.sub_path import SubPaths
 
 @dataclass(frozen=True, slots=True)
 class NodeCapabilities:
-    """What the node can do, real or simulated."""
+    """The capabilities of the node, real or simulated."""
 
     cri: Cri
     prober: Prober
@@ -60,29 +60,29 @@ class NodeCapabilities:
     api: ApiLines | None = None
     """None: the node stands alone and runs static pods only."""
     docker_config: DockerConfigFiles | None = None
-    """None: the node has no credentials for registries of its own."""
+    """None: the node has no registry credentials of its own."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
     serving_keys: CertificateKeys | None = None
     """None: the cluster signs no serving certificate, whatever the configuration says."""
     client_keys: CertificateKeys | None = None
-    """None: the certificate towards the API server is not the node's to renew."""
+    """None: the node does not renew its client certificate for the API server."""
     bootstrap: BootstrapApi | None = None
-    """None: where that certificate has ended there is no way to another."""
+    """None: an expired client certificate cannot be replaced."""
     stats: HostStats | None = None
-    """None: nobody can say what is used here."""
+    """None: usage is unknown."""
     meters: Meters = field(default_factory=Meters)
     cgroups: CgroupTree | None = None
-    """None: the runtime puts pods where it likes."""
+    """None: the runtime chooses the cgroups of pods."""
     drivers: CsiDrivers | None = None
     plugin_sockets: PluginSockets | None = None
-    """None, either of them: no plugin is registered here."""
+    """None for either: no plugin is registered here."""
     oom_log: OomLog | None = None
-    """None: nobody says who was killed for want of memory."""
+    """None: OOM kills are not reported."""
     machine_shutdown: MachineShutdown | None = None
-    """None: nobody says when the machine goes down."""
+    """None: the machine's shutdown is not announced."""
     memory_notices: MemoryNotices | None = None
-    """None: nobody says when memory runs short."""
+    """None: the kernel does not announce low memory."""
 
 
 _NO_FLAGS = GcPolicy()
@@ -92,7 +92,7 @@ _DEFAULT_GATES = FeatureGates({})
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """What the node is told: its facts, its configuration, what the feature gates decide."""
+    """The settings of the node: its facts, its configuration, its feature gates."""
 
     facts: NodeFacts
     configuration: KubeletConfiguration
@@ -102,12 +102,12 @@ class NodePlan:
     registration: Registration = _UNREMARKABLE
     gates: FeatureGates = _DEFAULT_GATES
     pushed_manifests: str = ""
-    """The directory of manifests that are handed to the node; empty: it takes none."""
+    """The directory of manifests handed to the node; empty: it takes none."""
     remarks: tuple[Remark, ...] = ()
-    """What is said of the node when it starts."""
+    """Remarks that become events of the node at its start."""
 
     def sources(self) -> tuple[str, ...]:
-        """Names of the sources of pods that are configured."""
+        """Names of the configured pod sources, without the API."""
         configuration = self.configuration
         file = (SOURCE_FILE,) if configuration.static_pod_path else ()
         http = (SOURCE_HTTP,) if configuration.static_pod_url else ()

@@ -1,8 +1,7 @@
-"""`PodCidrActor`: tells the runtime which addresses the pods of this node have, where a controller has given them (spec
-9.2).
+"""`PodCidrActor`: tells the runtime the pod addresses of this node, once a controller has assigned them (spec 9.2).
 
-It follows the Node object. What the runtime does not take is told again with the next change of the node, and after a
-while.
+It follows the Node object. After a refusal it tells the runtime again at the next change of the node, and after ten
+seconds.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ AGAIN_NS = 10 * SECOND_NS
 
 
 class Told(Message, frozen=True):
-    """To itself: the runtime has been told the addresses of pods, or why not."""
+    """To itself: the runtime has the addresses, or the error."""
 
     cidr: str
     error: str
 
 
 class TellAgain(Message, frozen=True):
-    """To itself: the runtime may take them now."""
+    """To itself: try the runtime again."""
 
     def coalesce_key(self) -> Hashable:
         return "again"

@@ -1,7 +1,7 @@
-"""`ResolverCheckActor`: does the node's own `resolv.conf` fit into those of pods? (spec 14.1)
+"""`ResolverCheckActor`: checks whether the node's own `resolv.conf` fits into those of pods (spec 14.1).
 
-Looks every 30 seconds, for one look costs one short read however many pods there are, and says what is wrong as an
-event about the node, once for each new trouble. Pods are not held up by it: what does not fit is left out of theirs.
+It reads the file every 30 seconds: one short read, however many pods there are. It reports each new problem as an event
+of the node. Pods do not wait for it: what does not fit is left out of their files.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ READ_NS = 10 * SECOND_NS
 
 
 class CheckResolver(Message, frozen=True):
-    """To itself: time to look."""
+    """To itself: time for a check."""
 
     def coalesce_key(self) -> Hashable:
         return "check"
 
 
 class ResolverRead(Message, frozen=True):
-    """To itself: what came of a look; `error` empty when the text was read."""
+    """To itself: the result of a read; `error` empty on success."""
 
     text: str
     error: str
 
 
 class ResolverCheckActor(Actor):
-    """See the module. `path` is that of the file, `domain` of the cluster, `node` the name of the node."""
+    """See the module. `path`: of the file; `domain`: of the cluster; `node`: the node's name."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 

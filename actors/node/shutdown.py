@@ -1,17 +1,15 @@
-"""`ShutdownActor`: holds the machine up when it goes down, for as long as pods need to end in order (spec 9.7).
+"""`ShutdownActor`: delays the machine's shutdown for as long as pods need to end in order (spec 9.7).
 
-It owns the hold and the order of the end; the rules are `actors.node.shutdown_rules`. While nothing happens it only
-waits:
+It owns the hold on the machine and the order of the end; the rules are in `actors.node.shutdown_rules`. Its stages:
 
-    WATCHING   the machine is held; it will say when it goes down
-    ENDING     it goes down: the node is not ready and takes no pod; one group of pods after the other is told to end
-    ENDED      nobody is waited for any more; the machine has been let go
+    WATCHING   the machine is held; it will announce a shutdown
+    ENDING     a shutdown runs: the node is not ready and takes no pod; one group of pods after the other ends
+    ENDED      no pod is waited for any more; the machine has been released
 
-A group is over when nothing of its pods is left, volumes included, or when its time is. In the end the API server is
-given a moment to hear of them: who writes to it is about to lose the network. What an agent has begun the
-next one goes on with, in what is left of the time: the beginning is on the disk. A shutdown that is called off opens
-the node again; who was told to end by then ends. Without a bus, or when it goes away, that is said once and tried again
-for ever: a node that cannot be warned works all the same.
+A group is over when nothing of its pods is left, volumes included, or when its time is up. At the end the actor waits
+a moment for the statuses to reach the API server: the network is about to go. The beginning is on disk, so that the
+next agent goes on with the rest of the time. A cancelled shutdown opens the node again; pods that were told to end by
+then still end. A missing or lost bus is reported once and retried for ever: the node works without warnings, too.
 """
 
 from __future__ import annotations
@@ -59,13 +57,13 @@ RETRY_NS = SECOND_NS
 LONGEST_RETRY_NS = 60 * SECOND_NS
 POLL_NS = SECOND_NS // 4
 TELL_AGAIN_NS = 5 * SECOND_NS
-"""Who is made anew meanwhile hears of it again."""
+"""How often actors are told again, for those restarted meanwhile."""
 SPARE_NS = 3 * SECOND_NS
-"""Beyond the time of all groups: who uses all of it is killed at its very end, and then has volumes and a status."""
+"""Beyond the time of all groups. A pod that uses all of it is killed at the very end; its volumes and status follow."""
 STATUSES_NS = 2 * SECOND_NS
-"""How long the API server is waited for."""
+"""How long to wait until the API server has the statuses."""
 SOURCES_NS = 5 * SECOND_NS
-"""How long an agent that starts in the middle waits to hear of all its pods."""
+"""How long an agent that starts during a shutdown waits for all its sources."""
 DISK_NS = 2 * SECOND_NS
 LIMIT_BYTES = 64 * 1024
 TROUBLE = "shutdown"
@@ -80,54 +78,54 @@ class Stage(Enum):
 
 
 class StateRead(Message, frozen=True):
-    """To itself: what an earlier agent has left."""
+    """To itself: the state that an earlier agent has saved."""
 
     text: str
 
 
 class StateSaved(Message, frozen=True):
-    """To itself: it is on the disk, or why not."""
+    """To itself: the state is on disk, or the error."""
 
     error: str
 
 
 class HoldMachine(Message, frozen=True):
-    """To itself: time to try again."""
+    """To itself: try again to hold the machine."""
 
 
 class MachineHeld(Message, frozen=True):
-    """To itself: the machine is held, or why not."""
+    """To itself: the machine is held, or the error."""
 
     hold: Hold | None
     error: str = ""
 
 
 class MachineChanged(Message, frozen=True):
-    """To itself, from the machine: it goes down, or it stays after all."""
+    """To itself, from the machine: a shutdown begins, or is cancelled."""
 
     going_down: bool
 
 
 class HoldLost(Message, frozen=True):
-    """To itself, from the machine: it says nothing any more."""
+    """To itself, from the machine: it announces nothing any more."""
 
     why: str
 
 
 class Poll(Message, frozen=True):
-    """To itself: have they ended?"""
+    """To itself: check whether the pods have ended."""
 
 
 class TellAgain(Message, frozen=True):
-    """To itself: the node is still going down."""
+    """To itself: tell others again that the node is going down."""
 
 
 class TimeIsOver(Message, frozen=True):
-    """To itself: nobody is waited for any longer."""
+    """To itself: stop waiting for pods."""
 
 
 class ShutdownTools(msgspec.Struct, frozen=True):
-    """Whom it asks, and whom it tells."""
+    """The actors that it asks and tells, and its capabilities."""
 
     machine: MachineShutdown
     sync_loop: ActorRef
@@ -140,7 +138,7 @@ class ShutdownTools(msgspec.Struct, frozen=True):
 
 
 class ShutdownActor(Actor):
-    """See the module. `groups`: not empty. `path`: of the file that remembers."""
+    """See the module. `groups`: not empty. `path`: of the state file."""
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
@@ -150,7 +148,7 @@ class ShutdownActor(Actor):
         self._groups = tuple(groups)
         self._whole_ns = whole_ns(groups)
         self._fitted = self._groups
-        """In the time that the machine gives this time."""
+        """The groups, cut to the time that the machine grants this time."""
         self._node_name = node_name
         self._path = path
         self._stage = Stage.WATCHING
@@ -158,16 +156,16 @@ class ShutdownActor(Actor):
         self._retry_ns = RETRY_NS
         self._shutdown = NO_SHUTDOWN
         self._presumed = False
-        """By the disk the machine is going down; it has not said so to this agent yet."""
+        """The file says that a shutdown runs, but the machine has not told this agent yet."""
         self._lets_go = False
         self._group = -1
         self._group_until_ns = self._until_ns = self._sources_until_ns = 0
         self._statuses_until_ns: int | None = None
-        """Nobody runs any more; until then the API server may hear of it."""
+        """Set when no pod runs any more: how long the API server may take to get the statuses."""
         self._told: dict[str, int] = {}
-        """UID -> which life of its worker: one that has failed has forgotten it."""
+        """UID -> the life of the worker that was told: a restarted worker has forgotten it."""
         self._awaited: set[str] = set()
-        """Of those that were told, the ones of the group whose turn it is."""
+        """The told pods of the present group."""
 
     def on_start(self) -> None:
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
@@ -224,7 +222,7 @@ class ShutdownActor(Actor):
             self._begin()
         elif self._stage is not Stage.WATCHING:
             self._call_off()
-            self.hold_machine(HoldMachine())  # it may go down another time
+            self.hold_machine(HoldMachine())  # be ready for the next shutdown
 
     @handles(HoldLost)
     def hold_lost(self, message: HoldLost) -> None:
@@ -268,10 +266,10 @@ class ShutdownActor(Actor):
             self.log.warning("the time for the end of pods is over")
             self._end()
         elif self._presumed:
-            self._call_off()  # nobody could be asked, but no machine takes longer
+            self._call_off()  # the machine never answered, but no shutdown takes longer
 
     def _end(self) -> None:
-        """Let the machine go, once that this is the end is written down."""
+        """Save the end, then release the machine."""
         self._stage = Stage.ENDED
         self._shutdown = Shutdown(self._shutdown.began_ns, self.wall_ns())
         self._measure()
@@ -290,7 +288,7 @@ class ShutdownActor(Actor):
             self.log.info("the machine need not wait for pods any more")
 
     def _call_off(self) -> None:
-        """The machine stays."""
+        """Cancel the shutdown."""
         if self._stage is not Stage.WATCHING:
             self._say(CANCELLED)
         self._stage, self._presumed, self._lets_go = Stage.WATCHING, False, False
@@ -393,7 +391,7 @@ class ShutdownActor(Actor):
 
 
 def _state_read(done: Pending[str]) -> StateRead:
-    """A file that is not there, or cannot be read, has nothing in it."""
+    """A file that is missing or unreadable counts as empty."""
     return StateRead(outcome_of(done).value or "")
 
 

@@ -1,9 +1,9 @@
-"""The end of a node, as rules (spec 9.7): who ends when, with how much time, and what is said of it. Pure.
+"""The rules of a shutdown (spec 9.7): which pods end when, with how much time, and the texts. Pure.
 
-Pods end in groups, those of the least priority first; a group has its time, and the next begins when all of it has
-ended or when that is over. `shutdownGracePeriod` makes two groups, those that the node can do without and the critical
-ones, which have `shutdownGracePeriodCriticalPods` of the whole time at its end. `shutdownGracePeriodByPodPriority`
-makes one for each entry: a pod belongs to the highest that is not above its own priority.
+Pods end in groups, lowest priority first. A group has its time; the next begins when all of it has ended or the time is
+up. `shutdownGracePeriod` makes two groups: ordinary pods, and critical ones, which get
+`shutdownGracePeriodCriticalPods` at the end of the whole time. `shutdownGracePeriodByPodPriority` makes one group for
+each entry: a pod belongs to the highest one that is not above its own priority.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _NEVER = "0001-01-01T00:00:00Z"
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Pods from that priority on, up to the next group, and how long they have."""
+    """The pods from that priority up to the next group, and their time."""
 
     priority: int
     period_ns: int
 
 
 def groups_of(configuration: KubeletConfiguration) -> tuple[Group, ...]:
-    """In the order in which they end; none: the machine is not held up."""
+    """The groups in the order of their end; () when the machine is not delayed."""
     listed = configuration.shutdown_grace_period_by_pod_priority
     if listed:
         found = (Group(each.priority, each.shutdown_grace_period_seconds * SECOND_NS) for each in listed)
@@ -49,12 +49,12 @@ def groups_of(configuration: KubeletConfiguration) -> tuple[Group, ...]:
 
 
 def whole_ns(groups: Sequence[Group]) -> int:
-    """How long the machine has to wait for all of them."""
+    """The time of all groups together."""
     return sum(group.period_ns for group in groups)
 
 
 def fitted(groups: Sequence[Group], available_ns: int) -> tuple[Group, ...]:
-    """The same groups where the machine waits for so long only: what is missing is taken from those that end first."""
+    """The groups, cut to `available_ns`: what is missing is taken from those that end first."""
     missing_ns, found = max(0, whole_ns(groups) - available_ns), []
     for group in groups:
         taken_ns = min(missing_ns, group.period_ns)
@@ -64,20 +64,20 @@ def fitted(groups: Sequence[Group], available_ns: int) -> tuple[Group, ...]:
 
 
 def group_of(groups: Sequence[Group], pod: Pod) -> int:
-    """Which of `groups` the pod belongs to, by its place; one below all belongs to the first."""
+    """The index of the pod's group; a pod below all groups belongs to the first."""
     mine = priority_of(pod)
     return max((index for index, group in enumerate(groups) if group.priority <= mine), default=0)
 
 
 def priority_of(pod: Pod) -> int:
-    """The number that the API server has given it. A manifest may have the name of a class alone: two are known."""
+    """The priority from the API server. A manifest may only name a class: the two system classes are known."""
     if pod.spec.priority is not None:
         return pod.spec.priority
     return _CLASSES.get(pod.spec.priority_class_name or "", 0)
 
 
 def grace_seconds(pod: Pod, left_ns: int) -> int:
-    """What the pod is given: its own grace, but no more than is left for its group."""
+    """The pod's own grace, up to what is left for its group."""
     left = max(0, left_ns) // SECOND_NS
     own = pod.spec.termination_grace_period_seconds
     return left if own is None else min(left, own)
@@ -87,13 +87,13 @@ def grace_seconds(pod: Pod, left_ns: int) -> int:
 
 
 class Shutdown(msgspec.Struct, frozen=True):
-    """When the last one began and ended, ns of the time of day; 0: it has not."""
+    """When the last shutdown began and ended, wall time in ns; 0: it has not."""
 
     began_ns: int = 0
     ended_ns: int = 0
 
     def runs_at(self, wall_ns: int, lasts_ns: int) -> bool:
-        """Whether an agent that starts at that time may be in the middle of it: later the machine has gone down."""
+        """Whether an agent that starts at that time may be in the middle of it. Later the machine has gone down."""
         return self.began_ns > 0 and not self.ended_ns and 0 <= wall_ns - self.began_ns < lasts_ns
 
 
@@ -106,12 +106,12 @@ class _Saved(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def text_of(shutdown: Shutdown) -> str:
-    """The document, as kubelets write it."""
+    """The document, in the format of kubelets."""
     return msgspec.json.encode(_Saved(_stamp(shutdown.began_ns), _stamp(shutdown.ended_ns))).decode()
 
 
 def shutdown_in(text: str) -> Shutdown:
-    """What the document says; nothing where it is no such document."""
+    """Parse the document; an invalid one counts as empty."""
     try:
         saved = msgspec.json.decode(text, type=_Saved)
         return Shutdown(_ns(saved.start_time), _ns(saved.end_time))

@@ -1,7 +1,7 @@
-"""Whether an agent may start on its machine (spec 10.1), what it warns of, and what it says of the node. Pure.
+"""The checks at the start of the agent (spec 10.1): faults, warnings and remarks. Pure.
 
-Three lists: faults end the start, each with the field of the configuration that it is about; warnings go to the log;
-remarks become events of the node, for those who look at the cluster and never see this log.
+Faults prevent the start; each names its field of the configuration. Warnings go to the log. Remarks become events of
+the node, for people who watch the cluster and never see this log.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESERVABLE_CAPACITY = (CPU, MEMORY, EPHEMERAL_STORAGE, PIDS)
 def start_faults(
     configuration: KubeletConfiguration, facts: StartFacts, capacity: Mapping[str, Quantity]
 ) -> tuple[DocumentError, ...]:
-    """Why the agent cannot start here. `capacity`: see `reservable_capacity`."""
+    """The faults that keep the agent from starting. `capacity`: see `reservable_capacity`."""
     return (
         *_cgroup_faults(configuration, facts),
         *_swap_faults(configuration, facts),
@@ -36,12 +36,12 @@ def start_faults(
 
 
 def start_warnings(configuration: KubeletConfiguration, facts: StartFacts) -> tuple[str, ...]:
-    """What the agent starts with all the same."""
+    """The problems that the agent starts with all the same."""
     return tuple(_warnings(configuration, facts))
 
 
 def start_remarks(facts: StartFacts, kernel_version: str) -> tuple[Remark, ...]:
-    """What those who look at the node should know."""
+    """Facts that users of the node should know."""
     found: list[Remark] = []
     if facts.cgroup_version == 1:
         text = "This machine has cgroup v1, which Kubernetes only just keeps working; move it to cgroup v2."
@@ -57,12 +57,12 @@ def start_remarks(facts: StartFacts, kernel_version: str) -> tuple[Remark, ...]:
 
 
 def asked_cgroups(configuration: KubeletConfiguration) -> tuple[str, ...]:
-    """The cgroups that have to be there before the agent is."""
+    """The cgroups that must exist before the agent starts."""
     return (configuration.cgroup_root,) if configuration.cgroups_per_qos and configuration.cgroup_root else ()
 
 
 def reservable_capacity(machine: MachineFacts, disk_bytes: int | None, pids: int | None) -> dict[str, Quantity]:
-    """What there is of everything that can be reserved; what is not known is left out."""
+    """The capacity of everything that can be reserved; unknown amounts are left out."""
     bytes_or_counts = {MEMORY: machine.memory_bytes, EPHEMERAL_STORAGE: disk_bytes, PIDS: pids, CPU: machine.cpus}
     binary = (MEMORY, EPHEMERAL_STORAGE)
     return {
@@ -134,7 +134,7 @@ def _warnings(configuration: KubeletConfiguration, facts: StartFacts) -> Iterato
 
 
 def _list(numbers: list[int]) -> str:
-    """0-3,8"""
+    """Ranges of sorted numbers, as in 0-3,8."""
     pieces: list[str] = []
     start = previous = None
     for number in (*numbers, None):

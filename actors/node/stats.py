@@ -1,11 +1,11 @@
-"""`NodeStatsActor`: what the node, its pods and containers use, when somebody asks (spec 11.6).
+"""`NodeStatsActor`: samples the usage of the node, its pods and containers on request (spec 11.6).
 
-It owns the last sample and takes another when it is older than who asks allows; while nobody asks, it does nothing. A
-sample is put together from what the runtime tells, the kernel's files, and the disk. The disks of pods are counted at
-most once a minute each, on a lane: a dead mount costs its pod's numbers and nobody else's, and is not waited for twice.
+It keeps the last sample and takes another when that is older than the request allows. Without requests it does
+nothing. A sample combines the runtime's answers, the kernel's files, and the disk. The disk of a pod is counted at most
+once a minute, on a lane. A dead mount costs only its own pod's numbers, and is not waited for twice.
 
-The CPU's rate needs two samples: when there is none of the last two minutes, a second one follows the first after half
-a second. What cannot be had is left out and named in the sample; asking never fails.
+The CPU rate needs two samples. If there is none of the last two minutes, a second one follows the first after half a
+second. Data that cannot be had is left out and named in the sample; a request never fails.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 CALL_NS = 8 * SECOND_NS
-"""For one answer of the runtime, which has to read as many files as there are containers."""
+"""The limit for one answer of the runtime, which has to read files for every container."""
 READ_NS = 5 * SECOND_NS
 FILESYSTEM_NS = 2 * SECOND_NS
 COUNT_NS = 60 * SECOND_NS
-"""For the disk of one pod, from which on it is taken to hang."""
+"""The limit for counting one pod's disk; beyond it the disk counts as hung."""
 BASE_NS = SECOND_NS // 2
-"""Between the two samples of a first question."""
+"""The time between the two samples of a first request."""
 BASE_LASTS_NS = 120 * SECOND_NS
 DISK_PAUSES_NS = tuple(SECOND_NS * each // 100 for each in (0, 1, 4, 10, 35, 50, 100))
-"""How long the disks of new pods are waited for, in steps: two seconds in all."""
+"""The steps of waiting for the disks of new pods: two seconds in all."""
 LOOKUPS_AT_ONCE = 16
 LOOKUPS_AT_MOST = 512
-"""Of process ids, in one sample: the others have their turn in the next."""
+"""The most lookups of process ids in one sample; the rest follows in the next one."""
 
 
 class NodeStatsActor(Actor):
-    """See the module. `count_every_ns`: how often the disk of a pod is counted; not positive: never."""
+    """See the module. `count_every_ns`: how often a pod's disk is counted; zero or less: never."""
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
@@ -98,7 +98,6 @@ class NodeStatsActor(Actor):
 
     @handles(TakeStats)
     async def take(self, message: TakeStats) -> NodeSample:
-        """The answer to an ask."""
         return await self._fresh(message.max_age_ns)
 
     @handles(WantStats)
@@ -151,7 +150,7 @@ class NodeStatsActor(Actor):
         return sample
 
     async def _take_node(self) -> NodeSample:
-        """The machine and its disks alone; the next rate of a CPU is not touched by it."""
+        """Sample the machine and its disks alone. This leaves the base of the next CPU rate untouched."""
         self._problems = []
         taken_ns = self.now_ns()
         asked = self._cri.call(IMAGE_FS_INFO, ImageFsInfoRequest(), timeout_ns=CALL_NS)
@@ -171,7 +170,7 @@ class NodeStatsActor(Actor):
         )
 
     async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None, bool, bool]:
-        """What it has told; whether it has not said what there is, and whether it has not said what that uses."""
+        """The runtime's answers; whether the lists failed (blind), and whether the usage failed (unsaid)."""
         call = self._cri.call
         answers = await self.gather(
             call(LIST_POD_SANDBOX, ListPodSandboxRequest(), timeout_ns=CALL_NS),
@@ -192,7 +191,7 @@ class NodeStatsActor(Actor):
         return listed, images, sandboxes is None or containers is None, unsaid
 
     def _answer(self, outcome: Outcome[Any]) -> Any:
-        """What came of a call; None, and a problem, where nothing did. A verb that is not served is no problem."""
+        """The value of a call. On failure None and a problem; an unserved verb is no problem."""
         error = outcome.error
         if error is None:
             return outcome.value
@@ -203,7 +202,7 @@ class NodeStatsActor(Actor):
     # --- processes --------------------------------------------------------------------------------------------------
 
     async def _find_processes(self, listed: Listed) -> None:
-        """Ask for the process ids of what is new. A runtime that tells none is not asked again."""
+        """Look up the process ids of new containers. A runtime that tells none is not asked again."""
         ids = listed.ids()
         self._pids = {id_: self._pids[id_] for id_ in ids if id_ in self._pids}
         sandboxes = {each.id for each in listed.sandboxes}
@@ -230,7 +229,7 @@ class NodeStatsActor(Actor):
     # --- files ------------------------------------------------------------------------------------------------------
 
     async def _read(self, what: str, read: Callable[..., T], *args: object) -> T | None:
-        """Something of the kernel's files; None, and a problem, when it does not come."""
+        """Read the kernel's files on a lane; None and a problem on failure."""
         lane = self.lane("stats", size=2, per_key=2)
         try:
             return await self.wait(lane.submit(what, read, *args), timeout_ns=READ_NS, what=what)
@@ -239,7 +238,7 @@ class NodeStatsActor(Actor):
             return None
 
     async def _file_system(self, what: str, path: str) -> FsReading | None:
-        """The file system at `path`, as it was when it does not answer."""
+        """The file system at `path`; its last reading when it does not answer."""
         lane = self._disk_lane()
         try:
             submitted = lane.submit(f"file system {path}", self._host.filesystem, path)
@@ -254,7 +253,7 @@ class NodeStatsActor(Actor):
     async def _image_file_systems(
         self, told: ImageFsInfoResponse | None
     ) -> tuple[FsReading | None, FsReading | None, bool]:
-        """Of images, of writable layers, and whether these are two."""
+        """The file systems of images and of writable layers, and whether they differ."""
         if told is None:
             return None, None, False
         images = await self._usage_of("images", told.image_filesystems)
@@ -276,7 +275,7 @@ class NodeStatsActor(Actor):
     # --- disks of pods ----------------------------------------------------------------------------------------------
 
     async def _count_disks(self, listed: Listed) -> None:
-        """Begin what is due, and wait a little for those of which nothing is known."""
+        """Begin the counts that are due, and wait a little for pods without numbers."""
         if self._count_every_ns <= 0:
             return
         metas = {each.metadata.uid: each.metadata for each in listed.sandboxes if each.metadata is not None}
@@ -301,7 +300,7 @@ class NodeStatsActor(Actor):
         self._harvest()
 
     def _harvest(self) -> None:
-        """Take what has been counted. What could not be is tried again when it is due."""
+        """Collect finished counts. A failed one is repeated when it is due."""
         for uid in [uid for uid, pending in self._counting.items() if pending.done()]:
             try:
                 self._disks[uid] = self._counting.pop(uid).result(0)
@@ -325,7 +324,7 @@ def _differ(one: FsReading | None, other: FsReading | None) -> bool:
 
 
 def _pid_in(info: Any) -> int:
-    """The process id in what a runtime says to a verbose question (`info`: a document of JSON); 0 when it is not."""
+    """The process id in the verbose answer of a runtime (`info`: JSON documents); 0 when there is none."""
     for text in _texts(info):
         try:
             document = msgspec.json.decode(text)

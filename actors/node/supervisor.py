@@ -1,10 +1,9 @@
 """`NodeSupervisor`: the root of a node's actors. It makes them, knows them by name, and keeps them alive.
 
-The long-lived actors must know each other. So all that others must know are reserved first, and then started with the
-references they need; `actors.node.wiring` says from which arguments each is made. A failing one is restarted by itself
-and keeps its mailbox; the others do not notice, because each asks again for what it may have missed. Pod workers are
-children of the sync loop. Once a minute every actor that has had nothing to do since is asked whether it lives, so that
-health can name the one that stands still.
+The long-lived actors must know each other. So it reserves all that others must know, then starts each with the
+references that it needs. `actors.node.wiring` gives the arguments of each. A failed actor restarts alone and keeps its
+mailbox. Others do not notice, because each asks again for what it may have missed. Pod workers are children of the sync
+loop. Once a minute every idle actor is asked whether it lives, so that health can name one that hangs.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ LONG_LIVED = RestartStrategy(
     max_ns=30 * SECOND_NS,
     parked_retry_ns=60 * SECOND_NS,
 )
-"""The node is nothing without any of these: each comes back within a minute, for ever."""
+"""The node needs every one of these: each comes back within a minute, for ever."""
 
 
 class AskAround(Message, frozen=True):
-    """To itself: time to ask those who rest whether they live."""
+    """To itself: time to ask idle actors whether they live."""
 
 
 class NodeSupervisor(Actor):
@@ -75,7 +74,7 @@ class NodeSupervisor(Actor):
     def on_start(self) -> None:
         self.every(HEARTBEAT_NS, AskAround())
         if self.children:
-            return  # this actor has failed and come back; its children never noticed
+            return  # this actor was restarted; its children never noticed
         actors = self._reserve_all()
         wiring = NodeWiring(self._plan, self._capabilities, actors)
         self._start_pods(actors, wiring)
@@ -101,7 +100,7 @@ class NodeSupervisor(Actor):
         can = self._capabilities
         has_api = can.api is not None
         has_drivers = has_api and can.drivers is not None and can.plugin_sockets is not None
-        has_stats = can.stats is not None  # nobody is evicted where nobody can say what is used
+        has_stats = can.stats is not None  # without usage there is no eviction
         gives_pods_time = can.machine_shutdown is not None and bool(groups_of(self._plan.configuration))
         known, perhaps = self._reserve_known, self._reserve_if
         return NodeActors(
@@ -143,19 +142,19 @@ class NodeSupervisor(Actor):
     # --- who is made from what ----------------------------------------------------------------------------------------
 
     def _make(self, ref: ActorRef | None, recipe: Recipe | None) -> None:
-        """Start a reserved actor. Nothing happens where the node does without it."""
+        """Start a reserved actor. Does nothing for one that this node does without."""
         if ref is not None:
             assert recipe is not None, f"{ref} is reserved and never made"
             assert ref.actor_class is recipe.actor_class, f"{ref} is reserved as another class"
             self.furnish(ref, **recipe.arguments)
 
     def _start(self, name: str, recipe: Recipe | None) -> None:
-        """Start an actor that no other must know. Nothing happens where the node does without it."""
+        """Start an actor that no other must know. Does nothing for one that this node does without."""
         if recipe is not None:
             self.spawn(recipe.actor_class, name=name, strategy=LONG_LIVED, **recipe.arguments)
 
     def _start_pods(self, actors: NodeActors, wiring: NodeWiring) -> None:
-        """Who leads pods from the storage to their workers, and who tells the API of them and of the node."""
+        """Actors that lead pods from the storage to their workers, and that report pods and the node to the API."""
         self._make(actors.historian, wiring.historian())
         self._make(actors.node_status, wiring.node_status())
         self._make(actors.node_lease, wiring.node_lease())
@@ -166,7 +165,7 @@ class NodeSupervisor(Actor):
         self._make(actors.sync_loop, wiring.sync_loop(began_ns=self.now_ns()))
 
     def _start_runtime(self, actors: NodeActors, wiring: NodeWiring) -> None:
-        """Who looks at the runtime, and who pulls and tidies up."""
+        """Actors that watch the runtime, pull images and clean up."""
         self._make(actors.pleg, wiring.pleg())
         self._make(actors.runtime_monitor, wiring.runtime_monitor())
         self._make(actors.image_pull, wiring.image_pull())
@@ -175,13 +174,13 @@ class NodeSupervisor(Actor):
         self._start("log-rotation", wiring.log_rotation())
 
     def _start_shortages(self, actors: NodeActors, wiring: NodeWiring) -> None:
-        """Who ends pods for the sake of the node."""
+        """Actors that end pods for the sake of the node."""
         self._make(actors.stats, wiring.stats())
         self._make(actors.eviction, wiring.eviction())
         self._make(actors.shutdown, wiring.shutdown())
 
     def _start_references(self, actors: NodeActors, wiring: NodeWiring) -> None:
-        """Volumes, and those who know what pods take from other objects of the API."""
+        """Volumes, and actors that know the API objects that pods refer to."""
         self._make(actors.volume_reconciler, wiring.volume_reconciler())
         self._make(actors.object_cache, wiring.object_cache())
         self._make(actors.cluster_cache, wiring.cluster_cache())
@@ -191,14 +190,14 @@ class NodeSupervisor(Actor):
         self._make(actors.tokens, wiring.tokens())
 
     def _start_resources(self, actors: NodeActors, wiring: NodeWiring) -> None:
-        """Who shares out what the node has."""
+        """Actors that distribute the node's resources."""
         self._make(actors.pod_cidr, wiring.pod_cidr())
         self._make(actors.user_namespaces, wiring.user_namespaces())
         self._make(actors.resources, wiring.resources())
         self._make(actors.cgroups, wiring.cgroups())
 
     def _start_unknown(self, wiring: NodeWiring) -> None:
-        """Those that no other must know: they tell others, or write to the disk."""
+        """Actors that no other must know: they tell others, or write to the disk."""
         self._start("resolver-check", wiring.resolver_check())
         self._start("oom-watcher", wiring.oom_watcher())
         self._start("memory-notifier", wiring.memory_notifier())
@@ -206,7 +205,7 @@ class NodeSupervisor(Actor):
         self._start(f"{CLIENT.name}-certificate", wiring.client_certificate())
 
     def _start_sources(self, wiring: NodeWiring) -> None:
-        """Last: pods come from here on."""
+        """Start the sources last: pods come from here on."""
         self._start("source-api", wiring.source_api())
         self._start("source-file", wiring.source_file())
         self._start("source-http", wiring.source_http())

@@ -1,8 +1,8 @@
-"""`NodeWiring`: from which arguments each actor of a node is made, given its plan, its capabilities and the others.
+"""`NodeWiring`: the constructor arguments of each actor of a node, from its plan, its capabilities and the others.
 
 One method per actor gives a `Recipe`: the class and its keyword arguments, which mypy checks against the constructor.
-It is None for an actor that this node does without: it is configured away, or a capability is missing. Nothing is
-started here.
+The recipe is None for an actor that this node does without: it is configured away, or a capability is missing. Nothing
+is started here.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What an actor is made from, at its start and at every restart."""
+    """An actor's class and arguments, for its start and every restart."""
 
     actor_class: type[Actor]
     arguments: Mapping[str, Any]
@@ -85,7 +85,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeActors:
-    """The actors that others must know. None: this node does without."""
+    """The actors that others must know. None: this node does without it."""
 
     events: ActorRef
     status_manager: ActorRef
@@ -128,7 +128,7 @@ class NodeWiring:
         self._api = None if capabilities.api is None else capabilities.api.main
 
     def _on_disk(self, name: str) -> str:
-        """Where an actor keeps what it must know after a restart of the agent."""
+        """The path of an actor's file that outlives the agent."""
         return f"{self._plan.facts.root_directory.rstrip('/')}/{name}"
 
     # --- pods, from their sources to their workers --------------------------------------------------------------------
@@ -496,7 +496,7 @@ class NodeWiring:
             host=can.host,
             settings=NodeSettings(self._name, plan.facts.root_directory, plan.configuration, *about),
             events=actors.events,
-            # All who follow the Node object, so that a restart of its actor loses none of them.
+            # All followers of the Node object, so that a restart of its actor loses none of them.
             listeners=present(
                 actors.claims,
                 actors.csi_node,
@@ -511,7 +511,7 @@ class NodeWiring:
             ),
             expected=actors.resources,
             meters=can.meters,
-            # All who tell it something when that changes, and not again.
+            # Actors that report only changes: they are asked to report again after a restart.
             informants=present(actors.csi_node, actors.eviction, actors.shutdown, actors.volume_reconciler),
         )
 
@@ -546,7 +546,7 @@ class NodeWiring:
         return Recipe.of(PodCidrActor, cri=self._can.cri)
 
     def serving_certificate(self) -> Recipe | None:
-        """A node with a certificate of its own asks the cluster for none."""
+        """A node with a serving certificate of its own requests none."""
         told, keys = self._configuration, self._can.serving_keys
         if self._api is None or keys is None or not told.server_tls_bootstrap or told.tls_cert_file:
             return None
@@ -575,5 +575,5 @@ class NodeWiring:
 
 
 def present(*refs: ActorRef | None) -> tuple[ActorRef, ...]:
-    """Those that this node has."""
+    """The references that are not None."""
     return tuple(ref for ref in refs if ref is not None)

@@ -1,5 +1,5 @@
-"""The Node object, its Lease and its CSINode (spec 9): what to write, from what is and what was. Pure.
+"""The Node object, its Lease and its CSINode (spec 9): what to write, from the last object and the known facts. Pure.
 
-Open `status.py` first: it computes the status. `conditions.py`, `capacity.py` and `addresses.py` are its parts,
-`registration.py` the object of a new node. The actors that write are in `actors/node/status`.
+Open `status.py` first: it computes the status. `conditions.py`, `capacity.py` and `addresses.py` are its parts;
+`registration.py` has the object of a new node. The actors that write are in `actors/node/status`.
 """

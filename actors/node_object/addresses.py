@@ -1,9 +1,9 @@
-"""Which addresses a node has (spec 9.4).
+"""The addresses of a node (spec 9.4).
 
-Without an external cloud provider: the address of `--node-ip` (one of each family), else the host name where that is an
-address, else what the node's name resolves to, else the address of the interface of the default route, and only if
-there is none of these any address that others can reach. Where a cloud provider knows better, its addresses are kept.
-While the resolver does not say what the name means, a node keeps the address that it has published.
+Without an external cloud provider the first of these applies: the address of `--node-ip` (one of each family); the host
+name, where it is an address; what the node's name resolves to; the address of the default route's interface; any
+address that others can reach. With a cloud provider, its addresses are kept. While the resolver does not answer, a node
+keeps its published address.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from runtime.host.network import NetworkFacts
 INTERNAL_IP = "InternalIP"
 HOST_NAME = "Hostname"
 _OF_PODS = ("veth", "cni", "br", "docker", "virbr", "flannel", "cali", "lxc")
-"""How interfaces begin that carry pods and not the node."""
+"""Prefixes of interfaces that carry pods, not the node."""
 
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class NodeIps(msgspec.Struct, frozen=True):
-    """The node's own addresses, primary family first; `fault` says why an address that was asked for cannot be it.
+    """The node's own addresses, primary family first. `fault`: why a requested address cannot be used.
 
-    `given`: a person chose them. `instead`: with these the node may go on where it has published them, because the
-    resolver has not said which it would be.
+    `given`: a person chose them. `instead`: published addresses that the node may keep while the resolver is silent.
     """
 
     addresses: tuple[str, ...]
@@ -38,7 +37,7 @@ class NodeIps(msgspec.Struct, frozen=True):
 
 
 def node_ips(name: str, wished: tuple[str, ...], network: NetworkFacts) -> NodeIps:
-    """The addresses of the node called `name`. `wished` is `--node-ip`: `0.0.0.0` or `::` there wish for a family."""
+    """The addresses of the node called `name`. `wished`: `--node-ip`; `0.0.0.0` or `::` only choose a family."""
     local = {address.address for address in network.interfaces}
     chosen = tuple(ip for ip in map(ipaddress.ip_address, wished) if not ip.is_unspecified)
     if chosen:
@@ -63,7 +62,7 @@ def node_ips(name: str, wished: tuple[str, ...], network: NetworkFacts) -> NodeI
 
 
 def address_fault(ip: Ip, local: Iterable[str]) -> str:
-    """Why `ip` cannot be a node's address; empty when it can. `local`: the addresses of its interfaces."""
+    """Why `ip` cannot be a node's address, or "". `local`: the addresses of its interfaces."""
     if ip.is_loopback:
         return f"{ip} is a loopback address"
     if ip.is_multicast:
@@ -80,8 +79,8 @@ def address_fault(ip: Ip, local: Iterable[str]) -> str:
 def node_addresses(
     existing: tuple[NodeAddress, ...], found: NodeIps, host_name: str, external_cloud: bool
 ) -> tuple[NodeAddress, ...]:
-    """The addresses to publish. Those that exist are kept where a cloud provider sets them, where an address that
-    was asked for is not (yet) on an interface, and where the resolver has not said that they are others.
+    """The addresses to publish. Existing ones are kept in three cases: a cloud provider sets them; a requested address
+    is not on an interface (yet); the resolver has not said that they are others.
     """
     if external_cloud:
         if existing:

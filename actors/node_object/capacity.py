@@ -1,8 +1,8 @@
-"""How much there is on the node, and how much of it pods may have (spec 9.5).
+"""The capacity of the node, and the part that pods may have, its allocatable (spec 9.5).
 
 Capacity is what the machine has. Allocatable is capacity less what is reserved for the system, for the agent, and for
-the hard eviction thresholds, never below zero; huge pages are taken out of allocatable memory. Resources that others
-advertise are kept. What cannot be read now keeps its last value.
+the hard eviction thresholds, never below zero. Huge pages are subtracted from allocatable memory. Resources that others
+advertise are kept. An amount that cannot be read now keeps its last value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runtime.host.machine import MachineFacts
 
 CPU, MEMORY, PODS, EPHEMERAL_STORAGE = "cpu", "memory", "pods", "ephemeral-storage"
 PIDS = "pid"
-"""Process ids can be reserved, and are no part of what a node says that it has."""
+"""Process ids can be reserved, but a node's capacity does not list them."""
 HUGE_PAGES = "hugepages-"
 THRESHOLD_OF = {MEMORY: "memory.available", EPHEMERAL_STORAGE: "nodefs.available"}
 """The eviction signals that keep a part of a resource free."""
@@ -27,7 +27,7 @@ THRESHOLD_OF = {MEMORY: "memory.available", EPHEMERAL_STORAGE: "nodefs.available
 def capacity(
     existing: Mapping[str, str], machine: MachineFacts, disk_bytes: int | None, configuration: KubeletConfiguration
 ) -> dict[str, str]:
-    """The capacity to publish. `disk_bytes` None: not known now. Sizes of huge pages that are gone are left out."""
+    """The capacity to publish. `disk_bytes` None: unknown now. Huge page sizes that are gone are left out."""
     own = {
         CPU: str(machine.cpus),
         MEMORY: _size(machine.memory_bytes),
@@ -42,25 +42,25 @@ def capacity(
 
 
 def pod_limit(cpus: int, configuration: KubeletConfiguration) -> int:
-    """Pods that may run at once."""
+    """How many pods may run at once."""
     if configuration.pods_per_core > 0:
         return min(configuration.pods_per_core * cpus, configuration.max_pods)
     return configuration.max_pods
 
 
 def huge_page_resource(size_bytes: int) -> str:
-    """hugepages-2Mi, hugepages-1Gi."""
+    """The resource name, as in hugepages-2Mi or hugepages-1Gi."""
     return f"{HUGE_PAGES}{_size(size_bytes)}"
 
 
 @lru_cache(maxsize=64)
 def _size(size_bytes: int) -> str:
-    """As it is written. Asked at every look at the node, and a machine has few of them."""
+    """The text of a size. Cached: every look at the node asks, and a machine has few sizes."""
     return str(of_value(size_bytes, Suffixes.BINARY))
 
 
 def allocatable(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, str]:
-    """What of `capacities` pods may have."""
+    """The part of `capacities` that pods may have."""
     kept = reservations(capacities, configuration)
     amounts = {name: parse_quantity(amount) for name, amount in capacities.items()}
     left = {name: _less(amount, kept.get(name, ZERO)) for name, amount in amounts.items()}
@@ -71,7 +71,7 @@ def allocatable(capacities: Mapping[str, str], configuration: KubeletConfigurati
 
 
 def reservations(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, Quantity]:
-    """What is kept from pods, by resource: for the system, the agent, and the hard eviction thresholds."""
+    """What pods cannot have, by resource: reserved for the system, the agent, and the hard eviction thresholds."""
     kept = reserved(configuration)
     thresholds = hard_thresholds(configuration)
     for name, signal in THRESHOLD_OF.items():
@@ -81,7 +81,7 @@ def reservations(capacities: Mapping[str, str], configuration: KubeletConfigurat
 
 
 def reserved(configuration: KubeletConfiguration) -> dict[str, Quantity]:
-    """What is kept for the system and the agent, by resource, process ids among them."""
+    """The reservations for the system and the agent together, by resource, including process ids."""
     system, kube = reserved_amounts(configuration)
     return {
         name: parse_quantity(system.get(name, "0")) + parse_quantity(kube.get(name, "0"))
@@ -90,23 +90,23 @@ def reserved(configuration: KubeletConfiguration) -> dict[str, Quantity]:
 
 
 def reserved_amounts(configuration: KubeletConfiguration) -> tuple[dict[str, str], dict[str, str]]:
-    """What is reserved for the system, and what for the agent."""
+    """The reservations for the system, and those for the agent."""
     system, kube = dict(configuration.system_reserved), dict(configuration.kube_reserved)
     if configuration.reserved_system_cpus:
-        # A set of CPUs says it all: what else is reserved of them counts no more.
+        # A set of reserved CPUs overrides the amounts reserved of CPU.
         system[CPU] = str(len(parse_cpu_set(configuration.reserved_system_cpus)))
         kube.pop(CPU, None)
     return system, kube
 
 
 def is_extended(resource: str) -> bool:
-    """Whether a resource is one that device plugins or people advertise: its name has a domain of their own."""
+    """Whether device plugins or people advertise the resource: its name has a domain outside kubernetes.io."""
     domain, slash, _ = resource.partition("/")
     return bool(slash) and not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
 
 
 def missing(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> tuple[str, ...]:
-    """Resources without which a node is not ready, and that are not known."""
+    """Resources that a node needs to be ready and whose amounts are unknown."""
     needed = [CPU, MEMORY, PODS]
     if configuration.local_storage_capacity_isolation:
         needed.append(EPHEMERAL_STORAGE)
@@ -119,7 +119,7 @@ def _less(amount: Quantity, taken: Quantity) -> Quantity:
 
 
 def _threshold(text: str, whole: Quantity) -> Quantity:
-    """A threshold as an amount, a share of the whole where it is one."""
+    """A threshold as an amount; a percentage is taken of the whole."""
     if not text.endswith("%"):
         return parse_quantity(text)
     share_milli = round(float(text[:-1]) * 1000)

@@ -1,8 +1,8 @@
 """Whether a status is worth a write (spec 9.2), and whether a node is worth telling.
 
-What changed is posted at once. What did not is posted after the report frequency, so that somebody who looks sees a
-living node; after a post for a change that moment is shifted by up to half of it either way, so that the nodes of a
-cluster, which often change together, do not report together for ever.
+A change is posted at once. An unchanged status is posted after the report frequency, as a sign of life. After a post
+for a change that moment shifts by up to half the frequency either way: nodes often change together, and must
+not report together for ever.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from config.objects import Node, NodeCondition, NodeStatus
 
 
 def status_has_changed(before: NodeStatus, after: NodeStatus) -> bool:
-    """Whether they differ in more than the times of heartbeats and the order of conditions.
+    """Whether they differ in more than heartbeat times and the order of conditions.
 
-    Absent and zero are the same: a server may leave out what is empty, and that must not be a change for ever.
+    Absent and zero are equal: a server may leave out empty fields, and that must not count as a change for ever.
     """
     if _without_heartbeats(before) == _without_heartbeats(after):
         return False
@@ -25,22 +25,22 @@ def status_has_changed(before: NodeStatus, after: NodeStatus) -> bool:
 
 
 def node_has_changed(before: Node | None, after: Node) -> bool:
-    """Whether those who use the node's labels, addresses, resources and conditions should hear of it."""
+    """Whether the users of the node's labels, addresses, resources and conditions should hear of it."""
     return before is None or _told(before) != _told(after)
 
 
 def is_report_due(last_report_ns: int | None, now_ns: int, frequency_ns: int, delay_ns: int) -> bool:
-    """Whether an unchanged status is to be posted. Never before a first post: that one is for a change."""
+    """Whether to post an unchanged status. Never before the first post, which is for a change."""
     return last_report_ns is not None and now_ns - last_report_ns >= frequency_ns + delay_ns
 
 
 def delay_after_change_ns(frequency_ns: int, draw: float) -> int:
-    """From minus half to plus half of the frequency, by a number drawn from 0 to 1."""
+    """A delay from minus half to plus half of the frequency; `draw` from 0 to 1."""
     return int(frequency_ns * (draw - 0.5))
 
 
 def is_older(version: str, than: str) -> bool:
-    """Whether a resourceVersion is older than another. Where they are no numbers, nothing is."""
+    """Whether a resourceVersion is older than another; False when either is no number."""
     return version.isdigit() and than.isdigit() and int(version) < int(than)
 
 
@@ -59,7 +59,7 @@ def _plain(status: NodeStatus) -> Any:
 
 
 def _given(value: Any) -> Any:
-    """`value` without what is empty."""
+    """`value` without empty fields."""
     if isinstance(value, dict):
         return {name: kept for name, inner in value.items() if (kept := _given(inner))}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""The conditions of the node that are the agent's own (spec 9.3): three pressures and Ready.
+"""The agent's own conditions of the node (spec 9.3): three pressures and Ready.
 
 A condition keeps its transition time while its status stays, and each look renews its heartbeat. Conditions of others
-(NetworkUnavailable) are left where they are.
+(NetworkUnavailable) are left as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TRUE, FALSE = "True", "False"
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a condition should say."""
+    """The wanted content of a condition."""
 
     type: str
     status: str
@@ -58,7 +58,7 @@ OWN = tuple(_EVENTS)
 
 
 def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple[Verdict, ...]:
-    """The conditions in their order. `unready`: why the node is not ready, nothing when it is."""
+    """The conditions in their order. `unready`: why the node is not ready, () when it is."""
     ready = (
         Verdict(READY, FALSE, "KubeletNotReady", message_of(unready))
         if unready
@@ -75,7 +75,7 @@ def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple
 def next_conditions(
     existing: tuple[NodeCondition, ...], wanted: tuple[Verdict, ...], wall_ns: int
 ) -> tuple[NodeCondition, ...]:
-    """`existing` with the agent's own as `wanted`, each in its place, new ones last."""
+    """`existing` with the agent's own conditions as `wanted`, each in its place, new ones last."""
     now = api_time(wall_ns)
     by_type = {condition.type: condition for condition in existing}
     own: dict[str, NodeCondition] = {}
@@ -95,7 +95,7 @@ def next_conditions(
 
 
 def events_of_change(before: tuple[NodeCondition, ...], after: tuple[NodeCondition, ...]) -> tuple[str, ...]:
-    """Reasons of the events that tell what changed. A node that has never said Ready has not lost it."""
+    """The event reasons of a change. A first Ready condition makes no event."""
     old = {condition.type: condition.status for condition in before}
     said = []
     for condition in after:
@@ -107,7 +107,6 @@ def events_of_change(before: tuple[NodeCondition, ...], after: tuple[NodeConditi
 
 
 def is_ready(conditions: tuple[NodeCondition, ...]) -> bool:
-    """Whether they say so."""
     return any(condition.type == READY and condition.status == TRUE for condition in conditions)
 
 

@@ -1,4 +1,4 @@
-"""The CSINode object of this node, and what its Node says of drivers (spec 8.8). Pure."""
+"""The CSINode object of this node, and the driver annotations of its Node (spec 8.8). Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def next_csi_node(
     withdrawn: frozenset[str],
     migrated: tuple[str, ...],
 ) -> CSINode:
-    """The object as it is to be. `uid`: of the Node, which owns it. `drivers`: all that are registered now.
+    """The wanted object. `uid`: of the Node, which owns it. `drivers`: all that are registered now.
 
-    What is written in an existing object is kept, but for drivers that are `withdrawn`.
+    The content of an existing object is kept, except drivers that are `withdrawn`.
     """
     meta = existing.metadata if existing is not None else ObjectMeta(name=name)
     owner = OwnerReference(api_version="v1", kind="Node", name=name, uid=uid)
@@ -44,13 +44,13 @@ def next_csi_node(
 
 
 def is_of_another_node(existing: CSINode, uid: str) -> bool:
-    """Whether it belonged to a Node of this name that is no more: it has to be made anew."""
+    """Whether it belonged to an earlier Node of this name, so that it has to be made anew."""
     owners = [each for each in existing.metadata.owner_references if each.kind == "Node"]
     return bool(owners) and all(each.uid != uid for each in owners)
 
 
 def collision(info: NodeInfo, name: str, labels: Mapping[str, str]) -> str:
-    """Why a driver's place of the node cannot be, given the labels that the node has; empty when it can."""
+    """Why a driver's topology contradicts the node's labels, or ""."""
     for key, value in sorted(info.topology.items()):
         if labels.get(key, value) != value:
             return (
@@ -63,7 +63,7 @@ def collision(info: NodeInfo, name: str, labels: Mapping[str, str]) -> str:
 def with_node_ids(
     annotations: Mapping[str, str], node_ids: Mapping[str, str], withdrawn: tuple[str, ...]
 ) -> Mapping[str, str]:
-    """The annotations of the Node with what drivers call it; without that annotation when there are none."""
+    """The Node's annotations with the drivers' ids of the node; without that annotation when there are none."""
     known = _node_ids(annotations.get(NODE_IDS, ""))
     wanted = {name: value for name, value in sorted({**known, **node_ids}.items()) if name not in withdrawn}
     if wanted == known:
@@ -73,7 +73,7 @@ def with_node_ids(
 
 
 def _node_ids(text: str) -> dict[str, str]:
-    """What is no map of names counts as nothing: it is written anew."""
+    """Parse the annotation; an invalid one counts as empty and is rewritten."""
     try:
         found = json.loads(text) if text else {}
     except ValueError:
@@ -89,7 +89,7 @@ def _driver(known: CSINodeDriver | None, name: str, info: NodeInfo) -> CSINodeDr
         topology_keys=tuple(sorted(info.topology)),
         allocatable=None if count is None else VolumeNodeResources(count=count),
     )
-    # One that says the same is left as it is, in whatever order it stands there.
+    # Keep an equal entry as it is, whatever the order of its keys.
     same = (
         known is not None and msgspec.structs.replace(known, topology_keys=tuple(sorted(known.topology_keys))) == driver
     )

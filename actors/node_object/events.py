@@ -1,4 +1,4 @@
-"""The events about a node (spec 9.3, 15): what changed in its status, by reason."""
+"""The events of a node (spec 9.3, 15): the changes of its status, by reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from runtime.host.machine import MachineFacts
 
 
 def events_of(name: str, machine: MachineFacts | None, before: NodeStatus, after: NodeStatus) -> dict[str, RecordEvent]:
-    """What is to be said when `after` has replaced `before`."""
+    """The events of replacing `before` by `after`."""
     events = {reason: status_event(name, reason) for reason in events_of_change(before.conditions, after.conditions)}
     if machine is not None and has_rebooted(before.node_info, machine):
         text = f"Node {name} has been rebooted, boot id: {machine.boot_id}"
@@ -19,10 +19,10 @@ def events_of(name: str, machine: MachineFacts | None, before: NodeStatus, after
 
 
 def status_event(name: str, reason: str) -> RecordEvent:
-    """The node is like that now."""
+    """The event of a new status."""
     return node_event(name, "Normal", reason, f"Node {name} status is now: {reason}")
 
 
 def node_event(name: str, event_type: str, reason: str, message: str) -> RecordEvent:
-    """An event about a node. Its UID is the node's name: that is how users and tools look for them."""
+    """An event of a node. Its UID is the node's name: users and tools search by that."""
     return RecordEvent("Node", name, "", name, event_type, reason, message)

@@ -1,4 +1,4 @@
-"""What the runtime's handlers and the agent are able to do, as the Node object tells it (spec 9.5, 10.19)."""
+"""The features of the runtime's handlers and of the agent, for the Node object (spec 9.5, 10.19)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerF
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
 DECLARED: tuple[str, ...] = ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits")
-"""Of the features that pods may be scheduled by (spec 10.19), those that this version honours. Gates are named so. What
-is honoured and not named here is of no use: the scheduler keeps pods away that ask for it.
+"""The features that pods may be scheduled by (spec 10.19) and that this version honours. Gates have the same names. An
+honoured feature missing here is of no use: the scheduler keeps pods that ask for it away.
 """
 
 
 def runtime_handlers(handlers: Iterable[RuntimeHandler]) -> tuple[NodeRuntimeHandler, ...]:
-    """By name: runtimes list them in any order, which is no change of the node."""
+    """The handlers by name: runtimes list them in any order, and a new order is no change of the node."""
     return tuple(
         NodeRuntimeHandler(
             name=handler.name,
@@ -29,14 +29,14 @@ def runtime_handlers(handlers: Iterable[RuntimeHandler]) -> tuple[NodeRuntimeHan
 
 
 def node_features(features: RuntimeFeatures | None) -> NodeFeatures | None:
-    """What holds whatever the handler; None where the runtime says nothing of it."""
+    """The features of all handlers; None when the runtime does not tell."""
     if features is None:
         return None
     return NodeFeatures(supplemental_groups_policy=features.supplemental_groups_policy)
 
 
 def declared_features(gates: FeatureGates, honoured: Iterable[str] = DECLARED) -> tuple[str, ...]:
-    """Features to declare, sorted: those that are honoured and whose gate is on. None at all with declaring off."""
+    """The features to declare, sorted: honoured, with their gates on. () when declaring is off."""
     if not gates.enabled("NodeDeclaredFeatures"):
         return ()
     return tuple(sorted(name for name in honoured if gates.enabled(name)))

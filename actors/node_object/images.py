@@ -1,6 +1,6 @@
-"""Which images the Node object names (spec 9.5): the scheduler likes nodes that have the image of a pod.
+"""The images in the Node object (spec 9.5): the scheduler prefers nodes that have a pod's image.
 
-The largest ones, each with at most five names, digests before tags. Images without a name help nobody and are left out.
+The largest images are listed, each with at most five names, digests before tags. Images without a name are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Lease by which a node says that it lives (spec 9.6): its next form, and when to renew it.
+"""The Lease of a node (spec 9.6): its next form, and when to renew it.
 
-The lease belongs to the Node, so that it goes when the node does; before the node is known it belongs to nobody, and
-gets its owner with the first renewal after.
+The Node owns the lease, so that it is deleted with the node. Before the node is known the lease has no owner; the first
+renewal after sets it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RENEW_SHARE = 4
 
 
 def renew_interval_ns(duration_seconds: int) -> int:
-    """Between two renewals, before jitter."""
+    """The time between two renewals, before jitter."""
     return duration_seconds * SECOND_NS // RENEW_SHARE
 
 
@@ -39,13 +39,13 @@ def next_lease(base: Lease | None, node_name: str, duration_seconds: int, wall_n
 
 
 def micro_time(wall_ns: int) -> str:
-    """RFC 3339 with microseconds, as leases have it."""
+    """RFC 3339 with microseconds, the format of leases."""
     seconds, rest_ns = divmod(wall_ns, SECOND_NS)
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{rest_ns // 1000:06d}Z"
 
 
 def _owners(existing: tuple[OwnerReference, ...], node: Node) -> tuple[OwnerReference, ...]:
-    """Others stay; a node of that name that is no more owns nothing."""
+    """The owners, with this Node. An earlier Node of the same name is dropped; others stay."""
     name, uid = node.metadata.name, node.metadata.uid
     if any(owner.kind == "Node" and owner.uid == uid for owner in existing):
         return existing

@@ -1,4 +1,4 @@
-"""Who the node is: ids, kernel, system, runtime and agent (`status.nodeInfo`, spec 9.5)."""
+"""The node's ids and versions: kernel, system, runtime and agent (`status.nodeInfo`, spec 9.5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ UNKNOWN_VERSION = "Unknown"
 
 
 def system_info(machine: MachineFacts, runtime_name: str, runtime_version: str, version: str) -> NodeSystemInfo:
-    """`runtime_name` empty: the runtime has not said yet who it is. kube-proxy's version is nobody's to know."""
+    """The `nodeInfo`. `runtime_name` empty: not known yet. The agent cannot know kube-proxy's version."""
     runtime = f"{runtime_name or 'unknown'}://{runtime_version or UNKNOWN_VERSION}"
     return NodeSystemInfo(
         machine_id=machine.machine_id,
@@ -27,5 +27,5 @@ def system_info(machine: MachineFacts, runtime_name: str, runtime_version: str, 
 
 
 def has_rebooted(published: NodeSystemInfo | None, machine: MachineFacts) -> bool:
-    """Whether the machine was booted since it was last published."""
+    """Whether the machine was booted since its status was last published."""
     return published is not None and bool(published.boot_id) and published.boot_id != machine.boot_id

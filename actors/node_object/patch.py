@@ -1,7 +1,7 @@
 """A strategic merge patch of the agent's part of a Node: labels, annotations and status.
 
-Only what differs is in it, so that what others write in the meantime is kept. Conditions are merged by their type, and
-the agent's own are always named, because their heartbeats are news. Addresses are replaced as a whole: two of one type
+It holds only differences, so that concurrent writes of others survive. Conditions are merged by type; the agent's own
+are all named when any differs, because their heartbeats are news. Addresses are replaced as a whole: two of one type
 are usual, and a merge by type would lose one.
 """
 
@@ -17,7 +17,7 @@ from config.objects import Node, NodeStatus
 
 
 def node_patch(before: Node, after: Node) -> dict[str, Any]:
-    """The body that makes `after` of `before`; empty when there is nothing to say."""
+    """The patch from `before` to `after`; empty when nothing differs."""
     patch: dict[str, Any] = {}
     metadata = {
         name: changes
@@ -33,7 +33,7 @@ def node_patch(before: Node, after: Node) -> dict[str, Any]:
 
 
 def status_patch(before: NodeStatus, after: NodeStatus) -> dict[str, Any]:
-    """The `status` of the body."""
+    """The `status` of the patch."""
     old, new = _plain(before), _plain(after)
     old_conditions, new_conditions = old.pop("conditions", []), new.pop("conditions", [])
     patch = difference(old, new)
@@ -45,7 +45,7 @@ def status_patch(before: NodeStatus, after: NodeStatus) -> dict[str, Any]:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What to lay over `before` to get `after`: null for what is gone, objects in depth, all else as a whole."""
+    """What to merge into `before` to get `after`: null for removed fields, objects in depth, all else as a whole."""
     changes: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():
         old = before.get(name)

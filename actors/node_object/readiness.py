@@ -1,10 +1,10 @@
-"""Why the node is not ready (spec 2.12, 9.3): everything that stands in the way, worst first; nothing means ready.
+"""The reasons why the node is not ready (spec 2.12, 9.3), worst first; no reason means ready.
 
-The runtime: it must have been asked, have answered within the last 30 s, say that it is ready, have been listed within
-the last three minutes, and have a network. Others tell their own reasons: a shutdown, storage that is not there.
+The runtime must have been asked, have answered within the last 30 s, say that it is ready, have been listed within the
+last three minutes, and have a network. Others report their own reasons: a shutdown, missing storage.
 
-An agent that has just started knows nothing of the runtime. A node that was ready before stays ready while that is so,
-for a while: a restart of the agent is no reason to send pods elsewhere.
+An agent that has just started knows nothing of the runtime. A node that was ready before then stays ready for a while:
+a restart of the agent must not send pods elsewhere.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from config.values.durations import format_duration_ns
 
 SECOND_NS = 1_000_000_000
 SILENCE_NS = 30 * SECOND_NS
-"""A runtime may be silent for so long: restarting it takes a while and harms no pod."""
+"""How long a runtime may be silent: restarting it takes a while and harms no pod."""
 LISTING_NS = 180 * SECOND_NS
-"""The runtime's pods must have been listed within this (spec 2.1)."""
+"""The runtime's pods must have been listed within this time (spec 2.1)."""
 
 
 class RuntimeHealth(msgspec.Struct, frozen=True):
-    """What is known of the runtime. Times are monotonic ns; None: never, or not known yet.
+    """The known state of the runtime. Times are monotonic ns; None: never, or not known yet.
 
-    `keeps_ready_until_ns`: what is not known yet counts from then on.
+    `keeps_ready_until_ns`: until then missing knowledge is no reason.
     """
 
     state: RuntimeStateObserved | None = None
@@ -37,7 +37,7 @@ class RuntimeHealth(msgspec.Struct, frozen=True):
 def unready_reasons(
     health: RuntimeHealth, others: Mapping[str, str], missing_capacity: tuple[str, ...], now_ns: int
 ) -> tuple[str, ...]:
-    """`others`: reasons by who tells them, empty ones do not count."""
+    """All reasons. `others`: source -> reason; empty reasons do not count."""
     reasons = [*_runtime(health, now_ns), *(text for _, text in sorted(others.items()) if text)]
     if missing_capacity:
         reasons.append(f"missing node capacity for resources: {', '.join(missing_capacity)}")
@@ -45,12 +45,12 @@ def unready_reasons(
 
 
 def message_of(reasons: tuple[str, ...]) -> str:
-    """Several reasons as one text, as users know it from kubelets."""
+    """The reasons as one text, in the format of kubelets."""
     return reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]"
 
 
 def look_again_ns(health: RuntimeHealth, now_ns: int) -> int | None:
-    """How long until silence alone makes a node unready; None when nothing is about to."""
+    """How long until silence alone changes the readiness; None when no limit is ahead."""
     since = [
         at_ns + limit_ns
         for at_ns, limit_ns in (
@@ -80,7 +80,7 @@ def _runtime(health: RuntimeHealth, now_ns: int) -> list[str]:
     if listed_ns is None:
         reasons.append("PLEG is not healthy: the pods of the runtime have yet to be listed")
     elif now_ns - listed_ns >= LISTING_NS:
-        # Not for how long: a text that changes with time would be a write at every look.
+        # Leave the duration out: a text that changes with time would cause a write at every look.
         limit = format_duration_ns(LISTING_NS)
         reasons.append(f"PLEG is not healthy: the pods of the runtime have not been listed for more than {limit}")
     if silent_ns is None and state.network_error:

@@ -1,9 +1,9 @@
-"""The Node object as it is registered, and what is mended in one that is there already (spec 9.1).
+"""The Node object of a registration, and the corrections of an existing one (spec 9.1).
 
-A node with this name that exists belongs to an earlier life of this agent, or to somebody who prepared it: its labels,
-taints and annotations are kept. Only labels that describe the machine, the annotation that says who attaches volumes,
-and resources of devices that nobody here knows any more are set right: those that another agent, or an earlier machine
-of this name, has left. What people have given to the node since this agent has had it stays.
+An existing node of this name comes from an earlier life of this agent, or from somebody who prepared it. Its labels,
+taints and annotations are kept. Only three things are corrected: labels that describe the machine, the annotation that
+says who attaches volumes, and device resources left by another agent or by an earlier machine of this name. What people
+have added since this agent has had the node stays.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SYNCED_LABELS = (
     "kubernetes.io/os",
     "kubernetes.io/arch",
 )
-"""Labels that are set right in a node that exists; all others are left as they are."""
+"""Labels that are corrected in an existing node; all others stay."""
 
 
 def initial_node(
     settings: NodeSettings, machine: MachineFacts, status: NodeStatus, *, unschedulable: bool = False
 ) -> Node:
-    """The object to create. `unschedulable`: it was deleted while it was cordoned, and comes back cordoned."""
+    """The object to create. `unschedulable`: it was deleted while cordoned, and comes back cordoned."""
     return Node(
         metadata=ObjectMeta(
             name=settings.name, labels=own_labels(settings, machine), annotations=own_annotations(settings)
@@ -54,7 +54,7 @@ def initial_node(
 
 
 def own_labels(settings: NodeSettings, machine: MachineFacts) -> dict[str, str]:
-    """What the machine is, then what flags say; the flags win."""
+    """The machine's labels and those of flags; the flags win."""
     return {
         HOST_NAME: settings.host_name,
         "kubernetes.io/os": machine.operating_system,
@@ -66,19 +66,18 @@ def own_labels(settings: NodeSettings, machine: MachineFacts) -> dict[str, str]:
 
 
 def own_annotations(settings: NodeSettings) -> dict[str, str]:
-    """Annotations of the agent."""
     own = {CONTROLLER_ATTACHES: "true"} if settings.configuration.enable_controller_attach_detach else {}
     return {**own, **provided_ip(settings)}
 
 
 def provided_ip(settings: NodeSettings) -> dict[str, str]:
-    """The annotation that hands `--node-ip` on to an external cloud provider."""
+    """The annotation that passes `--node-ip` on to an external cloud provider."""
     wished = settings.registration
     return {PROVIDED_IP: ",".join(wished.node_ips)} if wished.external_cloud and wished.node_ips else {}
 
 
 def own_taints(settings: NodeSettings) -> tuple[Taint, ...]:
-    """Taints to be born with."""
+    """The taints of a new node."""
     given = tuple(
         Taint(key=taint.key, value=taint.value or None, effect=taint.effect)
         for taint in settings.configuration.register_with_taints
@@ -87,7 +86,7 @@ def own_taints(settings: NodeSettings) -> tuple[Taint, ...]:
 
 
 def reconciled(existing: Node, initial: Node) -> Node:
-    """`existing` set right; equal to it when there is nothing to do."""
+    """`existing` with its corrections; equal to it when there are none."""
     status = existing.status or NodeStatus()
     known, own = status.capacity, initial.status or NodeStatus()
     gone = {} if _was_ours(status, own) else {name: "0" for name in known if is_extended(name)}
@@ -107,8 +106,9 @@ def reconciled(existing: Node, initial: Node) -> Node:
 
 
 def _was_ours(published: NodeStatus, own: NodeStatus) -> bool:
-    """Whether an agent of this kind has said it, on this machine. A kubelet tells that by a file of its devices; the
-    object itself says it as well, and has it still when the disk is new.
+    """Whether an agent of this kind published the status on this machine.
+
+    A kubelet reads that from its device file; the object itself tells it too, even after the disk was replaced.
     """
     before, now = published.node_info, own.node_info
     if before is None or now is None or before.machine_id != now.machine_id:
@@ -127,6 +127,6 @@ def _with_attacher(existing: Mapping[str, str], initial: Mapping[str, str]) -> d
 
 
 def _with_own_pages(existing: Mapping[str, str], initial: Mapping[str, str]) -> dict[str, str]:
-    """Huge pages as the machine has them now; sizes it has no more are left out."""
+    """Huge pages as the machine has them now; sizes that are gone are left out."""
     kept = {name: amount for name, amount in existing.items() if not name.startswith(HUGE_PAGES)}
     return kept | {name: amount for name, amount in initial.items() if name.startswith(HUGE_PAGES)}

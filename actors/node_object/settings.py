@@ -1,4 +1,4 @@
-"""What the Node object says that does not change while the agent runs: what flags and configuration ask for."""
+"""The constant part of the Node object: what flags and configuration ask for."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from config.kubelet import KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 
 KUBERNETES_VERSION = "v1.36.2"
-"""The release whose kubelet this agent stands in for: what version checks of a cluster compare."""
+"""The release whose kubelet this agent replaces; a cluster's version checks compare it."""
 AGENT = "+actorlet"
-"""What tells versions of this agent from those of kubelets."""
+"""The mark in a version that tells this agent from kubelets."""
 
 
 def agent_version(own: str = "") -> str:
-    """`kubeletVersion`: the release, then the agent and its own version as build metadata, which nobody compares."""
+    """`kubeletVersion`: the release, then the agent and its version as build metadata, which no check compares."""
     return f"{KUBERNETES_VERSION}{AGENT}" + (f".{own}" if own else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What only flags say of the node (spec 12.3). `node_ips`: as in `--node-ip`; `host_name`: the label
-    `kubernetes.io/hostname` and the address of type Hostname, empty for the node's name.
+    """What only flags say of the node (spec 12.3).
+
+    `node_ips`: as in `--node-ip`. `host_name`: the label `kubernetes.io/hostname` and the address of type Hostname;
+    empty for the node's name.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +36,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be known of a node from its start on: an event of the type Warning."""
+    """A fact about the node, sent as a Warning event at the agent's start."""
 
     reason: str
     message: str

@@ -1,4 +1,4 @@
-"""The next Node object out of the last one and what has been seen: all rules in their order (spec 9.3)."""
+"""The next Node object, from the last one and the known facts: all rules in their order (spec 9.3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from runtime.host.machine import MachineFacts
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What the agent knows of its node now, but for the machine. None: not known (yet), the last word stays."""
+    """The known facts of the node, without the machine. None: not known (yet), the last value stays."""
 
     disk_bytes: int | None = None
     ips: NodeIps | None = None
@@ -43,7 +43,7 @@ class Seen(msgspec.Struct, frozen=True):
 def next_node(
     existing: Node, machine: MachineFacts, seen: Seen, settings: NodeSettings, *, now_ns: int, wall_ns: int
 ) -> Node:
-    """`existing` as it should be published now."""
+    """`existing` with the content to publish now."""
     old = existing.status or NodeStatus()
     metadata = existing.metadata
     handed_on = provided_ip(settings)
@@ -61,7 +61,6 @@ def next_node(
 def next_status(
     old: NodeStatus, machine: MachineFacts, seen: Seen, settings: NodeSettings, *, now_ns: int, wall_ns: int
 ) -> NodeStatus:
-    """The status to publish, given the last one."""
     configuration, registration = settings.configuration, settings.registration
     capacity = amounts.capacity(old.capacity, machine, seen.disk_bytes, configuration)
     addresses = old.addresses
@@ -93,13 +92,13 @@ def next_status(
 def wanted_conditions(
     seen: Seen, settings: NodeSettings, capacity: Mapping[str, str], now_ns: int
 ) -> tuple[Verdict, ...]:
-    """What the conditions should say."""
+    """The wanted content of the agent's conditions."""
     missing = amounts.missing(capacity, settings.configuration)
     return verdicts(seen.pressures, unready_reasons(seen.health, seen.troubles, missing, now_ns))
 
 
 def volumes_in_use(old: NodeStatus, seen: VolumesInUseObserved | None) -> tuple[str, ...]:
-    """Sorted. A name goes only when it is known that it is in use no more: whoever reads it may detach the volume."""
+    """Sorted. A name is removed only when surely unused: the controller may then detach the volume."""
     if seen is None:
         return old.volumes_in_use
     return tuple(sorted({*seen.names, *(() if seen.complete else old.volumes_in_use)}))

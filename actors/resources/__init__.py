@@ -1,6 +1,6 @@
-"""What of the node is given to which pod: admission, cgroups, user namespaces.
+"""What of the node each pod gets: admission, cgroups, user namespaces.
 
-Open `manager.py` first: `ResourceManagerActor` takes pods or rejects them. `admission.py` asks the checks in their
+Open `manager.py` first: `ResourceManagerActor` takes pods or rejects them. `admission.py` makes the checks in their
 order; `predicates.py`, `abilities.py` and `preemption.py` are the checks. `cgroups/` owns the cgroups, and
-`user_namespaces.py` the ids of pods with users of their own.
+`user_namespaces.py` the ids of pods with user namespaces.
 """

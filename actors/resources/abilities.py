@@ -1,6 +1,6 @@
-"""What of a pod this machine and its runtime are not able to do, or must not (spec 10.14, 17.4, 17.5).
+"""Requests of a pod that this machine or its runtime cannot or must not fulfil (spec 10.14, 17.4, 17.5).
 
-A pod that asks for it is rejected; only another pod helps. Pure: what the machine is able to do is given.
+Such a pod is rejected for good. Pure: the abilities of the machine are given.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAFE_SYSCTLS = {
     "net.ipv4.tcp_rmem": (4, 15),
     "net.ipv4.tcp_wmem": (4, 15),
 }
-"""Those that concern the pod alone, and the kernel (major, minor) since which that is so."""
+"""Sysctls that concern the pod alone, each with the kernel (major, minor) since which that is so."""
 FORBIDDEN = "SysctlForbidden"
 APPARMOR = "AppArmor"
 GROUPS_POLICY = "SupplementalGroupsPolicyNotSupported"
@@ -38,9 +38,9 @@ _KERNEL = re.compile(r"(\d+)\.(\d+)")
 
 
 class Abilities(msgspec.Struct, frozen=True):
-    """Of a machine. `kernel`: its version as the kernel tells it, empty where it is not known and taken for a new one.
+    """The abilities of a machine. `kernel`: the version as the kernel tells it; empty when unknown, and taken as new.
 
-    `unsafe_sysctls`: what the configuration allows besides, names or `prefix*`.
+    `unsafe_sysctls`: what the configuration allows in addition, names or `prefix*`.
     """
 
     kernel: str = ""
@@ -49,7 +49,7 @@ class Abilities(msgspec.Struct, frozen=True):
 
 
 def sysctl_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
-    """Whether the pod asks for a parameter of the kernel that it may not have."""
+    """The rejection of a pod that asks for a forbidden sysctl."""
     whole = pod.spec.security_context
     for sysctl in whole.sysctls if whole is not None else ():
         fault = sysctl_fault(sysctl.name, pod, abilities)
@@ -59,7 +59,7 @@ def sysctl_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
 
 
 def groups_rejection(pod: Pod, groups_policy: bool) -> Rejected | None:
-    """Whether the pod wants its groups strictly as listed. `groups_policy`: the runtime knows how."""
+    """The rejection of a pod with the policy Strict. `groups_policy`: the runtime supports it."""
     whole = pod.spec.security_context
     if whole is not None and whole.supplemental_groups_policy == "Strict" and not groups_policy:
         return Rejected(GROUPS_POLICY, "SupplementalGroupsPolicy=Strict is not supported in this node")
@@ -67,14 +67,14 @@ def groups_rejection(pod: Pod, groups_policy: bool) -> Rejected | None:
 
 
 def apparmor_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
-    """Whether the pod wants to be confined by what the kernel does not have."""
+    """The rejection of a pod that wants AppArmor on a kernel without it."""
     if abilities.apparmor or not any(_confined(pod, each) for each in _everyone(pod)):
         return None
     return Rejected(APPARMOR, "Cannot enforce AppArmor: AppArmor is not enabled on the host")
 
 
 def sysctl_fault(name: str, pod: Pod, abilities: Abilities) -> str:
-    """Why the pod may not have that sysctl; empty when it may."""
+    """Why the pod may not have that sysctl, or ""."""
     name = dotted(name)
     if not _allowed(name, abilities):
         return f"forbidden sysctl: {name!r} not allowlisted"

@@ -1,8 +1,8 @@
 """Whether this node takes a pod: every rule in its order (spec 10.14, 7.7). Pure, over a snapshot of the node.
 
-The first rule that says no is the reason of the status, and so the order is part of what users see. A critical pod that
-only lacks room is not rejected: others make way for it. Pinned CPUs, devices and the topology of the machine would be
-one more step, after sysctls and before room.
+The first rule that fails gives the reason in the status, so users see the order. A critical pod that only lacks room is
+not rejected: other pods are preempted. Pinned CPUs, devices and the machine's topology would be one more step, after
+sysctls and before room.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pressure(msgspec.Struct, frozen=True):
     pid: bool = False
 
     def names(self) -> tuple[str, ...]:
-        """The conditions of the node that say so."""
+        """The node conditions of this pressure."""
         found = {"MemoryPressure": self.memory, "DiskPressure": self.disk, "PIDPressure": self.pid}
         return tuple(name for name, there in found.items() if there)
 
@@ -44,7 +44,7 @@ NO_PRESSURE = Pressure()
 class Snapshot(msgspec.Struct, frozen=True):
     """The node at the moment of the question. `book`: without the pod itself.
 
-    `groups_policy`: the runtime knows the policy Strict of supplemental groups.
+    `groups_policy`: the runtime supports the policy Strict of supplemental groups.
     """
 
     node: Node
@@ -60,15 +60,16 @@ class Admitted(msgspec.Struct, frozen=True):
 
 
 class Preempts(msgspec.Struct, frozen=True):
-    """The node takes the pod when these have ended. `short_of`: the first resource that there is too little of."""
+    """The node takes the pod when the victims have ended. `short_of`: the first resource with too little."""
 
     victims: tuple[Allocation, ...]
     short_of: str = ""
 
 
 class NodeIsStale(msgspec.Struct, frozen=True):
-    """Nothing but the labels of the node is in the way, and they may have changed since they were read: read the node
-    again, and take `otherwise` if it still says so then.
+    """Only the node's labels reject the pod, and they may have changed since they were read.
+
+    Read the node again, and take `otherwise` if they still do.
     """
 
     otherwise: Rejected
@@ -91,7 +92,7 @@ def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
 
 
 def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected | None:
-    """Whether a node under pressure turns the pod away (spec 7.7)."""
+    """The rejection of a pod by a node under pressure (spec 7.7)."""
     if critical or pressure == NO_PRESSURE:
         return None
     names = pressure.names()

@@ -1,16 +1,14 @@
-"""`ResourceManagerActor`: what of the node is given to which pod, and whether there is enough for one more (spec 10.14
-to 10.16).
+"""`ResourceManagerActor`: admits pods, and keeps the book of what each one has of the node (spec 10.14 to 10.16).
 
-Every worker asks it before anything of its pod is made. The rules are in `actors.admission`; here is what they are
-asked about: the node as it is known, and the book of what is given away. A pod that it takes is in the book, and the
-book on the disk, before `CgroupActor` makes its cgroup and lets the worker hear of it. The pod keeps its place until
-its worker says that nothing of it runs.
+Every worker asks it before it makes anything of its pod. The rules are in `actors.resources.admission`; this actor
+supplies the known node and the book. An admitted pod enters the book, and the book goes to disk. Only then does
+`CgroupActor` make the cgroup and answer the worker. The pod keeps its place until its worker reports that nothing runs.
 
-A critical pod that lacks room waits here until others have made way: they are told to end, and what they leave is kept
-for it. Pods that ran before this agent came are taken as they are; they are in the book that was read at the start, so
-that nobody else is given what is theirs, whether or not their own source has spoken yet.
+A critical pod that lacks room waits here while its victims end; what they leave is kept for it. Pods that ran before
+this agent came are taken as they are. They are in the book that was read at the start, so that nobody else gets what is
+theirs, whether or not their own source has reported yet.
 
-It never refuses because it does not know: until the node is known, questions wait.
+It never refuses for lack of knowledge: until the node is known, questions wait.
 """
 
 from __future__ import annotations
@@ -58,25 +56,25 @@ WAITS_FOR_SHUTDOWN = "the machine goes down"
 
 
 class BookRead(Message, frozen=True):
-    """To itself: what was on the disk."""
+    """To itself: the book from the disk, or the error."""
 
     content: bytes | None
     error: str
 
 
 class BookSaved(Message, frozen=True):
-    """To itself: the book, as it was at that time, is on the disk, or why not."""
+    """To itself: this version of the book is on disk, or the error."""
 
     version: int
     error: str
 
 
 class SaveAgain(Message, frozen=True):
-    """To itself: the disk may be better now."""
+    """To itself: try the disk again."""
 
 
 class NodeRead(Message, frozen=True):
-    """To itself: the node as the API has it now; None: it could not be had."""
+    """To itself: the API's current node; None when it cannot be read."""
 
     node: Node | None
 
@@ -115,17 +113,17 @@ class ResourceManagerActor(Actor):
         self._book: Book | None = None
         self._workers: dict[str, ActorRef] = {}
         self._asking: dict[str, AdmitPod] = {}
-        """Who has not been answered, in the order of their coming."""
+        """Pods without an answer, in the order of arrival."""
         self._heirs: dict[str, set[str]] = {}
-        """UID of a pod that others make way for -> the UIDs of those that have not ended."""
+        """UID of a preempting pod -> the UIDs of its victims that have not ended."""
         self._doubtful: set[str] = set()
-        """Whom only the labels of the node keep away, while it is read again."""
+        """Pods that only the node's labels reject, while the node is read again."""
         self._reading_node = False
         self._version = self._saving = self._saved = 0
-        """Of the book: as it is, as it is being written (0: it is not), as it is on the disk."""
+        """Versions of the book: the current one, the one being written (0: none), the one on disk."""
         self._saves_later = False
         self._unsaid: dict[str, int] = {}
-        """UID of an admitted pod -> the version that has to be on the disk before it is told so."""
+        """UID of an admitted pod -> the version that must be on disk before its worker is told."""
 
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
@@ -152,7 +150,7 @@ class ResourceManagerActor(Actor):
         self._consider_all()
 
     def _save(self) -> None:
-        """Bring the book to the disk; what changes meanwhile goes with the next time."""
+        """Write the book to disk; changes during a write go into the next one."""
         if self._saving or self._saved == self._version or self._book is None:
             return
         version = self._saving = self._version
@@ -166,7 +164,7 @@ class ResourceManagerActor(Actor):
     def book_saved(self, message: BookSaved) -> None:
         self._saving = 0
         if message.error:
-            # The book is for the next agent; this one knows. Pods do not wait for a disk that is full.
+            # The book is for the next agent; this one knows. Pods do not wait for a full disk.
             self.log.warning("what pods have been given cannot be kept on the disk: %s", message.error)
             self.after(SAVE_AGAIN_NS, SaveAgain())
         else:
@@ -180,7 +178,7 @@ class ResourceManagerActor(Actor):
             self._save()
 
     def _save_later(self) -> None:
-        """What is given back is written with others: nobody waits for it, and the next agent would find it out."""
+        """Batch the writes of releases: nobody waits for them, and the next agent would find out by itself."""
         if not self._saves_later:
             self._saves_later = True
             self.after(SECOND_NS, SaveAgain())
@@ -198,7 +196,7 @@ class ResourceManagerActor(Actor):
         self._workers[uid] = message.worker
         self._asking[uid] = message
         if self._heirs and any(uid in victims for victims in self._heirs.values()):
-            _end_victim(message.worker)  # it was chosen when nobody knew its worker yet
+            _end_victim(message.worker)  # it was chosen before its worker was known
         self._consider(message)
         self._save()
 
@@ -214,7 +212,7 @@ class ResourceManagerActor(Actor):
             return
         uid = pod.metadata.uid
         if self._going_down and (asked.runs or uid in book):
-            # What runs of it runs on until its turn comes to end; nothing more of it is begun.
+            # What runs of it goes on until its turn to end; nothing new is started.
             asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN))
             return
         has = book.get(uid)
@@ -264,12 +262,12 @@ class ResourceManagerActor(Actor):
             self._unsaid[uid] = self._version
 
     def _admit(self, asked: AdmitPod) -> None:
-        """What was decided is told by whoever makes the cgroup, once that is there."""
+        """Have the cgroup made; `CgroupActor` answers the worker then. Without cgroups, answer at once."""
         if self._cgroups is None:
             asked.worker.tell(PodAdmitted())
             return
         has = self._book.get(asked.pod.metadata.uid) if self._book is not None else None
-        if has is not None:  # or it has ended meanwhile
+        if has is not None:  # else it has ended meanwhile
             self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
 
     def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
@@ -277,7 +275,7 @@ class ResourceManagerActor(Actor):
         asked.worker.tell(PodRejected(verdict.reason, verdict.message))
 
     def _make_way(self, asked: AdmitPod, wanted: Allocation, verdict: Preempts) -> None:
-        """End the victims. What the pod wants is kept for it from now on, though others have it still."""
+        """End the victims. Their room is reserved for the pod from now on, although they still use it."""
         assert self._book is not None, "nothing is decided without the book"
         uid = wanted.uid
         self._heirs[uid] = {victim.uid for victim in verdict.victims}
@@ -299,13 +297,13 @@ class ResourceManagerActor(Actor):
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        """What is in the book of pods that went while no agent was here."""
+        """Release what the book holds of pods that went while no agent was here."""
         for allocation in list(self._book or ()):
             if allocation.uid not in message.uids and allocation.uid not in self._workers:
                 self._release(allocation.uid)
 
     def _forget(self, uid: str) -> None:
-        """The pod asks for nothing any more, nothing is kept for it, and what it had others may have."""
+        """Drop the pod's request and its reservation, and free what it had."""
         self._workers.pop(uid, None)
         self._asking.pop(uid, None)
         self._unsaid.pop(uid, None)
@@ -358,7 +356,7 @@ class ResourceManagerActor(Actor):
 
     @handles(NodeRead)
     def node_read(self, message: NodeRead) -> None:
-        """The labels as they are now decide; where they cannot be had, those that are known."""
+        """Decide by the labels read now; if the read failed, by the known ones."""
         self._reading_node = False
         node = message.node or self._node
         doubtful, self._doubtful = self._doubtful, set()
@@ -380,13 +378,13 @@ def _end_victim(worker: ActorRef) -> None:
 
 
 def _says_enough(node: Node, wanted: Allocation) -> bool:
-    """Whether it is known how much the node has of all that is wanted: its disk is measured last."""
+    """Whether the node's amounts of all that is wanted are known: its disk is measured last."""
     there = node.status.allocatable if node.status is not None else {}
     return PODS in there and (EPHEMERAL_STORAGE in there or EPHEMERAL_STORAGE not in wanted.requests)
 
 
 def _named(allocation: Allocation) -> Pod:
-    """For events: all that they need of a pod."""
+    """A pod with only the fields that events need."""
     return Pod(metadata=ObjectMeta(name=allocation.name, namespace=allocation.namespace, uid=allocation.uid))
 
 

@@ -1,8 +1,7 @@
 """Whether a pod fits on this node: room, ports, selectors, taints, the operating system (spec 10.14). Pure.
 
-The scheduler has asked the same for pods that it placed. The node asks again, because the scheduler may have looked at
-what was true a moment ago, and because nobody has asked for static pods and for those that were bound by hand. The
-words are those that users know from other kubelets.
+The scheduler has checked the same for the pods that it placed. The node checks again: the scheduler may have used old
+data, and nobody has checked static pods and those that were bound by hand. The messages are those of other kubelets.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from config.values.quantity import NANOS, parse_quantity
 PODS = "pods"
 CPU = "cpu"
 FIRST = (CPU, "memory", "ephemeral-storage")
-"""The order in which what is short is told; the first is the reason of the status."""
+"""The order in which shortages are reported; the first is the reason in the status."""
 
 NODE_AFFINITY = "NodeAffinity"
 OS = "linux"
@@ -31,7 +30,7 @@ OS_LABEL = "kubernetes.io/os"
 
 
 class Shortage(msgspec.Struct, frozen=True):
-    """There is not enough of a resource. All in billionths of its unit; `pods` counts pods."""
+    """Too little of a resource. All amounts in billionths of its unit; `pods` counts pods."""
 
     resource: str
     requested: int
@@ -39,12 +38,12 @@ class Shortage(msgspec.Struct, frozen=True):
     capacity: int
 
     def missing(self) -> int:
-        """How much would have to become free."""
+        """How much has to become free."""
         return self.requested - (self.capacity - self.used)
 
 
 class Mismatch(msgspec.Struct, frozen=True):
-    """The node is not one for this pod, whatever is free."""
+    """The node does not suit the pod, whatever is free."""
 
     predicate: str
     text: str
@@ -54,7 +53,7 @@ Failure: TypeAlias = Shortage | Mismatch
 
 
 def os_rejection(pod: Pod) -> Rejected | None:
-    """Whether the pod is made for another operating system."""
+    """The rejection of a pod for another operating system."""
     label = pod.metadata.labels.get(OS_LABEL)
     if label is not None and label != OS:
         text = f"Failed to admit pod as the `{OS_LABEL}` label doesn't match node label"
@@ -65,12 +64,12 @@ def os_rejection(pod: Pod) -> Rejected | None:
 
 
 def failures(pod: Pod, wanted: Allocation, node: Node, book: Book) -> tuple[Failure, ...]:
-    """All that keeps the pod from this node, what is short first; none: it fits."""
+    """All that keeps the pod from this node, shortages first; () when it fits."""
     return (*_shortages(wanted, node, book), *_mismatches(pod, wanted, node, book))
 
 
 def rejection(failure: Failure) -> Rejected:
-    """The failure as the status of the pod tells it."""
+    """The failure as a rejection, for the pod's status."""
     if isinstance(failure, Mismatch):
         return Rejected(failure.predicate, f"Predicate {failure.predicate} failed: {failure.text}")
     requested, used, capacity = (
@@ -91,7 +90,7 @@ def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]
     for resource in (*FIRST, *others):
         requested = wanted.requests.get(resource, 0)
         if not requested or (is_extended(resource) and resource not in allocatable):
-            continue  # resources of the cluster that nodes know nothing of are others' to give
+            continue  # an extended resource that the node does not list is not managed by the node
         capacity, used = parse_quantity(allocatable.get(resource, "0")).nanos, book.used(resource)
         if requested > capacity - used:
             yield Shortage(resource, requested, used, capacity)
@@ -112,5 +111,5 @@ def _mismatches(pod: Pod, wanted: Allocation, node: Node, book: Book) -> Iterato
 
 
 def _counted(resource: str, amount: int) -> int:
-    """As messages show it: thousandths of a CPU, whole units of everything else."""
+    """The amount in messages: thousandths of a CPU, whole units of everything else."""
     return -(-amount * (1000 if resource == CPU else 1) // NANOS)

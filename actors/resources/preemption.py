@@ -1,8 +1,8 @@
-"""Who has to make way for a critical pod (spec 10.15). Pure.
+"""Which pods are preempted for a critical pod (spec 10.15). Pure.
 
-Only what is short is looked at. Guaranteed pods go only where all burstable and best-effort ones together are not
-enough, burstable ones where all best-effort ones are not. Within a class those go first that come nearest to what is
-missing, so that few have to go; among equals the one that asks for less.
+Only resources that are short count. Guaranteed pods go only where all burstable and best-effort ones together are not
+enough, burstable ones only where all best-effort ones are not. Within a class the pods closest to the missing amounts
+go first, so that few have to go. Among equals the pod with the smaller request goes.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ Missing = Mapping[str, int]
 
 
 class NoVictimsError(Exception):
-    """Not even all who may be ended would make enough room."""
+    """All pods that may be ended do not make enough room."""
 
 
 def may_preempt(mine: Allocation, other: Allocation) -> bool:
-    """Whether `other` may be ended for `mine`."""
     if mine.critical and not other.critical:
         return True
     return mine.priority is not None and other.priority is not None and mine.priority > other.priority
 
 
 def victims(wanted: Allocation, there: Iterable[Allocation], shortages: Iterable[Shortage]) -> tuple[Allocation, ...]:
-    """Who is to be ended so that `wanted` fits. Raises NoVictimsError."""
+    """The pods to end so that `wanted` fits. Raises NoVictimsError."""
     missing: Missing = {shortage.resource: shortage.missing() for shortage in shortages}
     candidates = [each for each in there if may_preempt(wanted, each)]
     by_class = {qos: [each for each in candidates if each.qos is qos] for qos in QosClass}
@@ -45,7 +44,7 @@ def victims(wanted: Allocation, there: Iterable[Allocation], shortages: Iterable
 
 
 def _nearest(pods: Sequence[Allocation], missing: Missing) -> list[Allocation]:
-    """Of these pods, who go so that nothing is missing. Raises NoVictimsError."""
+    """Choose among these pods until nothing is missing. Raises NoVictimsError."""
     left, chosen = list(pods), []
     while missing:
         if not left:
@@ -59,13 +58,13 @@ def _nearest(pods: Sequence[Allocation], missing: Missing) -> list[Allocation]:
 
 
 def _distance(pod: Allocation, missing: Missing) -> float:
-    """How much would still be missing without the pod: of each resource the share, squared, added up."""
+    """What would still be missing after this pod's end: the sum of the squared shares of each resource."""
     shares = ((max(0, amount - _has(pod, resource)) / amount) for resource, amount in missing.items())
     return sum(share * share for share in shares)
 
 
 def _less(missing: Missing, gone: Iterable[Allocation]) -> Missing:
-    """What is missing when these have gone, without what is not."""
+    """What is still missing when these have gone; resources with enough are left out."""
     left = dict(missing)
     for pod in gone:
         for resource in left:

@@ -1,10 +1,9 @@
-"""`UserNamespaceActor`: the one owner of the ids that pods with a user namespace have (spec 17.6).
+"""`UserNamespaceActor`: the single owner of the ids of pods with a user namespace (spec 17.6).
 
-A worker asks for the ids of its pod before anything of the pod is made, and gives them back when nothing of it runs. An
-answer is told only when the record is on the disk. After a restart the records are read before the first question is
-answered, so that pods keep their ids; a record that cannot be kept refuses its own pod and no other, and its range is
-given to nobody as long as the record is there. Disk work goes to a lane, one call at a time; questions wait in line
-behind it, and there are few.
+A worker asks for the ids before it makes anything of its pod, and releases them when nothing of the pod runs. The
+answer goes out only when the record is on disk. After a restart the records are read before the first answer, so that
+pods keep their ids. A record that cannot be kept refuses its own pod and no other; its range stays taken while the
+record exists. Disk work runs on a lane, one call at a time; questions wait behind it, and there are few.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ DISK_NS = 15_000_000_000
 
 
 class UserNamespaceActor(Actor):
-    """See the module. `ids_per_pod`, `max_pods`: of the configuration."""
+    """See the module. `ids_per_pod`, `max_pods`: from the configuration."""
 
     health_limit_ns: ClassVar[int | None] = 120_000_000_000
 
@@ -55,7 +54,7 @@ class UserNamespaceActor(Actor):
         try:
             await self._on_disk(self._files.remove, message.uid)
         except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
-            # It goes with the pod's directory; until then the ids stay with the pod.
+            # The record goes with the pod's directory; until then the ids stay with the pod.
             self.log.warning("the record of the ids of pod %s cannot be removed: %s", message.uid, failure)
             return
         self._refused.pop(message.uid, None)
@@ -71,7 +70,7 @@ class UserNamespaceActor(Actor):
             raise IdRangeError(self._refused[uid])
         given = slots.give(uid)
         if uid not in self._recorded:
-            # A write that fails may have been done all the same: the ids stay with the pod, and it is tried again.
+            # A failed write may still have happened: the ids stay with the pod, and the write is tried again.
             await self._on_disk(self._files.write, uid, document(given))
             self._recorded.add(uid)
         return given

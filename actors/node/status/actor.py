@@ -1,18 +1,17 @@
-"""`NodeStatusActor`: the Node object of this node, and it alone writes it (spec 9.1 to 9.5), by its `NodeWriter`.
+"""`NodeStatusActor`: the only writer of this node's Node object (spec 9.1 to 9.5), through its `NodeWriter`.
 
-It registers the node, or sets right the one that is there, then looks every `nodeStatusUpdateFrequency` and writes
-what has changed, and what has not after `nodeStatusReportFrequency`. What turns the node ready or not is looked at as
-soon as somebody tells it, so nothing polls at the start. What the machine says is read on a lane and the images are
-listed aside: none of it delays a look, which goes by the last word of each. While the API does not answer, the look
-waits for it, bounded, and all who tell something are heard right after.
+It registers the node, or corrects an existing object. Then it looks every `nodeStatusUpdateFrequency` and writes any
+change; without a change it writes after `nodeStatusReportFrequency`. Whatever makes the node ready or not triggers a
+look at once, so nothing polls at the start. A child reads the machine on a lane and lists the images. A look
+does not wait for it: it uses the last value of each. While the API does not answer, a look waits for it, bounded;
+messages that arrive meanwhile are handled right after.
 
-The object as others change it comes from a child that follows it; while that does not hear, it is read before each
-look. Those who need the node (labels, addresses, resources) are told `NodeObserved` when it changes.
+A child follows the object to see the changes of others; while it cannot, the object is read before each look. Actors
+that need the node (labels, addresses, resources) get `NodeObserved` when it changes.
 
-A Node that somebody deletes is registered again after one update period. A kubelet would not do that before its next
-start, and users take it for a fault: a node that was deleted by mistake, or lost with the state of a cluster, would be
-gone for good while its pods run. Those who delete a node before they shut the machine down have cordoned it, so it
-comes back cordoned, and gets no pods.
+A deleted Node is registered again after one update period. A kubelet would do that only at its next start, and users
+take that for a fault: a node deleted by mistake, or lost with a cluster's state, would be gone while its pods run. A
+node that is deleted before its machine is shut down was cordoned. So it comes back cordoned, and gets no pods.
 """
 
 from __future__ import annotations
@@ -67,33 +66,33 @@ from runtime.metrics.meters import UNMEASURED, Meters
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 FIRST_NS = 100 * MILLISECOND_NS
-"""Before the first look, and the first step of the back-off of registering. Others say what they know in that time."""
+"""Before the first look, and the first step of the registration's back-off. Other actors report in that time."""
 REGISTER_MAX_NS = 7 * SECOND_NS
 JITTER = 0.04
 SOON_NS = SECOND_NS
-"""Between two looks at the least, once the node has been ready; before that it is `FIRST_NS`."""
+"""The least time between two looks, once the node has been ready; before that it is `FIRST_NS`."""
 
 NOBODY: tuple[ActorRef, ...] = ()
 
 
 class Compute(Message, frozen=True):
-    """To itself: time to look, and to write what is worth it."""
+    """To itself: time to look, and to write if needed."""
 
     def coalesce_key(self) -> Hashable:
         return "compute"
 
 
 class Reconsider(Message, frozen=True):
-    """To itself: somebody has been silent for so long that it may count now."""
+    """To itself: a source may have been silent for too long now."""
 
 
 class NodeStatusActor(Actor):
     """See the module.
 
-    `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer;
-    None: the node stands alone, and its object is known here only. `listeners` are told `NodeObserved`; `expected` even
-    before the API has the node, as it is about to be registered, since static pods start without an API server.
-    `informants` tell what they know of the node only when that changes: they are asked to tell it again.
+    `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer.
+    None: the node stands alone, and only this actor has its object. `listeners` get `NodeObserved`. `expected` gets it
+    even before registration, with the object to be registered, since static pods start without an API server.
+    `informants` report only changes, so they are asked to report again at the start.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -122,7 +121,7 @@ class NodeStatusActor(Actor):
         self._network: NetworkFacts | None = None
         self._seen = Seen()
         self._wanted: tuple[Verdict, ...] = ()
-        """What the conditions were to say at the last look."""
+        """The verdicts of the last look."""
         self._writer = NodeWriter(
             self,
             api,
@@ -144,7 +143,7 @@ class NodeStatusActor(Actor):
         settings, children = self._settings, self.children
         for remark in settings.remarks:
             self._events.tell(node_event(settings.name, "Warning", remark.reason, remark.message))
-        if "survey" in children:  # this actor has failed and come back
+        if "survey" in children:  # this actor was restarted
             children["survey"].tell(SurveyAgain())
         else:
             period_ns = settings.configuration.node_status_update_frequency
@@ -166,7 +165,7 @@ class NodeStatusActor(Actor):
         self._wait_for_silence()
 
     async def _attempt(self) -> int:
-        """Register or update. How long until the next look."""
+        """Register or update. Returns the time until the next look."""
         if self._machine is None:
             return FIRST_NS
         if self._writer.registered or not self._settings.configuration.register_node:
@@ -183,7 +182,7 @@ class NodeStatusActor(Actor):
         return int(frequency_ns * (1 + JITTER * self.chance.random()))
 
     def _take_over(self, existing: Node) -> None:
-        """What this agent does not know yet is no reason to take back what an earlier one has said on this boot."""
+        """Keep an earlier agent's Ready on this boot for a while: missing knowledge is no reason to withdraw it."""
         machine, published = self._machine, status_of(existing)
         if is_ready(published.conditions) and machine and not has_rebooted(published.node_info, machine):
             self._health(keeps_ready_until_ns=self._began_ns + SILENCE_NS)
@@ -198,8 +197,7 @@ class NodeStatusActor(Actor):
 
     @handles(NodeSeen)
     def node_seen(self, message: NodeSeen) -> None:
-        """From the child that follows it."""
-        # A node that is not seen may have been deleted, or be too new to be seen: the look asks.
+        # A missing node may have been deleted, or be too new for the watch: the next look asks the API.
         self._writer.watched = message.live and message.node is not None
         if not self._writer.registered:
             return
@@ -245,7 +243,7 @@ class NodeStatusActor(Actor):
 
     @handles(VolumesInUseObserved)
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
-        """Pods wait for it: a volume is used only once the node says so, or somebody might detach it."""
+        """Publish soon. Pods wait for it: until the node lists a volume, the controller might detach it."""
         self._learn(volumes_in_use=message)
         status = status_of(self._writer.node) if self._writer.node is not None else None
         if status is not None and status.volumes_in_use != volumes_in_use(status, message):
@@ -272,7 +270,7 @@ class NodeStatusActor(Actor):
         self._seen = msgspec.structs.replace(self._seen, **fields)
 
     def _consider(self) -> None:
-        """Look soon when the conditions would say something else than at the last look. What fails has its own pace."""
+        """Look soon when the conditions would change since the last look. After a failure, the back-off applies."""
         node = self._writer.node
         if not self._writer.registered or self._writer.failing or node is None or self._machine is None:
             return
@@ -282,12 +280,12 @@ class NodeStatusActor(Actor):
         self._wait_for_silence()
 
     def _publish_soon(self) -> None:
-        """Look soon for what is not a condition. What fails has its own pace."""
+        """Look soon for a change other than a condition. After a failure, the back-off applies."""
         if self._writer.registered and not self._writer.failing:
             self._look_soon(SOON_NS)
 
     def _look_soon(self, pause_ns: int) -> None:
-        """Look at once, but not within the pause after the last look."""
+        """Look at once, but keep the pause after the last look."""
         self.after(max(0, self._looked_at_ns + pause_ns - self.now_ns()), Compute())
 
     def _wanted_now(self, status: NodeStatus, machine: MachineFacts) -> tuple[Verdict, ...]:
@@ -315,7 +313,7 @@ class NodeStatusActor(Actor):
     def network_observed(self, message: NetworkObserved) -> None:
         network = message.network
         if network.looked_up is None and self._network is not None:
-            network = replace(network, looked_up=self._network.looked_up)  # what the name meant it still means
+            network = replace(network, looked_up=self._network.looked_up)  # the last answer for the name still holds
         if network == self._network:
             return
         self._network = network
@@ -340,5 +338,5 @@ class NodeStatusActor(Actor):
     # --- events -----------------------------------------------------------------------------------------------------
 
     def _events_of(self, before: Node, after: Node) -> dict[str, RecordEvent]:
-        """What is to be said of the change, by reason."""
+        """The events of a change, by reason."""
         return events_of(self._settings.name, self._machine, status_of(before), status_of(after))

@@ -1,8 +1,8 @@
-"""`NodeLeaseActor`: the Lease of this node, by which the cluster knows that it lives (spec 9.6).
+"""`NodeLeaseActor`: renews the Lease of this node, the cluster's sign that it lives (spec 9.6).
 
-It does nothing else and waits for nobody: four renewals in the lease's duration, each with a deadline of its own, on a
-line to the API that has no rate limit and drops connections that do not answer. What fails is tried again at once, a
-few times. Only a lease that can be neither read nor made is asked for more and more slowly.
+It does nothing else and waits for no other actor. It renews four times in the lease's duration, each with a deadline of
+its own, on an API line without a rate limit that drops connections that do not answer. A failure is retried at once, a
+few times. Only a lease that can be neither read nor made is retried with growing pauses.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MAX_DELAY_NS = 7 * SECOND_NS
 
 
 class Renew(Message, frozen=True):
-    """To itself: time to say that the node lives."""
+    """To itself: time to renew."""
 
     def coalesce_key(self) -> Hashable:
         return "renew"
 
 
 class NodeLeaseActor(Actor):
-    """See the module. `api`: the line without a limit. Told `NodeObserved` it makes the Node the owner of the lease."""
+    """See the module. `api`: the line without a limit. `NodeObserved` makes the Node the lease's owner."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
@@ -59,7 +59,7 @@ class NodeLeaseActor(Actor):
 
     @handles(Renew)
     async def renew(self, _: Renew) -> None:
-        # From the beginning of one to the beginning of the next: a slow API server does not make it rarer.
+        # Set the timer before the call, so that a slow API server does not make renewals rarer.
         self.after(int(self._interval_ns * (1 + JITTER * self.chance.random())), Renew())
         failure: Exception | None = None
         for attempt in range(TRIES):
@@ -68,7 +68,7 @@ class NodeLeaseActor(Actor):
             except (ApiError, DeadlineExceededError) as error:
                 failure = error
                 if isinstance(error, ApiError) and (error.conflict or error.not_found or error.already_exists):
-                    self._lease = None  # somebody else wrote it, or took it away: look at it
+                    self._lease = None  # somebody else changed or deleted it: read it again
                 if self._lease is None and attempt:
                     break
             else:
@@ -77,7 +77,7 @@ class NodeLeaseActor(Actor):
         self._failed(failure)
 
     async def _renew(self) -> None:
-        """Renew the lease, or make it. Raises what the API says."""
+        """Renew the lease, or make it. Raises ApiError."""
         if self._lease is None:
             try:
                 self._lease = await self._call(get(LEASES, NAMESPACE, self._name))

@@ -1,4 +1,4 @@
-"""How long a node took to come up: to its registration, for it, and from there to being ready (spec 11.7)."""
+"""The durations of a node's start: before, during and after its registration (spec 11.7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SECOND_NS = 1_000_000_000
 
 
 class NodeStartup:
-    """See the module; each step counts once. `began_ns`: when the agent began. All times are monotonic."""
+    """See the module. Each step counts once. `began_ns`: when the agent began. All times are monotonic."""
 
     def __init__(self, meters: Meters, began_ns: int) -> None:
         self._meters = meters
@@ -26,13 +26,13 @@ class NodeStartup:
             self._put(names.STARTUP_PRE_REGISTRATION, now_ns - self._began_ns)
 
     def registered(self, now_ns: int) -> None:
-        """There is a Node object."""
+        """The Node object exists."""
         if self._registered_ns is None and self._registering_ns is not None:
             self._registered_ns = now_ns
             self._put(names.STARTUP_REGISTRATION, now_ns - self._registering_ns)
 
     def ready(self, now_ns: int) -> None:
-        """The node says that it is."""
+        """The node is Ready."""
         if not self._ready and self._registered_ns is not None:
             self._ready = True
             self._put(names.STARTUP_POST_REGISTRATION, now_ns - self._registered_ns)

@@ -1,8 +1,8 @@
-"""`NodeSurveyActor`: looks at what a node is made of and has, for the actor that publishes it.
+"""`NodeSurveyActor`: reads the machine and the runtime's images for the actor that publishes the node.
 
-The machine once, its network and disk every period, the images of the runtime once a minute and after a pull. Each is
-read aside (files on a lane, since a mount may be dead and a resolver silent), one at a time of a kind, and told when it
-has been read. What does not answer is not told: the last word stands.
+It reads the machine once, network and disk every period, and images once a minute and after a pull. Files are read on a
+lane, since a mount may be dead and a resolver silent. Each kind has one read at a time. The owner gets the results; if
+there is no answer the last value stands.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ R = TypeVar("R")
 
 SECOND_NS = 1_000_000_000
 LOOK_NS = 5 * SECOND_NS
-"""What the machine does not say within this, it does not say."""
+"""The limit for one read of the machine."""
 IMAGES_NS = 60 * SECOND_NS
 IMAGES_TIMEOUT_NS = 60 * SECOND_NS
 
 
 class Look(Message, frozen=True):
-    """To itself: time to look."""
+    """To itself: time to read."""
 
     def coalesce_key(self) -> Hashable:
         return "look"
 
 
 class Read(Message, frozen=True):
-    """To itself: `what` has been read; `found` is to be told, None: there was no answer."""
+    """To itself: `what` has been read. `found`: the message for the owner, None without an answer."""
 
     what: str
     found: Message | None
 
 
 class NodeSurveyActor(Actor):
-    """See the module. `name` is the node's, `directory` lies on the disk of pods; `owner` is told."""
+    """See the module. `name`: of the node; `directory`: on the disk of pods; `owner`: gets the results."""
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 

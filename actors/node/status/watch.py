@@ -1,7 +1,7 @@
-"""`NodeWatchActor`: follows the Node object of this node for the actor that writes it.
+"""`NodeWatchActor`: follows this node's Node object for the actor that writes it.
 
-Others write there too: people cordon and label, controllers mark a node that has been silent. It tells what it sees
-(`NodeSeen`), and when it does not hear any more.
+Others change it, too: people cordon and label, controllers mark a silent node. The actor reports what it sees
+(`NodeSeen`), and when it loses the watch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECOND_NS = 1_000_000_000
 
 
 class NodeWatchActor(Follower):
-    """See the module. `owner` is told; `name` is the node's."""
+    """See the module. `owner` gets the reports; `name` is the node's."""
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
@@ -31,7 +31,7 @@ class NodeWatchActor(Follower):
         self._owner = owner
 
     def on_start(self) -> None:
-        self._owner.tell(NodeSeen(None, live=False))  # after a failure of this actor: what it told may be old
+        self._owner.tell(NodeSeen(None, live=False))  # after a restart, earlier reports may be out of date
         self._follow()
 
     @handles(SayNodeAgain)

@@ -1,8 +1,8 @@
-"""`NodeWriter`: the Node object as the API shows it, and the way there. A part of the `NodeStatusActor`.
+"""`NodeWriter`: holds the Node object as the API shows it, and writes changes. A part of `NodeStatusActor`.
 
-It registers the node or sets right the one that is there, writes what differs, in a few tries, and keeps what was
-answered. What the object should be is composed by whoever owns it; when to look is not its business either. Events of
-a change are told once the API shows it, also when the answer to the write was lost.
+It registers the node or corrects an existing object, writes differences with retries, and keeps the answer. Its owner
+composes the wanted object and decides when to look. Events of a change go out once the API shows it, even when the
+answer to the write was lost.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ R = TypeVar("R")
 SECOND_NS = 1_000_000_000
 TRIES = 5
 SLACK_NS = SECOND_NS
-"""For an API client that does not keep its own deadline."""
+"""The slack for an API client that misses its own deadline."""
 
 
 class NodeWriter:
     """See the module.
 
-    `api` None: the object is known here only. `compose` makes of an object what it should be now; `events_of` what is
-    to be said when one has replaced another; `taking_over` is told of an object that was there before this agent.
+    `api` None: only this agent has the object. `compose` returns the wanted form of an object. `events_of` returns the
+    events of a change. `taking_over` is called with an object that existed before this agent.
     """
 
     def __init__(
@@ -71,31 +71,31 @@ class NodeWriter:
         self.node: Node | None = None
         """As the API shows it."""
         self.told: Node | None = None
-        """As those who follow have been told."""
+        """As the followers know it."""
         self.watched = False
-        """Whether changes of others come by themselves."""
+        """Whether changes of others arrive by the watch."""
         self.registered = False
         self.failing = ""
-        """Why it could not be written last."""
+        """Why the last write failed, or ""."""
         self._cordoned = False
         self._last_report_ns: int | None = None
         self._report_delay_ns = 0
         self._unsaid: dict[str, RecordEvent] = {}
-        """Events of a write whose answer has not come yet."""
+        """Events of a write that is not confirmed yet."""
 
     def expected(self, machine: MachineFacts) -> Node:
-        """The object as it is to be created. One that was deleted while it was cordoned comes back cordoned."""
+        """The object to create. One that was deleted while cordoned comes back cordoned."""
         return self._compose(initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned))
 
     def follow(self, follower: ActorRef) -> None:
-        """Tell it of the node, now and when it changes."""
+        """Tell the follower of the node, now and at every change."""
         if follower not in self._listeners:
             self._listeners = (*self._listeners, follower)
         if self.told is not None:
             follower.tell(NodeObserved(self.told))
 
     async def register(self, machine: MachineFacts) -> bool:
-        """Whether there is a Node object of this node now, and it is set right."""
+        """Create the Node object, or correct an existing one. False when that failed."""
         self._startup.registering(self._actor.now_ns())
         initial = self.expected(machine)
         if self._api is None:
@@ -106,7 +106,7 @@ class NodeWriter:
             try:
                 node = await self._call(self._api, create(NODES, "", initial))
             except ApiError as failure:
-                # A node that may not create, or may not create this, may still use one that somebody made for it.
+                # A node that may not create its object may still use one that somebody made for it.
                 if not (failure.already_exists or failure.forbidden):
                     raise
                 await self._take_over(self._api, initial, failure)
@@ -122,7 +122,7 @@ class NodeWriter:
         return True
 
     async def _take_over(self, api: Api, initial: Node, refusal: ApiError) -> None:
-        """Set right the Node object that is there. Raises ApiError, for want of one the `refusal` to make it."""
+        """Correct the existing Node object. Raises ApiError; when there is no object, the `refusal` to create one."""
         try:
             existing = await self._call(api, get(NODES, "", self._settings.name))
         except ApiError as failure:
@@ -137,7 +137,7 @@ class NodeWriter:
             self.hold(existing)
 
     async def update(self) -> None:
-        """Write what is worth it, in up to `TRIES` tries."""
+        """Write if needed, in up to `TRIES` tries."""
         if self._api is None:
             self._update_alone()
             return
@@ -156,7 +156,7 @@ class NodeWriter:
         self._failed(f"cannot write the status of node {self._settings.name}: {failure}")
 
     async def _try_update(self, api: Api, attempt: int) -> None:
-        """One try. The first is content with what is known here or cached there."""
+        """One try. The first may use the object known here, or one from the API server's cache."""
         node = self.node
         if attempt or not self.watched or node is None:
             version = "" if attempt else "0"
@@ -184,7 +184,7 @@ class NodeWriter:
             self._written(node, after, changed=True)
 
     def _written(self, before: Node, node: Node, *, changed: bool) -> None:
-        """`node` is what the API shows now in place of `before`."""
+        """The write is done: the API shows `node` instead of `before`."""
         self._last_report_ns = self._actor.now_ns()
         frequency_ns = self._settings.configuration.node_status_report_frequency
         self._report_delay_ns = delay_after_change_ns(frequency_ns, self._actor.chance.random()) if changed else 0
@@ -193,13 +193,13 @@ class NodeWriter:
         self.hold(node)
 
     def _confirm(self) -> None:
-        """The API shows what was written last: say the events of it."""
+        """The API shows the last write: send its events."""
         for event in self._unsaid.values():
             self._events.tell(event)
         self._unsaid.clear()
 
     def _lost(self) -> None:
-        """The Node object is gone. Registered again at the next look (see the module)."""
+        """The Node object is gone; the next look registers it again (see `NodeStatusActor`)."""
         name = self._settings.name
         if self.node is not None:
             self._cordoned = bool(self.node.spec.unschedulable)
@@ -219,7 +219,7 @@ class NodeWriter:
         return await self._actor.wait(pending, timeout_ns=timeout_ns + SLACK_NS, what=call.verb)
 
     def _failed(self, text: str) -> None:
-        """Said when it is news."""
+        """Log a new failure."""
         if text != self.failing:
             self._actor.log.warning("%s", text)
             self.failing = text
@@ -230,7 +230,7 @@ class NodeWriter:
             self._actor.log.info("the status of node %s is written again", self._settings.name)
 
     def hold(self, node: Node) -> Node:
-        """Keep `node` unless a newer one is known, and tell who follows. Gives the one that is kept."""
+        """Keep `node` unless a newer one is known, and tell the followers. Returns the one that is kept."""
         known = self.node
         if known is not None and _is_older(node, known):
             return known
@@ -251,7 +251,7 @@ class NodeWriter:
 
 
 def status_of(node: Node) -> NodeStatus:
-    """Empty where there is none."""
+    """The status, or an empty one."""
     return node.status or NodeStatus()
 
 

@@ -1,15 +1,14 @@
-"""`CgroupActor`: the one owner of the cgroups of this node: of all pods together, of their tiers, of each pod
-(spec 10.2 to 10.7).
+"""`CgroupActor`: the single owner of this node's cgroups: of all pods together, of the tiers, of each pod (spec 10.2
+to 10.7).
 
-A pod gets its cgroup when the node has taken it, and its worker hears of both at once; it loses it when nothing of it
-runs any more. A moment after pods have come or gone the tiers follow and the cgroups of those that have gone are taken
-away, for all of them together, and once a minute.
-Cgroups of pods that nobody knows go when every source has spoken. Nothing that is under way is waited for in line: many
-pods are one call on a lane, and those that have come meanwhile are the next.
+A pod gets its cgroup once it is admitted, and its worker hears of both at once. It loses the cgroup when nothing of it
+runs any more. A second after pods have come or gone, one batch updates the tiers and removes the cgroups of ended pods.
+The same happens once a minute. Cgroups of unknown pods are removed when every source has reported. Nothing blocks the
+mailbox: many pods share one call on a lane, and later ones wait for the next call.
 
-A node that cannot have cgroups runs its pods all the same, where the runtime puts them, and says once which file or
-right is missing; it is looked at again each minute. A pod that was begun outside stays there until it has another
-sandbox: nothing that runs is ended for the sake of its cgroup (pains 8).
+A node that cannot have cgroups still runs its pods, where the runtime puts them. It says once which file or right is
+missing, and looks again each minute. A pod that was started outside stays there until it has another sandbox: nothing
+that runs is ended for the sake of its cgroup (pains 8).
 """
 
 from __future__ import annotations
@@ -58,18 +57,18 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 LANE_NS = 30 * SECOND_NS
-"""For one call; systemd may have much to do."""
+"""The limit for one call; systemd may be slow."""
 ASK_NS, ASK_AGAIN_NS = 10 * SECOND_NS, 2 * SECOND_NS
 KEEP_UP_NS = 60 * SECOND_NS
 SETTLE_NS = SECOND_NS
-"""How long after the first of many changes the tiers follow, and the cgroups of those that have gone are removed."""
+"""The delay after the first of many changes, before the tiers are updated and the cgroups of ended pods removed."""
 TRY_AGAIN_NS = 10 * SECOND_NS
 AT_ONCE = 32
-"""Pods in one call."""
+"""The most pods in one call."""
 FAILED_POD = "FailedCreatePodContainer"
 ENFORCED, NOT_ENFORCED = "NodeAllocatableEnforced", "FailedNodeAllocatableEnforcement"
 FIRST_WITHOUT = "1.37.0"
-"""The first version of Kubernetes that will not do without the runtime's word (spec 10.1)."""
+"""The first version of Kubernetes that will require the runtime to name its cgroup driver (spec 10.1)."""
 _NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
 _TIERS = (QosClass.GUARANTEED, QosClass.BURSTABLE, QosClass.BEST_EFFORT)
 
@@ -85,23 +84,23 @@ class CgroupTools(msgspec.Struct, frozen=True):
 
 
 class AskDriver(Message, frozen=True):
-    """To itself: ask the runtime who manages cgroups."""
+    """To itself: ask the runtime for its cgroup driver."""
 
 
 class KeepUp(Message, frozen=True):
-    """To itself: a minute is over."""
+    """To itself: a minute has passed."""
 
 
 class Settle(Message, frozen=True):
-    """To itself: pods have come or gone a moment ago."""
+    """To itself: the delay after a change is over."""
 
 
 class TryAgain(Message, frozen=True):
-    """To itself: what failed may succeed now."""
+    """To itself: retry what failed."""
 
 
 class CgroupActor(Actor):
-    """See the module. `book` is this actor's own, and outlives it."""
+    """See the module. `book` outlives this actor; only this actor changes it."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
@@ -118,7 +117,7 @@ class CgroupActor(Actor):
         self._enforced: dict[str, CgroupLimits] = {}
         self._written: Mapping[QosClass, CgroupLimits] = {}
         self._unheard: frozenset[str] | None = None
-        """What was told of known pods before there was anything to compare it with."""
+        """The known pods, told before there were cgroups to compare them with."""
         self._settles = False
         self._said: set[str] = set()
         self._failing: dict[str, str] = {}
@@ -131,7 +130,7 @@ class CgroupActor(Actor):
         self.every(KEEP_UP_NS, KeepUp())
 
     def _on_lane(self, what: str, then: Callable[[Outcome[T]], Message], deed: Callable[..., T], *args: object) -> None:
-        """On the lane of short calls to disks, which these are: a thread of their own would mostly be idle."""
+        """Use the lane of short disk calls: a thread of its own would mostly be idle."""
         submission = partial(self._disk.submit, f"cgroups: {what}", deed, *args, deadline_ns=LANE_NS)
         self.begin(submission, lambda done: then(outcome_of(done)))
 
@@ -148,7 +147,7 @@ class CgroupActor(Actor):
     @handles(DriverTold)
     def driver_told(self, message: DriverTold) -> None:
         if not message.driver and not message.unserved:
-            self.after(ASK_AGAIN_NS, AskDriver())  # nothing can be run meanwhile
+            self.after(ASK_AGAIN_NS, AskDriver())  # nothing can run until the runtime answers
             return
         if message.unserved:
             self._tools.meters.put(names.LOSING_SUPPORT, 1, FIRST_WITHOUT)
@@ -163,7 +162,7 @@ class CgroupActor(Actor):
         self._keep_up()
 
     def _keep_up(self) -> None:
-        """Make, or mend, what all pods are in; what is in force is written once more."""
+        """Make or repair the cgroup of all pods and the tiers, and write their limits again."""
         hands, plan = self._hands, self._plan
         if hands is None:
             return
@@ -205,7 +204,7 @@ class CgroupActor(Actor):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin to make what can be made."""
+        """Begin to make the cgroups that can be made now."""
         hands, book = self._hands, self._book
         if hands is None:
             return
@@ -220,7 +219,7 @@ class CgroupActor(Actor):
             self._on_lane("make", outcomes.groups_made(wanted), hands.make, groups)
 
     def _take_away(self) -> None:
-        """The cgroups of those that have gone."""
+        """Remove the cgroups of ended pods."""
         hands, book = self._hands, self._book
         if hands is not None and self._plan.per_qos and self._is_usable() and (gone := book.begin_removing(AT_ONCE)):
             self._on_lane("remove", outcomes.groups_removed(gone), hands.remove, gone)
@@ -229,7 +228,7 @@ class CgroupActor(Actor):
         pod = request.pod
         try:
             limits = pod_limits(pod, request.allocation.qos, request.allocation.requests, self._plan.rules)
-        except QuantityError:  # whoever makes its containers says so
+        except QuantityError:  # the step that makes its containers reports it
             limits = CgroupLimits()
         return PodGroup(pod.metadata.uid, request.allocation.qos, limits, request.runs)
 
@@ -287,12 +286,12 @@ class CgroupActor(Actor):
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        """What an earlier life has left goes, and the cgroups of pods that have never said goodbye."""
+        """Remove what an earlier agent has left, and the cgroups of pods whose end was never reported."""
         self._unheard = message.uids
         self._look_for_strangers()
 
     def _look_for_strangers(self) -> None:
-        """As soon as there is a ground to look at. Who has come since is in the book, and is no stranger."""
+        """Look for cgroups of unknown pods, once the node's cgroups exist. Pods that came since are in the book."""
         known, hands = self._unheard, self._hands
         if known is None or hands is None or not self._is_usable():
             return
@@ -309,7 +308,7 @@ class CgroupActor(Actor):
 
     @handles(StrangerSeen)
     def stranger_seen(self, message: StrangerSeen) -> None:
-        """A cgroup whose pod has volumes stays, for what these have in memory, and gets next to nothing."""
+        """Remove a stranger's cgroup. If its volumes remain, keep it for their memory, with minimal CPU shares."""
         uid = message.uid
         if self._hands is None or not self._book.strangers((uid,), message.known):
             return
@@ -355,7 +354,7 @@ class CgroupActor(Actor):
         self._enforce()
 
     def _enforce(self) -> None:
-        """What is not in force yet, once the node is known and its cgroups are there."""
+        """Enforce the limits that are not in force yet, once the node is known and its cgroups exist."""
         hands = self._hands
         if hands is None or not self._capacity or not self._is_usable():
             return
@@ -379,7 +378,7 @@ class CgroupActor(Actor):
     # --- what is said, once -----------------------------------------------------------------------------------------
 
     def _warn_of(self, problem: str) -> None:
-        """The first of each file: what cannot be written for one pod cannot be written for the next either."""
+        """Warn once per file: one that cannot be written for one pod cannot be written for the next either."""
         file = os.path.basename(problem.partition(" cannot ")[0])
         if file not in self._said:
             self._said.add(file)

@@ -1,8 +1,8 @@
-"""Which pods have cgroups, which want one, and which are to lose theirs. Pure.
+"""Which pods have cgroups, which wait for one, and whose cgroup is to be removed. Pure.
 
-The book of `CgroupActor`, kept apart from it: it outlives a failure of that actor, so that no tier forgets the pods in
-it. A cgroup is never made while it is being removed, nor the other way round: to remove one ends all that is in it, and
-a pod may come again under its UID (a static one does).
+`CgroupActor` keeps this book apart from itself. The book outlives a failure of the actor, so that no tier forgets its
+pods. A cgroup is never made while it is being removed, nor the other way round: removing one ends all processes in it,
+and a pod may come again under its UID (a static one does).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NOTHING = Demand()
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
-    """A pod of a tier, and what it adds to it."""
+    """A pod of a tier, and its demand."""
 
     qos: QosClass
     demand: Demand
@@ -30,11 +30,11 @@ class CgroupBook:
 
     def __init__(self) -> None:
         self.wanted: dict[str, MakeCgroup] = {}
-        """Who waits for a cgroup, in the order of their coming."""
+        """Pods that wait for a cgroup, in the order of arrival."""
         self.later: dict[str, MakeCgroup] = {}
-        """Who waits until it is tried again."""
+        """Pods that wait for the next try."""
         self.found: set[str] = set()
-        """UIDs of cgroups of an earlier life, of which nobody has spoken yet."""
+        """UIDs of cgroups from an earlier life that no source has named yet."""
         self._members: dict[str, Member] = {}
         self._sums: dict[QosClass, Demand] = dict.fromkeys(QosClass, _NOTHING)
         self._leaving: dict[str, None] = {}
@@ -44,14 +44,14 @@ class CgroupBook:
     # --- making -----------------------------------------------------------------------------------------------------
 
     def want(self, request: MakeCgroup) -> None:
-        """The pod is to have a cgroup, whatever was said before."""
+        """Queue the pod for a cgroup, whatever was said before."""
         uid = request.pod.metadata.uid
         self._leaving.pop(uid, None)
         self.later.pop(uid, None)
         self.wanted[uid] = request
 
     def begin_making(self, at_most: int) -> tuple[MakeCgroup, ...]:
-        """Those whose turn it is; () for nobody, and while others are being made."""
+        """The next pods to make cgroups for; () when none waits, or while others are being made."""
         if self._making or not self.wanted:
             return ()
         free = [uid for uid in self.wanted if uid not in self._removing][:at_most]
@@ -59,27 +59,26 @@ class CgroupBook:
         return tuple(self._making.values())
 
     def made(self) -> None:
-        """Those whose turn it was have their answer."""
+        """The pods of the last turn are answered."""
         self._making = {}
 
     def put_off(self, request: MakeCgroup) -> None:
-        """It could not be made, and is tried again unless something newer was said."""
+        """Retry a failed pod later, unless a newer request or its end has come."""
         uid = request.pod.metadata.uid
         if uid not in self.wanted and uid not in self._leaving:
             self.later[uid] = request
 
     def try_again(self) -> None:
-        """What was put off is wanted now."""
         self.wanted, self.later = {**self.later, **self.wanted}, {}
 
     def take_all(self) -> tuple[MakeCgroup, ...]:
-        """All who wait, who wait no more."""
+        """Take all pods that wait; none waits afterwards."""
         everyone = (*self.later.values(), *self.wanted.values())
         self.wanted, self.later = {}, {}
         return everyone
 
     def put(self, uid: str, member: Member) -> bool:
-        """The pod is in its tier, unless it has ended meanwhile; whether it is."""
+        """Add the pod to its tier; False when it has ended meanwhile."""
         if uid in self._leaving:
             return False
         self._take_out(uid)
@@ -89,13 +88,13 @@ class CgroupBook:
         return True
 
     def sum_of(self, qos: QosClass) -> Demand:
-        """What the pods of a tier ask for together."""
+        """The sum of what a tier's pods request."""
         return self._sums[qos]
 
     # --- removing ---------------------------------------------------------------------------------------------------
 
     def leave(self, uid: str) -> bool:
-        """The pod has ended; whether that is anything to anybody here."""
+        """The pod has ended; returns whether it was known here."""
         waited = self.wanted.pop(uid, None) or self.later.pop(uid, None)
         if self._take_out(uid) or uid in self.found or uid in self._making or waited is not None:
             self._leaving[uid] = None
@@ -103,23 +102,23 @@ class CgroupBook:
         return False
 
     def expel(self, uids: Iterable[str]) -> None:
-        """These cgroups belong to nobody."""
+        """Mark cgroups without a pod for removal."""
         for uid in uids:
             self._take_out(uid)
             self._leaving[uid] = None
 
     def strangers(self, uids: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-        """Those of `uids` that no pod of this node has, nor is anything done about them already."""
+        """Those of `uids` that belong to no pod of this node and are not being dealt with already."""
         busy = (self.wanted, self.later, self._members, self._leaving, self._making, self._removing, known)
         strange = set(uids).difference(*busy)
         return tuple(uid for uid in uids if uid in strange) if strange else ()
 
     def forgotten(self, known: Collection[str]) -> tuple[str, ...]:
-        """Members that are no pods of this node any more, and never said goodbye."""
+        """Members that are no longer pods of this node, and whose end was never reported."""
         return tuple(uid for uid in self._members if uid not in known and uid not in self._making)
 
     def begin_removing(self, at_most: int) -> tuple[str, ...]:
-        """Those whose turn it is; () for nobody, and while others are being removed."""
+        """The next cgroups to remove; () when there is none, or while others are being removed."""
         if self._removing or not self._leaving:
             return ()
         turn = tuple([uid for uid in self._leaving if uid not in self._making][:at_most])
@@ -129,7 +128,7 @@ class CgroupBook:
         return turn
 
     def removed(self, left: Collection[str]) -> None:
-        """Those whose turn it was are gone, but for `left`, whose turn comes again unless somebody wants them."""
+        """The last turn is removed, except `left`: those are tried again unless a pod wants them."""
         self.found -= self._removing - set(left)
         self._removing = frozenset()
         for uid in left:
@@ -137,7 +136,7 @@ class CgroupBook:
                 self._leaving[uid] = None
 
     def recover(self) -> None:
-        """What was under way when its owner failed may have been done or not: all of it is done once more."""
+        """Redo the calls under way when the owner failed: they may have been done or not."""
         for request in self._making.values():
             if request.pod.metadata.uid not in self.wanted:
                 self.wanted[request.pod.metadata.uid] = request

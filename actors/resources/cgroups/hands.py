@@ -1,6 +1,6 @@
-"""What `CgroupActor` does to cgroups, as calls for a lane: each may take as long as the kernel or systemd does.
+"""The cgroup calls of `CgroupActor`, to run on a lane: each may take as long as the kernel or systemd does.
 
-Nothing here raises for want of rights, and nothing is decided: what was done, and what could not be, is told.
+Nothing here raises for want of rights, and nothing is decided. Each call returns what was done, and what failed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CREATE, UPDATE, DESTROY = "create", "update", "destroy"
 
 
 class PodGroup(msgspec.Struct, frozen=True):
-    """The cgroup of one pod, to be made. `adopt`: only where it is there already."""
+    """The cgroup of one pod, to be made. `adopt`: use it only if it exists already."""
 
     uid: str
     qos: QosClass
@@ -33,7 +33,7 @@ class PodGroup(msgspec.Struct, frozen=True):
 
 
 class PodGroupMade(msgspec.Struct, frozen=True):
-    """`parent` empty: it is not there; `problems` say why, unless it was to be adopted only."""
+    """`parent` empty: the cgroup does not exist. `problems` say why, unless it was only to be adopted."""
 
     uid: str
     parent: str = ""
@@ -41,7 +41,7 @@ class PodGroupMade(msgspec.Struct, frozen=True):
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """Whether pods can have cgroups here, why not all is as it should be, and whose cgroups there are already."""
+    """Whether pods can have cgroups here, the problems, and the pods whose cgroups exist already."""
 
     usable: bool
     problems: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Ground(msgspec.Struct, frozen=True):
 
 
 class CgroupHands:
-    """See the module. `cgroupRoot` of the plan is not ours to make."""
+    """See the module. The plan's `cgroupRoot` must exist: it is not made here."""
 
     def __init__(
         self, tree: CgroupTree, driver: str, plan: CgroupPlan, meters: Meters, now_ns: Callable[[], int]
@@ -63,7 +63,7 @@ class CgroupHands:
         self._now_ns = now_ns
 
     def prepare(self, tiers: Iterable[tuple[QosClass, CgroupLimits]]) -> Ground:
-        """Make the cgroup of all pods, and the tiers in it."""
+        """Make the cgroup of all pods, and its tiers."""
         cgroups = self._cgroups
         try:
             if self._root and not cgroups.exists(self._root):
@@ -76,11 +76,11 @@ class CgroupHands:
         return Ground(usable, tuple(dict.fromkeys(problems)), self.uids())
 
     def uids(self) -> tuple[str, ...]:
-        """Whose cgroups there are."""
+        """UIDs of the pods that have cgroups."""
         return tuple([uid for tier in self._tiers.values() for uid in self._cgroups.pod_uids(tier)])
 
     def make(self, wanted: Iterable[PodGroup]) -> tuple[PodGroupMade, ...]:
-        """One after the other; what cannot be made does not keep the others from being made."""
+        """Make them one after the other; a failure does not stop the rest."""
         return tuple([self._make(each) for each in wanted])
 
     def _make(self, wanted: PodGroup) -> PodGroupMade:
@@ -97,11 +97,11 @@ class CgroupHands:
             return PodGroupMade(wanted.uid, "", (str(fault),))
 
     def write_tiers(self, tiers: Iterable[tuple[QosClass, CgroupLimits]]) -> tuple[str, ...]:
-        """What could not be written."""
+        """Write the limits of the tiers; returns the problems."""
         return tuple(problem for qos, limits in tiers for problem in self._update(self._tiers[qos], limits))
 
     def enforce(self, wanted: Enforcement) -> tuple[str, ...]:
-        """What of it could not be done."""
+        """Enforce a limit; returns the problems."""
         try:
             if wanted.exists and not self._cgroups.exists(wanted.words):
                 where = self._cgroups.name(wanted.words)
@@ -111,12 +111,12 @@ class CgroupHands:
             return (str(fault),)
 
     def weaken(self, uids: Iterable[str], limits: CgroupLimits) -> tuple[str, ...]:
-        """Leave the cgroups of these pods where they are, with so little."""
+        """Keep the cgroups of these pods, with these small limits."""
         there = (words for uid in uids for words in self._places(uid) if self._cgroups.exists(words))
         return tuple(problem for words in there for problem in self._update(words, limits))
 
     def remove(self, uids: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """End what is in them and take them away, in whichever tier they are: (UID, what stays and why) of each."""
+        """Kill the processes and remove the cgroups, in any tier. Returns (UID, what stays and why) of each."""
         return tuple([(uid, self._timed(DESTROY, partial(self._remove, uid))) for uid in uids])
 
     def _remove(self, uid: str) -> tuple[str, ...]:
@@ -126,11 +126,11 @@ class CgroupHands:
         return tuple(problems)
 
     def take_in(self, own: str, everybody: str) -> tuple[str, ...]:
-        """Move this process to the cgroup `own`, and the system's processes to `everybody`; empty: they stay."""
+        """Move this process to the cgroup `own`, and the system's processes to `everybody`; empty: do not move."""
         return (*(self._tree.enter(own) if own else ()), *(self._tree.gather(everybody) if everybody else ()))
 
     def _places(self, uid: str) -> list[Words]:
-        """Wherever a pod may be: a cgroup of which only the name is known tells nothing of its pod."""
+        """All places where a pod's cgroup may be: the UID does not tell its tier."""
         word = pod_word(uid)
         return [(*tier, word) for tier in self._tiers.values()]
 

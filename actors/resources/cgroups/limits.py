@@ -1,7 +1,7 @@
-"""What is written into the cgroups of pods, tiers and the node (spec 10.3 to 10.5). Pure.
+"""The limits of the cgroups of pods, tiers and the node (spec 10.3 to 10.5). Pure.
 
-A pod's cgroup bounds all that runs in it together. Its weight is what the pod asks for. It has a limit only where every
-container has one, since what one may use without a limit is not known.
+A pod's cgroup bounds all its containers together. Its weight is the pod's request. It has a limit only where every
+container has one, since a container without a limit has no known bound.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _NOTHING: Mapping[str, int] = {}
 class CgroupRules(msgspec.Struct, frozen=True):
     """How this node bounds pods. `pids_limit`: of a pod, -1 for none. `page_sizes`: of huge pages, in bytes.
 
-    `keeps_memory`: what pods ask for of memory is kept for them (MemoryQoS with TieredReservation). `held_back`: how
-    much of the memory asked for by better classes is kept from those below, in percent; None: nothing (QOSReserved).
+    `keeps_memory`: requested memory is protected (MemoryQoS with TieredReservation). `held_back`: the percentage of
+    the memory requested by better classes that lower classes cannot use; None: nothing (QOSReserved).
     """
 
     cpu_quota: bool = True
@@ -39,7 +39,7 @@ class CgroupRules(msgspec.Struct, frozen=True):
 
 
 class Demand(msgspec.Struct, frozen=True, gc=False):
-    """What a pod adds to its tier: thousandths of a CPU, and bytes of memory, that it asks for."""
+    """What a pod adds to its tier: its requests, in thousandths of a CPU and bytes of memory."""
 
     milli_cpu: int = 0
     memory_bytes: int = 0
@@ -52,7 +52,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
 
 
 def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -> CgroupLimits:
-    """Of one pod, of that class, that asks for this. Raises QuantityError."""
+    """The limits of one pod, by its class and requests. Raises QuantityError."""
     limits = _limits(pod) if qos is not QosClass.BEST_EFFORT else _NOTHING
     quota = cpu_quota_us(_milli(limits[CPU]), rules.cpu_period_us) if CPU in limits else None
     memory = -(-limits[MEMORY] // NANOS) if MEMORY in limits else None
@@ -69,17 +69,17 @@ def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -
 
 
 def demand_of(requests: Amounts) -> Demand:
-    """What a pod that asks for this adds to its tier."""
     return Demand(_milli(requests.get(CPU, 0)), _bytes(requests))
 
 
 def tier_limits(
     guaranteed: Demand, burstable: Demand, rules: CgroupRules, memory_bytes: int = 0
 ) -> Mapping[QosClass, CgroupLimits]:
-    """Of the three tiers, by what their pods ask for: burstable pods weigh what they ask for together, best-effort ones
-    least; how much guaranteed ones weigh is said by each of them. Huge pages are counted by pod (spec 10.4).
+    """The limits of the three tiers, by what their pods request together (spec 10.4).
 
-    The tier of the guaranteed is the cgroup of all. `memory_bytes`: what all pods may have; 0: not known.
+    Burstable pods weigh the sum of their requests, best-effort pods the minimum. Guaranteed pods carry their own
+    weights: their tier is the cgroup of all pods. Huge pages are counted by pod. `memory_bytes`: what all pods may
+    have; 0: not known.
     """
     every_page = FrozenMap(dict.fromkeys(rules.page_sizes, -1))
     keeps = rules.keeps_memory
@@ -104,7 +104,7 @@ def tier_limits(
 
 
 def reserved_limits(reserved: Mapping[str, str], *, compressible_only: bool = False) -> CgroupLimits:
-    """Of the cgroup of what is reserved for the system or the agent; `compressible_only`: what nobody dies of."""
+    """The limits of a cgroup reserved for the system or the agent. `compressible_only`: no limit that can kill."""
     kept = read_amounts(reserved)
     memory, pids = kept.get(MEMORY), kept.get(PID)
     return CgroupLimits(
@@ -115,8 +115,9 @@ def reserved_limits(reserved: Mapping[str, str], *, compressible_only: bool = Fa
 
 
 def node_limits(capacity: Mapping[str, str], reserved: Iterable[Mapping[str, str]], rules: CgroupRules) -> CgroupLimits:
-    """Of all pods together: what the machine has less what is reserved for the system and the agent. What is kept free
-    for evictions is not taken off: pods may use it until they are evicted (spec 10.5).
+    """The limits of all pods together: the capacity less what is reserved for the system and the agent.
+
+    The eviction thresholds are not subtracted: pods may use that until they are evicted (spec 10.5).
     """
     left = read_amounts(capacity)
     for name, amount in (each for amounts in reserved for each in read_amounts(amounts).items()):
@@ -132,7 +133,7 @@ def node_limits(capacity: Mapping[str, str], reserved: Iterable[Mapping[str, str
 
 
 def _limits(pod: Pod) -> dict[str, int]:
-    """The limits of the pod as a whole; of a resource that not every container limits there is none."""
+    """The limits of the pod as a whole; a resource that some container does not limit has none."""
     spec = pod.spec
     total: dict[str, int] = {}
     whole = read_amounts(spec.resources.limits) if spec.resources is not None else _NOTHING
@@ -151,7 +152,7 @@ def _limits(pod: Pod) -> dict[str, int]:
 
 
 def _at_first(pod: Pod, name: str) -> list[int]:
-    """What init containers may use in their time, beside the sidecars before them."""
+    """What each init container may use while it runs, together with the sidecars started before it."""
     found, beside = [], 0
     for container in pod.spec.init_containers:
         own = _limits_of(container).get(name, 0)
@@ -170,7 +171,7 @@ def _bytes(requests: Amounts) -> int:
 
 
 def _huge_pages(amounts: Mapping[str, int], sizes: tuple[int, ...]) -> FrozenMap[int, int]:
-    """Of each size that there is: what is asked for, and nothing of every other."""
+    """Page size -> the requested bytes, 0 for sizes that are not requested."""
     paged = {name: amount for name, amount in amounts.items() if name.startswith(HUGE_PAGES)}
     wanted = {parse_quantity(name.removeprefix(HUGE_PAGES)).value(): amount for name, amount in paged.items()}
     return FrozenMap((size, wanted.get(size, 0) // NANOS) for size in sizes)

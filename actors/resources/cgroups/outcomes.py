@@ -1,6 +1,6 @@
-"""What `CgroupActor` tells itself: what came of its calls to the runtime and to its lanes, as messages. Pure.
+"""The messages of `CgroupActor` to itself: the results of its calls to the runtime and on its lanes. Pure.
 
-A call that failed is told as such, in words; what is to be done about it, the actor decides.
+A failed call becomes a message with the error text; the actor decides what to do about it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import CgroupDriver, RuntimeConfigResponse
 
 Removed: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""Pairs of a UID and what stays, and why."""
+"""Pairs of a UID and what stays, with the reason."""
 DRIVERS = {CgroupDriver.CGROUPFS: CGROUPFS, CgroupDriver.SYSTEMD: SYSTEMD}
 
 
 class DriverTold(Message, frozen=True):
-    """To itself: what the runtime says. `driver` empty: nothing; `unserved`: and it never will."""
+    """To itself: the runtime's cgroup driver. `driver` empty: no answer; `unserved`: and there never will be one."""
 
     driver: str
     unserved: bool = False
 
 
 class GroundPrepared(Message, frozen=True):
-    """To itself: whether there are cgroups; None: that is not known."""
+    """To itself: whether there are cgroups; `ground` None: unknown."""
 
     ground: Ground | None
     error: str
 
 
 class PodGroupsMade(Message, frozen=True):
-    """To itself: what came of those whose turn it was."""
+    """To itself: the results of one turn of pods."""
 
     turn: tuple[MakeCgroup, ...]
     made: tuple[PodGroupMade, ...]
@@ -45,20 +45,20 @@ class PodGroupsMade(Message, frozen=True):
 
 
 class PodGroupsRemoved(Message, frozen=True):
-    """To itself: (UID, what stays and why) of those whose turn it was."""
+    """To itself: (UID, what stays and why) of each cgroup of the turn."""
 
     removed: Removed
 
 
 class PodGroupsListed(Message, frozen=True):
-    """To itself: whose cgroups there are, and whose there may be."""
+    """To itself: the pods that have cgroups, and the pods that are known."""
 
     uids: tuple[str, ...]
     known: frozenset[str]
 
 
 class StrangerSeen(Message, frozen=True):
-    """To itself: whether volumes of a pod that nobody knows are still there, or may be."""
+    """To itself: whether volumes of an unknown pod are still there, or may be."""
 
     uid: str
     known: frozenset[str]
@@ -66,14 +66,14 @@ class StrangerSeen(Message, frozen=True):
 
 
 class LimitsEnforced(Message, frozen=True):
-    """To itself: what of it could not be done."""
+    """To itself: the problems of an enforcement."""
 
     wanted: Enforcement
     problems: tuple[str, ...]
 
 
 class LimitsWritten(Message, frozen=True):
-    """To itself: what could not be done of something that nobody waits for."""
+    """To itself: the problems of a write that nobody waits for."""
 
     problems: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""How this node is told to group its pods, from its configuration and its machine (spec 10.2 to 10.6). Pure."""
+"""How this node groups its pods, by its configuration and its machine (spec 10.2 to 10.6). Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Enforcement(msgspec.Struct, frozen=True):
-    """One thing that `enforceNodeAllocatable` asks for. `exists`: its cgroup is not ours to make."""
+    """One limit that `enforceNodeAllocatable` asks for. `exists`: the cgroup must exist; the agent does not make it."""
 
     what: str
     words: Words
@@ -29,7 +29,7 @@ class Enforcement(msgspec.Struct, frozen=True):
 
 
 class CgroupPlan(msgspec.Struct, frozen=True):
-    """See the module. `pids`: how many processes this machine can have, 0 where that is not known."""
+    """See the module. `pids`: the most processes of this machine, 0 when unknown."""
 
     node: str
     root: str = "/"
@@ -46,16 +46,16 @@ class CgroupPlan(msgspec.Struct, frozen=True):
     pids: int = 0
 
     def words(self) -> Words:
-        """Where the pods are."""
+        """The name of the cgroup of all pods."""
         return root_words(self.root, per_qos=self.per_qos)
 
     def parent_of_all(self, driver: str) -> str:
-        """Without tiers: what the runtime is told as the parent of every sandbox. Empty: it decides."""
+        """Without tiers: the parent of every sandbox for the runtime. Empty: the runtime decides."""
         words = self.words()
         return name_of(words, driver) if words else ""
 
     def enforcements(self, capacity: Mapping[str, str], driver: str) -> tuple[Enforcement, ...]:
-        """What is to be enforced on a machine that has this much."""
+        """The limits to enforce on a machine of this capacity."""
         found = []
         if PODS in self.enforced:
             there = dict(capacity) | ({"pid": str(self.pids)} if self.pids else {})
@@ -81,7 +81,7 @@ def cgroup_plan(
     page_sizes: tuple[int, ...] = (),
     pids: int = 0,
 ) -> CgroupPlan:
-    """The plan of a node. `version`: of the machine's cgroups."""
+    """The plan of a node. `version`: the cgroup version of the machine."""
     system, kube = reserved_amounts(configuration)
     percent = configuration.qos_reserved.get("memory", "").removesuffix("%")
     qos = gates.enabled("MemoryQoS") and version == 2 and configuration.memory_reservation_policy == TIERED

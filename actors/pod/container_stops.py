@@ -104,7 +104,8 @@ class ContainerStops:
         """By container id, until a look shows that it has ended."""
         self._ending_all_since_ns: int | None = None
         self.stop_unsettled = False
-        """A stop has ended, and no look has followed. `settle` must process the next look even if it shows no change.
+        """A stop has ended, and no look has followed. `settle` must process the next look even if it shows no
+        change.
         """
 
     def busy(self) -> frozenset[str]:

@@ -88,7 +88,9 @@ class PodEnd:
         await self._calls.sandbox_stopped(stopping, sandbox_id)
 
     def _stop_in_turn(self, observed: ObservedPod, life: PodLife) -> int:
-        """End in parallel the containers whose turn it is. Returns the ns until the next look if nothing else happens."""
+        """End in parallel the containers whose turn it is. Returns the ns until the next look if nothing else
+        happens.
+        """
         now_ns, grace = self._worker.now_ns(), life.grace_seconds
         if self._grace != grace:
             # A second order gives its own time from now on, however much of the first has passed.
@@ -160,7 +162,9 @@ class PodEnd:
         return CONTINUE
 
     async def _after_failure(self) -> Outcome | None:
-        """Wait before the next try. A call of an earlier agent may have created something late that blocks the removal."""
+        """Wait before the next try. A call of an earlier agent may have created something late that blocks the
+        removal.
+        """
         if self._failed:
             self._parts.observer.doubt_all()
             observed = await self._parts.look()

@@ -1,4 +1,5 @@
-"""The worker's part of a pod's history: it notices events, words them, and tells the `HistorianActor`. Otherwise pure.
+"""The worker's part of a pod's history: it notices events, words them, and tells the `HistorianActor`. Otherwise
+pure.
 
 The worker does not keep the history. A worker that waits for a slow stop or a hanging runtime cannot answer questions,
 and a worker that fails forgets everything. That is just when people ask. So each pass sends its news as one message,

@@ -135,7 +135,9 @@ class PodObserver:
         return bool(news)
 
     def behind_for_ns(self) -> int | None:
-        """After a look: how long until the next one if the runtime does not show yet what it has reported; else None."""
+        """After a look: how long until the next one if the runtime does not show yet what it has reported; else
+        None.
+        """
         if not self._told:
             return None
         self._told = {each: state for each, state in self._told.items() if is_behind(self._states.get(each), state)}

@@ -1,4 +1,5 @@
-"""The inputs for configuring a sandbox and its containers: files of the node and of the pod, and the pod's addresses.
+"""The inputs for configuring a sandbox and its containers: files of the node and of the pod, and the pod's
+addresses.
 
 `PodNames` reads the files for name resolution (spec 14.1, 14.3); the rules are in `actors.start.names`. It reads on a
 lane, because the disk may hang, and once for each sandbox or container. For the first sandbox it reads while the

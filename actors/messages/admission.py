@@ -14,8 +14,8 @@ from config.objects import Pod
 class AdmitPod(Message, frozen=True):
     """PodWorker -> ResourceManagerActor: does the node take my pod? Asking again does no harm.
 
-    `runs`: something of it is there already, so that there is nothing to decide; it is to be counted. `groups_policy`:
-    the runtime knows the policy Strict of supplemental groups.
+    `runs`: some of it runs already, so it is only counted. `groups_policy`: the runtime supports the policy Strict of
+    supplemental groups.
     """
 
     worker: ActorRef
@@ -30,7 +30,7 @@ class AdmitPod(Message, frozen=True):
 class MakeCgroup(Message, frozen=True):
     """ResourceManagerActor -> CgroupActor: the node has taken the pod; make its cgroup, and tell its worker both.
 
-    `allocation`: what it was given. `runs`: something of the pod is there, in the cgroup that it was begun in.
+    `allocation`: what the pod was given. `runs`: some of the pod runs in the cgroup in which it began.
     """
 
     worker: ActorRef
@@ -54,14 +54,14 @@ class PodAdmitted(Message, frozen=True):
 
 
 class PodRejected(Message, frozen=True):
-    """ResourceManagerActor -> PodWorker: it does not, and never will; the words are for the status of the pod."""
+    """ResourceManagerActor -> PodWorker: the node never takes your pod; reason and message are for its status."""
 
     reason: str
     message: str
 
 
 class AdmissionWaits(Message, frozen=True):
-    """ResourceManagerActor -> PodWorker: not yet, for people: what is waited for."""
+    """ResourceManagerActor -> PodWorker: not yet; the text says what for, for people."""
 
     text: str
 

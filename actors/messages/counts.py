@@ -1,4 +1,4 @@
-"""Questions of how many there are, asked by who shows the node's metrics. See `actors/messages/pods.py`."""
+"""Questions about numbers of pods and containers, for the node's metrics. See `actors/messages/pods.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CountRunning(Message, frozen=True):
 
 
 class RunningCount(msgspec.Struct, frozen=True):
-    """As the runtime was listed last. `containers`: by state: created, running, exited, unknown."""
+    """Numbers from the last list of the runtime. `containers`: by state: created, running, exited, unknown."""
 
     pods: int
     containers: Mapping[str, int]

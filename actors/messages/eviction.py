@@ -14,8 +14,8 @@ ENDED = ("Succeeded", "Failed")
 
 class PodHere(msgspec.Struct, frozen=True):
     """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
-    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: another
-    number for each life of its worker; one that has failed has forgotten what it was told.
+    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: changes with each
+    life of its worker, because a failed worker has forgotten what it was told.
     """
 
     pod: Pod
@@ -26,7 +26,7 @@ class PodHere(msgspec.Struct, frozen=True):
     lives: int = 0
 
     def may_be_evicted(self) -> bool:
-        """Whether there is anything to end. Who was turned away uses nothing: its end helps nobody."""
+        """Whether there is anything to end. A pod that was turned away uses nothing, so its end helps nobody."""
         return self.worker is not None and not self.released and not self.turned_away
 
     def has_ended(self) -> bool:
@@ -54,7 +54,7 @@ class PodsHere(Message, frozen=True):
 
 
 class LimitedPodSeen(Message, frozen=True):
-    """SyncLoopActor -> EvictionActor: there is a pod that may use only so much of the disk."""
+    """SyncLoopActor -> EvictionActor: a pod with a disk limit exists."""
 
     def coalesce_key(self) -> Hashable:
         return "limited"

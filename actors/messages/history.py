@@ -24,7 +24,7 @@ class HistoryKind(enum.StrEnum):
     DECISION = "decision"
     """What is to be done next, and why."""
     EVENT = "event"
-    """Something was done, or seen, that is told as an event too."""
+    """Something was done or seen that is also an event."""
     END = "end"
     """A container has ended."""
     WAIT = "wait"
@@ -81,7 +81,7 @@ class NoteHistory(Message, frozen=True):
 
     def merged(self, waiting: Self) -> Self:
         entries = waiting.entries + self.entries
-        if self.name and self.stage and self.waits is not None:  # as a worker tells it
+        if self.name and self.stage and self.waits is not None:  # the form in which a worker tells it
             return msgspec.structs.replace(self, entries=entries, past=waiting.past or self.past)
         named, staged = (self if self.name else waiting), (self if self.stage else waiting)
         return type(self)(

@@ -41,7 +41,7 @@ class StaticSourcesReady(Message, frozen=True):
 
 
 class MirrorPodSeen(Message, frozen=True):
-    """MirrorPodActor -> StatusManagerActor: this object of the API shows that static pod; None: none does."""
+    """MirrorPodActor -> StatusManagerActor: this API object represents that static pod; None: none does."""
 
     static_uid: str
     mirror: Pod | None

@@ -100,7 +100,7 @@ def _merged_operations() -> Mapping[tuple[Operation, Operation], Operation]:
     remove, reconcile = Operation.REMOVE, Operation.RECONCILE
     table = {(waiting, newer): newer for waiting in Operation for newer in Operation}
     for newer in (update, delete, reconcile, add):
-        table[add, newer] = add  # nobody has seen it yet: it is still an addition, of the newer object
+        table[add, newer] = add  # nobody has seen it yet, so it stays an addition, of the newer object
     table[update, reconcile] = update
     table[delete, reconcile] = table[delete, update] = delete
     table[remove, add] = update  # gone and back before anybody looked
@@ -112,8 +112,8 @@ _MERGED = _merged_operations()
 
 class SourceReady(Message, frozen=True):
     """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec
-    1.5). `asked`: the number of the last `PublishAgain` that was answered before. Who reads it has begun anew since,
-    where that is not its own: then the set was told to the one before, and not to it.
+    1.5). `asked`: the number of the last `PublishAgain` answered before. If it is not the reader's own number, the set
+    was told to an earlier life of the reader.
     """
 
     source: str
@@ -262,7 +262,7 @@ class UnknownPodsObserved(Message, frozen=True):
 
 
 class ContainersDied(Message, frozen=True):
-    """PlegActor -> ContainerGCActor: a list has shown that these have exited, by UID of the pod and name."""
+    """PlegActor -> ContainerGCActor: a list shows that these containers have exited, by UID of the pod and name."""
 
     died: tuple[tuple[str, str], ...]
 
@@ -318,8 +318,8 @@ class FollowNode(Message, frozen=True):
 
 
 class Remains(msgspec.Struct, frozen=True, gc=False):
-    """What is left of a pod in which nothing runs: ids of its sandboxes, with which their containers go, and the links
-    to its logs.
+    """What is left of a pod in which nothing runs: the ids of its sandboxes, which include their containers, and its
+    log links.
     """
 
     sandboxes: tuple[str, ...] = ()

@@ -12,7 +12,9 @@ from config.objects import Pod
 
 
 class RunningContainer(msgspec.Struct, frozen=True, gc=False):
-    """A container that runs. `ready`, `started`: what has been published of this very container; None: nothing."""
+    """A running container. `ready`, `started`: the published state of this very container; None: nothing was
+    published.
+    """
 
     name: str
     id: str

@@ -1,8 +1,8 @@
-"""What `EvictionActor` asks of those who can free a disk before a pod has to go (spec 7.3). See
+"""What `EvictionActor` asks of actors that can free disk space before a pod has to go (spec 7.3). See
 `actors/messages/pods.py`.
 
-Every request is answered, also where nothing was freed; who waits for the answer gives up after a while. `asker` need
-not be told twice: a request that comes while the same is being done is answered with its end.
+Every request is answered, even if nothing was freed; the requester gives up after a while. A request that comes while
+the same work is under way is answered when that ends.
 """
 
 from __future__ import annotations

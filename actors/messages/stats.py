@@ -6,19 +6,19 @@ from actors.kernel import ActorRef, Message
 from runtime.stats.samples import NodeSample
 
 HOUSEKEEPING_NS = 10_000_000_000
-"""How old a sample may be that is given to whoever asks (spec 11.6)."""
+"""The greatest age of a sample given to a requester (spec 11.6)."""
 
 
 class TakeStats(Message, frozen=True):
-    """Edge -> NodeStatsActor (ask): a `NodeSample` that is at most so old."""
+    """Edge -> NodeStatsActor (ask): a `NodeSample` of at most this age."""
 
     max_age_ns: int = HOUSEKEEPING_NS
 
 
 class WantStats(Message, frozen=True):
-    """EvictionActor -> NodeStatsActor: tell me a sample that is at most so old; `StatsTaken` is the answer.
+    """EvictionActor -> NodeStatsActor: tell me a sample of at most this age; `StatsTaken` is the answer.
 
-    Not `pods`: the machine and its disks are enough, which costs little; such a sample is always new.
+    Not `pods`: only the machine and its disks, which costs little; such a sample is always new.
     """
 
     asker: ActorRef
@@ -27,9 +27,10 @@ class WantStats(Message, frozen=True):
 
 
 class StatsTaken(Message, frozen=True):
-    """NodeStatsActor -> who wanted it. What could not be had is None in it, and named among its problems.
+    """NodeStatsActor -> requester. A value that could not be read is None in the sample, and named among its
+    problems.
 
-    `pods`: as it was asked for.
+    `pods`: as requested.
     """
 
     sample: NodeSample

@@ -21,10 +21,10 @@ class WantedSubPath(msgspec.Struct, frozen=True):
 
 
 class PrepareVolumes(Message, frozen=True):
-    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; asked again when the pod changes.
+    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; sent again when the pod changes.
 
-    Answered by `VolumesPrepared`. `renewal`: only what is in the volumes may be other than before; then an answer comes
-    only if it is another than the last.
+    Answered by `VolumesPrepared`. `renewal`: only the content of the volumes may have changed; an answer comes only if
+    it differs from the last.
     """
 
     worker: ActorRef
@@ -52,8 +52,8 @@ class VolumeReconcilerStarted(Message, frozen=True):
 class VolumesPrepared(Message, frozen=True):
     """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there.
 
-    `groups`: that the pod's processes are to be in, because its persistent volumes ask for it. `foreign`: names of the
-    volumes whose files keep their SELinux labels.
+    `groups`: groups that the pod's processes must have, because its persistent volumes ask for them. `foreign`: names
+    of the volumes whose files keep their SELinux labels.
     """
 
     host_paths: FrozenMap[str, str]

@@ -1,8 +1,8 @@
-"""What the node has given away: one `Allocation` per pod that it took, and the sums (spec 10.14, 10.16). Pure.
+"""What the node has allocated: one `Allocation` per admitted pod, and the sums (spec 10.14, 10.16). Pure.
 
-An allocation holds from the admission of its pod until nothing of the pod runs any more. It holds all that a later
-decision needs, so that it can be kept on disk: after a restart the node knows what it gave away before it has heard of
-the pods again.
+An allocation holds from the admission of its pod until nothing of the pod runs any more. It has all that a later
+decision needs, and is kept on disk. So after a restart the node knows its allocations before it hears of the pods
+again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from config.values.quantity import QuantityError
 
 
 class Allocation(msgspec.Struct, frozen=True):
-    """What one pod has. `requests`: billionths of the resource's unit."""
+    """The allocation of one pod. `requests`: billionths of the resource's unit."""
 
     uid: str
     namespace: str
@@ -34,7 +34,7 @@ class Allocation(msgspec.Struct, frozen=True):
 
 
 def allocation_of(pod: Pod) -> Allocation:
-    """What the pod would have. Raises QuantityError."""
+    """The allocation that the pod asks for. Raises QuantityError."""
     meta, spec = pod.metadata, pod.spec
     return Allocation(
         uid=meta.uid,
@@ -49,12 +49,12 @@ def allocation_of(pod: Pod) -> Allocation:
 
 
 def resized(has: Allocation, pod: Pod) -> Allocation | None:
-    """What a pod has from now on that `has` this and asks for something else, which is for its next containers; None:
-    what it has. Nobody asks whether there is room: it runs, and the API server has taken the change.
+    """The allocation of a pod whose requests have changed, for its next containers; None: unchanged. Room is not
+    checked: the pod runs, and the API server has accepted the change.
     """
     try:
         wanted = allocation_of(pod)
-    except QuantityError:  # whoever makes its containers says so
+    except QuantityError:  # the step that makes its containers reports it
         return None
     return None if wanted.requests == has.requests else msgspec.structs.replace(has, requests=wanted.requests)
 
@@ -66,7 +66,7 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
-    """`requests` as they were written; msgspec knows no frozen mapping."""
+    """Decode `requests`; msgspec knows no frozen mapping."""
     return FrozenMap(msgspec.convert(value, dict[str, int]))
 
 
@@ -78,10 +78,10 @@ class Book:
         self._used: dict[str, int] = {}
         self._ports: Counter[Port] = Counter()
         self._lines: dict[str, bytes] = {}
-        """By UID: an allocation as it is written, made when it is needed."""
+        """UID -> the allocation as JSON, made when needed."""
         self._unwritten: dict[str, None] = {}
         self._text = b""
-        """All lines, as they were written last; empty when some of them hold no more."""
+        """All lines as last written; empty when some are outdated."""
         for allocation in allocations:
             self.put(allocation)
 
@@ -95,11 +95,11 @@ class Book:
         return uid in self._by_uid
 
     def get(self, uid: str) -> Allocation | None:
-        """What the pod has; None for nothing."""
+        """The allocation of the pod, or None."""
         return self._by_uid.get(uid)
 
     def put(self, allocation: Allocation) -> None:
-        """The pod has this now, in place of what it had."""
+        """Add or replace the allocation of a pod."""
         self.remove(allocation.uid)
         self._by_uid[allocation.uid] = allocation
         self._unwritten[allocation.uid] = None
@@ -109,7 +109,7 @@ class Book:
             self._used[resource] = self._used.get(resource, 0) + amount
 
     def remove(self, uid: str) -> Allocation | None:
-        """The pod has nothing any more; what it had."""
+        """Remove and return the allocation of a pod, or None."""
         allocation = self._by_uid.pop(uid, None)
         if allocation is not None:
             if self._lines.pop(uid, None) is not None:
@@ -122,8 +122,8 @@ class Book:
         return allocation
 
     def written(self, without: Container[str] = ()) -> bytes:
-        """All of it as JSON, for the disk, but for the pods of these UIDs. It is written at every admission: only what
-        is new is put into words.
+        """All allocations as JSON, for the disk, except those of these UIDs. It is written at every admission, so only
+        new ones are encoded.
         """
         parts = [self._text] if self._text else list(self._lines.values())
         for uid in self._unwritten:
@@ -137,11 +137,11 @@ class Book:
 
     @classmethod
     def read(cls, text: bytes) -> Book:
-        """What `written` has made. Raises msgspec.MsgspecError."""
+        """Parse the output of `written`. Raises msgspec.MsgspecError."""
         return cls(msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).allocations)
 
     def used(self, resource: str) -> int:
-        """How much of it is given away, in billionths."""
+        """How much of the resource is allocated, in billionths."""
         return self._used.get(resource, 0)
 
     def takes_port(self, wanted: Port) -> bool:

@@ -1,7 +1,7 @@
-"""Which ids of the host a pod with a user namespace has (spec 17.6). Pure.
+"""The host ids of pods with a user namespace (spec 17.6). Pure.
 
-The node has one range; it is divided into slots of equal length, and a pod has one slot, for its users and its groups
-alike. What was given is written down as a document beside the pod, so that it is the same after a restart.
+The node has one range, divided into slots of equal length. A pod has one slot, for its users and its groups alike. Its
+range is written to a document beside the pod, so it stays the same after a restart.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ ALL_IDS = 1 << 32
 
 
 class IdRangeError(ValueError):
-    """The range, or what is written of it, cannot be used; the text says why."""
+    """The range, or its document, cannot be used; the text says why."""
 
 
 class IdRange(msgspec.Struct, frozen=True):
@@ -34,9 +34,10 @@ class _Document(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def node_range(users: str | None, groups: str | None, ids_per_pod: int, max_pods: int) -> IdRange:
-    """The range of the node. `users`, `groups`: what `getsubids` says of the agent's user, None where there is none.
+    """The range of the node. `users`, `groups`: the output of `getsubids` for the agent's user; None if there is no
+    such user.
 
-    Raises IdRangeError for one that pods cannot be divided over.
+    Raises IdRangeError if the range cannot be divided among the pods.
     """
     if users is None or groups is None:
         if users is not groups:
@@ -58,7 +59,7 @@ def node_range(users: str | None, groups: str | None, ids_per_pod: int, max_pods
 
 
 def _subordinate(said: str) -> IdRange:
-    """Of one line `0: kubelet 65536 7208960`."""
+    """Parse one line `0: kubelet 65536 7208960`."""
     lines = said.strip().splitlines()
     words = lines[0].split() if len(lines) == 1 else []
     if len(words) != 4 or not (words[2].isdigit() and words[3].isdigit()):
@@ -67,7 +68,7 @@ def _subordinate(said: str) -> IdRange:
 
 
 class Slots:
-    """Who has which slot. Owned by one actor."""
+    """Which pod has which slot. Owned by one actor."""
 
     def __init__(self, whole: IdRange, ids_per_pod: int) -> None:
         self._whole = whole
@@ -76,11 +77,11 @@ class Slots:
         self._blocked: dict[str, IdRange] = {}
 
     def of(self, uid: str) -> IdRange | None:
-        """What the pod has."""
+        """The range of the pod, or None."""
         return self._given.get(uid)
 
     def give(self, uid: str) -> IdRange:
-        """The first slot that is free, or the one the pod has. Raises IdRangeError when there is none."""
+        """The range of the pod, or the first free slot. Raises IdRangeError when none is free."""
         if (had := self.of(uid)) is not None:
             return had
         last = self._whole.first + self._whole.length - self._ids_per_pod
@@ -92,9 +93,9 @@ class Slots:
         raise IdRangeError("all ids of user namespaces are given to other pods")
 
     def restore(self, uid: str, given: IdRange) -> None:
-        """Take note of what an earlier life of the agent gave.
+        """Record a range that an earlier life of the agent gave.
 
-        Raises IdRangeError where the pod cannot go on with it; nobody else gets it all the same, until the release.
+        Raises IdRangeError if the pod cannot go on with it; even then no other pod gets it before the release.
         """
         fault = self._fault_of(given)
         if fault:
@@ -114,7 +115,7 @@ class Slots:
         return ""
 
     def release(self, uid: str) -> None:
-        """What the pod has had is free again."""
+        """Free the range of the pod."""
         self._given.pop(uid, None)
         self._blocked.pop(uid, None)
 
@@ -126,13 +127,13 @@ class Slots:
 
 
 def document(given: IdRange) -> str:
-    """What is written beside the pod."""
+    """The document written beside the pod."""
     mappings = (_Mapping(given.first, 0, given.length),)
     return msgspec.json.encode(_Document(mappings, mappings)).decode()
 
 
 def read_document(text: str) -> IdRange:
-    """What was written. Raises IdRangeError."""
+    """Parse the document. Raises IdRangeError."""
     try:
         read = msgspec.json.decode(text, type=_Document)
     except msgspec.MsgspecError as fault:

@@ -54,7 +54,7 @@ def container_hash(container: Container) -> str:
 
 
 def _go_json(value: Mapping[str, str]) -> bytes:
-    """As Go writes it: the characters of HTML are escaped there."""
+    """Encode like Go, which escapes the characters of HTML."""
     text = msgspec.json.encode(value)
     return text.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
 
@@ -110,7 +110,7 @@ def container_annotations(
 
 
 def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
-    """What of them is the same for every start of the container in every pod of this spec."""
+    """The annotations that are the same for every start of the container in every pod of this spec."""
     notes = {
         CONTAINER_HASH: container_hash(container),
         TERMINATION_MESSAGE_PATH: container.termination_message_path or "",
@@ -151,10 +151,10 @@ def whole_number(text: str | None) -> int | None:
 
 
 def log_path(container: str, attempt: int) -> str:
-    """Relative to the log directory of the pod, as the runtime is told."""
+    """The log path relative to the log directory of the pod, as passed to the runtime."""
     return f"{container}/{attempt}.log"
 
 
 def link_path(root: str, pod: Pod, container: str, container_id: str) -> str:
-    """The link that log collectors find a container's log by; `root` is the node's directory of such links."""
+    """The link by which log collectors find a container's log; `root` is the node's directory of such links."""
     return log_link(root, pod.metadata.name, pod.metadata.namespace, container, container_id)

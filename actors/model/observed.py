@@ -61,7 +61,7 @@ class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
     networked: bool = False
     host_network: bool | None = None
     seen_s: int | None = None
-    """When the agent that made it had first seen the pod, in seconds since 1970, as its annotation tells."""
+    """When the agent that made it first saw the pod, in seconds since 1970, from its annotation."""
     handler: str = ""
     """Which of the runtime's handlers made it; empty for the default one."""
 
@@ -90,7 +90,7 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
     resources: LinuxContainerResources | None = None
     stop_signal: str = ""
     starting: bool = False
-    """It runs, and its postStart hook has not ended: whoever looks in from outside does not count it as running."""
+    """It runs, and its postStart hook has not ended: to others it does not count as running."""
 
     @property
     def running(self) -> bool:
@@ -112,12 +112,12 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def back_off_ns(self) -> int | None:
-        """What was noted on it for its successor; None when nothing was."""
+        """The back-off noted on it for its successor; None when there is no note."""
         return whole_number(self.annotations.get(BACK_OFF_NS))
 
     @property
     def termination_file(self) -> str:
-        """Where on the host its termination message is; empty when it was made without one."""
+        """The host path of its termination message; empty when it was made without one."""
         return self.annotations.get(TERMINATION_MESSAGE_FILE, "")
 
     @property
@@ -169,7 +169,7 @@ _newness = attrgetter("attempt", "created_at_ns")
 
 
 def observe(uid: str, sandboxes: tuple[ObservedSandbox, ...], containers: Iterable[ObservedContainer]) -> ObservedPod:
-    """Put one look together. Containers without a name anywhere are not ours to judge and are left out."""
+    """Build the picture from one look. Containers without a name are not judged and left out."""
     if len(sandboxes) > 1:
         sandboxes = tuple(sorted(sandboxes, key=_newness, reverse=True))
     by_name: dict[str, tuple[ObservedContainer, ...]] = {}
@@ -314,8 +314,8 @@ NO_RESULTS = ProbeResults()
 
 
 def say_the_same(results: ProbeResults, others: ProbeResults) -> bool:
-    """Whether nothing is decided or shown otherwise after the one than after the other: that a container is not ready
-    yet, and that it lives, is so where nobody has said it, too.
+    """Whether both lead to the same decisions and the same status. Missing readiness equals not ready, and missing
+    liveness equals alive.
     """
     return results == others or (
         results.active == others.active
@@ -342,14 +342,14 @@ def liveness_failed(container: Container, observed: ObservedContainer, results: 
 
 
 def is_started(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
-    """Whether it runs, its postStart hook has ended, and its startup probe, if it has one, has succeeded."""
+    """Whether it runs, its postStart hook has ended, and its startup probe, if any, has succeeded."""
     if not observed.running or observed.starting:
         return False
     return container.startup_probe is None or startup_of(container, observed, results) is True
 
 
 def is_ready(container: Container, observed: ObservedContainer, results: ProbeResults) -> bool:
-    """Whether it is started and its readiness probe, if it has one, succeeds. Not for regular init containers."""
+    """Whether it is started and its readiness probe, if any, succeeds. Not for regular init containers."""
     if not is_started(container, observed, results):
         return False
     if container.readiness_probe is None or not results.active:

@@ -1,8 +1,8 @@
-"""What the runtime has told of one pod: how far each of its sandboxes and containers has come. Pure.
+"""What the runtime has reported of one pod: the state of each of its sandboxes and containers. Pure.
 
-Most of it repeats what a worker has just done and already looked at. A worker that has seen every state that was told
-does not look again. That is safe because states never come back: a sandbox ends; a container is made, runs, ends and is
-removed. Whatever does not fit, or is not told, is a reason to look.
+Most reports repeat what a worker has just done and looked at. A worker that has seen every reported state does not look
+again. That is safe because states never come back: a sandbox ends; a container is made, runs, ends and is removed.
+Whatever does not fit, or is not reported, is a reason to look.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from config.frozen_map import FrozenMap
 from runtime.cri.messages import ContainerEventResponse, ContainerEventType, ContainerState
 
 GONE = 8
-"""The runtime has it no more."""
+"""The runtime no longer has it."""
 LOOK = 9
-"""Told in ways that do not go together."""
+"""Reports about it contradict each other."""
 _UNKNOWN = int(ContainerState.CONTAINER_UNKNOWN)
 
 Shown = FrozenMap[str, int]
@@ -23,7 +23,7 @@ Shown = FrozenMap[str, int]
 
 
 def shown_by(event: ContainerEventResponse) -> Shown | None:
-    """What an event tells of its pod; None where it does not tell how its own subject is."""
+    """What an event tells of its pod; None if it lacks the state of its own subject."""
     shown: dict[str, int] = {}
     for each in event.containers_statuses:
         shown[each.id] = each.state
@@ -36,12 +36,12 @@ def shown_by(event: ContainerEventResponse) -> Shown | None:
 
 
 def nothing_is_left(shown: Shown) -> bool:
-    """Whether all that is told of is gone."""
+    """Whether everything in the report is gone."""
     return set(shown.values()) <= {GONE}
 
 
 def both(newer: Shown, older: Shown) -> Shown:
-    """What two reports say together, whichever came first."""
+    """Combine two reports, whichever came first."""
     if newer == older:
         return newer
     together = dict(older)
@@ -54,9 +54,9 @@ def both(newer: Shown, older: Shown) -> Shown:
 
 
 def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, ...]:
-    """Ids of which nothing so late has been seen; what was never seen may be anything but gone.
+    """Ids whose reported state is later than the last seen one. An id never seen is news unless it is gone.
 
-    `state_of`: how far the sandbox or container of an id had come when it was seen last; None: it never was.
+    `state_of`: the last seen state of a sandbox or container; None: never seen.
     """
     found = []
     for each, told in shown.items():
@@ -67,10 +67,10 @@ def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, .
 
 
 def is_behind(seen: int | None, told: int) -> bool:
-    """Whether less is seen of it than was told. What was told in ways that say nothing is never waited for."""
+    """Whether the seen state is older than the reported one. Nobody waits for a report without a clear state."""
     return seen is not None and seen < told and told not in (LOOK, _UNKNOWN)
 
 
 def _is_news(told: int, seen: int | None) -> bool:
-    """Of what was seen otherwise."""
+    """Whether a reported state that differs from the seen one is news."""
     return told != GONE if seen is None else seen < told or seen == _UNKNOWN

@@ -1,7 +1,7 @@
-"""What pods need of the cluster around them, as it is at one moment (spec 13.1): services, and what the node has.
+"""What pods need to know of the cluster at one moment (spec 13.1): services, and the node's resources.
 
-`ClusterCacheActor` makes another one whenever any of that changes. `SyncLoopActor` sends the newest to every worker
-that begins, with its pod.
+`ClusterCacheActor` makes a new value whenever any of that changes. `SyncLoopActor` sends the newest, with its pod, to
+every worker that begins.
 """
 
 from __future__ import annotations

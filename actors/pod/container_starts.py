@@ -75,7 +75,7 @@ _NOBODY: frozenset[str] = frozenset()
 _SAID = ("false", "true")
 """How labels of metrics say a fact."""
 REFUSED_RETRY_NS = 10_000_000_000
-"""The cause may go away from outside: an image arrives, a file appears."""
+"""A refused start is tried again after this: the cause may go away, as when an image or a file appears."""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
@@ -92,7 +92,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class _Try(msgspec.Struct):
-    """One start in one pass, and what its steps leave for those after them."""
+    """One try to start a container within one pass, and what its steps leave for later steps."""
 
     pod: Pod
     start: Start
@@ -139,12 +139,12 @@ class ContainerStarts:
         self._lives = view.start_lives
         self._pulls: dict[str, Question] = {}
         self._queued: dict[str, str] = {}
-        """Containers whose pull is not begun yet, and why."""
+        """Container -> why its pull has not begun."""
         self._present: set[str] = set()
         """Containers whose image was reported as present since they were last created."""
 
     def busy(self) -> frozenset[str]:
-        """Names of containers whose image is being pulled, or that wait for what they refer to."""
+        """Names of containers that wait for their image, for referenced objects, or for parts of their mounts."""
         return self._pulling() | self._references.waiting() | self._mounts.waiting()
 
     def _pulling(self) -> frozenset[str]:
@@ -153,7 +153,7 @@ class ContainerStarts:
         return frozenset(name for name, pull in self._pulls.items() if not pull.is_due())
 
     def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
-        """What is known of those that do not run yet. `backing_off`: container -> wall ns of its next start."""
+        """The state of containers that have not started. `backing_off`: container -> wall ns of its next start."""
         retry_at = self._retries()
         if retry_at:
             ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
@@ -164,21 +164,21 @@ class ContainerStarts:
         return StartsUnderWay(self._view.waiting, retry_at, pulling, references, self._queued, mounting)
 
     def wake_in_ns(self) -> int | None:
-        """When what could not be done may be tried again, from now; None when nothing waits for that."""
+        """How many ns until the next retry; None when no retry is pending."""
         retry_at = self._retries()
         if not retry_at:
             return None
         now_ns = self._worker.now_ns()
-        # What is due and was not asked for in this pass is not wanted now: an init container runs again, for one.
+        # Skip retries that are due but that this pass did not ask for, such as an init container that runs again.
         return min((at_ns - now_ns for at_ns in retry_at.values() if at_ns > now_ns), default=None)
 
     def _retries(self) -> dict[str, int]:
-        """When those that could not be started are tried again, monotonic ns."""
+        """Container -> when its start is retried, monotonic ns."""
         return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
 
     @handles(PullWaits)
     def pull_waits(self, message: PullWaits) -> None:
-        """The pull of an image is not begun yet, or now it is."""
+        """The pull of an image waits, or has begun."""
         self._queued.pop(message.container, None)
         if message.why:
             self._queued[message.container] = message.why
@@ -218,7 +218,7 @@ class ContainerStarts:
     # --- the walk ---------------------------------------------------------------------------------------------------
 
     async def start(self, pod: Pod, start: Start, place: Place) -> None:
-        """Bring one container to life as far as that goes now. Raises CriError."""
+        """Advance the start of one container as far as possible now. Raises CriError."""
         container = start.container
         this = _Try(pod, start, container, container.name, place, start.attempt or 0)
         life = self._lives.meet(this.name, Wanted(container.image, start.created_id))
@@ -237,15 +237,15 @@ class ContainerStarts:
             await self._observer.look_at_container(life.id)
 
     def _show(self, name: str, life: StartLife) -> None:
-        """What its status says of it, while it has not started."""
+        """Update the waiting reason that the status shows for a container."""
         if life.stage in HELD_UP:
             self._view.waiting[name] = (life.reason, life.message)
         elif life.stage in BEGUN:
             self._view.waiting.pop(name, None)
 
     def _refused(self, name: str, reason: str, message: str, said: Said | None = None) -> Refused:
-        """The step cannot be done; said where it is news. Of an image people know the reason word; of anything else
-        they need the words.
+        """Refuse the step, and record events if the reason is new. The event shows the reason for an image, and the
+        message for anything else.
         """
         if self._view.waiting.get(name) != (reason, message):
             self._say(name, said)
@@ -288,7 +288,7 @@ class ContainerStarts:
         return self._refused(name, verdict.reason, verdict.message, verdict.said)
 
     async def _ask_for_pull(self, this: _Try) -> Event | None:
-        """Its answer comes as a message; None until then."""
+        """The answer comes as a message; None until then."""
         name, image = this.name, this.container.image
         credentials = self._references.credentials_for(this.pod, this.container)
         if credentials is None:
@@ -365,18 +365,16 @@ class ContainerStarts:
         return Running(hooked=lifecycle is not None and lifecycle.post_start is not None)
 
     async def _begin_hook(self, this: _Try) -> Event | None:
-        """Its end comes as a message; None until then."""
+        """The end of the hook comes as a message; None until then."""
         return self._post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
 
     def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
-        """Note why it does not run. What may have been done all the same is for the next look to find."""
+        """Note why the container does not run. The call may have succeeded after all; the next look shows that."""
         this.failure = failure
         return self._refused(this.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:
-        """Make all files of the container on the host, in one call; which attempt this is. Raises OSError and what
-        lanes raise.
-        """
+        """Make all host files of the container in one call; return its attempt. Raises OSError and what lanes raise."""
         container, rules = start.container, self._services.node.rules
         wanted = StartFiles(
             log_directory=f"{self._view.log_directory()}/{container.name}",
@@ -388,7 +386,7 @@ class ContainerStarts:
         return await self._worker.wait(made, what="the pod's files")
 
     def _link_log(self, name: str, attempt: int, container_id: str) -> None:
-        """For log collectors; nothing waits for it, and nothing depends on it."""
+        """Link the log for log collectors. Nothing waits for the link or depends on it."""
         pod = self._view.pod
         if pod is None:
             return
@@ -405,4 +403,4 @@ _STEPS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | 
     StartStage.STARTING: ContainerStarts._start,
     StartStage.HOOKED: ContainerStarts._begin_hook,
 }
-"""What to do in each stage."""
+"""The action of each stage."""

@@ -1,14 +1,15 @@
-"""The ends of a pod's containers that are under way: preStop hook, stop, and no more than the grace (spec 3.10).
+"""Ends the containers of a pod: preStop hook, then stop, within the grace (spec 3.10).
 
-An end is asked for at every look, and begun once. It is never awaited: the hook is spawned, its end makes the stop
-begin, and the end of that is a reason to look. Asked for again with less time, it is hurried; the hook is not run a
-second time. What is left of the grace after the hook is the timeout of StopContainer, down to a floor.
+Every look may request an end, but it begins only once, and no pass awaits it. The hook is spawned; when it ends, the
+stop begins; when the stop ends, the worker looks. A repeated request with less time shortens the deadline and does not
+run the hook again. StopContainer gets the rest of the grace as its timeout, down to a floor.
 
-An end is written down before it is begun (`actors.pod.decided_ends`), and why single containers were killed, until
-their successors are there. What comes after an end that we have made is not the container's own doing, and its restart
-policy has no say in it where its definition has changed. An end that was begun by a worker, or an agent, before this
-one goes on in the time that it was given then. A hook that was begun then is not run again: it ended with who had begun
-it. What is left of a sleep is slept.
+An end is written to disk before it begins (`actors.pod.decided_ends`). So is the reason why a single container was
+killed, until its successor exists. If the definition of a killed container has changed, its restart policy does not
+decide about its successor.
+
+An end that an earlier worker or agent began keeps its deadline. Its hook is not run again, because it ended with the
+worker that began it. Only a sleep goes on for the rest of its time.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ _NOBODY: frozenset[str] = frozenset()
 SECOND_NS = 1_000_000_000
 ASK_AGAIN_NS = 60 * SECOND_NS
 RETRY_NS = 10 * SECOND_NS
-"""A stop that has failed is tried again after this."""
+"""A failed stop is retried after this."""
 NOT_GONE_RETRY_NS = SECOND_NS
-"""The runtime says that it has stopped and shows it running: it is asked again after this."""
+"""The runtime reports a container as stopped but still shows it running: stop it again after this."""
 
 
 class EndNoted(Message, frozen=True):
-    """To the worker itself: that a container is to end is written down, or cannot be."""
+    """To the worker itself: the decision to end a container is on disk, or could not be written."""
 
     container_id: str
 
@@ -59,10 +60,10 @@ class StopEnded(Message, frozen=True):
 
 
 class _End(msgspec.Struct):
-    """One that is under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
+    """An end under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
 
-    `hook`: its preStop hook, until it has ended; `in_hook`: it runs. `noted`: that it ends is on the disk. `outlived`:
-    it was seen to run after its stop had ended, and a timer looks again.
+    `hook`: the preStop hook, until it has ended; `in_hook`: it runs. `noted`: the decision is on disk. `outlived`: the
+    container still ran after its stop had ended, and a timer triggers a look.
     """
 
     ending: Ending
@@ -103,18 +104,20 @@ class ContainerStops:
         """By container id, until a look shows that it has ended."""
         self._ending_all_since_ns: int | None = None
         self.stop_unsettled = False
-        """A stop has ended and no look has followed: `settle` has to see the next look, whatever it shows."""
+        """A stop has ended, and no look has followed. `settle` must process the next look even if it shows no
+        change.
+        """
 
     def busy(self) -> frozenset[str]:
-        """Names of containers that are being ended: nothing is decided about them until that has come to something."""
+        """Names of containers that are being ended: nothing else is decided about them meanwhile."""
         return frozenset(end.ending.name for end in self.ends.values() if end.retry_at_ns is None)
 
     def not_gone(self) -> frozenset[str]:
-        """Names of containers that are to end and may still run, those included whose stop is to be tried again."""
+        """Names of containers that are to end and may still run, including those whose stop will be retried."""
         return frozenset(end.ending.name for end in self.ends.values())
 
     def request(self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "") -> None:
-        """End it, if that has not been begun, or faster than it was. `elapsed_ns`: of its grace, spent already."""
+        """Begin to end a container, or shorten an end under way. `elapsed_ns`: the part of its grace already spent."""
         now_ns = self._worker.now_ns()
         deadline_ns = now_ns + ending.grace_seconds * SECOND_NS - elapsed_ns
         end = self.ends.get(ending.id)
@@ -128,26 +131,26 @@ class ContainerStops:
         elif deadline_ns < end.deadline_ns and ending.grace_seconds < end.ending.grace_seconds:
             end.ending, end.deadline_ns = ending, deadline_ns
             if not end.noted:
-                return  # it goes on with the new time
+                return  # the end goes on with the new deadline
             if end.in_hook:
                 self._hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
             else:
                 self.stop_container(end)
 
     def end_all(self, plan: tuple[Ending, ...]) -> int | None:
-        """End the containers of a pod that goes on later. See `request_in_turn`; the grace runs from the first call."""
+        """End the containers of a pod that will continue. See `request_in_turn`; the grace runs from the first call."""
         if self._ending_all_since_ns is None:
             self._ending_all_since_ns = self._worker.now_ns()
         return self.request_in_turn(plan, self._worker.now_ns() - self._ending_all_since_ns)
 
     def all_ended(self) -> None:
-        """The sandboxes have stopped too: the next `end_all` has a grace of its own."""
+        """The sandboxes have stopped too: the next `end_all` gets a new grace."""
         self._ending_all_since_ns = None
 
     def request_in_turn(self, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:
-        """End the containers of the plan whose turn it is. After how many ns the next turn comes; None: nobody runs.
+        """End the containers of the plan whose turn it is. Returns the ns until the next turn; None: nothing runs.
 
-        `elapsed_ns`: how much of the grace of all of them has passed.
+        `elapsed_ns`: how much of the common grace has passed.
         """
         if not plan:
             return None
@@ -167,7 +170,7 @@ class ContainerStops:
         return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))
 
     def _hook_ended(self, message: HookEnd) -> None:
-        """A preStop hook is over, one way or the other: ask the container to stop."""
+        """A preStop hook has ended, with or without success: ask the container to stop."""
         end = self.ends.get(message.container_id)
         if end is None:
             return
@@ -204,7 +207,7 @@ class ContainerStops:
         self.stop_unsettled = True
 
     def settle(self, observed: ObservedPod) -> None:
-        """Take note of those that have ended."""
+        """Drop the ends of containers that the look shows as ended."""
         self.stop_unsettled = False
         decided = self._decided
         known = {each.id: each for each in observed.containers()}
@@ -222,21 +225,21 @@ class ContainerStops:
             decided.forget_others_than(known, newest)
 
     def _look_when_due(self, container_id: str, end: _End) -> None:
-        """It is seen to run. Where its stop has ended, somebody looks when that is to be tried again."""
+        """The container still runs. If its stop has ended, schedule a look for the next try."""
         if end.retry_at_ns is not None and not end.outlived:
             end.outlived = True
             wait_ns = max(0, end.retry_at_ns - self._worker.now_ns())
             self._worker.after(wait_ns, LookAgain(), key=f"stop {container_id}")
 
     def waits(self) -> tuple[PodWait, ...]:
-        """What is waited for, for people."""
+        """The waits of these ends, for people."""
         ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
         return tuple([_wait(end, ahead_ns) for end in self.ends.values() if end.noted])
 
     # --- one end ----------------------------------------------------------------------------------------------------
 
     def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str) -> None:
-        """Decide, and write it down; what was decided before goes on."""
+        """Decide the end and write it down; an earlier decision stays in force."""
         now_ns, wall_ns = self._worker.now_ns(), self._worker.wall_ns()
         before = self._decided.ends.get(ending.id)
         if before is not None:
@@ -256,7 +259,7 @@ class ContainerStops:
 
     @handles(EndNoted)
     def end_noted(self, message: EndNoted) -> None:
-        """The decision is on the disk: the end may begin."""
+        """The decision is on disk: begin the end."""
         end = self.ends.get(message.container_id)
         if end is not None and not end.noted:
             end.noted = True
@@ -264,7 +267,7 @@ class ContainerStops:
         self._worker.explain()
 
     def _begin_noted(self, end: _End) -> None:
-        """The hook first."""
+        """Run the hook first, then stop."""
         left_ns = self._left_ns(end)
         if end.hook is None or left_ns <= 0:
             self.stop_container(end)
@@ -275,12 +278,12 @@ class ContainerStops:
         self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
 
     def _left_ns(self, end: _End) -> int:
-        """So long a hook may take from now on; 0: it is not run."""
+        """How long the hook may still take; 0: do not run it."""
         grace = end.ending.grace_seconds
         return pre_stop_deadline_ns(grace, self._worker.now_ns() - (end.deadline_ns - grace * SECOND_NS))
 
     def _hook_of(self, end: _End, before: EndNote | None, ip: str) -> Hook | None:
-        """What is to be done before the container is asked to stop."""
+        """The hook to run before the stop, or None."""
         handler = end.ending.pre_stop
         if handler is None or self._left_ns(end) <= 0:
             return None
@@ -317,12 +320,12 @@ class ContainerStops:
 
 
 def _failure(done: Pending[StopContainerResponse]) -> str:
-    """Why a stop has failed; empty for success, and for what was gone already."""
+    """Why a stop has failed; empty for success, and for a container that was already gone."""
     try:
         done.result(0)
     except CriError as failure:
         return "" if failure.not_found else str(failure)
-    except BaseException as failure:  # the end of an effect; whatever it is, the stop is tried again
+    except BaseException as failure:  # whatever the failure, the stop is retried
         return repr(failure)
     return ""
 

@@ -1,12 +1,14 @@
-"""What a worker has decided about containers and could not find again by looking: kept on disk, in the pod's directory.
+"""What a worker has decided about containers and no look could show it again: kept on disk, in the pod's directory.
 
-That a container was asked to end, until when it has time, whether its preStop hook was begun, and why it is killed
-while its pod lives on, is written down before it is done. So is the back-off of a container whose remains go with all
-others of its pod. Whoever comes after a crash of the worker or of the agent reads it once, and goes on from there: no
-hook runs twice, no grace begins anew. What is not there, or cannot be read, was not decided. A disk that does not
-answer holds up an end for `PATIENCE_NS` and no longer.
+Before an end is carried out, the worker writes it down. The record says that the container was asked to end, its
+deadline, and whether its preStop hook was begun. It also says why a container is killed while its pod lives on. The
+back-off of a container that is removed with all others of its pod is written down too.
 
-Nothing is written for a pod that has no directory (any more), and what is on disk goes with the directory.
+After a crash of the worker or the agent, the next worker reads the record once and goes on from there. No hook runs
+twice, and no grace begins anew. What is missing or unreadable counts as not decided. A disk that hangs delays an end by
+`PATIENCE_NS` at most.
+
+Nothing is written for a pod that has no directory (any more). The record is deleted with the directory.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _NOTHING: Mapping[str, Any] = {}
 
 class EndNote(msgspec.Struct, frozen=True):
     """A container was asked to end at `begun_wall_ns`, with time until `deadline_wall_ns`. `hooked`: its preStop hook
-    was begun then. `begun_ns`: by the clock that nobody sets, which runs from boot to boot as containers do.
+    was begun then. `begun_ns`: the same moment on the monotonic clock, which starts anew at each boot, as containers
+    do.
     """
 
     begun_wall_ns: int
@@ -39,18 +42,20 @@ class EndNote(msgspec.Struct, frozen=True):
 
     @property
     def grace_ns(self) -> int:
-        """What it was given."""
+        """The grace that was given."""
         return self.deadline_wall_ns - self.begun_wall_ns
 
     def passed_ns(self, now_ns: int, wall_ns: int) -> int:
-        """Of that, by now: by the time of day where only that is known."""
+        """How much of the grace has passed; measured by the wall clock if only that is known."""
         if self.begun_ns is not None and now_ns >= self.begun_ns:
             return now_ns - self.begun_ns
         return max(0, wall_ns - self.begun_wall_ns)
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """The document. `ends` and `killed` are by container id, `owed` by container name; causes are named."""
+    """The document on disk. `ends` and `killed` are by container id, `owed` by container name; causes are stored by
+    name.
+    """
 
     ends: Mapping[str, EndNote] = _NOTHING
     killed: Mapping[str, str] = _NOTHING
@@ -58,12 +63,12 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 def path_of(root_directory: str, uid: str) -> str:
-    """Where it lies."""
+    """The path of the document."""
     return f"{root_directory.rstrip('/')}/pods/{uid}/decided-ends"
 
 
 def decided_of(text: str) -> Decided:
-    """What was written; nothing where it is no such document."""
+    """Parse the document; empty if the text is not a valid one."""
     try:
         return msgspec.json.decode(text, type=Decided)
     except (msgspec.MsgspecError, UnicodeError):
@@ -71,7 +76,7 @@ def decided_of(text: str) -> Decided:
 
 
 def causes_of(decided: Decided) -> dict[str, KillCause]:
-    """Container id -> why it was killed; without causes that this version does not know."""
+    """Container id -> why it was killed. Causes unknown to this version are left out."""
     known = KillCause.__members__
     return {each: known[name] for each, name in decided.killed.items() if name in known}
 
@@ -95,9 +100,9 @@ class DecidedEnds:
         """Container name -> the back-off of a container that was removed with all others."""
 
     async def recall(self, *, anything: bool = True) -> None:
-        """Read what an earlier worker has decided, once. What is known by now stays.
+        """Read the decisions of an earlier worker, once. Decisions of this worker stay.
 
-        `anything`: whether the runtime has anything of the pod. Nothing was decided about a pod that is new.
+        `anything`: whether the runtime has anything of the pod. For a new pod nothing was decided.
         """
         if self.recalled or not anything:
             self.recalled = True
@@ -120,33 +125,33 @@ class DecidedEnds:
         self.owed = {**decided.owed, **self.owed}
 
     def write(self) -> Pending[Any]:
-        """Write all of it down."""
+        """Write the whole document."""
         causes = {each: cause.name for each, cause in self.killed.items()}
         text = msgspec.json.encode(Decided(self.ends, causes, self.owed)).decode()
         return self._on_disk(self._files.write_record, self._path, text, deadline_ns=PATIENCE_NS)
 
     def graces(self) -> dict[str, int]:
-        """Container id -> seconds that it was given when its end was begun."""
+        """Container id -> the grace in seconds that its end began with."""
         return {each: -(-note.grace_ns // SECOND_NS) for each, note in self.ends.items()}
 
     async def keep(self) -> None:
-        """Write all of it down, and wait for that."""
+        """Write the whole document, and wait until that has ended."""
         writing = self.write()
         with contextlib.suppress(Exception):
             await self._worker.wait(writing, what="what was decided about its containers")
         self.written(writing)
 
     def written(self, done: Pending[Any]) -> None:
-        """What has come of it. It goes on either way: an end that cannot be written down is an end all the same."""
+        """Log a failed write. The end goes on even if it cannot be written down."""
         try:
             done.result(0)
         except FileNotFoundError:
-            return  # a pod without a directory is one that only the runtime knows
-        except BaseException as failure:  # the end of an effect of any kind
+            return  # only the runtime knows a pod without a directory
+        except BaseException as failure:  # a disk call may fail in any way
             self._worker.log.warning("what was decided about containers of the pod is not written down: %r", failure)
 
     def forget_others_than(self, known: Container[str], newest: Container[str]) -> None:
-        """Of containers that are gone nothing is to be remembered; `newest`: ids that have no successor yet."""
+        """Forget decisions about containers that are gone. `newest`: ids that have no successor yet."""
         for each in [each for each in self.ends if each not in known]:
             del self.ends[each]
         for each in [each for each in self.killed if each not in newest]:

@@ -1,7 +1,7 @@
-"""The end of a pod: its containers end, its volumes are taken down, its remains are collected.
+"""Ends a pod: stops its containers, releases its volumes, collects its remains.
 
 Every step may be repeated from its start, after a failed call or a restart of the agent. What cannot be undone comes
-last: the final status is published before the content of the pod goes.
+last: the final status is published before the content of the pod is removed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PodEnd:
         self._since_ns = 0
         self._overdue = False
         self._failed = ""
-        """Why the remains could not go, until the next try."""
+        """Why the remains could not be removed, until the next try."""
         self._trouble = ""
         """The last failure, until a try succeeds."""
 
@@ -56,12 +56,12 @@ class PodEnd:
     async def terminate(self) -> Outcome:
         """End every container, in order and within the grace, then the sandboxes. Continue when nothing may run.
 
-        The end begins with what is known, and it is over when a look shows that. The last status comes after one more
-        look, when the sandboxes have gone (spec 2.8).
+        The end starts from what is known, and a look confirms that it is over. The final status follows one more look,
+        after the sandboxes have gone (spec 2.8).
         """
         view, calls = self._view, self._calls
         if self._parts.observer.in_doubt():
-            self._history.tell()  # the runtime is asked first, and that may take long
+            self._history.tell()  # tell first: asking the runtime may take long
         observed = await self._parts.look()
         self._parts.post_starts.drop()
         runs = observed.anything_runs()
@@ -75,11 +75,11 @@ class PodEnd:
         await self._parts.show.publish(observed, last=not runs and not begun)
         if runs:
             return Wait(retry_ns=self._stop_in_turn(observed, view.life))
-        # What an unfinished call makes may still appear; its end begins a pass.
+        # An unfinished call may still create something; when it ends, a new pass begins.
         return Wait(retry_ns=RETRY_NS) if begun else CONTINUE
 
     async def _stop_sandbox(self, sandbox_id: str, observed: ObservedPod) -> None:
-        """Publish what is seen while the sandbox takes its time to stop, or fails to."""
+        """Stop a sandbox. Publish what is seen while the stop takes long or fails."""
         stopping = self._calls.ask_sandbox_to_stop(sandbox_id)
         if not stopping.done() or stopping.exception() is not None:
             await self._parts.show.publish(observed)
@@ -88,13 +88,15 @@ class PodEnd:
         await self._calls.sandbox_stopped(stopping, sandbox_id)
 
     def _stop_in_turn(self, observed: ObservedPod, life: PodLife) -> int:
-        """End those that wait for nobody, in parallel. After how many ns to look again if nothing else happens."""
+        """End in parallel the containers whose turn it is. Returns the ns until the next look if nothing else
+        happens.
+        """
         now_ns, grace = self._worker.now_ns(), life.grace_seconds
         if self._grace != grace:
             # A second order gives its own time from now on, however much of the first has passed.
             wall_ns = self._worker.wall_ns()
             passed_ns = max(0, wall_ns - (life.terminating_at_ns or wall_ns)) if self._grace is None else 0
-            # From here on no clock is asked that may be set.
+            # From here on only the monotonic clock counts, which nobody can set.
             self._grace, self._since_ns = grace, now_ns - passed_ns
         pod = self._view.pod
         if pod is None:
@@ -106,7 +108,7 @@ class PodEnd:
         return min(wait_ns, self._until_overdue_ns(life, elapsed_ns) or wait_ns)
 
     def _until_overdue_ns(self, life: PodLife, elapsed_ns: int) -> int | None:
-        """Of a pod that this node ends for the sake of others: in how many ns it takes too long. Says so, once."""
+        """How many ns until an eviction or node shutdown takes too long. Records an event once when it does."""
         if not (life.evicted or life.reason) or life.grace_seconds is None or self._overdue:
             return None
         left_ns = overdue_after_ns(life.grace_seconds) - elapsed_ns
@@ -138,7 +140,7 @@ class PodEnd:
     # --- TERMINATED -------------------------------------------------------------------------------------------------
 
     async def clean_up(self) -> Outcome:
-        """Give back the volumes, and the remains where nobody needs them. Continue when that is done."""
+        """Release the volumes, and have the remains removed if nobody needs them. Continue when that is done."""
         retry = await self._after_failure()
         if retry is not None:
             return retry
@@ -151,7 +153,7 @@ class PodEnd:
         return CONTINUE
 
     async def remove_remains(self) -> Outcome:
-        """Continue when nobody desires the pod and its remains are gone; asks for their removal where they may go."""
+        """Have the remains removed if that is allowed. Continue when nobody desires the pod and they are gone."""
         retry = await self._after_failure()
         if retry is not None:
             return retry
@@ -160,7 +162,9 @@ class PodEnd:
         return CONTINUE
 
     async def _after_failure(self) -> Outcome | None:
-        """Wait before the next try. What a call of an earlier agent has made only now may have kept the remains."""
+        """Wait before the next try. A call of an earlier agent may have created something late that blocks the
+        removal.
+        """
         if self._failed:
             self._parts.observer.doubt_all()
             observed = await self._parts.look()
@@ -179,7 +183,7 @@ class PodEnd:
         return self._collected
 
     def _remains(self) -> Remains | None:
-        """What the last look has shown; None where something was told or begun since."""
+        """The remains that the last look has shown; None if anything was reported or begun since."""
         view, pod = self._view, self._view.pod
         if pod is None or self._parts.observer.in_doubt() or self._calls.under_way():
             return None

@@ -1,13 +1,14 @@
-"""What a worker asks of others before it makes anything of its pod: admission, user ids, leases of images.
+"""What a worker requests before it makes anything of its pod: admission, user ids, image leases.
 
-`PodAdmission` asks whether the node takes the pod (spec 10.14). A pod with a sandbox was taken before, by this agent or
-the one before it. It asks too, so that it is counted, and only a new sandbox or container waits for the answer, which
-names the cgroup. A pod that is resized asks again, so that its cgroup has room for its next containers.
+`PodAdmission` asks whether the node takes the pod (spec 10.14). A pod that has a sandbox was admitted earlier, by this
+agent or the one before. It still asks, to be counted. Only a new sandbox or container waits for the answer, which names
+the cgroup. A resized pod asks again, so that its cgroup has room for its next containers.
 
-`PodUsers` asks for the ids of a user namespace (spec 17.6). A pod that shares the users of the host asks nobody.
+`PodUsers` asks for the ids of a user namespace (spec 17.6). A pod that shares the users of the host asks for none.
 
-`PodLeases` keeps every image that the pod names from being removed, of containers and of volumes (pains 11). No
-container starts before the leases are there. They end with the pod: a container that restarts needs its image again.
+`PodLeases` keeps every image that the pod names, for containers and volumes, from being removed (pains 11). No
+container starts before the leases are granted. They end with the pod, because a container that restarts needs its image
+again.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class PodAdmission:
         self._waits_for = ""
 
     def is_taken(self, pod: Pod, *, runs: bool) -> bool:
-        """Whether the pod may be made; asks until the answer is known."""
+        """Whether the node has admitted the pod; asks until the answer is known."""
         if self._answer is None:
             self._ask(pod, runs=runs)
         self._held_up = self._answer is None and not runs
@@ -57,9 +58,9 @@ class PodAdmission:
             self._services.resources.tell(AdmitPod(self._worker.ref, pod, runs, self._view.runtime.groups_policy))
 
     def cgroup_parent(self, pod: Pod, *, anew: bool) -> str | None:
-        """The cgroup above that of the sandbox, for the runtime; None while it is unknown.
+        """The parent cgroup of the sandbox, for the runtime; None while it is unknown.
 
-        `anew`: for a new sandbox, which is put into a cgroup of ours even if the one before was not.
+        `anew`: for a new sandbox, which gets a cgroup of ours even if the last one had none.
         """
         if self._answer is not None and anew:
             if self._answer.outside and self._used:
@@ -78,7 +79,7 @@ class PodAdmission:
         return self._worker.go_on() if waited else None
 
     def resized(self) -> None:
-        """The pod requests other resources: ask again, and begin nothing before its cgroup has followed."""
+        """The pod requests other resources: ask again, and start nothing before its cgroup has been adapted."""
         self._question.answered()
         self._answer = None
 
@@ -93,12 +94,12 @@ class PodAdmission:
 
     @handles(AdmissionWaits)
     def waits(self, message: AdmissionWaits) -> Pass | None:
-        """There is no answer yet, for this reason: the next pass tells it."""
+        """Admission is delayed for this reason; the next pass shows it."""
         self._waits_for = message.text
         return self._worker.go_on()
 
     def wait(self) -> Wait:
-        """What the pod waits for until the answer."""
+        """The outcome of a pass while there is no answer."""
         return Wait(self._waits_for or "the node is asked whether it takes the pod", "it starts then")
 
 
@@ -116,11 +117,11 @@ class PodUsers:
 
     @staticmethod
     def wanted(pod: Pod) -> bool:
-        """Whether the pod has users of its own."""
+        """Whether the pod has a user namespace of its own."""
         return pod.spec.host_users is False
 
     def ids(self, uid: str) -> IdRange | None:
-        """Of the pod; None: it has to wait, and the answer is a reason to look again. Raises StartRefusedError."""
+        """The ids of the pod; None: wait for the answer, which triggers a look. Raises StartRefusedError."""
         answer = self._answer
         if answer is None:
             if self._question.may_ask():
@@ -133,7 +134,7 @@ class PodUsers:
 
     @property
     def known(self) -> IdRange | None:
-        """What was answered, for the containers of a sandbox that has it."""
+        """The ids that were assigned, for containers of an existing sandbox."""
         return None if self._answer is None else self._answer.ids
 
     @handles(IdsAssigned)
@@ -143,14 +144,16 @@ class PodUsers:
         return self._worker.go_on()
 
     def release(self, uid: str, pod: Pod | None) -> None:
-        """Nothing of the pod runs. Of an orphan nobody knows whether it had any."""
+        """Release the ids when nothing of the pod runs. For an orphan always, because nobody knows whether it had
+        any.
+        """
         if pod is None or self.wanted(pod):
             self._owner.tell(ReleaseIds(uid))
         self._answer = None
 
 
 def check_handler(handler: str, runtime: RuntimeStateObserved) -> None:
-    """Raises StartRefusedError unless the handler can make user namespaces."""
+    """Raise StartRefusedError unless the handler supports user namespaces."""
     if handler not in runtime.user_namespace_handlers:
         named = f"handler {handler!r}" if handler else "the default handler"
         text = f"{named} of the runtime does not support user namespaces; set hostUsers: true, or upgrade the runtime"
@@ -161,7 +164,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class PodLeases:
-    """See the module. Without `image_gc` no image is ever removed."""
+    """See the module. `image_gc` None: no image is ever removed."""
 
     def __init__(self, worker: PodActor, image_gc: ActorRef | None) -> None:
         self._worker = worker
@@ -171,7 +174,7 @@ class PodLeases:
         self._held_up = False
 
     def pod_desired(self, pod: Pod) -> None:
-        """Lease what the pod names, where that is new."""
+        """Lease the images that the pod names, if they have changed."""
         wanted = images_of(pod)
         if wanted != self._wanted:
             self._wanted = wanted
@@ -184,7 +187,7 @@ class PodLeases:
             self._image_gc.tell(LeaseImages(self._worker.ref, pod.metadata.uid, self._wanted))
 
     def hold(self, pod: Pod) -> bool:
-        """Whether all that the pod names is leased; asks for it where the answer is overdue."""
+        """Whether all images of the pod are leased; asks again if the answer is overdue."""
         if self._image_gc is None or self._wanted <= self._leased:
             return True
         self._ask(pod)
@@ -194,7 +197,7 @@ class PodLeases:
     @handles(ImagesLeased)
     def leased(self, message: ImagesLeased) -> Pass | None:
         if message.images != self._wanted:
-            return None  # the pod names others by now
+            return None  # the pod names other images by now
         self._question.answered()
         self._leased = message.images
         held_up, self._held_up = self._held_up, False

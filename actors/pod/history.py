@@ -1,9 +1,9 @@
-"""The worker's part of a pod's history: it notices, finds the words, and tells the `HistorianActor`. Pure but for that.
+"""The worker's part of a pod's history: it notices events, words them, and tells the `HistorianActor`. Otherwise
+pure.
 
-The history is not kept here. A worker that waits for a slow container to stop, or for a runtime that hangs, answers
-nobody until that is over, and one that fails forgets everything; that is when people ask. So each pass tells what was
-new in it as one message, and what may take long is told before it is begun. A pass that finds nothing new tells
-nothing: an idle pod costs nothing here.
+The worker does not keep the history. A worker that waits for a slow stop or a hanging runtime cannot answer questions,
+and a worker that fails forgets everything. That is just when people ask. So each pass sends its news as one message,
+and slow work is announced before it begins. A pass without news sends nothing, so an idle pod costs nothing.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ class PodHistory:
         self._looked = False
         self._seen: ObservedPod | None = None
         self._past: tuple[HistoryEntry, ...] = ()
-        """What could be seen of the time before, until it is told."""
+        """Entries about the time before this worker, until they are told."""
         self._ended: frozenset[str] = frozenset()
-        """Ids of containers whose end has been noted, as long as the runtime lists them."""
+        """Ids of containers whose end has been noted, while the runtime lists them."""
 
     def named(self, namespace: str, name: str) -> None:
-        """What the pod is called."""
+        """Set the namespace and name of the pod."""
         self._namespace, self._name = namespace, name
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
     def note(self, kind: HistoryKind, text: str, detail: str = "", at_wall_ns: int = 0) -> None:
-        """Something has happened, now or then."""
+        """Add an entry for now or for a past time."""
         at_wall_ns = at_wall_ns or self._worker.wall_ns()
         self._decided = ""
         both = text + detail
-        if len(both) > DETAIL_LIMIT or not both.isprintable():  # nearly all are short, even together
+        if len(both) > DETAIL_LIMIT or not both.isprintable():  # nearly all are short enough together
             text, detail = shortened(text), shortened(detail)
         self._entries += (HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns),)
 
     def moved(self, event: Event, step: PodStep) -> None:
-        """The pod has met an event."""
+        """Note that an event has moved the pod's life."""
         before, self._life = self._life, step.life
         if step.life is before:
             return
@@ -65,7 +65,7 @@ class PodHistory:
             self.note(_STAGE, text, cause_of(event, step.life))
 
     def decided(self, actions: PodActions) -> None:
-        """What a pass is about to do. The same again with nothing in between is the same decision."""
+        """Note what a pass is about to do. An equal decision with nothing in between is not noted again."""
         if actions.idle:
             return
         text, detail = decision(actions)
@@ -82,7 +82,9 @@ class PodHistory:
         self._decided = decided
 
     def seen(self, observed: ObservedPod) -> None:
-        """What a look has shown. Ends are noted once; what runs before we have started anything was found so."""
+        """Note what a look has shown. Each end is noted once. Containers that run before this worker started any are
+        noted as found.
+        """
         if observed is self._seen:
             return
         self._seen = observed
@@ -101,7 +103,7 @@ class PodHistory:
             self._ended = frozenset(ended)
 
     def waits(self, waits: tuple[PodWait, ...]) -> None:
-        """All that the pod waits for now. What is new among it is part of the history."""
+        """Set everything that the pod waits for now. New waits become part of the history."""
         if waits != self._waits:
             known = {(wait.subject, wait.text) for wait in self._waits} if waits and self._waits else _NOTHING
             for wait in waits:
@@ -110,16 +112,16 @@ class PodHistory:
             self._waits = waits
 
     def waits_no_longer(self, subject: str) -> bool:
-        """What this one has waited for is there. Whether others wait for something, as far as was told."""
+        """The wait of `subject` is over. Returns whether other waits were told."""
         self._waits = tuple([wait for wait in self._waits if wait.subject != subject])
         return bool(self._waits)
 
     def anew(self) -> None:
-        """Whoever keeps the history has forgotten it: what can be seen is told again with the next look."""
+        """The historian has lost the history: tell again with the next look what can be seen."""
         self._looked, self._ended, self._said, self._seen = False, frozenset(), None, None
 
     def over(self) -> None:
-        """The pod is gone. Who notices tells so, and with it that nothing is waited for: it need not be told twice."""
+        """The pod is gone. The actor that notices tells it, and that all waits are over, so the worker need not."""
         self._said = ()
 
     # --- telling ----------------------------------------------------------------------------------------------------

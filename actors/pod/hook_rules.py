@@ -1,7 +1,7 @@
-"""What a lifecycle hook asks for, made from what its pod says (spec 3.11). Pure.
+"""What a lifecycle hook does, as its pod defines it (spec 3.11). Pure.
 
-A hook is a command in the container, an HTTP call to it, or a time to wait. `tcpSocket` is legal in the API and no
-agent of Kubernetes has ever served it: it is refused, as it is everywhere.
+A hook is a command in the container, an HTTP call to it, or a sleep. The API allows `tcpSocket`, but no Kubernetes
+agent has ever run it, so it is refused here too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECOND_NS = 1_000_000_000
 
 
 class HookKind(enum.Enum):
-    """The two hooks of a container; the value is its field, and `event` what is recorded when it fails."""
+    """The two hooks of a container. The value is the field name; `event` is the reason of the failure event."""
 
     POST_START = "postStart"
     PRE_STOP = "preStop"
@@ -45,7 +45,7 @@ class HttpHook(msgspec.Struct, frozen=True):
 
 
 class SleepHook(msgspec.Struct, frozen=True):
-    """Wait so long."""
+    """Sleep."""
 
     ns: int
 
@@ -58,7 +58,7 @@ class HookImpossibleError(ValueError):
 
 
 def hook_of(container: Container, handler: LifecycleHandler, pod_ip: str) -> Hook:
-    """What to do. Raises HookImpossibleError."""
+    """The hook to run. Raises HookImpossibleError."""
     if handler.exec is not None:
         return ExecHook(handler.exec.command)
     http = handler.http_get
@@ -81,16 +81,16 @@ def hook_of(container: Container, handler: LifecycleHandler, pod_ip: str) -> Hoo
 
 
 def words_of(hook: Hook) -> str:
-    """What it does, for people."""
+    """What the hook does, for people."""
     if isinstance(hook, ExecHook):
         return f"command '{' '.join(hook.command)}'"
     return f"GET {hook.url}" if isinstance(hook, HttpHook) else f"a sleep of {hook.ns / SECOND_NS:g} s"
 
 
 def known_by_notes(found: ObservedContainer) -> Container:
-    """As much of the definition of a container as its hook needs, where the spec of its pod is lost."""
+    """The part of a container's definition that its hook needs, read from its annotations when the pod spec is lost."""
     try:
         ports = msgspec.json.decode(found.annotations.get(PORTS, "[]"), type=tuple[ContainerPort, ...])
     except (msgspec.MsgspecError, UnicodeError):
-        ports = ()  # somebody else wrote it
+        ports = ()  # the annotation is not ours
     return Container(name=found.name, ports=ports)

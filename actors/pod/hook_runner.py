@@ -1,7 +1,7 @@
-"""Runs the hooks of a pod's containers; a message says that a hook has ended, and no pass waits for it (spec 3.11).
+"""Runs the hooks of a pod's containers. A message reports the end of a hook, so no pass waits for it (spec 3.11).
 
-A hook with a time limit ends with it. A worker that fails forgets its hooks: the command goes on in the container, and
-nobody takes its end.
+A hook ends at its time limit. A worker that fails forgets its hooks: the commands go on in their containers, and their
+results are dropped.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
 SHOWN_BYTES = 1024
-"""How much of the output of a failed command is shown."""
+"""How many bytes of a failed command's output are shown."""
 
 
 class HookEnded(Message, frozen=True):
-    """To the worker itself. `error` is empty after success; `number` tells this run of a hook from all others."""
+    """To the worker itself. `error` is empty after success; `number` identifies this run of a hook."""
 
     number: int
     container_id: str
@@ -36,7 +36,7 @@ class HookEnded(Message, frozen=True):
 
 
 class HookTimeIsUp(Message, frozen=True):
-    """To the worker itself: a hook has had its time."""
+    """To the worker itself: the time limit of a hook is over."""
 
     number: int
     container_id: str
@@ -74,7 +74,7 @@ class HookRunner:
         limit_ns: int | None,
         then: Callable[[HookEnd], None],
     ) -> None:
-        """Run it, for at most `limit_ns`. `then` takes its end, unless the hook is dropped before."""
+        """Run a hook for at most `limit_ns`. `then` handles its end, unless the hook is dropped before."""
         self.drop(container_id, kind)
         self._numbers += 1
         number = self._numbers
@@ -99,7 +99,7 @@ class HookRunner:
         self._worker.begin(make, ended)
 
     def limit(self, container_id: str, kind: HookKind, ns: int) -> None:
-        """Let it run for at most so long from now on."""
+        """Limit the remaining time of a hook."""
         run = self._runs.get((container_id, kind))
         if run is not None:
             message = HookTimeIsUp(run.number, container_id, kind)
@@ -107,7 +107,7 @@ class HookRunner:
 
     @handles(HookEnded, HookTimeIsUp)
     def ended(self, message: HookEnd) -> Pass | None:
-        """A hook is over. The end of a hook that was dropped changes nothing."""
+        """A hook has ended. The end of a dropped hook changes nothing."""
         run = self._runs.get((message.container_id, message.kind))
         if run is not None and run.number == message.number:
             run.sleeps = run.sleeps and isinstance(message, HookTimeIsUp)
@@ -116,7 +116,7 @@ class HookRunner:
         return self._worker.go_on()
 
     def drop(self, container_id: str, kind: HookKind) -> None:
-        """Forget it, and cancel what can be cancelled."""
+        """Forget a hook, and cancel it if possible."""
         run = self._runs.pop((container_id, kind), None)
         if run is None:
             return
@@ -130,21 +130,21 @@ class HookRunner:
     def _call(self, container_id: str, hook: ExecHook | HttpHook, limit_ns: int | None) -> Pending[Any]:
         if isinstance(hook, HttpHook):
             return self._services.hooks.get(container_id, hook.url, hook.headers)
-        # The runtime ends the command with its time; it counts whole seconds.
+        # The runtime enforces the time limit of a command, in whole seconds.
         seconds = 0 if limit_ns is None else max(1, -(-limit_ns // SECOND_NS))
         request = ExecSyncRequest(container_id=container_id, cmd=hook.command, timeout=seconds)
         return self._services.cri.call(EXEC_SYNC, request)
 
 
 def outcome_of_hook(hook: Hook, done: Pending[Any]) -> tuple[str, str]:
-    """(error, fell back) of a call that has ended; both empty after plain success."""
+    """The (error, fallback) of a call that has ended; both empty after plain success."""
     try:
         answer = done.result(0)
     except CriError as failure:
         if failure.code == StatusCode.DEADLINE_EXCEEDED:
             return "the command has not ended in its time", ""
         return str(failure), ""
-    except BaseException as failure:  # an effect of any kind; what it is does not matter to the container
+    except BaseException as failure:  # the container does not care which error an effect raised
         return f"the hook could not be run: {failure!r}", ""
     if isinstance(answer, HookAnswer):
         return answer.error, answer.fell_back

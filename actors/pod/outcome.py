@@ -47,7 +47,7 @@ class Refuse(msgspec.Struct, frozen=True):
     then: str
     retry_ns: int
     event: str = ""
-    """The message of the event, where it is longer than `message`."""
+    """The message of the event, if it differs from `message`."""
 
     def shown(self, wall_ns: int) -> PodWait | None:
         """What `explain` shows."""
@@ -62,11 +62,11 @@ class Refuse(msgspec.Struct, frozen=True):
 Outcome: TypeAlias = Continue | Wait | Refuse
 CONTINUE = Continue()
 WAIT = Wait()
-"""End the pass; what the containers wait for says the rest."""
+"""End the pass; the waits of the containers say why."""
 
 
 def sandbox_refused(why: str, retry_ns: int) -> Refuse:
-    """The sandbox cannot be made as things are."""
+    """The sandbox cannot be made now."""
     return Refuse(
         "FailedCreatePodSandBox", why, "its sandbox is tried again", retry_ns, f"Failed to create pod sandbox: {why}"
     )

@@ -1,4 +1,4 @@
-"""What the parts of a pod's worker may ask of the worker itself."""
+"""What the parts of a pod's worker may ask of the worker."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from actors.kernel import Actor
 
 Pass: TypeAlias = Coroutine[Any, Any, None]
-"""A pass as the rest of the handler that returns it."""
+"""A pass: the coroutine that a handler returns to go on with."""
 
 
 class PodActor(Actor):
     """The base class of `PodWorker`, for its parts."""
 
     def go_on(self) -> Pass | None:
-        """Begin a pass because of an answer or an order. A handler returns the result."""
+        """Begin a pass after an answer or an order. A handler returns the result."""
         raise NotImplementedError
 
     def explain(self) -> None:

@@ -89,10 +89,10 @@ class PodParts:
         self._settled: ObservedPod | None = None
 
     async def look(self) -> ObservedPod:
-        """Everything of the pod in the runtime, as it is now. Raises CriError; what was known before then stays.
+        """The whole pod in the runtime, as it is now. Raises CriError; what was known before then stays.
 
-        The first look recalls what an earlier worker has decided about the containers. Those who follow ends and hooks
-        take note of each look.
+        The first look recalls what an earlier worker has decided about the containers. Ends and hooks in progress are
+        updated by each look.
         """
         if self.observer.in_doubt():
             await self.observer.look()
@@ -119,23 +119,23 @@ class PodParts:
 
 
 class PodPass:
-    """What one pass knows. `observed` and `phase` are known from the look on, `actions` from the decision on."""
+    """What one pass knows. `observed` and `phase` are set by the look, `actions` by the decision."""
 
     def __init__(self, parts: PodParts, pod: Pod) -> None:
         self.parts = parts
         self.pod = pod
         self.observed = ObservedPod(parts.view.uid)
         self.phase = ""
-        """Of the status that was published last."""
+        """The phase that was published last."""
         self.actions = PodActions()
         self.decided = False
-        """Whether `actions` is what was decided in this pass."""
+        """Whether this pass has set `actions`."""
         self.place: Place | None = None
-        """Where containers are started, once the sandbox is there."""
+        """Where containers are started, once the sandbox exists."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the phase is final: what is left of the pod is to be ended."""
+        """Whether the phase is final: the rest of the pod is to be ended."""
         return self.phase in TERMINAL
 
     async def publish(self) -> None:
@@ -143,7 +143,7 @@ class PodPass:
         self.phase = await self.parts.show.publish(self.observed)
 
     def what_to_do(self) -> PodActions:
-        """What is to be done as things are now."""
+        """Compute what to do now."""
         parts = self.parts
         return compute_pod_actions(
             self.pod,

@@ -1,9 +1,9 @@
-"""postStart hooks of a pod's containers: the start of a container has not ended before its hook has (spec 3.7, 3.11).
+"""postStart hooks: a container has not started before its hook has ended (spec 3.7, 3.11).
 
-The last part of the walk through `actors.pod_rules.container_start`. While a hook runs, its container counts as
-starting: it is shown as waiting, its probes have not begun, and containers that come after it in the spec are not
-started. A hook that fails ends its container. What was under way when the worker failed is forgotten, and the container
-then counts as started.
+They are the last part of the walk through `actors.pod_rules.container_start`. While a hook runs, its container counts
+as starting. It is shown as waiting, its probes have not begun, and later containers of the spec do not start. A failed
+hook ends its container. If the worker fails while a hook runs, the hook is forgotten and the container counts as
+started.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class PostStarts:
         self._hooks = hooks
         self._stops = stops
         self.hooked: dict[str, Container] = {}
-        """By id, until their hook succeeds or they end."""
+        """By id, until the hook succeeds or the container ends."""
 
     def begin(self, container: Container, container_id: str, ip: str) -> HookEnded | None:
-        """The container runs now. What has become of its hook, if that is known already."""
+        """Begin the hook of a container that runs now. Returns the end of the hook if it is already known."""
         handler = container.lifecycle.post_start if container.lifecycle is not None else None
         assert handler is not None, "only what has a hook waits for one"
         self.hooked[container_id] = container
@@ -48,7 +48,7 @@ class PostStarts:
         return None
 
     def _hook_ended(self, message: HookEnd) -> None:
-        """A hook is over. The container has started, or is ended."""
+        """A hook has ended: the container has started, or it is to be ended."""
         container = self.hooked.get(message.container_id)
         if container is None or isinstance(message, HookTimeIsUp):
             return
@@ -63,7 +63,7 @@ class PostStarts:
             self._forget(message.container_id)
 
     def settle(self, observed: ObservedPod) -> None:
-        """Take note of what has ended before its hook has, and of what has ended because of it."""
+        """Note containers that ended while their hook ran, or because it failed."""
         running = {each.id for each in observed.containers() if each.running}
         for container_id in [each for each in self.hooked if each not in running]:
             container, error = self.hooked[container_id], None
@@ -73,8 +73,8 @@ class PostStarts:
             self._forget(container_id)
 
     def end_failed(self) -> None:
-        """Ask for the end of those whose hook has failed and that run still: a stop may fail, and is tried again only
-        where somebody asks for it again. For every pass that decides.
+        """End containers that still run after their hook failed. A stop may fail and is retried only on request, so
+        every pass that decides calls this.
         """
         for container_id, container in self.hooked.items():
             life = self._view.start_lives.of(container.name)
@@ -82,13 +82,13 @@ class PostStarts:
                 self._end(container, container_id)
 
     def drop(self) -> None:
-        """The pod ends: nobody waits for them any more."""
+        """The pod ends: stop waiting for hooks."""
         for container_id, container in tuple(self.hooked.items()):
             self._meet(container, PodEnds())
             self._forget(container_id)
 
     def waits(self) -> tuple[PodWait, ...]:
-        """What is waited for, for people."""
+        """The waits of these hooks, for people."""
         return tuple(
             PodWait(
                 f"container {each.name}", "ContainerCreating", "its postStart hook is running", "it has started then"
@@ -101,7 +101,7 @@ class PostStarts:
         return self._view.start_lives.meet(container.name, event)
 
     def _failed(self, container: Container, container_id: str, why: str) -> HookEnded:
-        """Say so, and begin to end the container."""
+        """Record the failure, and begin to end the container."""
         over = HookEnded(container_id, self._say_failed(container, why))
         self._end(container, container_id)
         return over

@@ -1,9 +1,9 @@
-"""The worker's side of its pod's probes: tells the runner what runs, and knows the verdicts (spec 5).
+"""The worker's side of its pod's probes: it tells the runner what runs, and keeps the verdicts (spec 5).
 
-The runner (`actors.probes.runner`) is a child of the worker, made with the first look at a pod that has probes.
-Verdicts are kept by container id. Of a container that ran before this agent, what was published of it holds until its
-probes say something else: whether it is ready does not flip because an agent was restarted. Where nothing is known of
-it (a node without an API server), its probes are asked first, and the status is not shown before.
+The runner (`actors.probes.runner`) is a child of the worker, spawned at the first look at a pod with probes. Verdicts
+are kept by container id. For a container older than this agent, the published state holds until its probes answer, so a
+restart of the agent does not flip readiness. If no state was published (a node without an API server), the status is
+held back until its probes have answered.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from config.pods.identity import containers_by_name
 
 RUNNER = "probes"
 HOLD_NS = 5_000_000_000
-"""So long a status is not shown that would say "not ready" only because nobody has asked yet. Longer where an answer
-may take longer:"""
+"""How long to hold back a status that would say "not ready" only because no probe has run yet. `MAX_HOLD_NS` is the
+limit if answers may take longer.
+"""
 MAX_HOLD_NS = 60_000_000_000
 _NOTHING = ProbeResults(active=True)
 
@@ -44,23 +45,23 @@ class PodProbes:
         self._heard = False
         self._told: ContainersSeen | None = None
         self._observed: tuple[object, ...] = ()
-        """What was taken in last: as long as it is the same, there is nothing to tell."""
+        """The last input of `observe`: while it is unchanged, there is nothing to tell."""
         self._adopted: dict[str, tuple[int, Container]] = {}
-        """Containers that ran before the agent and that nobody has probed, and until when they are given time."""
+        """Containers older than the agent that no probe has checked, and until when to wait for them."""
         self.results = _NOTHING
-        """What decisions and the status are computed from."""
+        """The input for decisions and for the status."""
 
     def runner_outlived(self, runner: ActorRef) -> None:
-        """The worker has restarted, and its probe runner has not: it tells what it knows."""
+        """The worker has restarted, and its probe runner has not: ask the runner for its verdicts."""
         self._runner = runner
         runner.tell(TellVerdicts())
 
     def unheard(self) -> bool:
-        """Whether it has yet to do so: until then nothing is known of what is ready."""
+        """Whether the runner's verdicts are still missing; until then readiness is unknown."""
         return self._runner is not None and not self._heard and self._told is None
 
     def observe(self, pod: Pod, observed: ObservedPod, published: PodStatus | None, *, ending: bool) -> None:
-        """Take in what has been seen of a pod with probes. `published`: its status as last told to anybody."""
+        """Process a look at a pod with probes. `published`: its last published status."""
         seen = (pod, observed, published, ending, self.results)
         if seen == self._observed:
             return
@@ -72,7 +73,7 @@ class PodProbes:
         self._adopt(pod, running)
 
     def undecided(self) -> bool:
-        """Whether nobody can say yet what is ready: a container ran before the agent, and its probes have not answered.
+        """Whether readiness is still unknown: a container is older than the agent, and its probes have not answered.
 
         True for `MAX_HOLD_NS` at most.
         """
@@ -101,7 +102,7 @@ class PodProbes:
 
     @handles(ProbeRunnerStarted)
     def runner_started(self, _: ProbeRunnerStarted) -> None:
-        """It has come (back) and knows nothing."""
+        """The runner has (re)started and knows nothing."""
         if self._told is not None and self._runner is not None:
             running = tuple(self._as_judged(each) for each in self._told.running)
             self._told = msgspec.structs.replace(self._told, running=running)
@@ -116,7 +117,9 @@ class PodProbes:
         self._runner.tell(message)
 
     def _running(self, pod: Pod, observed: ObservedPod, status: PodStatus | None) -> tuple[RunningContainer, ...]:
-        """What is told of a container must not change with what we publish of it: its probes would meet it anew."""
+        """Keep what was told of a container even when the published state changes: otherwise its probes would start
+        anew.
+        """
         told = {each.id: each for each in self._told.running} if self._told is not None else {}
         running: list[RunningContainer] = []
         for container in probed_containers(pod):
@@ -135,7 +138,7 @@ class PodProbes:
         )
 
     def _adopt(self, pod: Pod, running: tuple[RunningContainer, ...]) -> None:
-        """Note which containers are to be given time, when they are first seen."""
+        """Note which containers get time for their first probes, when they are first seen."""
         began_wall_ns = self._worker.wall_ns() - (self._worker.now_ns() - self._services.began_ns)
         for each in running:
             unknown = each.ready is None and each.started is None and each.id not in self._adopted
@@ -146,7 +149,7 @@ class PodProbes:
                 self._worker.after(hold_ns, LookAgain(), key=f"first probes {each.id}")
 
     def _know(self, running: tuple[RunningContainer, ...]) -> None:
-        """Let what was published hold for containers that have no verdict yet."""
+        """Apply the published state to containers that have no verdict yet."""
         readiness = {each.id: each.ready for each in running if each.ready and each.id not in self.results.readiness}
         startup = {each.id: each.started for each in running if each.started and each.id not in self.results.startup}
         if readiness or startup:
@@ -158,14 +161,14 @@ class PodProbes:
 
 
 def _hold_ns(container: Container) -> int:
-    """Until the first probes of a container can have answered."""
+    """How long the first probes of a container may take to answer."""
     asked = (container.startup_probe, container.readiness_probe)
     timeouts_ns = sum(terms_of(ProbeKind.READINESS, each).timeout_ns for each in asked if each is not None)
     return min(MAX_HOLD_NS, max(HOLD_NS, 2 * ADOPTED_JITTER_NS + timeouts_ns))
 
 
 def seen_first(container: Container, found: ObservedContainer, status: PodStatus | None) -> RunningContainer:
-    """With what was published of it."""
+    """A container seen for the first time, with its published state."""
     ready = started = None
     for each in (*status.init_container_statuses, *status.container_statuses) if status is not None else ():
         if each.container_id and each.container_id.partition("://")[2] == found.id:

@@ -1,10 +1,10 @@
 """What one worker asks of the caches: the objects that its pod refers to, the services, the node, a RuntimeClass.
 
 Each question is a message. Until the answer, the container that needs it counts as busy; the answer begins a pass. Each
-container uses an answer once, soon after it has come, so that a restarted container sees the objects of that time. The
-worker asks together with the volumes for what its first containers will need, unless it was told that with its pod.
+container uses an answer once and soon, so a restarted container sees current objects. The worker asks for the needs of
+its first containers together with the volumes, unless the answer came with the pod.
 
-A pod that needs nothing asks nobody. A question without an answer is asked again after a while.
+A pod that needs nothing asks nothing. A question without an answer is repeated after a while.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from config.pods.identity import is_static
 
 SECOND_NS = 1_000_000_000
 GOOD_FOR_NS = 10 * SECOND_NS
-"""How long after its coming an answer may still be used for another container."""
+"""For how long other containers may use an answer."""
 SANDBOX = ""
-"""Who needs the RuntimeClass, among the names of containers."""
+"""Stands for the RuntimeClass among container names."""
 _THE_SANDBOX = frozenset({SANDBOX})
 
 Answer = TypeVar("Answer", ObjectsRead, SurroundingsRead, RuntimeClassRead)
@@ -73,7 +73,7 @@ class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Asked(Generic[Answer]):
-    """One kind of question, its newest answer, and who has used that already."""
+    """One kind of question, its newest answer, and which users have taken it."""
 
     def __init__(self, worker: Actor, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> None:
         self._worker = worker
@@ -84,10 +84,10 @@ class _Asked(Generic[Answer]):
         self._at_ns = 0
         self._used = _NOBODY
         self.waiters = _NOBODY
-        """Who waits for an answer; the question may be due again."""
+        """Users that wait for an answer; the question may be due again."""
 
     def has_for(self, pod: Pod, user: str) -> bool:
-        """Whether there is an answer for `user`; asks and lets it wait where there is none."""
+        """Whether there is an answer for `user`. If not, ask, and note that `user` waits."""
         if self.is_fresh() and user not in self._used:
             return True
         self.waiters |= {user}
@@ -95,7 +95,7 @@ class _Asked(Generic[Answer]):
         return False
 
     def is_fresh(self) -> bool:
-        """Whether there is an answer that may still be used."""
+        """Whether the answer may still be used."""
         return self._answer is not None and self._worker.now_ns() - self._at_ns < GOOD_FOR_NS
 
     def ask(self, pod: Pod) -> None:
@@ -105,14 +105,14 @@ class _Asked(Generic[Answer]):
             self._ask(pod, self._tag)
 
     def take(self, user: str) -> Answer:
-        """The answer that `has_for` has promised."""
+        """The answer, after `has_for` has returned True."""
         assert self._answer is not None, "whoever takes has looked before"
         self._used |= {user}
         self.waiters -= {user}
         return self._answer
 
     def answered(self, answer: Answer) -> bool:
-        """Take in an answer; whether somebody waits for it."""
+        """Store an answer; returns whether anybody waits for it."""
         if answer.tag != self._tag:
             return False
         self._question.answered()
@@ -122,23 +122,23 @@ class _Asked(Generic[Answer]):
         return waited
 
     def told(self, answer: Answer) -> None:
-        """What the answer would be now, told unasked."""
+        """Store an answer that came without a question."""
         self._answer, self._at_ns = answer, self._worker.now_ns()
         self._used = _NOBODY
 
     def waiting(self) -> frozenset[str]:
-        """Who waits for an answer that is on its way."""
+        """Users that wait for an answer on its way."""
         return _NOBODY if self._question.is_due() else self.waiters
 
     def forget(self) -> None:
-        """The pod has another form: what was answered, or is on its way, was asked for the old one."""
+        """The pod has a new form: drop the answers to questions about the old one."""
         self._question.answered()
         self._tag = ReferenceTag(self._tag.what, self._tag.number + 1)
         self._answer = None
         self.waiters = _NOBODY
 
     def drop(self) -> None:
-        """Keep no answer that nobody will use any more: there may be secrets in it."""
+        """Drop an answer that nobody will use: it may hold secrets."""
         self._answer = None
 
 
@@ -159,7 +159,7 @@ class PodReferences:
     # --- the pod's coming and going ---------------------------------------------------------------------------------
 
     def pod_desired(self, pod: Pod) -> None:
-        """Say what the pod refers to, when that is new."""
+        """Tell the cache what the pod refers to, if that is new."""
         held = references(pod)
         if held != self._held:
             self._held = held
@@ -168,12 +168,12 @@ class PodReferences:
             self._services.objects.tell(HoldObjects(pod))
 
     def announce(self) -> None:
-        """Say it again, to a cache that may have forgotten."""
+        """Tell the cache again; it may have forgotten."""
         if self._held and self._view.pod is not None:
             self._services.objects.tell(HoldObjects(self._view.pod))
 
     def release(self) -> None:
-        """The pod has ended and needs nothing any more."""
+        """The pod has ended: release its references."""
         pod = self._view.pod
         if pod is None:
             return
@@ -195,13 +195,13 @@ class PodReferences:
             self._class.ask(pod)
 
     def around_told(self, pod: Pod, around: Surroundings) -> None:
-        """The cluster as it is now was told with the pod: nobody need be asked, if that is all that the pod shows."""
+        """The surroundings came with the pod. If the pod needs nothing else, no question is necessary."""
         if around.allocatable is not None or not shows_amounts(pod):
             variables = around.variables_of(pod.metadata.namespace, _has_links(pod))
             self._around.told(SurroundingsRead(None, variables, around.allocatable or FrozenMap(), synced=True))
 
     def rest(self) -> None:
-        """Nothing is to be started now."""
+        """Nothing is to be started now: drop the answers."""
         for each in self._questions():
             each.drop()
 
@@ -251,7 +251,7 @@ class PodReferences:
 
     @handles(ObjectsChanged)
     def objects_changed(self, _: ObjectsChanged) -> Pass | None:
-        """An object that a container waits for may be there now."""
+        """An object that a container waits for may exist now."""
         return self._worker.go_on()
 
     def _go_on_if(self, waited: bool) -> Pass | None:
@@ -260,12 +260,12 @@ class PodReferences:
     # --- what is needed ---------------------------------------------------------------------------------------------
 
     def sources_for(self, pod: Pod, container: Container, outline: Outline, pod_ips: tuple[str, ...]) -> Sources | None:
-        """What the cluster gives to the variables of `container`, but for files, and the addresses; None: it has to
-        wait. Raises StartRefusedError.
+        """The sources of `container`'s variables, except files, and the addresses; None: wait. Raises
+        StartRefusedError.
         """
         objects = outline.reads_objects
         around = self._services.has_cluster or outline.shows_amounts
-        # Both are asked before either is waited for.
+        # Ask both questions before waiting for either.
         has_objects = not objects or self._objects.has_for(pod, container.name)
         has_around = not around or self._around.has_for(pod, container.name)
         if not (has_objects and has_around):
@@ -278,9 +278,9 @@ class PodReferences:
         return _sources(read, surroundings, pod_ips, self._services.node.host_ips)
 
     def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
-        """What the pod's secrets have for the image of `container`; None: it has to wait.
+        """The credentials in the pod's secrets for the image of `container`; None: wait.
 
-        A secret that cannot be had is said and left out: the pull may succeed without it.
+        A secret that cannot be read causes an event and is left out: the pull may succeed without it.
         """
         if not pod.spec.image_pull_secrets:
             return ()
@@ -296,7 +296,7 @@ class PodReferences:
         return credentials_for(container.image, entries)
 
     def runtime_handler(self, pod: Pod) -> str | None:
-        """Which handler is to make the sandbox; None: it has to wait. Raises StartRefusedError."""
+        """The handler that is to make the sandbox; None: wait. Raises StartRefusedError."""
         if not pod.spec.runtime_class_name:
             return ""
         if not self._class.has_for(pod, SANDBOX):
@@ -308,7 +308,7 @@ class PodReferences:
 
 
 def _has_links(pod: Pod) -> bool:
-    """Whether it is told of the services of its own namespace."""
+    """Whether its variables name the services of its own namespace."""
     return pod.spec.enable_service_links is not False
 
 
@@ -340,7 +340,7 @@ def _sources(
 
 
 def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> tuple[Entries, tuple[str, ...]]:
-    """All credentials in the order of the secrets, and the names of those that have none to give."""
+    """All credentials in the order of the secrets, and the names of secrets that yield none."""
     entries: Entries = ()
     missing = []
     for ref in refs:

@@ -96,26 +96,26 @@ class PodObserver:
         self._sandboxes: dict[str, ObservedSandbox] = {}
         self._containers: dict[str, ObservedContainer] = {}
         self._states: dict[str, int] = {}
-        """How far each of them had come when it was looked at."""
+        """The last seen state of each sandbox and container, by id."""
         self.changes = 0
-        """How often what is seen has changed: as long as this stays, so does all of it."""
+        """How often the seen picture has changed; an equal number means an equal picture."""
         self._complete = False
-        """All there is has been listed, and nobody doubts that since."""
+        """Everything has been listed, and no doubt has come up since."""
         self._doubtful: set[str] = set()
         """Ids of sandboxes and containers that may have changed since they were looked at."""
         self._told: dict[str, int] = {}
-        """What was told and not seen since."""
+        """States that the runtime has reported and no look has shown yet."""
         self._behind = 0
-        """How many looks in a row have shown less than that."""
+        """How many looks in a row were behind those reports."""
 
     # --- doubt ------------------------------------------------------------------------------------------------------
 
     def doubt_all(self) -> None:
-        """Anything may be different, and there may be more of it."""
+        """Anything may have changed or been added."""
         self._complete = False
 
     def doubt(self, each: str) -> None:
-        """The sandbox or container of this id may be different; one that was never seen is a container."""
+        """The sandbox or container of this id may have changed; an unknown id is a container."""
         self._doubtful.add(each)
 
     def in_doubt(self) -> bool:
@@ -123,9 +123,9 @@ class PodObserver:
         return not self._complete or bool(self._doubtful)
 
     def told(self, shown: Shown) -> bool:
-        """The runtime has told this; whether any of it is news. What is news is doubtful from now on."""
+        """Process a report of the runtime; returns whether any of it is news. News is in doubt from now on."""
         if shown.items() <= self._states.items():
-            return False  # mostly: it is the echo of what was done and looked at
+            return False  # usually an echo of what the worker did and saw
         news = news_in(shown, self._states.get)
         for each in news:
             self._doubtful.add(each)
@@ -135,7 +135,9 @@ class PodObserver:
         return bool(news)
 
     def behind_for_ns(self) -> int | None:
-        """After a look: how long to wait for the next, as the runtime does not show yet what it has told; else None."""
+        """After a look: how long until the next one if the runtime does not show yet what it has reported; else
+        None.
+        """
         if not self._told:
             return None
         self._told = {each: state for each, state in self._told.items() if is_behind(self._states.get(each), state)}
@@ -148,7 +150,7 @@ class PodObserver:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def look(self) -> Awaitable[None]:
-        """See everything of the pod, asking for no more than is in doubt. Raises CriError."""
+        """Look at the pod; ask the runtime only about what is in doubt. Raises CriError."""
         return self._look_at_what_is_doubtful() if self._complete else self.look_at_all()
 
     async def _look_at_what_is_doubtful(self) -> None:
@@ -172,7 +174,7 @@ class PodObserver:
         for container in containers:
             if container.id not in self._containers or self._states[container.id] != container.state:
                 await self.look_at_container(container.id)
-        # Only a look that has come to its end forgets: what a failed one has found need not be asked for again.
+        # Forget only after a complete look: what a failed one has found need not be asked for again.
         self._sandboxes = self._those([each.id for each in sandboxes], self._sandboxes)
         self._containers = self._those([each.id for each in containers], self._containers)
         self._complete = True
@@ -207,7 +209,7 @@ class PodObserver:
             known.pop(each, None)
             self._states.pop(each, None)
             self.changes += 1
-        except BaseException:  # cancelled, or without an answer in time
+        except BaseException:  # cancelled, or no answer in time
             self.doubt_all()
             raise
         else:
@@ -220,7 +222,7 @@ class PodObserver:
         self.changes += 1
 
     def _those(self, listed: list[str], known: dict[str, Observed]) -> dict[str, Observed]:
-        """What was seen of those listed, in that order."""
+        """The known ones among `listed`, in that order."""
         if listed == list(known):
             return known
         those = {each: known[each] for each in listed if each in known}
@@ -232,18 +234,20 @@ class PodObserver:
         return those
 
     def seen(self) -> Look:
-        """What the last look and the refreshes since have shown."""
+        """The picture after the last look and the refreshes since."""
         return tuple(self._sandboxes.values()), tuple(self._containers.values())
 
 
 class CallEnded(Message, frozen=True):
-    """To the worker itself: a call that outlived its pass has ended, well or badly."""
+    """To the worker itself: a call that outlived its pass has ended, with or without success."""
 
     name: str
 
 
 class PodCalls:
-    """See the module. `observer` is told what may have changed: one sandbox or container, or all after a failure."""
+    """See the module. `observer` is told what may have changed: one sandbox or container, or everything after a
+    failure.
+    """
 
     def __init__(self, worker: Actor, cri: Cri, observer: PodObserver) -> None:
         self._worker = worker
@@ -251,7 +255,7 @@ class PodCalls:
         self._observer = observer
         self._under_way: dict[str, Pending[Any]] = {}
         self.begun = 0
-        """How many calls there were."""
+        """The number of calls so far."""
 
     def under_way(self) -> frozenset[str]:
         """Names of the calls whose outcome is unknown."""
@@ -259,7 +263,7 @@ class PodCalls:
 
     @handles(CallEnded)
     def ended(self, message: CallEnded) -> None:
-        """Look at everything: nobody knows what the call has done."""
+        """Look at everything: the effect of the call is unknown."""
         self._under_way.pop(message.name, None)
         self._worker.ref.tell(LookAgain())
 
@@ -269,13 +273,13 @@ class PodCalls:
             del self._under_way[name]
 
     async def run_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
-        """Make the sandbox and its network; its id. Raises CriError."""
+        """Make the sandbox and its network; return its id. Raises CriError."""
         request = RunPodSandboxRequest(config=config, runtime_handler=handler)
         response = await self._do(sandbox_call(attempt), RUN_POD_SANDBOX, request, "the making of the sandbox")
         return response.pod_sandbox_id
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig) -> str:
-        """Create a container without starting it; its id. Raises CriError."""
+        """Create a container without starting it; return its id. Raises CriError."""
         metadata = config.metadata
         assert metadata is not None, "every container config has a name and an attempt"
         request = CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)

@@ -1,6 +1,6 @@
-"""What a pod worker works with: the capabilities, the other actors it talks to, and the facts of the node.
+"""What a pod worker works with: capabilities, other actors, and facts of the node.
 
-One value shared by all workers, immutable; a worker keeps nothing of it for itself.
+One immutable value that all workers share.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class NodeFacts:
     rules: NodeRules
     container_logs_directory: str = "/var/log/containers"
     page_sizes: tuple[int, ...] = ()
-    """Of huge pages, in bytes."""
+    """Sizes of huge pages, in bytes."""
     pids: int = 0
-    """How many processes the machine can have; 0: not known."""
+    """The most processes the machine can have; 0: unknown."""
     abilities: Abilities = field(default_factory=Abilities)
-    """What decides whether the node takes a pod at all."""
+    """What the admission of pods depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,15 @@ class PodServices:
     historian: ActorRef
     resources: ActorRef
     cgroups: ActorRef | None = None
-    """None: the runtime puts pods where it likes."""
+    """None: the runtime chooses the cgroups of pods."""
     eviction: ActorRef | None = None
-    """None: nobody ends pods for the sake of the node."""
+    """None: pods are never evicted."""
     image_gc: ActorRef | None = None
-    """None: nobody removes images, and nobody has to keep them."""
+    """None: images are never removed, so nobody leases them."""
     began_ns: int = 0
     """When the agent began, monotonic."""
     has_cluster: bool = False
-    """Whether there is an API server, and services with it."""
+    """Whether there is an API server, and so services."""
     mirrors: ActorRef | None = None
-    """None where the node stands alone."""
+    """None on a standalone node."""
     meters: Meters = UNMEASURED

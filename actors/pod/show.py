@@ -1,9 +1,9 @@
-"""What a worker shows of its pod: its status, published after a look where it has changed.
+"""What a worker shows of its pod: a status, published after a look that changed it.
 
 The status is computed only when one of its inputs has changed: most looks on the way to Running show nothing new.
 
-Reads the termination message of each container once, on the disk lane, before its end is shown. A disk that does not
-answer costs the message, not the status.
+The termination message of each container is read once, on the disk lane, before its end is shown. If the disk hangs,
+the message is lost, not the status.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class PodShow:
         self._computed: PodStatus | None = None
         self._computed_from: tuple[object, ...] = ()
         self._looked_at: ObservedPod | None = None
-        """Of this look all messages have been read, and `_with_messages` is what comes of it."""
+        """The look whose messages have all been read. `_with_messages` is that look with its messages."""
         self._with_messages = ObservedPod(view.uid)
 
     async def publish(self, observed: ObservedPod, *, last: bool = False) -> str:
-        """Compute and publish; the phase. Nothing is published of an orphan.
+        """Compute and publish the status; return the phase. Nothing is published for an orphan.
 
         `last`: nothing of the pod runs, and nothing will.
         """
@@ -95,7 +95,7 @@ class PodShow:
         return status.phase or ""
 
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
-        """Of what is known now. Computed from its own outcome it would say the same, so that is not tried."""
+        """The status of what is known now. It is not computed again from its own outcome: that would give the same."""
         view = self._view
         coming = (
             self._restarted_with_all(pod, observed) if restarts_all_containers(pod.spec) or self._removed else _NOBODY
@@ -127,7 +127,7 @@ class PodShow:
         return status
 
     def _restarted_with_all(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:
-        """Names of containers that were removed to be made anew with all others, and are not there yet."""
+        """Names of containers that were removed for a restart of all and do not exist again yet."""
         if in_progress(pod, observed, self._view.published):
             self._removed = frozenset(each.name for each in (*pod.spec.init_containers, *pod.spec.containers))
         elif self._removed:
@@ -135,10 +135,10 @@ class PodShow:
         return self._removed
 
     def publish_unseen(self) -> None:
-        """The runtime, or a probe, has not answered. A pod nothing was ever said of is shown as its source knows it.
+        """The runtime or a probe has not answered. A pod without a published status is shown as its source has it.
 
-        A static pod has no phase then: it may well be running since before the agent was restarted. Nor is any of it
-        written to the API: a write that the agent before had under way may say more, and arrive later.
+        A static pod has no phase then: it may have been running since before the agent restarted. Nothing of this is
+        written to the API: a late write of the earlier agent may say more.
         """
         pod = self._view.pod
         if pod is not None and self._view.published is None:
@@ -146,20 +146,20 @@ class PodShow:
             self._services.status_manager.tell(PodStatusChanged(pod, status, seen=False, life=self._view.born_ns))
 
     def publish_final(self) -> None:
-        """The last status, unless that has been said: nothing of the pod runs, and nothing will."""
+        """Publish the final status unless that is done: nothing of the pod runs, and nothing will."""
         view = self._view
         if view.pod is not None and view.published is not None and not view.final:
             view.publish(final_status(view.pod, view.published), final=True)
 
     def _unread(self, observed: ObservedPod) -> list[ObservedContainer]:
-        """Those that have ended, and may have said something of it that has not been read; that is done once."""
+        """Ended containers whose termination message may exist and has not been read. Each is read once."""
         known = self._view.messages
         return [
             each for each in observed.containers() if each.exited and each.id not in known and each.termination_file
         ]
 
     def _forget_others(self, observed: ObservedPod) -> None:
-        """What a container said that is no more nobody shows, and one that keeps failing says something each time."""
+        """Drop the termination messages of removed containers: one that keeps failing leaves a message each time."""
         messages, here = self._view.messages, {each.id for each in observed.containers()}
         for gone in [each for each in messages if each not in here]:
             del messages[gone]
@@ -182,7 +182,7 @@ class PodShow:
 
 
 def with_messages(observed: ObservedPod, messages: Mapping[str, str]) -> ObservedPod:
-    """The same look, with the termination messages that have been read, by container id."""
+    """The same look with the termination messages read so far, by container id."""
     if not messages:
         return observed
     by_name: Mapping[str, tuple[ObservedContainer, ...]] = {

@@ -1,10 +1,11 @@
-"""What a sandbox and its containers are configured from: files of the node and of the pod, and the pod's addresses.
+"""The inputs for configuring a sandbox and its containers: files of the node and of the pod, and the pod's
+addresses.
 
-`PodNames` reads the files that name resolution needs (spec 14.1, 14.3); the rules are in `actors.start.names`. It reads
-on a lane, because the disk may hang, and once for each sandbox or container. For the first sandbox it begins to read
-while the volumes are made. The hosts file is composed for each container, with the addresses of that moment.
+`PodNames` reads the files for name resolution (spec 14.1, 14.3); the rules are in `actors.start.names`. It reads on a
+lane, because the disk may hang, and once for each sandbox or container. For the first sandbox it reads while the
+volumes are made. The hosts file is composed for each container, with the current addresses.
 
-`ContainerSources` collects what the variables of a container are taken from: objects, files of volumes, addresses.
+`ContainerSources` collects the sources of a container's variables: objects, files of volumes, addresses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from config.objects import Container, Pod
 from runtime.cri.messages import DNSConfig
 
 GOOD_FOR_NS = 10_000_000_000
-"""How long after it was begun a reading may be used: a pod whose volumes take longer reads again."""
+"""For how long a reading may be used, from its start. A pod whose volumes take longer reads again."""
 FILES = "the files of names"
 
 
@@ -43,16 +44,16 @@ class PodNames:
         self._ahead_at_ns = 0
 
     def read_ahead(self, pod: Pod) -> None:
-        """The pod will be asked for its resolver soon, for the first time: it has no sandbox yet."""
+        """Read ahead: the pod has no sandbox yet and will need its resolver soon."""
         if self._formed is not None or self._view.seen().sandboxes:
             return
         if names.needs_host(pod) and self._services.configuration.resolv_conf:
             self._ahead, self._ahead_at_ns = self._read_resolv_conf(), self._worker.now_ns()
 
     async def resolver(self, pod: Pod, *, anew: bool) -> DNSConfig:
-        """What the sandbox resolves with. Not `anew`: as it was given to the sandbox that is there.
+        """The resolver configuration of the sandbox. Not `anew`: the one that the existing sandbox was given.
 
-        Raises StartRefusedError where the node's own file cannot be used, DeadlineExceededError.
+        Raises StartRefusedError if the node's own file cannot be used, and DeadlineExceededError.
         """
         if anew or self._formed is None:
             configuration = self._services.configuration
@@ -65,9 +66,7 @@ class PodNames:
         return self._formed.config
 
     async def hosts(self, pod: Pod, ips: tuple[str, ...]) -> tuple[str, str] | None:
-        """Where the hosts file is and what is to be in it; None where the pod has none. Raises OSError, what lanes
-        raise.
-        """
+        """Path and content of the hosts file; None if the pod has none. Raises OSError and what lanes raise."""
         if not names.has_hosts_file(pod, ips):
             return None
         files = self._services.files
@@ -108,7 +107,7 @@ class PodNames:
 
 
 ENV_FILE_BYTES = 64 * 1024
-"""A file of variables is small; what is larger is another file."""
+"""A file of variables is small; a larger one is something else."""
 
 
 class ContainerSources:
@@ -123,7 +122,7 @@ class ContainerSources:
     async def of(
         self, pod: Pod, container: Container, outline: Outline, host_paths: Mapping[str, str]
     ) -> Sources | None:
-        """None: the container has to wait for it. Raises StartRefusedError, and what lanes raise."""
+        """The sources of a container's variables; None: wait. Raises StartRefusedError and what lanes raise."""
         given = self._references.sources_for(pod, container, outline, self.ips(pod))
         if given is None:
             return None
@@ -141,7 +140,7 @@ class ContainerSources:
         return pod_ips(bool(pod.spec.host_network), sandboxes[0].ips if sandboxes else (), (), host_ips, True)
 
     async def _file_text(self, pod: Pod, volume: str, path: str, host_paths: Mapping[str, str]) -> FileText:
-        """A file that another container may have written into an emptyDir (spec 13.3)."""
+        """Read a file that another container may have written into an emptyDir (spec 13.3)."""
         if not any(each.name == volume and each.empty_dir is not None for each in pod.spec.volumes):
             return FileText(error="the volume must be an emptyDir of the pod")
         directory = host_paths.get(volume)

@@ -1,7 +1,7 @@
-"""A pass of a pod that is to run: takes the steps, and acts on their outcome (spec 2.7, 3.6).
+"""One pass of a pod that is to run: takes the steps, and acts on their outcome (spec 2.7, 3.6).
 
-The steps are in `actors.pod.steps`. Here is the one place that sets the timers of a pass, records the events of its
-outcome, and tells `explain` what the pod waits for.
+The steps are in `actors.pod.steps`. Only this module sets the timers of a pass, records the events of its outcome, and
+tells `explain` what the pod waits for.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class PodSync:
         self._warned = ("", "")
         self._row = PassesInARow()
         self.is_over = False
-        """Whether the last pass has found that the phase of the pod is final."""
+        """Whether the last pass found a final phase."""
 
     async def sync(self) -> Outcome:
-        """One pass. Raises CriError when a call has failed, after what was done is published."""
+        """One pass. Raises CriError if a call has failed, after the status is published."""
         pod = self._parts.view.pod
         assert pod is not None, "only a pod that is desired is synced"
         this = PodPass(self._parts, pod)
@@ -59,7 +59,7 @@ class PodSync:
         return outcome
 
     async def _take_steps(self, this: PodPass) -> Outcome:
-        """The outcome of the first step that does not go on."""
+        """The outcome of the first step that is not CONTINUE."""
         for step in STEPS:
             outcome = await step(this)
             if outcome is not CONTINUE:
@@ -92,14 +92,14 @@ class PodSync:
             self._parts.view.say("Warning", *said)
 
     def _tell_decision(self, this: PodPass) -> None:
-        """Before the calls to the runtime, which may take long."""
+        """Tell the decision before the calls to the runtime, which may take long."""
         history = self._parts.history
         self._note_back_off(this)
         history.decided(this.actions)
         if this.actions.idle:
             return
         if history.waits_no_longer("the pod"):
-            history.waits(self.waits())  # what its containers have waited for may be over too
+            history.waits(self.waits())  # the waits of its containers may be over too
         history.tell()
 
     def _note_back_off(self, this: PodPass) -> None:
@@ -114,7 +114,7 @@ class PodSync:
     # --- timers -----------------------------------------------------------------------------------------------------
 
     def _set_alarms(self, this: PodPass) -> None:
-        """Look again at the active deadline of the pod, and when the first back-off is over."""
+        """Set timers for the active deadline of the pod and for the end of the first back-off."""
         worker, wall_ns = self._parts.worker, self._parts.worker.wall_ns()
         ends_at_ns = deadline_ns(this.pod, self._parts.view.published)
         if ends_at_ns is not None:
@@ -128,7 +128,7 @@ class PodSync:
             worker.after(min(waits), LookAgain(), key="look")
 
     def _plan_next_pass(self, this: PodPass, *, has_done_something: bool) -> None:
-        """One thing leads to the next, at once. What changes nothing is tried again after a pause."""
+        """Begin the next pass at once if this one did something; after a pause if that changes nothing."""
         parts = self._parts
         if this.actions.idle:
             self._row.ended()
@@ -136,7 +136,7 @@ class PodSync:
                 parts.references.rest()
             return
         if self._held_up is not None or not has_done_something:
-            return  # an answer, or the end of what was begun, begins the next pass
+            return  # an answer, or the end of a call, begins the next pass
         if all_started(this.pod, this.observed, this.actions):
             return
         actions = this.what_to_do()

@@ -1,6 +1,6 @@
 """What one worker knows: its pod as desired, the runtime as last seen, and the status as last published.
 
-The parts of one worker share it, and nobody else. A look at the runtime may fail; what was known before then stays.
+Only the parts of one worker share it. A look at the runtime may fail; what was known before then stays.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ T = TypeVar("T")
 
 DISK_TIMEOUT_NS = 10_000_000_000
 ASK_AGAIN_NS = 60_000_000_000
-"""Whoever was asked may have restarted and lost the question. Asking twice does no harm."""
+"""The other actor may have restarted and lost the question. Asking twice does no harm."""
 
 
 class Question:
-    """Something the worker has asked of another actor. Until the answer comes, it looks and asks again each minute."""
+    """A question from the worker to another actor. Until the answer comes, the worker looks and asks again each
+    minute.
+    """
 
     def __init__(self, worker: Actor, name: str) -> None:
         self._worker = worker
@@ -40,7 +42,7 @@ class Question:
         self._asked_at_ns: int | None = None
 
     def may_ask(self) -> bool:
-        """Whether to ask now: never asked, or too long ago. It counts as asked from now on."""
+        """Whether to ask now: never asked, or too long ago. Counts as asked from now on."""
         if not self.is_due():
             return False
         self._asked_at_ns = self._worker.now_ns()
@@ -52,7 +54,7 @@ class Question:
         return self._asked_at_ns is None or self._worker.now_ns() - self._asked_at_ns >= ASK_AGAIN_NS
 
     def answered(self) -> None:
-        """The answer has come, or is not needed any more."""
+        """The answer has come, or is no longer needed."""
         if self._asked_at_ns is not None:
             self._asked_at_ns = None
             self._worker.cancel_timer(self._name)
@@ -80,7 +82,7 @@ class StartLives:
         return self._lives.get(name, NOT_STARTED)
 
     def all(self) -> Mapping[str, StartLife]:
-        """Those of containers that were ever to be started."""
+        """The lives of all containers that were ever to be started, by name."""
         return self._lives
 
 
@@ -106,27 +108,27 @@ class PodView:
         self.life = BEGINNING
         self.runtime = RuntimeStateObserved("", "")
         self.node = NodeView(services.node.host_ips, services.node.runtime_name)
-        """What a status tells of the node. The name of the runtime is a guess until the runtime has told it."""
+        """What a status says of the node. The runtime's name is a guess until the runtime has reported it."""
         self.checked: Pod | None = None
-        """The form of the pod that the last pass has noticed."""
+        """The last form of the pod that a pass has checked."""
         self.published: PodStatus | None = None
         self.final = False
         """Whether `published` is the last status of the pod."""
         self.born_ns = worker.now_ns()
         """When this worker began. No two workers of one UID begin at the same time."""
         self.waiting: dict[str, tuple[str, str]] = {}
-        """Container name -> (reason, message) of why its last start failed."""
+        """Container name -> (reason, message) of its last failed start."""
         self.messages: dict[str, str] = {}
         """Container id -> termination message."""
         self.forced = NOT_FORCED
-        """A status that was decided for the pod: rejection, eviction, deadline."""
+        """A status that overrides the computed one: rejection, eviction, deadline."""
         self.start_lives = StartLives()
         self._seen = ObservedPod(uid)
         self._seen_from: tuple[int, frozenset[str]] = (-1, frozenset())
         self._disk: Lane | None = None
 
     def runtime_observed(self, runtime: RuntimeStateObserved) -> None:
-        """What the runtime has told of itself. One that is away tells nothing, so its name stays."""
+        """Keep what the runtime says of itself. A runtime that is away says nothing, so its name stays."""
         self.runtime = runtime
         if runtime.runtime_name:
             handlers = runtime.recursive_read_only_handlers
@@ -134,7 +136,7 @@ class PodView:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name of the pod, for people."""
         if self.pod is not None:
             return f"{self.pod.metadata.namespace}/{self.pod.metadata.name}"
         return f"{self._orphan.namespace}/{self._orphan.name}" if self._orphan is not None else self.uid
@@ -147,13 +149,13 @@ class PodView:
         return f"{self._services.configuration.pod_logs_dir}/{known.namespace}_{known.name}_{self.uid}"
 
     def on_disk(self, call: Callable[..., T], *args: Any, deadline_ns: int = DISK_TIMEOUT_NS) -> Pending[T]:
-        """Run a short call on the pod's files on a lane: the disk may hang."""
+        """Run a short call on the pod's files on a lane, because the disk may hang."""
         if self._disk is None:
             self._disk = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         return self._disk.submit(self.uid, call, *args, deadline_ns=deadline_ns)
 
     def seen(self) -> ObservedPod:
-        """What the last look and the calls since have shown."""
+        """The picture after the last look and the calls since."""
         made_from = (self._observer.changes, self.start_lives.unstarted)
         if made_from != self._seen_from:
             seen = observe(self.uid, *self._observer.seen())
@@ -163,7 +165,7 @@ class PodView:
         return self._seen
 
     def ip(self) -> str:
-        """The address at which hooks call the pod; empty when it has none."""
+        """The address at which hooks reach the pod; empty when it has none."""
         sandboxes = self.seen().sandboxes
         host_network = bool(sandboxes) and bool(sandboxes[0].host_network)
         if self.pod is not None:
@@ -172,14 +174,14 @@ class PodView:
         return ips[0] if ips else ""
 
     def publish(self, status: PodStatus, *, final: bool = False) -> None:
-        """Tell the status manager, unless it knows already."""
+        """Tell the status manager a status that it does not have yet."""
         pod = self.pod
         if pod is not None and (status != self.published or final != self.final):
             self.published, self.final = status, final
             self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.born_ns))
 
     def publish_again(self, final: bool) -> None:
-        """Tell the last status once more, to a status manager that may have lost it."""
+        """Tell the last status again to a status manager that may have lost it."""
         if self.pod is not None and self.published is not None:
             self.final = final
             self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.born_ns))

@@ -1,13 +1,13 @@
-"""What a worker asks for before its containers can mount anything: volumes, parts of volumes, images (spec 8, 3.6).
+"""What containers need before they can mount anything: volumes, parts of volumes, images (spec 8, 3.6).
 
-`PodVolumes` asks once for all volumes of the pod, and its containers wait for the answer. `VolumeReconcilerActor` makes
-them, and retries what fails. So an error is kept until a better answer comes, and the worker asks again only after a
-long silence. A new form of the pod may need more volumes, or other content in the same ones: that is asked for while
-the containers run. Together with the volumes the worker asks for all else that its containers will need.
+`PodVolumes` asks once for all volumes of the pod, and the containers wait for the answer. `VolumeReconcilerActor` makes
+them and retries failures. So an error is kept until a better answer comes, and the worker asks again only after a long
+silence. A new form of the pod may need more volumes or other content: it is requested while the containers run.
+Together with the volumes the worker asks for everything else that its containers will need.
 
-`PodSubPaths` asks for parts of volumes before each start of a container: what lies at a path may be another thing the
-next time (spec 8.7). `PodVolumeImages` has the images pulled that are mounted as volumes, by the same rules as those of
-containers (KEP-4639). `PodMounts` needs both for one start.
+`PodSubPaths` asks for parts of volumes before each start of a container, because the content of a path may change
+between starts (spec 8.7). `PodVolumeImages` has images pulled that are mounted as volumes, by the rules for container
+images (KEP-4639). `PodMounts` needs both for one start.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from runtime.volumes.pod_volumes import used_volumes
 
 _NO_IMAGES: Mapping[str, ImageSpec] = {}
 _VOLUME_KEY = "volumes/"
-"""In questions a volume stands where a container would; no container can be called so."""
+"""Marks a volume in the place of a container name; no container can have such a name."""
 
 
 class VolumeImageRefusedError(Exception):
-    """An image cannot be had now. `retry_at_ns` (monotonic), None where the caller may choose. `said`: an event."""
+    """An image is not available now. `retry_at_ns` (monotonic); None: the caller chooses. `said`: an event."""
 
     def __init__(self, reason: str, message: str, retry_at_ns: int | None = None, said: Said | None = None) -> None:
         super().__init__(message)
@@ -76,8 +76,8 @@ class PodVolumeImages:
         self._failed: dict[str, ImagePullFailed] = {}
 
     async def of(self, pod: Pod, container: Container) -> Mapping[str, ImageSpec] | None:
-        """Volume name -> image, for those that the container mounts; None: something has been asked for, and the answer
-        is a reason to look. Raises VolumeImageRefusedError.
+        """Volume name -> image, for those that the container mounts; None: wait for an answer, which triggers a look.
+        Raises VolumeImageRefusedError.
         """
         wanted = _mounted(pod, container)
         if not wanted:
@@ -87,7 +87,7 @@ class PodVolumeImages:
         return images if len(images) == len(found) else None
 
     def made(self, pod: Pod, container: Container) -> None:
-        """The container was made: its next start asks anew."""
+        """The container has been created: its next start asks anew."""
         for volume in _mounted(pod, container):
             self._pulled.pop(_VOLUME_KEY + volume.name, None)
 
@@ -159,7 +159,9 @@ def _mounted(pod: Pod, container: Container) -> tuple[Volume, ...]:
 
 SECOND_NS = 1_000_000_000
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
-"""Longer than the longest pause between two tries of the reconciler: it has restarted, or the question was lost."""
+"""Longer than the reconciler's longest pause between two tries. After it, the reconciler has restarted or the question
+was lost.
+"""
 NONE_YET = VolumesPrepared(FrozenMap())
 
 
@@ -185,7 +187,7 @@ class PodVolumes:
         self._answer: VolumesPrepared | None = None
         self._answered_at_ns = 0
         self.made = NONE_YET
-        """What the containers are started with."""
+        """The volumes that the containers are started with."""
 
     @property
     def ready(self) -> bool:
@@ -201,7 +203,7 @@ class PodVolumes:
         return self._worker.go_on() if message != before else None
 
     def take(self, pod: Pod) -> Outcome:
-        """Continue when they are ready; ask for them where nobody has."""
+        """Continue when the volumes are ready; ask for them if that was not done."""
         if self.ready:
             return CONTINUE
         wait = self._wait(pod)
@@ -227,12 +229,12 @@ class PodVolumes:
             self._names.read_ahead(pod)
 
     def renew(self) -> None:
-        """Ask again, because the content of the volumes may have to change. Nothing waits for it."""
+        """Ask again, because the content of the volumes may have to change. Nothing waits for the answer."""
         if self._view.pod is not None:
             self._owner.tell(PrepareVolumes(self._worker.ref, self._view.pod, renewal=True))
 
     def pod_changed(self, pod: Pod, before: Pod) -> None:
-        """The pod has a new form: it may use more volumes, or the content of the same ones may have to change."""
+        """The pod has a new form: it may use more volumes, or need other content in the same ones."""
         if self.ready and not used_volumes(pod) <= self.made.host_paths.keys():
             self._ask(pod)
         elif has_config_volumes(pod) and _differs(pod, before):
@@ -265,9 +267,9 @@ class PodSubPaths:
         return frozenset(name for name, question in self._questions.items() if not question.is_due())
 
     def take(self, uid: str, container: str, path: str, wanted: tuple[WantedSubPath, ...]) -> Mapping[int, str] | None:
-        """Index of the mount -> path on the host; None: they have been asked for, and the answer is a reason to look.
+        """Index of the mount -> path on the host; None: wait for an answer, which triggers a look.
 
-        `path`: of the container in the pod. Raises StartRefusedError where one of them cannot be had.
+        `path`: document path of the container. Raises StartRefusedError if a part is not available.
         """
         if not wanted:
             return _NONE
@@ -310,14 +312,14 @@ class PodMounts:
         self._images = images
         self._sub_paths = sub_paths
         self.waits: dict[str, str] = {}
-        """Container -> what of its mounts it waits for."""
+        """Container -> what its mounts wait for."""
 
     def waiting(self) -> frozenset[str]:
-        """Names of containers whose sub paths are being prepared."""
+        """Names of containers that wait for parts of their mounts."""
         return self._sub_paths.waiting()
 
     async def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> MountParts | None:
-        """For one start; None: it has to wait. `path`: of the container in the pod; `sources`: of its variables.
+        """The parts for one start; None: wait. `path`: document path of the container; `sources`: of its variables.
 
         Raises StartRefusedError, VolumeImageRefusedError.
         """

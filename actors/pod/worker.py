@@ -1,14 +1,15 @@
 """`PodWorker`: one pod, from its first sync to its last trace.
 
-The worker walks the state machine of `pod_lifecycle`. In each stage it makes passes: `actors.pod.sync` takes the steps
-of a pod that is to run, `pod_end` ends one. `pod_actions` decides what to do next, `pod_status` what to show, and
-`start` how a container is configured. Whatever takes long (pulls, volumes, removal of the remains) is asked of other
-actors. The part that has asked handles the answer (`actors.pod.pod_pass` lists the parts), and the next pass follows
-in the same turn. Where more messages wait already, one pass serves all of them.
+The worker walks the state machine of `actors.pod_rules.lifecycle`, and makes passes in each stage. `actors.pod.sync`
+takes the steps of a pod that is to run; `actors.pod.end` ends one. `actors.pod_rules.actions` decides what to do next,
+`actors.pod_status` computes what to show, and `actors.start` configures containers. Slow work (pulls, volumes, removal
+of the remains) is requested from other actors. The part that asks handles the answer (`actors.pod.pod_pass` lists the
+parts), and the next pass follows in the same turn. If more messages wait, one pass serves all of them.
 
-The order to end the pod cancels a pass that waits for the runtime. `actors.pod.runtime` remembers what it had begun.
+The order to end the pod cancels a pass that waits for the runtime. `actors.pod.runtime` remembers the calls under
+way.
 
-A worker can find out again everything that it knows, so it may be restarted at any time, and so may the agent.
+A worker can find out again all that it knows. So the worker, or the agent, may restart at any time.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class WorkerMeasures:
         self._first = True
 
     def passed(self, stage: PodStage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
-        """A pass has just ended, that found the pod in this stage. `wall_ns`: the time of day."""
+        """Record a pass that found the pod in this stage. `wall_ns`: the time of day."""
         operation = _OPERATIONS.get(stage)
         if operation is None or pod is None:
             return
@@ -95,17 +96,17 @@ SECOND_NS = 1_000_000_000
 TOLD_AGAIN_NS = SECOND_NS
 RETRY_NS = 10 * SECOND_NS
 RETRY_JITTER = 0.5
-"""A pass that failed is tried again after this, plus up to half of it (spec 2.1)."""
+"""A failed pass is retried after this, plus up to half of it (spec 2.1)."""
 
 _GO_ON = LookAgain(runtime=False)
 _NEXT_PASS_TIMERS: frozenset[Hashable] = frozenset({"look", "retry"})
-"""Any pass makes these needless."""
+"""Timers that any pass makes needless."""
 _ENDED = (PodStage.TERMINATED, PodStage.FINISHED)
-"""No container runs, and what is left is to be cleaned away."""
+"""No container runs; only cleaning up is left."""
 
 
 class AskAgain(Message, frozen=True):
-    """To itself: messages were lost; ask their senders to tell them again."""
+    """To itself: messages were lost; ask their senders to repeat them."""
 
 
 class PodWorker(PodActor):
@@ -113,7 +114,7 @@ class PodWorker(PodActor):
 
     mailbox_capacity: ClassVar[int] = 100
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
-    rests_unasked: ClassVar[bool] = True  # an idle pod costs nothing: whatever happens to it is told its worker
+    rests_unasked: ClassVar[bool] = True  # an idle pod costs nothing: its worker is told of every change
 
     parts = part(PodParts)
     end = part(PodEnd)
@@ -158,14 +159,14 @@ class PodWorker(PodActor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Nobody knows what was lost: look at everything, and ask for all of it when the crowd has gone."""
+        """Lost messages are unknown: look at everything, and ask for repeats when the mailbox has drained."""
         self.after(TOLD_AGAIN_NS, AskAgain(), key="ask again")
         self.parts.calls.forget_ended()
         self._look_soon()
 
     @handles(AskAgain)
     def ask_again(self, _: AskAgain) -> None:
-        """Who has told something answers this with it."""
+        """Announce the worker: the others answer with all that they have told it."""
         started = PodWorkerStarted(self._uid, self.ref)
         self._services.sync_loop.tell(started)
         self._services.resources.tell(started)
@@ -191,18 +192,18 @@ class PodWorker(PodActor):
             if message.around is not None:
                 self.parts.references.around_told(pod, message.around)
             self.parts.leases.pod_desired(pod)
-        # The echo of each status that we write comes by here. What others write into the status matters only to a pod
-        # with readiness gates.
+        # Each status that we write comes back here. What others write into the status matters only to a pod with
+        # readiness gates.
         is_news = message.operation is not Operation.RECONCILE or before is not self._view.life.stage
         return self.go_on() if is_news or bool(pod.spec.readiness_gates) else None
 
     def _as_this_node_reads_it(self, pod: Pod) -> Pod:
-        """The pod without what a feature gate of this node has switched off."""
+        """The pod without fields whose feature gate is off on this node."""
         return pod if self._services.node.rules.restart_all else without_rules(pod)
 
     @handles(TerminatePod)
     def terminate(self, message: TerminatePod) -> Pass | None:
-        """The order to end the pod, or to end it faster. It has cancelled the pass that was waiting."""
+        """End the pod, or end it faster. The order has cancelled a waiting pass."""
         if message.pod is not None:
             self._view.pod = self._as_this_node_reads_it(message.pod)
             self.parts.history.named(message.pod.metadata.namespace, message.pod.metadata.name)
@@ -225,7 +226,7 @@ class PodWorker(PodActor):
         return self.go_on()
 
     def _is_over(self) -> bool:
-        """Whether its phase is final: then an order to end it does not change the status."""
+        """Whether the phase is final: an order to end the pod then leaves the status unchanged."""
         pod, published = self._view.pod, self._view.published
         shown = published if published is not None or pod is None else pod.status
         return shown is not None and shown.phase in TERMINAL
@@ -233,11 +234,11 @@ class PodWorker(PodActor):
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def _look_soon(self) -> None:
-        """Look at everything: nobody knows what may be different."""
+        """Look at everything: anything may have changed."""
         self.ref.tell(LookAgain())
 
     def go_on(self) -> Pass | None:
-        """Begin a pass, or leave it to a message to itself where more messages wait already.
+        """Begin a pass, or if more messages wait, send a message to itself that will.
 
         What was seen of the runtime holds, except for what is in doubt.
         """
@@ -248,7 +249,9 @@ class PodWorker(PodActor):
 
     @handles(RuntimeTold)
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
-        """A pod whose containers have ended has only remains, and their collector says when they are gone."""
+        """The runtime reports a change. A pod whose containers have ended ignores it: the collector reports when the
+        remains are gone.
+        """
         is_news = self.parts.observer.told(message.shown)
         return self.go_on() if is_news and self._view.life.stage not in _ENDED else None
 
@@ -268,7 +271,7 @@ class PodWorker(PodActor):
             text = f"a pass has failed: {failure}"
             failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
         if retry_ns is not None:
-            # Not the timer of the pass itself, which may be due sooner.
+            # Use a timer of its own: the pass may have set one that is due sooner.
             self.after(retry_ns, LookAgain(), key="retry")
         self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns)
         self._tell_waits(failed)
@@ -284,7 +287,7 @@ class PodWorker(PodActor):
         self._tell_waits(None)
 
     def _tell_waits(self, failed: PodWait | None) -> None:
-        """Tell the history what the pod waits for now: after a failed pass, for the next one."""
+        """Tell the history what the pod waits for now. `failed`: the wait after a failed pass."""
         history = self.parts.history
         if failed is not None:
             history.waits((failed,))
@@ -293,7 +296,7 @@ class PodWorker(PodActor):
         history.tell()
 
     async def _do_what_the_stage_asks(self) -> Outcome:
-        """The outcome in the last stage that was reached. Raises CriError."""
+        """Returns the outcome in the last stage that was reached. Raises CriError."""
         before: PodStage | None = None
         outcome: Outcome = CONTINUE
         while before is not (stage := self._view.life.stage):
@@ -310,10 +313,10 @@ class PodWorker(PodActor):
                 outcome = await self._clean_up()
             elif stage is PodStage.FINISHED:
                 outcome = await self.end.remove_remains()
-                # Nothing is left of an evicted pod either, but somebody desires it still: it must not begin anew.
+                # An evicted pod may have nothing left either, but it is still desired: it must not begin anew.
                 if outcome is CONTINUE and self._view.life.deleted:
                     if self._view.life.runtime_only:
-                        self._give_back()  # an earlier agent may have promised it something
+                        self._give_back()  # an earlier agent may have allocated something to it
                     self.parts.history.over()
                     self.stop()
         return outcome
@@ -334,13 +337,13 @@ class PodWorker(PodActor):
         return outcome
 
     def _tell_if_spent(self) -> None:
-        """Tell the collector that the API shows the end of the pod: until then only its containers tell of it."""
+        """Tell the collector that the API shows the end of the pod: until then only its containers show it."""
         pod = self._view.pod
         if self._view.life.stage is PodStage.FINISHED and pod is not None and has_ended(pod) and not is_static(pod):
             self._services.container_gc.tell(PodFinished(self._uid))
 
     def _give_back(self) -> None:
-        """Free what the node had promised the pod. Told once, and again to actors that have restarted."""
+        """Free what the node had allocated to the pod. Told once, and again to actors that have restarted."""
         if self._given_back_ns is None or self.now_ns() - self._given_back_ns >= RETRY_NS:
             self._given_back_ns = self.now_ns()
             services, released = self._services, AllocationReleased(self._uid)
@@ -372,7 +375,7 @@ class PodWorker(PodActor):
 
     @handles(RenewVolumes)
     def renew_volumes(self, _: RenewVolumes) -> Pass | None:
-        """A pod that ends renews nothing: its order to remove the volumes is given again."""
+        """Renew the volumes. A pod that ends asks again for their release instead."""
         if self._view.life.stage is PodStage.SYNCING:
             self.parts.volumes.renew()
             return None

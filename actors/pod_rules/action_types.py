@@ -1,14 +1,13 @@
-"""What is to be done to a pod next, as data; and how long a container that keeps ending waits (spec 2.1, 3.5, 3.6).
+"""What to do to a pod next, as data; and the back-off of a container that keeps ending (spec 2.1, 3.5, 3.6).
 
-`pod_actions` computes `PodActions`, the steps of a pass do them: kill (the whole pod, or single containers), make the
-sandbox, start. Each list is in the order in which it is done.
+`actors.pod_rules.actions` computes `PodActions`; the steps of a pass carry them out: kill (the whole pod, or single
+containers), make the sandbox, start. Each list is in order of execution.
 
-The first end of a container is forgiven: it starts again at once. Each further one waits twice as long as the one
-before (10, 20, 40 ... 300 s), counted from the end of the container. After the quiet time (600 s) all is forgiven. No
-table in memory holds the back-offs, so a restart of the agent loses none. Each container carries the delay of its
-successor as an annotation, and the runtime knows when it ended. A container of another agent carries none; its restart
-count stands for the number of failures. Times are wall-clock nanoseconds. When the clock was set back, nobody waits
-longer than the delay from now.
+After its first end a container starts again at once. Each further end doubles the delay (10, 20, 40 ... 300 s), counted
+from the end of the container. After a quiet time (600 s) the back-off begins anew. No table in memory holds the
+back-offs, so a restart of the agent loses none. Each container carries the delay of its successor as an annotation, and
+the runtime knows when it ended. A container of another agent carries none; its restart count stands for the number of
+failures. Times are wall-clock nanoseconds. If the clock was set back, nobody waits longer than the delay from now.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class KillCause(enum.Enum):
 
     @property
     def own_doing(self) -> bool:
-        """Whether its successor has to wait for it, as after a crash."""
+        """Whether its successor must back off, as after a crash."""
         return self in (KillCause.LIVENESS, KillCause.STARTUP)
 
 
@@ -54,7 +53,7 @@ class Kill(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> str:
-        """Of the event. What a failed probe does is said in the words that people look for."""
+        """The message of the event. For a failed probe it uses the words that people search for."""
         if self.cause is KillCause.LIVENESS or self.cause is KillCause.STARTUP:
             after = ", will be restarted" if self.comes_again else ""
             return f"Container {self.name} failed {self.cause.name.lower()} probe{after}"
@@ -64,9 +63,9 @@ class Kill(msgspec.Struct, frozen=True, gc=False):
 class Start(msgspec.Struct, frozen=True, gc=False):
     """Make and start a container as the `attempt`th of its name.
 
-    `attempt` is None when no container of that name is known to the runtime: then logs on disk tell the number.
-    `created_id`: it has been made already (a create in flight when the agent was killed): only start it.
-    `back_off_ns`: to be written on it for its successor.
+    `attempt` None: the runtime knows no container of that name, so logs on disk tell the number. `created_id`: the
+    container exists already (the agent was killed during the create), so only start it. `back_off_ns`: noted on the
+    container for its successor.
     """
 
     container: Container
@@ -76,7 +75,7 @@ class Start(msgspec.Struct, frozen=True, gc=False):
 
 
 class BackingOff(msgspec.Struct, frozen=True, gc=False):
-    """A container that would be started, but not before `until_ns` (wall clock)."""
+    """A container that must not start before `until_ns` (wall clock)."""
 
     name: str
     until_ns: int
@@ -84,9 +83,10 @@ class BackingOff(msgspec.Struct, frozen=True, gc=False):
 
 
 class InFlight(msgspec.Struct, frozen=True):
-    """Deeds whose end is not known: a sandbox is being made; containers, by name, are pulled for, made, hooked, killed.
+    """Actions whose outcome is unknown. `sandbox`: one is being made. `containers`: names of those being pulled for,
+    made, hooked or killed.
 
-    Nothing is decided anew about what is in flight.
+    Nothing new is decided about them.
     """
 
     sandbox: bool = False
@@ -97,7 +97,9 @@ NOTHING_IN_FLIGHT = InFlight()
 
 
 def in_flight_of(calls: Iterable[str], containers: Iterable[str] = ()) -> InFlight:
-    """From names of calls such as `sandbox 0` and `container web 2`, and names of containers busy otherwise."""
+    """Build it from names of calls such as `sandbox 0` and `container web 2`, and from names of containers busy
+    otherwise.
+    """
     sandbox = False
     names = set(containers)
     for call in calls:
@@ -112,11 +114,10 @@ def in_flight_of(calls: Iterable[str], containers: Iterable[str] = ()) -> InFlig
 class PodActions(msgspec.Struct, frozen=True):
     """See the module.
 
-    `kill_pod`: end every container and stop every sandbox. `create_sandbox`: make one, of attempt `sandbox_attempt`;
-    else `sandbox_id` is the one to use, if any. `why_sandbox` is the reason for a new one. `start_init` may hold
-    several sidecars; a regular init container that fails to start stops the pass, a sidecar does not.
-    `why_kill_pod` is for people. `reset`: all containers are removed, to be made anew (`actors.pod_rules.restart_all`);
-    nothing else is done then.
+    `kill_pod`: end every container and stop every sandbox; `why_kill_pod` is for people. `create_sandbox`: make one, of
+    attempt `sandbox_attempt`, for the reason `why_sandbox`. Otherwise `sandbox_id` is the one to use, if any.
+    `start_init` may hold several sidecars; a regular init container that fails to start stops the pass, a sidecar does
+    not. `reset`: only remove all containers, to make them anew (`actors.pod_rules.restart_all`).
     """
 
     kill_pod: bool = False
@@ -139,7 +140,7 @@ class PodActions(msgspec.Struct, frozen=True):
 
     @property
     def idle(self) -> bool:
-        """Nothing is to be done now (something may be waited for)."""
+        """Nothing is to be done now (the pod may still wait for something)."""
         return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or self.starts)
 
     @property
@@ -149,9 +150,9 @@ class PodActions(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True, gc=False):
-    """`until_ns`: not to be started before (0: at once). `delay_ns`: the back-off that makes this so.
+    """`until_ns`: do not start before (0: at once). `delay_ns`: the back-off behind it.
 
-    `next_delay_ns`: what the container that is now started will owe, to be written on it.
+    `next_delay_ns`: the back-off of the successor, noted on the container that starts now.
     """
 
     until_ns: int
@@ -170,15 +171,15 @@ def back_off(
     *,
     excused: bool = False,
 ) -> Wait:
-    """When `container` may be started, given the `last` of its name. `excused`: its end was not its own doing.
+    """When `container` may start after `last`, the newest of its name. `excused`: its end was not its own doing.
 
-    Only one that exited makes anybody wait. With another image or other resources it is another: it begins anew.
+    Only a container that exited causes a delay. With another image or other resources the back-off begins anew.
     """
     if last is None:
         return AT_ONCE_FIRST
     owed_ns = _owed_ns(last, periods)
     if not last.exited or excused:
-        return Wait(0, 0, owed_ns)  # it was never started or is lost: it owes what it owed
+        return Wait(0, 0, owed_ns)  # it never started or is lost: its delay stays
     if last.annotations and not _same_key(container, last):
         return AT_ONCE_FIRST
     ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
@@ -190,32 +191,34 @@ def back_off(
 
 
 def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
-    """For the waiting state of the container."""
+    """The message for the waiting state of the container."""
     seconds = delay_ns / 1_000_000_000
     meta = pod.metadata
     return f"back-off {seconds:g}s restarting failed container={name} pod={meta.name}_{meta.namespace}({meta.uid})"
 
 
 def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
-    """The back-off after the end of `last`: 0 for the first of its kind."""
+    """The back-off after the end of `last`: 0 after the first."""
     noted = last.back_off_ns
     if noted is not None:
         return min(noted, periods.max_ns)
     if last.attempt == 0:
         return 0
-    # Twenty doublings exceed every maximum; a restart count may be anything.
+    # Twenty doublings exceed every maximum, and a restart count may be any number.
     return min(periods.initial_ns << min(last.attempt - 1, 20), periods.max_ns)
 
 
 def _same_key(container: Container, last: ObservedContainer) -> bool:
-    """Whether image and resources are what failed before (spec 3.5); who carries no note of one is not judged by it."""
+    """Whether image and resources are those that failed before (spec 3.5). A container without the note counts as the
+    same.
+    """
     image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
     same_resources = resources is None or resources == resources_text(container)
     return same_resources and (image is None or image == container.image)
 
 
 class ContainerView(msgspec.Struct, frozen=True):
-    """What decisions on containers are made from."""
+    """The input for decisions on containers."""
 
     pod: Pod
     observed: ObservedPod
@@ -225,12 +228,12 @@ class ContainerView(msgspec.Struct, frozen=True):
     crash_loop: CrashLoopPeriods
     wall_ns: int
     killed: Mapping[str, KillCause] = {}
-    """Container id -> why we have ended it."""
+    """Container id -> why this agent has ended it."""
     owed: Mapping[str, Wait] = {}
     """Container name -> the back-off of one that was removed to be made anew."""
 
     def here(self, name: str) -> ObservedContainer | None:
-        """The newest container of that name in the sandbox that is in use, or one that may still run in another."""
+        """The newest container of that name in the current sandbox, or one that may still run in another."""
         for container in self.observed.by_name.get(name, ()):
             if container.sandbox_attempt == self.sandbox_attempt or container.may_run:
                 return container
@@ -240,7 +243,7 @@ class ContainerView(msgspec.Struct, frozen=True):
 def begin(
     view: ContainerView, container: Container, last: ObservedContainer | None, *, forced: bool = False
 ) -> Start | BackingOff:
-    """How to start a container whose predecessor is `last`. `forced`: that one is killed by us now."""
+    """How to start a container after `last`. `forced`: `last` is killed in the same answer."""
     newest = view.observed.newest(container.name)
     attempt = None if newest is None else newest.attempt + 1
     cause = view.killed.get(last.id) if last is not None else None

@@ -1,11 +1,11 @@
-"""What to do next to a pod that shall run: a pure function of the pod, what is observed, and what is under way.
+"""What to do next to a pod that is to run: a pure function of the pod, what is observed, and what is under way.
 
-`compute_pod_actions` (spec 3.1 to 3.4) is asked at every look, and knows no history but what it is given: asked again
-after a part of its answer was done, it answers the rest. Ending a pod is not decided here
-(`actors.pod_rules.termination`).
+`compute_pod_actions` (spec 3.1 to 3.4) is called at every look and uses only its arguments. If a part of its answer was
+done, the next call returns the rest. How a pod ends is decided in `actors.pod_rules.termination`.
 
-Never two of one name: what is in flight is left alone until its end is known, and a container is only started when the
-one before it does not run or is killed in the same answer. What was made but not started is started, not made again.
+Two containers of one name never run at once. What is in flight is left alone until its outcome is known. A container
+starts only when its predecessor does not run or is killed in the same answer. A container that was created but not
+started is started, not created again.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def compute_pod_actions(
     killed: Mapping[str, KillCause] = _NOTHING_KILLED,
     owed: Mapping[str, Wait] = _NOTHING_OWED,
 ) -> PodActions:
-    """See the module. `resized`: names of running containers that take up their new resources only by a restart.
+    """See the module. `resized`: names of running containers that need a restart to get their new resources.
 
-    `killed`: container id -> why we have ended it, until its successor is there. `owed`: container name -> the back-off
-    of one that was removed to be made anew.
+    `killed`: container id -> why this agent has ended it, until its successor exists. `owed`: container name -> the
+    back-off of one that was removed to be made anew.
     """
     change = sandbox_change(pod, observed)
     if in_flight.sandbox:
@@ -99,7 +99,7 @@ def compute_pod_actions(
     start: list[Start] = []
     backing_off = list(init.backing_off)
     alive = _regular(view, resized, kill, start, backing_off)
-    # Whoever is killed for a probe has a grace of his own: the rest of the pod ends at the next look.
+    # A container killed for a probe has a grace of its own: the rest of the pod ends at the next look.
     if not alive and not any(each.cause in (KillCause.LIVENESS, KillCause.STARTUP) for each in kill):
         return PodActions(
             kill_pod=_anything_to_stop(observed),
@@ -119,10 +119,10 @@ def compute_pod_actions(
 
 
 def all_started(pod: Pod, observed: ObservedPod, actions: PodActions) -> bool:
-    """Whether `actions` were to start all that the pod has, and all of it runs now in a sandbox that can be used.
+    """Whether `actions` started all that the pod has, and all of it now runs in a usable sandbox.
 
-    Then nothing more is to be done, and `compute_pod_actions` need not be asked: what had run before would not have
-    been started, and nobody has said anything of the new ones yet.
+    Then nothing is left to do, and `compute_pod_actions` need not be called: no older container counts, and nothing is
+    known yet against the new ones.
     """
     spec, starts = pod.spec, actions.start
     if actions.kill_pod or actions.kill or len(starts) < len(spec.containers):
@@ -137,7 +137,7 @@ def all_started(pod: Pod, observed: ObservedPod, actions: PodActions) -> bool:
 
 
 def _with_new_sandbox(view: ContainerView, change: SandboxChange) -> PodActions:
-    """The sandbox is missing or unusable: end what is left of it and, if there is work, begin with a new one."""
+    """The sandbox is missing or unusable: end its rest and, if there is work left, begin with a new one."""
     pod, observed = view.pod, view.observed
     anything = _anything_to_stop(observed)
     deleted = pod.metadata.deletion_timestamp is not None
@@ -181,7 +181,7 @@ def _with_new_sandbox(view: ContainerView, change: SandboxChange) -> PodActions:
 
 
 def _runs_in_new_sandbox(view: ContainerView, container: Container) -> bool:
-    """Whether a regular container has anything left to do. What ran in a policy of Never has had its turn."""
+    """Whether a regular container has work left. With policy Never, one that has run is done."""
     last = view.observed.newest(container.name)
     if last is None:
         return True
@@ -196,7 +196,7 @@ def _runs_in_new_sandbox(view: ContainerView, container: Container) -> bool:
 def _regular(
     view: ContainerView, resized: frozenset[str], kill: list[Kill], start: list[Start], backing_off: list[BackingOff]
 ) -> bool:
-    """Decide on every regular container; whether any has something left to do."""
+    """Decide on every regular container; returns whether any has work left."""
     alive = held = False
     for container in view.pod.spec.containers:
         name = container.name
@@ -211,7 +211,7 @@ def _regular(
                 cause = KillCause.RESIZED
             if cause is None:
                 alive = True
-                held = held or last.starting  # what comes after it in the spec waits for its postStart hook
+                held = held or last.starting  # later containers of the spec wait for its postStart hook
                 continue
             comes_again = restarts_after(view.pod, container, cause)
             kill.append(Kill(last.id, name, cause, container, comes_again))
@@ -233,7 +233,7 @@ def _regular(
 
 
 def _starts(view: ContainerView, container: Container, last: ObservedContainer | None) -> bool:
-    """Whether a container that does not run is started. What we have ended ourselves was decided about then."""
+    """Whether to start a container that does not run. If this agent ended it, the cause of that decides."""
     cause = view.killed.get(last.id) if last is not None and last.exited else None
     if cause is None:
         return should_restart(view.pod, container, last)
@@ -241,13 +241,13 @@ def _starts(view: ContainerView, container: Container, last: ObservedContainer |
 
 
 def restarts_after(pod: Pod, container: Container, cause: KillCause) -> bool:
-    """Whether what we kill for this cause comes back: always after a change, else as the policy has it."""
+    """Whether a container killed for this cause restarts: always after a change or a loss, else by its policy."""
     always = cause in (KillCause.CHANGED, KillCause.RESIZED, KillCause.LOST)
     return always or restarts_after_kill(pod, container)
 
 
 def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause]) -> frozenset[str]:
-    """Names of the containers that we have ended and will start again, whatever their policy says of such an end."""
+    """Names of containers that this agent has ended and will start again, whatever their policy says of such an end."""
     if not killed or pod.metadata.deletion_timestamp is not None:
         return _NO_NAMES
     return frozenset(
@@ -261,7 +261,7 @@ def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause
 
 
 def _lost(kill: list[Kill], container: Container, last: ObservedContainer | None) -> KillCause | None:
-    """What the runtime has lost track of may run: it is killed before another is started."""
+    """A lost container may still run: kill it before another starts."""
     if last is None or not last.may_run:
         return None
     kill.append(Kill(last.id, container.name, KillCause.LOST, container))
@@ -269,7 +269,7 @@ def _lost(kill: list[Kill], container: Container, last: ObservedContainer | None
 
 
 def _ephemeral(view: ContainerView) -> tuple[Start, ...]:
-    """Each is started once and never again."""
+    """Start each ephemeral container once and never again."""
     return tuple(
         Start(container, 0)
         for container in view.pod.spec.ephemeral_containers

@@ -56,9 +56,9 @@ HELD_UP = (StartStage.UNPULLED, StartStage.REFUSED)
 """Its status says why it has not started."""
 RUNNING = (StartStage.HOOKED, StartStage.UNDONE, StartStage.STARTED)
 BEGUN = (StartStage.HOOKED, StartStage.STARTED)
-"""It runs, and nothing is wrong with it."""
+"""The container runs, and nothing is wrong with it."""
 RUNS_UNSTARTED = (StartStage.HOOKED, StartStage.UNDONE)
-"""Its container runs and has not started: the status still shows it as being created."""
+"""The container runs but has not started: the status still shows it as being created."""
 
 
 # --- events ---------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class StartLife(StagedState[StartStage], frozen=True):
 
     @property
     def is_pulled(self) -> bool:
-        """Whether its image was pulled for this very start, so that no policy asks for it again."""
+        """Whether the image was pulled for this start, so that no pull policy asks for it again."""
         return self.pulled == self.image
 
 
@@ -211,7 +211,7 @@ def _it_failed(life: StartLife, event: HookEnded) -> bool:
 
 
 def _begun(life: StartLife, event: Wanted) -> StartLife:
-    """Begin with the first step. Show why the last try failed until this one has something else to say."""
+    """Begin with the first step. Show the reason of the last failure until this try yields a new one."""
     return _replace(life, image=event.image, id=event.made, retry_at_ns=None)
 
 

@@ -1,10 +1,10 @@
 """What to do about init containers while a sandbox stands (spec 3.3, KEP-753).
 
-Pure. Regular init containers run one after the other, each to a good end; a sidecar only has to be started (its startup
-probe decides) for the next to begin, and then is kept alive for as long as the pod lives. How far a pod has come
-is read from the newest container that exists in this sandbox, from the last of the spec to the first: no earlier one
-can matter any more, except sidecars, which are restarted wherever they end. Containers of an earlier sandbox do not
-count: with a new sandbox the pod is initialized anew.
+Pure. Regular init containers run one after the other, each until it succeeds. A sidecar only has to be started (its
+startup probe decides) before the next begins, and is kept alive as long as the pod lives. The progress of a pod is the
+newest container in this sandbox, searched from the last of the spec to the first. Earlier ones no longer matter, except
+sidecars, which are restarted whenever they end. Containers of an earlier sandbox do not count: a new sandbox
+initializes the pod anew.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from config.pods.identity import is_sidecar
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What is to be done. `initialized`: regular containers may run. `failed`: the init container that ends the pod."""
+    """What to do. `initialized`: regular containers may run. `failed`: the init container that ends the pod."""
 
     initialized: bool
     failed: str = ""
@@ -33,7 +33,7 @@ INITIALIZED = Step(True)
 
 
 class _Plan:
-    """Collects, from the last init container to the first."""
+    """Collects actions, from the last init container to the first."""
 
     __slots__ = ("backing_off", "kill", "start", "view")
 
@@ -44,7 +44,7 @@ class _Plan:
         self.backing_off: list[BackingOff] = []
 
     def start_again(self, container: Container, here: ObservedContainer | None, cause: KillCause | None) -> None:
-        """Start it when its back-off allows; with a `cause`, kill the one that is there first."""
+        """Start the container when its back-off allows; with a `cause`, kill the existing one first."""
         view = self.view
         if container.name in view.in_flight.containers:
             return
@@ -99,7 +99,7 @@ def init_actions(view: ContainerView) -> Step:
 
 
 def _sidecar(plan: _Plan, container: Container, here: ObservedContainer) -> bool:
-    """Whether it is started, so that what comes after it may begin."""
+    """Whether the sidecar is started, so that later containers may begin."""
     view = plan.view
     if not here.running:
         plan.start_again(container, here, KillCause.LOST if here.may_run else None)
@@ -112,13 +112,14 @@ def _sidecar(plan: _Plan, container: Container, here: ObservedContainer) -> bool
 
 
 def regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool | None:
-    """Whether it has ended well. None: it has failed for good, and the pod with it."""
+    """Whether the container has succeeded. None: it has failed for good, and the pod with it."""
     if here.running:
         return False
     if here.exited and not here.failed and here.id not in plan.view.killed:
         return True
     if here.exited or here.may_run:
-        exit_code = here.exit_code if here.exited else 137  # as the status of what was lost tells it (spec 4.2)
+        # the exit code that the status shows for a lost container (spec 4.2)
+        exit_code = here.exit_code if here.exited else 137
         if not should_restart_failed_init(plan.view.pod, container, exit_code):
             return None
     plan.start_again(container, here, KillCause.LOST if here.may_run else None)
@@ -126,7 +127,7 @@ def regular(plan: _Plan, container: Container, here: ObservedContainer) -> bool 
 
 
 def kill_older(view: ContainerView, container: Container) -> list[Kill]:
-    """Ends of what may still run although a newer container of its name exists: there must be one at most."""
+    """Kill older containers of this name that may still run: there must be one at most."""
     group = view.observed.by_name.get(container.name, ())
     if len(group) < 2 or container.name in view.in_flight.containers:
         return []
@@ -134,7 +135,7 @@ def kill_older(view: ContainerView, container: Container) -> list[Kill]:
 
 
 def kill_cause(view: ContainerView, container: Container, running: ObservedContainer) -> KillCause | None:
-    """Why a container that runs must not go on."""
+    """Why a running container must end; None if it may go on."""
     if not same_definition(container, running.labels, running.annotations):
         return KillCause.CHANGED
     probes = view.probes

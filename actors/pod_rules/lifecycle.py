@@ -56,7 +56,7 @@ class PodLife(StagedState[PodStage], frozen=True):
     """Where a pod is. A time is None until its stage is reached.
 
     `deleted`: no source desires it any more, or its deletion was requested. `grace_seconds`: the shortest grace period
-    that was requested, None while nobody has. `restart_requested`: the pod came back while this life ended.
+    requested so far, or None. `restart_requested`: the pod came back while this life ended.
     """
 
     static: bool = False
@@ -256,11 +256,11 @@ _TIMES: dict[PodStage, tuple[str, ...]] = {
     _S.TERMINATED: ("terminating_at_ns", "terminated_at_ns"),
     _S.FINISHED: ("terminating_at_ns", "terminated_at_ns", "finished_at_ns"),
 }
-"""The times that are set in a life that has reached a stage."""
+"""The times that a life has set when it reaches a stage."""
 
 
 class PodStep(msgspec.Struct, frozen=True):
-    """The life after an event, the reason of the rule, and whether the pass under way is to be cancelled."""
+    """The life after an event, the reason of the rule, and whether to cancel the pass under way."""
 
     life: PodLife
     why: str
@@ -285,7 +285,7 @@ def advance(life: PodLife, event: Event, now_ns: int) -> PodStep:
 
 
 def _noted(life: PodLife, event: Event) -> PodLife:
-    """The life with all that an event says of it in every stage; the very same object when that is nothing new."""
+    """The life with everything that an event adds in any stage; the same object when nothing is new."""
     changed: dict[str, object]
     match event:
         case Desired():
@@ -308,7 +308,7 @@ def _noted(life: PodLife, event: Event) -> PodLife:
 
 
 def _grace(life: PodLife, event: Event) -> int | None:
-    """The shortest grace period of all that were asked for, never less than a second. The spec's when nobody asked."""
+    """The shortest grace period that was requested, at least one second. The spec's if none was."""
     if isinstance(event, Orphaned):
         return MINIMUM_GRACE_SECONDS
     if not isinstance(event, (Desired, KillRequested)):
@@ -329,7 +329,7 @@ def is_termination_requested(life: PodLife | None) -> bool:
 
 
 def should_content_be_removed(life: PodLife | None, synced: bool) -> bool:
-    """Whether dead containers and logs may be removed too: nobody will ask for them."""
+    """Whether dead containers and logs may be removed too, because nobody will ask for them."""
     if life is None:
         return synced
     return life.evicted or (life.deleted and life.terminated_at_ns is not None)

@@ -1,11 +1,12 @@
-"""RestartAllContainers: one container's end that restarts all of its pod in place (spec 3.2, 4.2, 4.3, KEP-5532).
+"""RestartAllContainers: one container's end restarts all containers of its pod in place (spec 3.2, 4.2, 4.3,
+KEP-5532).
 
-Pure. A container whose end matches such a rule of its own is a *source*. While there is one, nothing else is decided
-for the pod: what runs is killed without a grace, then every container is removed, the sources last, so that whoever
-looks again after a restart of the agent finds the work where it was left. Then the pod begins anew in its sandbox,
-init containers first; volumes and addresses stay. Logs stay too, and tell how often each container was started.
+Pure. A container whose end matches such a rule of its own is a *source*. While a source exists, nothing else is decided
+for the pod. Running containers are killed without a grace; then every container is removed, the sources last. So a
+restarted agent still finds a source and finishes the work. Then the pod begins anew in its sandbox, init containers
+first; volumes and addresses stay. Logs stay too, and tell how often each container was started.
 
-Ephemeral containers are not restarted: they were never part of what the pod is.
+Ephemeral containers are not restarted: they are not part of the pod's definition.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from config.objects import Container, ContainerStatus, Pod, PodStatus
 from config.pods.identity import RESTART_ALL, restarts_all_containers
 
 ALL_RESTARTING = "AllContainersRestarting"
-"""The condition of a pod, and, as `RESTARTING_ALL`, the waiting reason of its containers."""
+"""The condition of a pod. `RESTARTING_ALL` is the matching waiting reason of its containers."""
 RESTARTING_ALL = "RestartingAllContainers"
 
 
@@ -38,7 +39,7 @@ class Reset(msgspec.Struct, frozen=True):
 
 
 def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
-    """Names of the containers whose last end restarts all. None of a pod that is to be deleted."""
+    """Names of the containers whose last end restarts all. Empty for a pod that is to be deleted."""
     if not restarts_all_containers(pod.spec) or pod.metadata.deletion_timestamp is not None:
         return _NOBODY
     return frozenset(
@@ -49,7 +50,7 @@ def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
 
 
 def resets(pod: Pod, observed: ObservedPod) -> tuple[Reset, ...]:
-    """What is to be removed, in order: others before sources, regular before init containers, old before new ones."""
+    """What to remove, in order: others before sources, regular before init containers, old before new ones."""
     names = sources(pod, observed)
     if not names:
         return ()
@@ -77,7 +78,9 @@ def without_rules(pod: Pod) -> Pod:
 
 
 def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> bool:
-    """Whether all are being restarted: there is a source, or the last one has gone and nothing has been made since."""
+    """Whether a restart of all is in progress: a source exists, or all containers are gone and none has been made
+    since.
+    """
     if not restarts_all_containers(pod.spec):
         return False
     if sources(pod, observed):
@@ -90,7 +93,7 @@ def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> 
 
 
 def marked(statuses: Iterable[ContainerStatus]) -> frozenset[str]:
-    """Names of containers that were published as being restarted with all others."""
+    """Names of containers that the published status shows as restarting with all others."""
     names = _NOBODY
     for each in statuses:
         waiting = each.state.waiting if each.state is not None else None

@@ -1,7 +1,7 @@
-"""Whether a container that is not running is started again (spec 3.4, KEP-5307).
+"""Whether a container that does not run is started again (spec 3.4, KEP-5307).
 
 Pure. The container's own rules come first, then its own policy, then the pod's. An init container under the pod's
-policy Always is restarted only when it failed: to end well is its purpose. A sidecar is always restarted.
+policy Always is restarted only if it failed, because success ends its work. A sidecar is always restarted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def effective_policy(pod: Pod, container: Container) -> str:
 
 
 def restarts_after_exit(pod: Pod, container: Container, exit_code: int) -> bool:
-    """Whether a container of this definition is started again after it ended with this code."""
+    """Whether a container of this definition restarts after this exit code."""
     if container.restart_policy is not None and rule_says_restart(container, exit_code):
         return True
     policy = effective_policy(pod, container)
@@ -30,7 +30,7 @@ def restarts_after_exit(pod: Pod, container: Container, exit_code: int) -> bool:
 
 
 def rule_of(container: Container, exit_code: int) -> ContainerRestartRule | None:
-    """The first of the container's restart rules that is about this code; None: its policy decides."""
+    """The container's first restart rule that matches this code; None: its policy decides."""
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes
         if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
@@ -39,13 +39,13 @@ def rule_of(container: Container, exit_code: int) -> ContainerRestartRule | None
 
 
 def rule_says_restart(container: Container, exit_code: int) -> bool:
-    """Whether a rule of the container has it restarted after this code. None decides nothing."""
+    """Whether a rule of the container restarts it after this code. No rule decides nothing."""
     rule = rule_of(container, exit_code)
     return rule is not None and rule.action in RESTARTS
 
 
 def should_restart(pod: Pod, container: Container, last: ObservedContainer | None) -> bool:
-    """Whether a regular container is to be started, given the last of its name."""
+    """Whether to start a regular container, given the last of its name."""
     if pod.metadata.deletion_timestamp is not None:
         return False
     if last is None:
@@ -58,7 +58,7 @@ def should_restart(pod: Pod, container: Container, last: ObservedContainer | Non
 
 
 def should_restart_failed_init(pod: Pod, container: Container, exit_code: int) -> bool:
-    """Whether an init container that failed is tried again."""
+    """Whether to retry an init container that failed."""
     if is_sidecar(container):
         return True
     if container.restart_policy is not None and rule_says_restart(container, exit_code):
@@ -67,5 +67,5 @@ def should_restart_failed_init(pod: Pod, container: Container, exit_code: int) -
 
 
 def restarts_after_kill(pod: Pod, container: Container) -> bool:
-    """Whether a container that we kill for a failed probe is started again."""
+    """Whether a container killed for a failed probe is started again."""
     return effective_policy(pod, container) != NEVER

@@ -1,11 +1,11 @@
-"""How the containers of a pod are ended: in what order, with how much grace, by what hook (spec 3.10, KEP-753).
+"""How the containers of a pod end: in what order, with how much grace, with which hook (spec 3.10, KEP-753).
 
-Pure. All regular containers are told to stop at once. A sidecar serves them, so it waits until they have ended, and
-until the sidecar that was started after it has ended; regular init containers wait for nobody. All this happens within
-one grace period: what is spent with waiting and with the preStop hook is taken off what the container gets, down to a
-floor. Times are nanoseconds of one clock, whichever the caller has.
+Pure. All regular containers are stopped at once. A sidecar serves them, so it waits until they have ended, and until
+the later sidecars of the spec have ended. Regular init containers wait for nobody. All this happens within one grace
+period. Time spent on waiting and on the preStop hook is taken off the container's timeout, down to a floor. Times are
+nanoseconds of any one clock that the caller chooses.
 
-The spec of a pod may be lost (an orphan of the runtime). Then the plan is made of what the containers carry.
+If the spec of a pod is lost (an orphan of the runtime), the plan is made from the containers' annotations.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from config.objects import Container, LifecycleHandler, Pod
 from config.pods.identity import containers_by_name, sidecar_names
 
 MINIMUM_STOP_SECONDS = 2
-"""What StopContainer is given at least, so that a process always hears of its end before it is killed."""
+"""The least timeout of StopContainer, so that every process gets its stop signal before it is killed."""
 MINIMUM_OVERDUE_SECONDS = 10
 _SECOND_NS = 1_000_000_000
 _NOTHING_DECIDED: Mapping[str, int] = {}
 
 
 class GraceCause(enum.Enum):
-    """Why a container is ended, as far as its grace depends on it."""
+    """Why a container is ended, as far as its grace depends on that."""
 
     POD_ENDS = "pod ends"
     LIVENESS = "liveness"
@@ -42,7 +42,7 @@ class GraceCause(enum.Enum):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How to end one container. `after`: names of those that must have ended first, while there is grace."""
+    """How to end one container. `after`: names of containers that must end first, while there is grace."""
 
     id: str
     name: str
@@ -53,7 +53,7 @@ class Ending(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """Of the event."""
+        """The message of the event."""
         return self.why or f"Stopping container {self.name}"
 
 
@@ -83,22 +83,22 @@ def _probe_grace(container: Container, cause: GraceCause) -> int | None:
 
 
 def remaining_seconds(grace: int, elapsed_ns: int) -> int:
-    """What StopContainer is given after so much of the grace has been spent. Only whole seconds are taken off."""
+    """The timeout of StopContainer after this much of the grace has passed. Only whole seconds are taken off."""
     return max(MINIMUM_STOP_SECONDS, grace - elapsed_ns // _SECOND_NS)
 
 
 def overdue_after_ns(grace: int) -> int:
-    """How long the end of a whole pod may take before whoever ordered it is told that it takes too long (spec 2.6)."""
+    """How long the end of a whole pod may take before its requester is told that it takes too long (spec 2.6)."""
     return max(MINIMUM_OVERDUE_SECONDS * _SECOND_NS, grace * _SECOND_NS * 3 // 2)
 
 
 def pre_stop_deadline_ns(grace: int, elapsed_ns: int) -> int:
-    """How long the preStop hook may take; 0 means that it is not run."""
+    """How long the preStop hook may take; 0: do not run it."""
     return max(0, grace * _SECOND_NS - elapsed_ns)
 
 
 def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) -> tuple[Ending, ...]:
-    """How to end every container that may run, regular ones first, sidecars in the order in which they go.
+    """How to end every container that may run: regular ones first, then sidecars in the order in which they end.
 
     Containers that the spec does not name end like regular ones.
     """
@@ -124,9 +124,9 @@ def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) ->
 def plan_orphan_ending(
     observed: ObservedPod, override: int | None = None, decided: Mapping[str, int] = _NOTHING_DECIDED
 ) -> tuple[Ending, ...]:
-    """The same where only the runtime knows the pod: nothing is known of an order, so there is none.
+    """The same for a pod that only the runtime knows. No order among its containers is known, so none is kept.
 
-    `decided`: container id -> the grace in seconds that its end was begun with, when the pod was still known. It holds.
+    `decided`: container id -> the grace in seconds that its end began with while the pod was known. It holds.
     """
     return tuple(
         _orphan_ending(container, decided.get(container.id, override))
@@ -136,16 +136,16 @@ def plan_orphan_ending(
 
 
 def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
-    """Ids of all sandboxes of the pod: stopping one twice is no error, and one that is not ready may hold a network."""
+    """Ids of all sandboxes of the pod. Stopping one twice is no error, and one that is not ready may hold a network."""
     return tuple([sandbox.id for sandbox in observed.sandboxes])
 
 
 def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
-    """The containers of a pod of which nothing runs, where each of them goes with a sandbox of the pod; None: the look
-    has shown something else, which is no end of a pod yet.
+    """The containers of a pod in which nothing runs, if each belongs to a sandbox of the pod; None: the pod has not
+    ended, or the look is inconsistent.
 
-    A sandbox that the runtime has lost leaves its attempt to the next one: a container of it seems to go with that,
-    stays, and is removed by the next regular pass as what is left of a pod that nobody knows.
+    If the runtime has lost a sandbox, the next sandbox reuses its attempt. A container of the lost one then seems to
+    belong to the new one and stays. The next regular pass of the collector removes it as a leftover of an unknown pod.
     """
     attempts = {sandbox.attempt for sandbox in observed.sandboxes if not sandbox.ready}
     containers = tuple(observed.containers())
@@ -156,7 +156,7 @@ def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
 
 
 def may_stop(ending: Ending, running: Iterable[str], elapsed_ns: int) -> bool:
-    """Whether it is this container's turn: nobody it waits for runs, or the grace is used up."""
+    """Whether this container may be stopped: none of those it waits for runs, or the grace is used up."""
     if not ending.after or elapsed_ns >= ending.grace_seconds * _SECOND_NS:
         return True
     names = set(running)
@@ -188,5 +188,5 @@ def _orphan_ending(container: ObservedContainer, override: int | None) -> Ending
         try:
             hook = msgspec.json.decode(notes[PRE_STOP_HANDLER], type=LifecycleHandler)
         except (msgspec.MsgspecError, UnicodeError):
-            hook = None  # somebody else wrote it; the container is ended without its hook
+            hook = None  # not our annotation: end the container without a hook
     return Ending(container.id, container.name, grace, (), hook)

@@ -1,7 +1,7 @@
-"""What a container that runs may really use, as its status tells it (spec 4.2). Pure.
+"""The resources that a running container really has, for its status (spec 4.2). Pure.
 
-The runtime knows limits and weights of the kernel; the words of the spec are kept wherever both say the same. What the
-runtime does not tell, and the requests for memory, which no kernel knows of, are as the spec has them.
+The runtime reports limits and weights of the kernel. Where they equal the spec, the spec's notation is kept. What the
+runtime does not report, and memory requests, which the kernel does not know, come from the spec.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from config.values.quantity import Suffixes, of_milli, of_value
 from runtime.cri.messages import LinuxContainerResources
 
 LEAST_LIMIT_MILLI = 10
-"""The kernel's least quota; a lower limit in the spec has become this one."""
+"""The kernel's smallest quota; a lower limit in the spec becomes this one."""
 LEAST_REQUEST_MILLI = 2
-"""What the kernel's least weight amounts to."""
+"""The request that the kernel's smallest weight stands for."""
 
 
 def actual_resources(container: Container, actual: LinuxContainerResources | None) -> ResourceRequirements | None:
-    """Of a container that runs; `actual` is None where the runtime tells nothing."""
+    """The resources of a running container; `actual` is None if the runtime reports nothing."""
     asked = container.resources
     if asked is None or actual is None:
         return asked

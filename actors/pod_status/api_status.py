@@ -1,7 +1,7 @@
 """The status of a pod as it is published: everything of spec 4.1 to 4.4 put together. Pure.
 
-What is not known yet keeps the value last published: with no look at the runtime the old status stays as it is. A
-status that says the same as the one before *is* the one before, so the caller may compare by identity.
+What is unknown keeps its last published value: without a look at the runtime the old status stays. A status with equal
+content *is* the previous object, so the caller may compare by identity.
 
 Addresses of a pod and its host are published in a fixed order, primary family first (spec 4.4).
 """
@@ -50,9 +50,9 @@ def pod_ips(
     node_ips: tuple[str, ...],
     sandbox_ready: bool,
 ) -> tuple[str, ...]:
-    """Of a pod in the host's network the host's; else what the sandbox has.
+    """The host's addresses for a pod in the host's network; else those of the sandbox.
 
-    While no sandbox is ready the addresses last published stay: an ended pod keeps them.
+    While no sandbox is ready, the last published addresses stay: an ended pod keeps them.
     """
     if host_network:
         return order_ips(node_ips, node_ips)
@@ -62,7 +62,7 @@ def pod_ips(
 
 
 def family_differs(host_ip: str | None, node_ips: tuple[str, ...]) -> bool:
-    """Whether the address of the host that was published last is of another family than the node's first is now."""
+    """Whether the host address published last and the node's first address now differ in family."""
     if not host_ip or not node_ips or host_ip == node_ips[0]:
         return False
     return is_ipv6(host_ip) != is_ipv6(node_ips[0])
@@ -82,7 +82,7 @@ class Forced(msgspec.Struct, frozen=True):
     """A status that is decided elsewhere (eviction, rejection, deadline); empty parts are not forced.
 
     `disrupted`: the pod could have gone on, and controllers should not count it as its own failure (KEP-3329).
-    `rejected`: the node has not taken the pod, so that there is nothing to say of its containers (spec 2.4).
+    `rejected`: the node did not take the pod, so its containers have no status (spec 2.4).
     """
 
     phase: str = ""
@@ -96,12 +96,12 @@ NOT_FORCED = Forced()
 
 
 class NodeView(msgspec.Struct, frozen=True):
-    """What a status tells of the node: its addresses, primary family first, and the runtime's name in container ids."""
+    """The node in a status: its addresses, primary family first, and the runtime's name in container ids."""
 
     ips: tuple[str, ...] = ()
     runtime_name: str = "containerd"
     recursive_read_only_handlers: tuple[str, ...] = ()
-    """Names of the runtime's handlers that can make mounts read only with all that is mounted below them."""
+    """Names of the runtime's handlers that can make mounts recursively read only."""
 
 
 def compute_pod_status(
@@ -119,9 +119,9 @@ def compute_pod_status(
 ) -> PodStatus:
     """The status to publish; `previous` itself when nothing has changed.
 
-    `previous` is what was last published, or else the pod's own status is taken. `waiting`: container name -> why it
-    does not start. `ended`: the pod's end has been decided, nothing is started any more. `coming`: names of containers
-    that will be started again, whatever their policy says of their end.
+    `previous`: the last published status; None: the pod's own. `waiting`: container name -> why it does not start.
+    `ended`: the end of the pod has been decided, and nothing is started any more. `coming`: names of containers that
+    will be started again, whatever their policy says of their end.
     """
     if previous is None:
         previous = pod.status if pod.status is not None else _NOTHING_YET
@@ -202,7 +202,7 @@ def _pod_ips(
     """The addresses to show; `previous` itself when they are the same."""
     shown = observed.ips()
     if not pod.spec.host_network:
-        if len(shown) == 1:  # as nearly all are
+        if len(shown) == 1:  # true of nearly all pods
             return previous if len(previous) == 1 and previous[0].ip == shown[0] else (PodIP(ip=shown[0]),)
         if not shown and not previous:
             return previous
@@ -218,10 +218,10 @@ def _host_ips(node_ips: tuple[str, ...]) -> tuple[HostIP, ...]:
 
 
 def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:
-    """When the node began with the pod: when it was first seen, unless the runtime has an older trace of it.
+    """When the node first saw the pod, unless the runtime has an older trace of it.
 
-    An agent that has been restarted takes a pod over as it is; its active deadline does not begin anew. A sandbox knows
-    when its agent had seen the pod, so that a new agent says the same second.
+    A restarted agent takes a pod over as it is: its active deadline does not begin anew. A sandbox carries the time
+    when its agent first saw the pod, so a new agent publishes the same second.
     """
     traces = [wall_ns]
     for sandbox in observed.sandboxes:
@@ -247,7 +247,7 @@ def _group(
 
 
 def _sorted(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
-    """By name, so that the order in the spec makes no difference."""
+    """Sort by name, so that the order in the spec makes no difference."""
     return tuple(sorted(statuses, key=_name_of))
 
 
@@ -260,7 +260,7 @@ def _phase(
     forced: Forced,
     coming: frozenset[str],
 ) -> str:
-    """Terminal phases never change again, whoever reported them (spec 4.1)."""
+    """The phase. Terminal phases never change again, whoever reported them (spec 4.1)."""
     if previous.phase in TERMINAL:
         return str(previous.phase)
     if pod.status is not None and pod.status.phase in TERMINAL:
@@ -268,7 +268,7 @@ def _phase(
     if forced.phase:
         return forced.phase
     spec = pod.spec
-    if not spec.init_containers and all_run(spec.containers, statuses):  # as nearly all do most of the time
+    if not spec.init_containers and all_run(spec.containers, statuses):  # true of nearly all pods most of the time
         return RUNNING
     started = bool(spec.init_containers) and _started_here(pod, observed)
     if restarts_all_containers(spec):
@@ -316,7 +316,7 @@ def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodS
 
 
 def _newer(generation: int | None, published: int | None) -> int | None:
-    """The generation never goes back (an old object may come late)."""
+    """The newer generation. It never goes back, even if an old object comes late."""
     if generation is None or published is None:
         return generation if published is None else published
     return generation if generation > published else published

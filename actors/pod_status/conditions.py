@@ -1,9 +1,9 @@
-"""The phase of a pod, and the conditions that its node answers for (spec 4.1, 4.3). Pure.
+"""The phase of a pod, and the conditions that its node owns (spec 4.1, 4.3). Pure.
 
-The phase is decided from the statuses of the containers. That of a pod that has ended never changes again.
+The phase follows from the statuses of the containers. A terminal phase never changes again.
 
-A condition carries the generation of the pod it was computed for, and the time when its status (not its reason)
-last changed. Conditions of others pass through untouched.
+A condition carries the generation of the pod it was computed for, and the time when its status (not its reason) last
+changed. Conditions of others pass through unchanged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Counts(msgspec.Struct):
 
 
 def all_run(containers: tuple[Container, ...], statuses: Mapping[str, ContainerStatus]) -> bool:
-    """Whether each of these containers is shown to run: without init containers that makes a pod Running."""
+    """Whether the statuses show all these containers as running: without init containers the pod is then Running."""
     for container in containers:
         status = statuses.get(container.name)
         if status is None or status.state is None or status.state.running is None:
@@ -147,7 +147,7 @@ def _count_regular(
 
 
 def _ended(status: ContainerStatus) -> ContainerStateTerminated | None:
-    """How it ended, now or the last time; None when it never did."""
+    """Its newest end, now or in its last state; None when it never ended."""
     state = status.state
     if state is not None and state.terminated is not None:
         return state.terminated
@@ -160,7 +160,7 @@ READY = "Ready"
 CONTAINERS_READY = "ContainersReady"
 READY_TO_START = "PodReadyToStartContainers"
 DISRUPTION_TARGET = "DisruptionTarget"
-"""Shared with the scheduler and controllers: the node writes it with its own end of a pod, and keeps it otherwise."""
+"""Shared with the scheduler and controllers: the node writes it when it ends a pod itself, and otherwise keeps it."""
 OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING})
 
 type_of = attrgetter("type")
@@ -210,12 +210,12 @@ _OF_EVERY_POD = (READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED
 
 
 def by_type(conditions: tuple[PodCondition, ...]) -> dict[str, PodCondition]:
-    """No two have one type."""
+    """Conditions by type; each type occurs once."""
     return dict(zip(map(type_of, conditions), conditions, strict=True))
 
 
 def all_of(types: frozenset[str], conditions: tuple[PodCondition, ...]) -> bool:
-    """Whether no condition is of another type than these."""
+    """Whether all conditions are of these types."""
     return types.issuperset(map(type_of, conditions))
 
 
@@ -272,7 +272,7 @@ def pod_ready(pod: Pod, containers: _Verdict, others: Iterable[PodCondition]) ->
 
 
 def _verdict(unknown: list[str], unready: list[str], reason: str, word: str) -> _Verdict:
-    """Why not, where there is somebody in one of the two."""
+    """The verdict False and its reason. At least one list has names."""
     parts = []
     if unknown:
         parts.append(f"containers with unknown status: [{' '.join(unknown)}]")
@@ -299,20 +299,20 @@ def with_disruption(
     generation: int | None,
     now: str | None,
 ) -> tuple[PodCondition, ...]:
-    """With the word of this node that it has ended the pod for its own reasons."""
+    """Add the condition that this node has ended the pod for its own reasons."""
     verdict = (_TRUE, "TerminationByKubelet", message)
     others = tuple(each for each in conditions if each.type != DISRUPTION_TARGET)
     return others + _conditions((DISRUPTION_TARGET,), (verdict,), previous, generation, now)
 
 
 def _foreign(pod: Pod, previous: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
-    """Conditions that others have set: the API's own object knows them best, what we published second best."""
+    """Conditions that others have set: from the API's own object, else as last published."""
     source = pod.status.conditions if pod.status is not None and pod.status.conditions else previous
     return foreign(source)
 
 
 def foreign(conditions: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
-    """Those among them that others than the node answer for: nearly always there is none."""
+    """The conditions that the node does not own; nearly always none."""
     if OWNED.issuperset(map(type_of, conditions)):
         return ()
     return tuple([each for each in conditions if each.type not in OWNED])
@@ -325,7 +325,7 @@ def _conditions(
     generation: int | None,
     now: str | None,
 ) -> tuple[PodCondition, ...]:
-    """What was published where it says the same."""
+    """The published tuple itself if it is equal."""
     told: tuple[PodCondition, ...] = ()
     for kind, verdict, was in zip(kinds, verdicts, map(by_type(previous).get, kinds), strict=True):
         if was is not None and was.observed_generation == generation and _said_by(was) == verdict:

@@ -1,8 +1,8 @@
-"""What is shown of each container (spec 4.2). Pure.
+"""The status of each container (spec 4.2). Pure.
 
-A status is made of the two newest containers of its name: the newest is the state, the one before the last state. What
-the runtime has forgotten was published once: it is kept from there, never guessed anew. A container that was shown to
-run and is gone without a trace has ended in a way nobody saw: exit code 137, reason ContainerStatusUnknown.
+A status is made of the two newest containers of its name: the newest is the state, the one before is the last state.
+What the runtime has forgotten is taken from the published status, never guessed anew. A container that was shown as
+running and is gone without a trace has ended unseen: exit code 137, reason ContainerStatusUnknown.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ INITIALIZING = "PodInitializing"
 
 
 class Waiting(msgspec.Struct, frozen=True, gc=False):
-    """Why a container is not started yet, or not again: what the worker met when it tried."""
+    """Why a container has not (re)started: what the worker met when it tried."""
 
     reason: str
     message: str = ""
 
 
 class Kind(enum.Enum):
-    """Containers of the three lists of a spec, and sidecars, differ in what ready means."""
+    """Containers of the three lists of a spec, and sidecars; they differ in what ready means."""
 
     INIT = "init"
     SIDECAR = "sidecar"
@@ -57,7 +57,7 @@ class Kind(enum.Enum):
 
 
 class StatusView(msgspec.Struct, frozen=True):
-    """What statuses are made from. `initialized`: a regular container exists. `ended`: nothing is started any more."""
+    """The input for statuses. `initialized`: a regular container exists. `ended`: nothing is started any more."""
 
     pod: Pod
     observed: ObservedPod
@@ -69,9 +69,9 @@ class StatusView(msgspec.Struct, frozen=True):
     coming: frozenset[str] = frozenset()
     """Names of containers that will be started again, whatever their policy says of their end."""
     restarting_all: bool = False
-    """All containers are removed to be made anew (`actors.pod_rules.restart_all`)."""
+    """All containers are being removed, to be made anew (`actors.pod_rules.restart_all`)."""
     recursive_read_only: bool = False
-    """Whether the runtime can make mounts read only with all that is mounted below them."""
+    """Whether the runtime can make mounts recursively read only."""
 
 
 def container_status(
@@ -92,7 +92,7 @@ def container_status(
 
 
 def default_waiting(pod: Pod) -> ContainerState:
-    """Before anything is known of a container."""
+    """The state of a container about which nothing is known."""
     return _PENDING_INIT if pod.spec.init_containers else _PENDING
 
 
@@ -125,7 +125,7 @@ def _of_observed(
         state = ContainerState(terminated=_terminated(view, newest))
         ready = kind is Kind.INIT and newest.exit_code == 0
     elif newest.may_run and old is not None and (lost := _shown_lost(old, _id(view, newest))) is not None:
-        # Lost by the runtime while it ran, and shown so already: the count is not raised twice.
+        # The runtime lost it while it ran, and the status shows that already: do not raise the count twice.
         state, restarts = lost, old.restart_count
     elif newest.may_run and old is not None and old.state is not None and old.state.running is not None:
         state = ContainerState(terminated=_unknown_end(_id(view, newest), old.state.running.started_at))
@@ -136,12 +136,12 @@ def _of_observed(
 
 
 def _id(view: StatusView, container: ObservedContainer) -> str:
-    """As the API has it."""
+    """The container id in the API's form."""
     return f"{view.runtime_name}://{container.id}"
 
 
 def _shown_lost(old: ContainerStatus, container_id: str) -> ContainerState | None:
-    """That this container has ended in a way nobody saw: its state, or its last one while it waits to be restarted."""
+    """The published state or last state that shows this container as ended unseen; else None."""
     if old.container_id == container_id:
         for shown in (old.state, old.last_state):
             ended = shown.terminated if shown is not None else None
@@ -153,7 +153,7 @@ def _shown_lost(old: ContainerStatus, container_id: str) -> ContainerState | Non
 def _last_state(
     view: StatusView, group: tuple[ObservedContainer, ...], old: ContainerStatus | None, restarts: int
 ) -> ContainerState | None:
-    """From the runtime when it still has it, else as it was published."""
+    """From the runtime if it still has the container, else as published."""
     if len(group) > 1 and group[1].exited:
         return ContainerState(terminated=_terminated(view, group[1]))
     if old is None:
@@ -191,7 +191,7 @@ def _restarts_with_all(view: StatusView, kind: Kind, old: ContainerStatus | None
 
 
 def _removed(view: StatusView, container: Container, old: ContainerStatus | None) -> ContainerStatus:
-    """Removed to be made anew with all others: what it was is its last state, and its next start is counted."""
+    """A container removed for a restart of all: its old state becomes the last state, and its next start is counted."""
     last, restarts = None, 0
     if old is not None:
         state, last, restarts = old.state, old.last_state, old.restart_count
@@ -212,7 +212,7 @@ def _with_waiting(
     newest: ObservedContainer | None,
     waiting: Waiting,
 ) -> ContainerStatus:
-    """A container that is to be started and cannot be shows why, and what it was goes to its last state."""
+    """A container that should start and cannot shows why; its old state becomes the last state."""
     state = status.state
     if state is None or state.running is not None:
         return status
@@ -302,7 +302,7 @@ def _unmade(
     *,
     ready: bool = False,
 ) -> ContainerStatus:
-    """Of one that the runtime does not have."""
+    """The status of a container that the runtime does not have."""
     asked = container.resources
     return ContainerStatus(
         name=container.name,
@@ -320,7 +320,7 @@ def _unmade(
 
 
 def _stop_signal(lifecycle: Lifecycle, newest: ObservedContainer) -> str | None:
-    """As the runtime knows it; told where the pod asks for one (KEP-4960)."""
+    """The signal as the runtime reports it; shown only if the pod asks for one (KEP-4960)."""
     return newest.stop_signal or None if lifecycle.stop_signal is not None else None
 
 
@@ -337,7 +337,7 @@ def _mounts(container: Container, able: bool) -> tuple[VolumeMountStatus, ...]:
 
 
 def _recursive(mount: VolumeMount, able: bool) -> str | None:
-    """What was done; told only of mounts of which it can be asked (KEP-3857)."""
+    """The effective setting; shown only for mounts that may ask for it (KEP-3857)."""
     if not mount.read_only:
         return None
     return "Enabled" if able and mount.recursive_read_only in ("IfPossible", "Enabled") else "Disabled"

@@ -1,7 +1,7 @@
 """The last status of a pod: nothing of it runs, and nothing will (spec 4.5, TerminatePod). Pure.
 
-A container that was never seen to end is shown as ended in an unknown way; one that cannot have been started, because
-the init containers before it were not through, stays as it is.
+A container without an observed end is shown as ended in an unknown way. One that cannot have started, because earlier
+init containers had not finished, stays as it is.
 """
 
 from __future__ import annotations

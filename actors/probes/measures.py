@@ -1,4 +1,4 @@
-"""What probes have come to and how long they took, by container (spec 5). Forgotten with their pod."""
+"""Results and durations of probes, by container (spec 5). Dropped with their pod."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY_RESULT = (*sorted(set(_RESULTS.values())), _UNKNOWN)
 
 
 class ProbeMeter:
-    """Where the answers to one probe of one container are counted; of no use after `forget_probe`."""
+    """Counts the answers to one probe of one container. Do not use it after `forget_probe`."""
 
     __slots__ = ("_at_once", "_duration", "_heading", "_meters", "_totals", "_who")
 
@@ -28,10 +28,10 @@ class ProbeMeter:
         self._totals: dict[str, Any] = {}
         self._duration: Any = None
         self._at_once: Any = None
-        """That series, too, where its zeros are counted as successes."""
+        """The duration series, once its zeros also count as successes."""
 
     def succeeded_at_once(self) -> None:
-        """What `answered` does for a success that took no time, at a fraction of the cost: nobody else counts here."""
+        """Count a success that took no time. A cheaper form of `answered`, valid because nobody else counts here."""
         zeros = self._at_once
         if zeros is None:
             self.answered(Outcome.SUCCESS, 0)
@@ -39,7 +39,7 @@ class ProbeMeter:
             zeros.zeros += 1
 
     def answered(self, outcome: Outcome, took_ns: int) -> None:
-        """One answer, which took so long."""
+        """Count one answer and its duration."""
         result = _SUCCESSFUL if outcome is Outcome.SUCCESS else _RESULTS.get(outcome, _UNKNOWN)
         total, duration = self._totals.get(result), self._duration
         if duration is None:
@@ -56,7 +56,7 @@ class ProbeMeter:
 
 
 def forget_probe(meters: Meters, pod: Pod, container: str, kind: ProbeKind) -> None:
-    """There is no such probe any more: its series go."""
+    """The probe no longer exists: remove its series."""
     who, heading = (container, pod.metadata.name, pod.metadata.namespace), kind.heading
     meters.drop(names.PROBE_DURATION, heading, *who)
     for result in _EVERY_RESULT:

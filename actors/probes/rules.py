@@ -1,4 +1,5 @@
-"""The arithmetic of probes: when one is due, when an answer counts, what is asked, what is said (spec 5). Pure.
+"""The arithmetic of probes: when one is due, which answer counts, what to check, which event to record (spec 5).
+Pure.
 
 Times are monotonic nanoseconds unless a name says wall. The states of a probe are in `actors.probes.state`.
 """
@@ -16,15 +17,15 @@ from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, Outcome, Prob
 
 SECOND_NS = 1_000_000_000
 LATE_NS = SECOND_NS
-"""An answer that comes so long after its timeout was held up on our side: it says nothing of the container."""
+"""An answer this long after its timeout was delayed on this node, so it says nothing of the container."""
 LATE_EXEC_NS = 5 * SECOND_NS
-"""The runtime keeps the time of a command, and has to end the command before it can say so."""
+"""Longer for commands: the runtime enforces their timeout and must end the command before it can answer."""
 OVERDUE_NS = 15 * SECOND_NS
-"""A check that has not ended so long after its timeout is given up."""
+"""A check that has not ended this long after its timeout is given up."""
 MAX_TRIES = 3
-"""A check that could not be made is made again at once, this often in all."""
+"""A check that gave no verdict is repeated at once, up to this many tries in all."""
 ADOPTED_JITTER_NS = SECOND_NS
-"""At most so long until the first check of a container of which nobody knows whether it is ready."""
+"""The longest delay of the first check of a container whose readiness is unknown."""
 DEFAULT_PERIOD_S = 10
 DEFAULT_TIMEOUT_S = 1
 DEFAULT_SUCCESSES = 1
@@ -32,7 +33,7 @@ DEFAULT_FAILURES = 3
 
 
 class ProbeKind(enum.StrEnum):
-    """What a probe decides about; in the order in which they begin."""
+    """What a probe decides about; in the order in which probes begin."""
 
     STARTUP = "startup"
     READINESS = "readiness"
@@ -40,17 +41,17 @@ class ProbeKind(enum.StrEnum):
 
     @property
     def heading(self) -> str:
-        """As events begin with it."""
+        """The first words of its events."""
         return self.capitalize()
 
     @property
     def ends_containers(self) -> bool:
-        """Whether its failure kills. Such a probe is of no use once the pod ends."""
+        """Whether its failure kills the container. Such a probe is useless once the pod ends."""
         return self is not ProbeKind.READINESS
 
     @property
     def initial(self) -> bool | None:
-        """What holds before the first verdict: it lives, it is not ready, nobody knows whether it has started."""
+        """The result before the first verdict: alive, not ready, unknown whether started."""
         return _INITIAL[self]
 
 
@@ -62,7 +63,7 @@ _INITIAL: dict[ProbeKind, bool | None] = {
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What a probe's author asks for, with every default filled in."""
+    """The settings of a probe, with every default filled in."""
 
     kind: ProbeKind
     initial_delay_ns: int = 0
@@ -73,7 +74,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms_of(kind: ProbeKind, probe: Probe) -> Terms:
-    """Zero means the default, as everywhere in the API; but no delay is no delay."""
+    """Zero means the default, as everywhere in the API; but a delay of zero is no delay."""
     return Terms(
         kind,
         (probe.initial_delay_seconds or 0) * SECOND_NS,
@@ -85,7 +86,7 @@ def terms_of(kind: ProbeKind, probe: Probe) -> Terms:
 
 
 def probes_of(container: Container) -> tuple[tuple[ProbeKind, Probe], ...]:
-    """Those it has."""
+    """The probes of a container."""
     every = (
         (ProbeKind.STARTUP, container.startup_probe),
         (ProbeKind.READINESS, container.readiness_probe),
@@ -98,14 +99,14 @@ def probes_of(container: Container) -> tuple[tuple[ProbeKind, Probe], ...]:
 
 
 def first_due_ns(terms: Terms, running_for_ns: int, now_ns: int) -> int:
-    """When the first check is due of a container that has run for so long: at once, or after its initial delay."""
+    """When the first check is due for a container that has run this long: at once, or after its initial delay."""
     return now_ns + max(0, terms.initial_delay_ns - running_for_ns)
 
 
 def jitter_ns(terms: Terms, agent_up_ns: int, chance: float, *, unknown: bool) -> int:
-    """What is put on top of that, so that an agent that has just started does not ask everybody at once.
+    """The delay added to the first check, so that a new agent does not start all checks at once.
 
-    `chance`: 0 to 1. `unknown`: it ran before the agent did, and nobody knows whether it is ready.
+    `chance`: 0 to 1. `unknown`: the container is older than the agent, and its readiness is unknown.
     """
     if agent_up_ns >= terms.period_ns:
         return 0
@@ -113,15 +114,15 @@ def jitter_ns(terms: Terms, agent_up_ns: int, chance: float, *, unknown: bool) -
 
 
 def next_due_ns(terms: Terms, due_ns: int, now_ns: int) -> int:
-    """The first time of the probe's grid that is still to come. What was missed is not made up for."""
+    """The next due time on the probe's grid. Missed checks are not made up for."""
     behind_ns = max(0, now_ns - due_ns)
     return due_ns + terms.period_ns * (behind_ns // terms.period_ns + 1)
 
 
 def judged(check: Check | None, answer: ProbeAnswer, elapsed_ns: int, timeout_ns: int) -> ProbeAnswer:
-    """The answer, or LATE where it is so late that this node, and not the container, has been slow.
+    """The answer, or LATE if it is so late that this node was slow, not the container.
 
-    An agent that was stopped for a minute finds every check of before timed out: nobody is killed for that.
+    An agent that was stopped for a minute finds all earlier checks timed out: that must kill no container.
     """
     slack_ns = LATE_EXEC_NS if isinstance(check, ExecCheck) else LATE_NS
     if elapsed_ns <= timeout_ns + slack_ns:
@@ -133,13 +134,13 @@ def judged(check: Check | None, answer: ProbeAnswer, elapsed_ns: int, timeout_ns
 
 
 class CheckImpossibleError(ValueError):
-    """The question cannot be put: an unknown name of a port, or an address that is not there yet."""
+    """The check cannot be made: an unknown port name, or no address yet."""
 
 
 def check_of(container: Container, probe: Probe, pod_ip: str) -> Check:
-    """What to ask. Raises CheckImpossibleError."""
+    """The check to make. Raises CheckImpossibleError."""
     if probe.exec is not None:
-        # Only what stands in the pod itself is known here, as it is to every agent of Kubernetes.
+        # Use only values written in the pod itself, as every Kubernetes agent does.
         known = {each.name: each.value or "" for each in container.env}
         return ExecCheck(tuple(expand(word, known) for word in probe.exec.command))
     http, tcp = probe.http_get, probe.tcp_socket
@@ -156,7 +157,7 @@ def check_of(container: Container, probe: Probe, pod_ip: str) -> Check:
 
 
 def port_of(container: Container, port: int | str | None) -> int:
-    """A number, a number as text, or the name of one of the container's ports. Raises CheckImpossibleError."""
+    """The port from a number, a number as text, or the name of a port of the container. Raises CheckImpossibleError."""
     number = port
     if isinstance(port, str):
         named = next((each.container_port for each in container.ports if each.name == port), None)
@@ -184,7 +185,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def said_of(kind: ProbeKind, answer: ProbeAnswer) -> Said | None:
-    """The event of one answer; None where there is nothing to tell."""
+    """The event for one answer; None if it needs none."""
     if answer.outcome is Outcome.FAILURE:
         return Said("Unhealthy", f"{kind.heading} probe failed: {answer.text}")
     if answer.outcome is Outcome.WARNING:

@@ -1,11 +1,11 @@
-"""`ProbeRunner`: asks the containers of one pod whether they are well, each probe at its time (spec 5).
+"""`ProbeRunner`: checks the containers of one pod, each probe at its time (spec 5).
 
-A child of the pod's worker, so that probes keep their times whatever the worker waits for. It owns the timers and the
-checks under way, and the verdicts that follow from their answers; it walks the state machine of `actors.probes.state`
-and decides nothing itself. What a verdict means for the pod is the worker's matter.
+It is a child of the pod's worker, so probes keep their times whatever the worker waits for. It owns the timers, the
+checks under way, and the verdicts from their answers. It walks the state machine of `actors.probes.state` and decides
+nothing itself. The worker decides what a verdict means for the pod.
 
-A check is begun and not waited for. One that hangs holds nobody up; one that never ends is given up. Pods without
-probes have no runner, and a probe that waits costs one timer.
+No check is awaited. One that hangs delays no other; one that never ends is given up. Pods without probes have no
+runner, and a waiting probe costs one timer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SUCCESS = Outcome.SUCCESS
 _STARTUP, _READINESS, _LIVENESS = ProbeKind
 
 Begun: TypeAlias = Pending[ProbeAnswer] | ProbeAnswer
-"""A check that has been begun, and may have been answered at once."""
+"""A check that was begun; it may have been answered at once."""
 
 
 class ProbeKey(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
@@ -75,13 +75,13 @@ class ProbeKey(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 
 class ProbeDue(Message, frozen=True):
-    """To itself: the time of a probe has come."""
+    """To itself: a probe is due."""
 
     key: ProbeKey
 
 
 class CheckEnded(Message, frozen=True):
-    """To itself: check number `number` of a probe has an answer."""
+    """To itself: check number `number` of a probe has ended."""
 
     key: ProbeKey
     number: int
@@ -97,7 +97,7 @@ class _Asked(msgspec.Struct):
 
 
 class _Asker(msgspec.Struct, frozen=True):
-    """What a probe needs again and again, made once for each look at the pod: what it asks of whom, where it counts."""
+    """What a probe needs at each check, made once per look at the pod: the check, its target, its counters."""
 
     container_id: str
     timeout_ns: int
@@ -107,12 +107,12 @@ class _Asker(msgspec.Struct, frozen=True):
 
 
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
-    """Those that may have probes: regular ones and sidecars."""
+    """The containers that may have probes: regular ones and sidecars."""
     return lasting_containers(pod.spec)
 
 
 class ProbeServices(Protocol):
-    """What the runner needs of its node."""
+    """What the runner needs from its node."""
 
     @property
     def prober(self) -> Prober: ...
@@ -132,7 +132,7 @@ class ProbeRunner(Actor):
 
     mailbox_capacity: ClassVar[int] = 2_000
     max_effects: ClassVar[int] = 1_000
-    """More than a pod has probes: nothing waits its turn here."""
+    """More than a pod has probes, so no check queues."""
     health_limit_ns: ClassVar[int | None] = 30 * SECOND_NS
 
     def __init__(self, worker: ActorRef, services: ProbeServices) -> None:
@@ -147,7 +147,7 @@ class ProbeRunner(Actor):
         self._asked: dict[ProbeKey, _Asked] = {}
         self._askers: dict[ProbeKey, _Asker] = {}
         self._well: dict[ProbeKey, _Asker] = {}
-        """Of probes that wait, and of which one success more says nothing new."""
+        """Waiting probes for which one more success changes nothing."""
         self._told: ProbeResults | None = None
 
     def on_start(self) -> None:
@@ -192,14 +192,14 @@ class ProbeRunner(Actor):
         self._tell()
 
     def _end(self, key: ProbeKey, pod: Pod) -> None:
-        """The pod has this probe no more, as when the manifest of a static pod is edited."""
+        """The pod no longer has this probe, as after an edit of a static pod's manifest."""
         self._drop(key)
         self.cancel_timer(key)
         del self._lives[key]
         forget_probe(self._services.meters, pod, key.container, key.kind)
 
     def _state_of(self, key: ProbeKey) -> Event:
-        """What is known of the container now, as its probe meets it."""
+        """The current state of the container, as an event for its probe."""
         found, life = self._running.get(key.container), self._lives[key]
         if found is None:
             return ContainerGone()
@@ -219,7 +219,7 @@ class ProbeRunner(Actor):
     # --- the walk ---------------------------------------------------------------------------------------------------
 
     def _meet(self, key: ProbeKey, event: Event, begun: Begun | None = None) -> None:
-        """`begun`: the check that the event leads to, where it has been begun already."""
+        """`begun`: the check that the event leads to, if it has already begun."""
         before = self._lives[key]
         after = advance(before, event)
         if after is before:
@@ -242,7 +242,7 @@ class ProbeRunner(Actor):
                     self._meet(other, self._state_of(other))
 
     def wait_for_next(self, key: ProbeKey, life: ProbeLife) -> None:
-        """Its next check, and the whole grid of those behind it."""
+        """Set a timer for the next check and the grid behind it."""
         self.every(life.terms.period_ns, ProbeDue(key), key, max(0, life.due_ns - self.now_ns()))
         asker = self._askers.get(key)
         if asker is not None and is_well(life):
@@ -255,7 +255,7 @@ class ProbeRunner(Actor):
         if asker is not None:
             begun = self._begun(asker)
             if type(begun) is ProbeAnswer and begun.outcome is _SUCCESS:
-                # The way of nearly every probe of a simulated world: the answer is there at once, and changes nothing.
+                # In a simulated world nearly every probe takes this path: the answer comes at once and changes nothing.
                 asker.meter.succeeded_at_once()
                 return
         if key in self._lives:
@@ -287,7 +287,7 @@ class ProbeRunner(Actor):
     # --- checks -----------------------------------------------------------------------------------------------------
 
     def _ask(self, key: ProbeKey, life: ProbeLife, begun: Begun | None) -> None:
-        """Begin the check that the probe has come to; a timer gives it up should it never end."""
+        """Begin the check; a timer gives it up if it never ends."""
         try:
             asker = self._asker_of(key, life)
         except CheckImpossibleError as failure:
@@ -316,7 +316,7 @@ class ProbeRunner(Actor):
             return broken(failure)
 
     def _asker_of(self, key: ProbeKey, life: ProbeLife) -> _Asker:
-        """Raises CheckImpossibleError."""
+        """The asker of a probe. Raises CheckImpossibleError."""
         asker, seen = self._askers.get(key), self._seen
         if asker is None:
             assert seen is not None, "who asks has been told whom"
@@ -330,7 +330,7 @@ class ProbeRunner(Actor):
         return dict(probes_of(self._containers[key.container]))[key.kind]
 
     def _drop(self, key: ProbeKey) -> None:
-        """Nobody wants the answer any more, if there is not one already."""
+        """Drop the check under way: its answer is no longer needed."""
         asked = self._asked.pop(key, None)
         if asked is not None:
             asked.dropped = True
@@ -349,7 +349,7 @@ class ProbeRunner(Actor):
             self._services.historian.tell(note)
 
     def _tell(self) -> None:
-        """The verdicts, to the worker, where they are others than before."""
+        """Send the verdicts to the worker if they have changed."""
         results = self._results()
         if results != self._told:
             self._told = results
@@ -364,7 +364,7 @@ class ProbeRunner(Actor):
 
 
 def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:
-    """A prober does not fail; one that does all the same says nothing of the container."""
+    """The answer of a check. A prober should not fail; if it does, that says nothing of the container."""
     try:
         return done.result(0)
     except BaseException as failure:

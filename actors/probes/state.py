@@ -49,8 +49,9 @@ class ProbeStage(enum.StrEnum):
 
 
 class ProbeLife(StagedState[ProbeStage], frozen=True):
-    """A probe. `result`: the verdict on `container_id`, or the initial one. `streak`: equal answers in a row, `good` or
-    not. `check`: number of the last check, begun at `asked_at_ns`; `tries`: how often it was made.
+    """A probe. `result`: the verdict on `container_id`, or the initial one. `streak`: the number of equal answers in a
+    row, good ones if `good`. `check`: the number of the last check, begun at `asked_at_ns`; `tries`: how often it was
+    made.
     """
 
     terms: Terms
@@ -151,7 +152,7 @@ def _it_decides(life: ProbeLife, event: Answered) -> bool:
 
 
 def _begun(life: ProbeLife, event: ContainerRuns) -> ProbeLife:
-    """Another container: start anew, and go on counting checks."""
+    """Another container: start anew, but keep counting checks."""
     result = life.terms.kind.initial if event.kept is None else event.kept
     return ProbeLife(life.stage, life.terms, event.container_id, result, due_ns=event.due_ns, check=life.check)
 
@@ -165,7 +166,9 @@ def _forgotten(life: ProbeLife, event: ContainerGone) -> ProbeLife:
 
 
 def _ended(life: ProbeLife, event: PodEnding) -> ProbeLife:
-    """A probe that could only kill is content from now on. But what has not started stays so, or it would be ready."""
+    """A probe that could only kill is satisfied from now on. One whose container has not started keeps its result,
+    because otherwise the container would count as ready.
+    """
     known = life.terms.kind is not ProbeKind.STARTUP or life.result is True
     return _replace(life, result=True if known else None)
 

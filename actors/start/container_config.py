@@ -1,13 +1,13 @@
-"""Everything that is needed to make one container, as one CRI message: the steps of this folder together (spec 3.8).
+"""The configuration of one container as one CRI message: all steps of this folder together (spec 3.8).
 
-Most of it follows from the spec, the node and a few facts; that part is worked out once for all pods that share them.
+Most of it follows from the spec, the node and a few facts; that part is computed once for all pods that share them.
 
-Pure. What a step cannot do it refuses with `StartRefusedError`, whose text is the message of the waiting reason
+Pure. A step that cannot do its work raises `StartRefusedError`, whose text is the message of the waiting reason
 `CreateContainerConfigError`.
 
-An ephemeral container sees the processes of its target by the id of the container that runs now; one that has ended has
-none (spec 3.7). The termination message of an attempt has one fixed file name: a container that is made a second time
-after the agent was killed finds the same file, and no attempt reads what another has written.
+An ephemeral container sees the processes of its target through the id of the target's running container; one that has
+ended has none (spec 3.7). The termination message of an attempt has a fixed file name. So a container that is created
+again after the agent was killed finds the same file, and no attempt reads the message of another.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from runtime.cri.messages import (
 
 MESSAGE_LIMIT_BYTES = 4096
 POD_LIMIT_BYTES = 12 * 1024
-"""All messages of a pod together: its status has to fit into the API (spec 4.5)."""
+"""The limit for all messages of a pod together: its status must fit into the API (spec 4.5)."""
 LOG_TAIL_LINES = 80
 LOG_TAIL_BYTES = 2048
 
 
 def termination_file(root_directory: str, uid: str, container: str, attempt: int) -> str:
-    """On the host; `root_directory` is the agent's."""
+    """The file on the host; `root_directory` is the agent's."""
     return f"{root_directory.rstrip('/')}/pods/{uid}/containers/{container}/{attempt & 0xFFFFFFFF:08x}"
 
 
 def message_limit_bytes(pod: Pod) -> int:
-    """How much is read of the message of one container of this pod."""
+    """How many bytes are read of the message of one container of this pod."""
     spec = pod.spec
     containers = len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
     return min(MESSAGE_LIMIT_BYTES, POD_LIMIT_BYTES // max(1, containers))
 
 
 def falls_back_to_log(container: ObservedContainer) -> bool:
-    """Whether the end of the log stands in for a message that was not written: only of what failed after it ran."""
+    """Whether the end of the log replaces a missing message: only for a container that ran and failed."""
     return (
         container.termination_policy == "FallbackToLogsOnError"
         and container.exited
@@ -68,12 +68,12 @@ def falls_back_to_log(container: ObservedContainer) -> bool:
 
 
 def joined_message(of_runtime: str, of_container: str) -> str:
-    """Both, the runtime's first."""
+    """Both messages, the runtime's first."""
     return f"{of_runtime}: {of_container}" if of_runtime and of_container else of_runtime or of_container
 
 
 class NodeRules(msgspec.Struct, frozen=True):
-    """What of the node a container's configuration depends on. One value for all containers."""
+    """The facts of the node that a container's configuration depends on. One value for all containers."""
 
     root_directory: str
     resources: ResourceRules = ResourceRules()
@@ -88,12 +88,12 @@ class NodeRules(msgspec.Struct, frozen=True):
 
 
 class Making(msgspec.Struct, frozen=True):
-    """Of one container that is being made. `image`: as found on the node. `host_paths`: volume name -> host path.
+    """The facts of one container that is being created. `image`: as found on the node. `host_paths`: volume name ->
+    host path.
 
-    `foreign`: names of volumes whose files keep their SELinux labels. `sub_paths`: index of the mount -> host path, of
-    parts of volumes; `volume_images`: volume name -> image.
-    `back_off_ns`: from its `Start`. `target_id`: of the container that an ephemeral one looks at.
-    `recursive_read_only`: whether the runtime can make mounts so.
+    `foreign`: names of volumes whose files keep their SELinux labels. `sub_paths`: index of the mount -> host path, for
+    parts of volumes; `volume_images`: volume name -> image. `back_off_ns`: from its `Start`. `target_id`: of the target
+    of an ephemeral container. `recursive_read_only`: whether the runtime can make mounts so.
     """
 
     attempt: int
@@ -109,7 +109,7 @@ class Making(msgspec.Struct, frozen=True):
     hosts_file: str = ""
     target_id: str = ""
     ids: IdRange | None = None
-    """Of the pod's user namespace."""
+    """The ids of the pod's user namespace."""
 
 
 def container_config(pod: Pod, container: Container, making: Making, node: NodeRules) -> ContainerConfig:
@@ -155,13 +155,13 @@ def container_config(pod: Pod, container: Container, making: Making, node: NodeR
     )
 
 
-# Whenever a service of the cluster changes, the variables of all namespaces are others: a container that is restarted
-# for days would keep as many forms of them, each of which may be large.
+# Bounded: any change of a service in the cluster changes the variables of all namespaces. A container that restarts for
+# days would otherwise keep as many forms of them, and each may be large.
 _envs_of_services: OncePerSpecAnd[tuple[KeyValue, ...]] = OncePerSpecAnd(at_most=8)
 
 
 def _envs_of(pod: Pod, container: Container, variables: Mapping[str, str], sources: Sources) -> tuple[KeyValue, ...]:
-    """Where a container has no variables of its own, it has those that all pods around it have."""
+    """The variables of a container. One without variables of its own shares those of the pods around it."""
     if container.env or container.env_from:
         return _envs(variables)
     return _envs_of_services.of(pod.spec, (sources.services,), None, lambda: _envs(variables))
@@ -177,7 +177,7 @@ _linux: OncePerSpecAnd[LinuxContainerConfig] = OncePerSpecAnd()
 
 
 def _linux_of(pod: Pod, container: Container, path: str, making: Making, node: NodeRules) -> LinuxContainerConfig:
-    """Amounts and rights. The facts are all that they depend on beside the spec and the node."""
+    """Resources and security. They depend only on the spec, the node and these facts."""
     image = making.image
     facts = (
         pod.status.qos_class if pod.status is not None else None,
@@ -212,7 +212,7 @@ def _stop_signal(container: Container, path: str) -> Signal:
     asked = container.lifecycle.stop_signal if container.lifecycle is not None else None
     if asked is None:
         return Signal.RUNTIME_DEFAULT
-    # As in a shell, the real-time signals count from both ends: SIGRTMIN+3.
+    # As in a shell, real-time signals count from both ends: SIGRTMIN+3.
     name = asked.replace("+", "PLUS").replace("-", "MINUS")
     if name not in Signal.__members__:
         raise StartRefusedError(f"{path}.lifecycle.stopSignal", f"{asked!r} is no signal; write it like SIGUSR1")
@@ -220,16 +220,17 @@ def _stop_signal(container: Container, path: str) -> Signal:
 
 
 def message_file(pod: Pod, container: Container, attempt: int, node: NodeRules) -> str:
-    """Where on the host the container's termination message goes; empty when it has none."""
+    """The host path of the container's termination message; empty when it has none."""
     if not container.termination_message_path:
         return ""
     return termination_file(node.root_directory, pod.metadata.uid, container.name, attempt)
 
 
 def target_id(container: Container, path: str, observed: ObservedPod) -> str:
-    """The id of that container; empty when it names none. Raises StartRefusedError while the one it names does not run.
+    """The id of the target container; empty if none is named. Raises StartRefusedError while the target does not
+    run.
 
-    `path`: where the container stands in its pod.
+    `path`: document path of the container.
     """
     name = container.target_container_name if isinstance(container, EphemeralContainer) else None
     if not name:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 
 
 class EnvFileError(ValueError):
-    """The text is no such file; the message has the line and no value."""
+    """The text is not a valid file; the message has the line number and no value."""
 
 
 def read_env_file(text: str) -> Mapping[str, str]:
-    """Every variable; of one that stands there twice the last value. Raises EnvFileError."""
+    """Every variable; the last value of one that occurs twice. Raises EnvFileError."""
     return dict(_variables(text))
 
 

@@ -1,12 +1,12 @@
-"""The environment of a container: which variables, from where, and who wins (spec 13.2, 13.3). Pure.
+"""The environment of a container: which variables, from where, and which value wins (spec 13.2, 13.3). Pure.
 
-`envFrom` comes first, then `env` in its order, each later one over the earlier; service variables fill what is left.
-Objects of the API are given in `Sources`, and so is why one could not be read: that is no absence, and is refused even
-where the reference is optional. What is absent is refused unless it is optional, because a container without a variable
-that it was promised is worse than one that does not start.
+`envFrom` comes first, then `env` in its order; later values replace earlier ones. Service variables fill in what is
+left. `Sources` has the objects of the API, and the reasons why some could not be read. A failed read does not mean
+absence: it is refused even for an optional reference. An absent object is refused unless it is optional, because a
+container without a promised variable is worse than one that does not start.
 
-`outline_of` is what the spec says of one container, worked out once for all pods of one spec. `references` tells which
-ConfigMaps and Secrets a pod refers to, where, and what for (spec 8.9); all of them are of the pod's own namespace.
+`outline_of` is what the spec says of one container, computed once for all pods of one spec. `references` lists the
+ConfigMaps and Secrets that a pod refers to, with place and purpose (spec 8.9); all are in the pod's own namespace.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from config.pods.once_per_spec import once_per_spec
 
 
 class Purpose(enum.Enum):
-    """What an object is needed for: to start a container, all the time, or to pull an image."""
+    """Why an object is needed: to start a container, all the time, or to pull an image."""
 
     ENVIRONMENT = "environment"
     VOLUME = "volume"
@@ -45,7 +45,7 @@ class Purpose(enum.Enum):
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """One reference of a pod. `optional`: it may lead nowhere."""
+    """One reference of a pod. `optional`: the object may be missing."""
 
     ref: ObjectRef
     optional: bool
@@ -57,7 +57,7 @@ _WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io
 
 
 def references(pod: Pod) -> tuple[Reference, ...]:
-    """Every one, in the order: pull secrets, containers, volumes. One object may be named more than once."""
+    """Every reference, in the order: pull secrets, containers, volumes. An object may occur more than once."""
     named = _named_in(pod.spec)
     if not named:
         return ()
@@ -68,13 +68,13 @@ def references(pod: Pod) -> tuple[Reference, ...]:
 
 
 def environment_objects(pod: Pod) -> tuple[ObjectRef, ...]:
-    """What the variables of all containers are taken from, each once."""
+    """The objects that variables of any container are taken from, each once."""
     found = references(pod)
     return _objects(found, Purpose.ENVIRONMENT) if found else ()
 
 
 def pull_secrets(pod: Pod) -> tuple[ObjectRef, ...]:
-    """The secrets for pulling, in the order of the pod, each once."""
+    """The pull secrets, in the order of the pod, each once."""
     return _objects(references(pod), Purpose.PULL)
 
 
@@ -110,7 +110,7 @@ def _uses_tokens(spec: PodSpec) -> bool:
 
 @once_per_spec
 def _named_in(spec: PodSpec) -> tuple[tuple[str, str, bool, Purpose], ...]:
-    """Kind, name, whether it may lead nowhere, and purpose of each reference."""
+    """Kind, name, optional, and purpose of each reference."""
     found = [
         *((SECRET, each.name, True, Purpose.PULL) for each in spec.image_pull_secrets),
         *((*each, Purpose.ENVIRONMENT) for container in _everyone_in(spec) for each in _of_container(container)),
@@ -174,7 +174,7 @@ _NO_FAILURES: Mapping[tuple[str, str], str] = {}
 
 
 class FileText(msgspec.Struct, frozen=True):
-    """What a file of variables holds; `error`: why it could not be read. With neither, there is no such file."""
+    """The content of a file of variables; `error`: why it could not be read. With neither, the file does not exist."""
 
     text: str | None = None
     error: str = ""
@@ -184,11 +184,12 @@ _NO_FILES: Mapping[tuple[str, str], FileText] = {}
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """What values are taken from: objects of the pod's namespace by name, and facts of pod and node.
+    """The sources of values: objects of the pod's namespace by name, and facts of pod and node.
 
-    `failures`: (kind, name) of what could not be read -> why. `files`: (volume, path) of every `fileKeyRef` -> what it
-    holds; None where this node does not read them. `services`: see `actors.model.service_variables`. `allocatable`: of
-    the node, for limits that are not set (quantities). Bytes of a secret that are no UTF-8 stand as surrogates.
+    `failures`: (kind, name) of an object that could not be read -> why. `files`: (volume, path) of every `fileKeyRef`
+    -> its content; None if this node does not read them. `services`: see `actors.model.service_variables`.
+    `allocatable`: the node's resources (quantities), for limits that are not set. Secret bytes that are not UTF-8
+    become surrogates.
     """
 
     config_maps: Mapping[str, Data] = _NO_OBJECTS
@@ -205,7 +206,7 @@ NO_SOURCES = Sources()
 
 
 def environment(pod: Pod, container: Container, path: str, sources: Sources = NO_SOURCES) -> dict[str, str]:
-    """Every variable. `path` is that of the container in the pod. Raises StartRefusedError."""
+    """Every variable. `path`: document path of the container. Raises StartRefusedError."""
     if not container.env and not container.env_from:
         return dict(sources.services)
     found: dict[str, str] = {}
@@ -244,7 +245,7 @@ def _add_all(found: dict[str, str], origin: EnvFromSource, path: str, sources: S
 
 
 def _value(pod: Pod, container: Container, variable: EnvVar, path: str, sources: Sources, known: Data) -> str | None:
-    """None leaves the variable undefined. A value that is written out wins over any reference."""
+    """The value; None leaves the variable undefined. A literal value wins over any reference."""
     if variable.value or variable.value_from is None:
         return expand(variable.value, known)
     origin = variable.value_from
@@ -271,7 +272,7 @@ def _value(pod: Pod, container: Container, variable: EnvVar, path: str, sources:
 
 
 def _object(sources: Sources, kind: str, name: str | None, optional: bool | None, path: str) -> Data | None:
-    """None for an optional object that is not there."""
+    """The object; None for an optional one that does not exist."""
     name = name or ""
     data = (sources.config_maps if kind == CONFIG_MAP else sources.secrets).get(name)
     if data is not None:
@@ -313,9 +314,9 @@ def _from_file(sources: Sources, origin: FileKeySelector, path: str) -> str | No
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """`path`: where the container stands in its pod, `$.spec.containers[0]`. `reads_objects`: a variable is taken from
-    a ConfigMap or Secret; `shows_amounts`: one shows a limit, which may be that of the node; `files`: (volume, path) of
-    each that variables are taken from. `notes`: see `lasting_annotations`.
+    """`path`: document path of the container, `$.spec.containers[0]`. `reads_objects`: a variable comes from a
+    ConfigMap or Secret. `shows_amounts`: a variable shows a limit, which may be that of the node. `files`: (volume,
+    path) of each file with variables. `notes`: see `lasting_annotations`.
     """
 
     path: str
@@ -326,14 +327,14 @@ class Outline(msgspec.Struct, frozen=True):
 
 
 def outline_of(pod: Pod, container: Container) -> Outline:
-    """Of a container of that pod."""
+    """The outline of a container of that pod."""
     known = _outlines(pod.spec).get(id(container))
     return _outline(pod.spec, container) if known is None else known
 
 
 @once_per_spec
 def _outlines(spec: PodSpec) -> dict[int, Outline]:
-    """By the identity of the container, which is there as long as its spec."""
+    """Outlines by `id()` of the container, which lives as long as its spec."""
     everyone = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
     return {id(container): _outline(spec, container) for container in everyone}
 
@@ -364,7 +365,7 @@ def _shows_amounts(container: Container) -> bool:
 
 
 def document_path(spec: PodSpec, container: Container) -> str:
-    """Where the container stands in a pod of that spec: `$.spec.containers[0]`."""
+    """The document path of a container of that spec: `$.spec.containers[0]`."""
     if isinstance(container, EphemeralContainer):
         field, group = "ephemeralContainers", [each.name for each in spec.ephemeral_containers]
     elif any(each.name == container.name for each in spec.containers):

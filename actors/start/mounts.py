@@ -1,15 +1,15 @@
-"""What of the host appears inside a container: mounts and devices (spec 3.8, 8.7). Pure: no path is touched.
+"""What a container sees of the host: mounts and devices (spec 3.8, 8.7). Pure: no path is touched.
 
-Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says;
-so are images, which the runtime mounts by itself. Parts of volumes (`subPath`) have been mounted on the host before,
-see `wanted_sub_paths`.
+Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says.
+So are images, which the runtime mounts by itself. Parts of volumes (`subPath`) are already mounted on the host, see
+`wanted_sub_paths`.
 
-`mount_abilities` tells what a runtime can do with mounts (KEP-3857, KEP-4639). A runtime tells by itself, for each
-handler, whether it makes mounts read only with all below them. It does not tell about images as volumes: an old one
-fails in unclear words, or mounts the whole image instead of a part. So a table names those known to be too old.
+`mount_abilities` tells what a runtime can do with mounts (KEP-3857, KEP-4639). A runtime reports for each handler
+whether it makes mounts recursively read only. It does not report whether it mounts images as volumes: an old one fails
+with an unclear error, or mounts the whole image instead of a part. So a table names the versions known to be too old.
 
-`wanted_sub_paths` tells which parts of volumes a container mounts. `runtime.volumes.sub_path` finds and mounts them: a
-path that is only joined as text would let a container lead the mount out of its volume, through a symbolic link.
+`wanted_sub_paths` lists the parts of volumes that a container mounts. `runtime.volumes.sub_path` finds and mounts them.
+A path joined only as text would let a container lead the mount out of its volume through a symbolic link.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from runtime.cri.messages import Device, ImageSpec, Mount, MountPropagation
 
 
 def agent_volumes(pod: Pod) -> frozenset[str]:
-    """Names of the volumes that nobody but the agent writes to."""
+    """Names of the volumes that only the agent writes."""
     return _of_agent(pod.spec)
 
 
@@ -50,9 +50,9 @@ def image_volumes(pod: Pod) -> frozenset[str]:
 def wanted_sub_paths(
     pod: Pod, container: Container, path: str, variables: Mapping[str, str]
 ) -> tuple[WantedSubPath, ...]:
-    """Those to be mounted for this start. `path`: of the container in the pod. Raises StartRefusedError.
+    """The parts to mount for this start. `path`: document path of the container. Raises StartRefusedError.
 
-    `variables`: of the container, for `subPathExpr`. Parts of images are the runtime's.
+    `variables`: of the container, for `subPathExpr`. The runtime handles parts of images.
     """
     of_agent, of_images = agent_volumes(pod), image_volumes(pod)
     found: list[WantedSubPath] = []
@@ -64,7 +64,7 @@ def wanted_sub_paths(
 
 
 def sub_path_of(mount: VolumeMount, path: str, variables: Mapping[str, str]) -> str:
-    """Of one mount at `path`; empty where all of the volume is mounted. Raises StartRefusedError."""
+    """The sub path of one mount at `path`; empty if the whole volume is mounted. Raises StartRefusedError."""
     field = "subPathExpr" if mount.sub_path_expr else "subPath"
     sub_path = mount.sub_path or ""
     if mount.sub_path_expr:
@@ -75,7 +75,7 @@ def sub_path_of(mount: VolumeMount, path: str, variables: Mapping[str, str]) -> 
 
 
 def has_expressions(container: Container) -> bool:
-    """Whether its variables are needed to know the paths."""
+    """Whether its mount paths contain variables."""
     return any(mount.sub_path_expr for mount in container.volume_mounts)
 
 
@@ -85,8 +85,8 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)")
 
 
 class MountAbilities(msgspec.Struct, frozen=True):
-    """`recursive_read_only`: mounts read only with all that is mounted below. `no_images`, `no_image_parts`: why
-    images, or parts of them, cannot be mounted; empty where they can.
+    """`recursive_read_only`: whether mounts can be recursively read only. `no_images`, `no_image_parts`: why images, or
+    parts of them, cannot be mounted; empty if they can.
     """
 
     recursive_read_only: bool = False
@@ -95,7 +95,7 @@ class MountAbilities(msgspec.Struct, frozen=True):
 
 
 def mount_abilities(runtime: RuntimeStateObserved, handler: str) -> MountAbilities:
-    """Of one handler of the runtime."""
+    """The abilities of one handler of the runtime."""
     recursive = handler in runtime.recursive_read_only_handlers
     return _abilities(recursive, runtime.runtime_name, runtime.runtime_version)
 
@@ -129,11 +129,11 @@ BIDIRECTIONAL = "Bidirectional"
 
 
 class VolumesInside(msgspec.Struct, frozen=True):
-    """What is known of a pod's volumes when one of its containers is made.
+    """The facts about a pod's volumes when one of its containers is created.
 
-    `paths`: volume name -> path on the host; `of_agent`: names of those that nobody else writes to; `foreign`: of those
-    whose files keep their SELinux labels; `sub_paths`: index of the mount -> path on the host of the part that it is
-    of; `images`: volume name -> image; `able`: what the runtime can do.
+    `paths`: volume name -> path on the host. `of_agent`: names of volumes that only the agent writes. `foreign`: names
+    of those whose files keep their SELinux labels. `sub_paths`: index of the mount -> host path of its part. `images`:
+    volume name -> image. `able`: what the runtime can do.
     """
 
     paths: Mapping[str, str] = {}
@@ -156,8 +156,9 @@ def container_mounts(
 ) -> tuple[Mount, ...]:
     """Mounts in the order of the spec, then the agent's own.
 
-    `path` is that of the container in the pod; `variables`: of the container, for `subPathExpr`; `ids`: of its user
-    namespace, in which files keep their owners. A mount of the user's over one of ours wins. Raises StartRefusedError.
+    `path`: document path of the container; `variables`: of the container, for `subPathExpr`; `ids`: of its user
+    namespace, in which files keep their owners. The user's mount wins over one of the agent's. Raises
+    StartRefusedError.
     """
     privileged = container.security_context is not None and bool(container.security_context.privileged)
     mounts: list[Mount] = []
@@ -212,9 +213,9 @@ def _inside(mount: VolumeMount) -> str:
 
 
 def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
-    """Whether what is mounted below the mount is read only as well (KEP-3857). `able`: whether the runtime can.
+    """Whether mounts below this one are read only as well (KEP-3857). `able`: whether the runtime can do that.
 
-    Raises StartRefusedError where that is asked for and cannot be.
+    Raises StartRefusedError if the pod demands it and the runtime cannot.
     """
     asked = mount.recursive_read_only
     if asked in (None, "Disabled"):

@@ -1,9 +1,10 @@
-"""The names around a pod: `resolv.conf` of its sandbox, `/etc/hosts` of its containers, its host name (spec 14). Pure.
+"""The names around a pod: `resolv.conf` of its sandbox, `/etc/hosts` of its containers, its host name (spec 14).
+Pure.
 
-`form` makes one `DNSConfig` of the pod's policy, its `dnsConfig`, the resolver of the cluster and that of the node. The
-caller gives the text of the node's file. What does not fit into a `resolv.conf` is left out, and reported.
+`form` makes one `DNSConfig` from the pod's policy, its `dnsConfig`, the cluster's resolver and the node's. The caller
+passes the text of the node's file. What exceeds the limits of a `resolv.conf` is left out and reported.
 
-The first line of a hosts file tells who has written it. Tools look for that line, so it is the one they know.
+The first line of a hosts file names its writer. Tools look for that exact line, so it is kept.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from runtime.cri.messages import DNSConfig
 
 HOSTNAME_LIMIT = 63
 FQDN_LIMIT = 64
-"""What the kernel takes."""
+"""The kernel's limit."""
 
 
 def pod_hostname(pod: Pod, cluster_domain: str) -> str:
-    """As the sandbox is told; empty for a pod in the host's network. Raises StartRefusedError."""
+    """The host name given to the sandbox; empty for a pod in the host's network. Raises StartRefusedError."""
     spec = pod.spec
     if spec.host_network:
         return ""
@@ -40,7 +41,7 @@ def pod_hostname(pod: Pod, cluster_domain: str) -> str:
 
 
 def short_hostname(pod: Pod) -> str:
-    """The name itself, without the domain, whatever the sandbox is told. An override may have dots."""
+    """The host name without the domain, whatever the sandbox gets. An override may contain dots."""
     return _cut(pod.spec.hostname_override or pod.spec.hostname or pod.metadata.name)
 
 
@@ -56,13 +57,13 @@ def _cut(name: str) -> str:
 
 
 LIMIT_BYTES = 10 * 1024 * 1024
-"""Of the node's own file."""
+"""The limit for the node's own file."""
 NAMESERVERS = 3
 SEARCHES = 32
 SEARCH_CHARACTERS = 2048
 PATH_CHARACTERS = 253
 CLUSTER_SEARCHES = 3
-"""How many the cluster's domain adds."""
+"""How many search domains the cluster's domain adds."""
 
 NONE = "None"
 DEFAULT = "Default"
@@ -78,7 +79,7 @@ class ResolverError(ValueError):
 
 
 class Resolver(msgspec.Struct, frozen=True):
-    """What a `resolv.conf` says. `options` such as `ndots:5`, each name once."""
+    """The content of a `resolv.conf`. `options` such as `ndots:5`, each name once."""
 
     nameservers: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
@@ -86,14 +87,14 @@ class Resolver(msgspec.Struct, frozen=True):
 
 
 class ClusterResolver(msgspec.Struct, frozen=True):
-    """What the node is told of the cluster (`clusterDNS`, `clusterDomain`); empty where there is none."""
+    """The cluster settings of the node (`clusterDNS`, `clusterDomain`); empty without a cluster."""
 
     nameservers: tuple[str, ...] = ()
     domain: str = ""
 
 
 class Formed(msgspec.Struct, frozen=True):
-    """The answer, and what is to be said of it. `missing`: the cluster's resolver was wanted and is not known."""
+    """The resolver, and what to report about it. `missing`: the cluster's resolver was requested and is unknown."""
 
     config: DNSConfig
     forming: tuple[str, ...] = ()
@@ -122,18 +123,18 @@ def parse_resolv_conf(text: str) -> Resolver:
 
 
 def resolver_of_nobody(host_ips: tuple[str, ...]) -> Resolver:
-    """Where the node is told of no file: it resolves for itself, by the family of its first address."""
+    """The resolver of a node without a configured file: it resolves for itself, by the family of its first address."""
     own = "::1" if host_ips and ":" in host_ips[0] else "127.0.0.1"
     return Resolver((own,), (".",))
 
 
 def needs_host(pod: Pod) -> bool:
-    """Whether the node's own file counts."""
+    """Whether the node's own file matters for the pod."""
     return _policy(pod) != NONE
 
 
 def form(pod: Pod, host: Resolver, cluster: ClusterResolver) -> Formed:
-    """The resolver of a pod. `host` is not looked at where `needs_host` is False."""
+    """The resolver of a pod. `host` is ignored if `needs_host` is False."""
     spec = pod.spec
     return _form(_policy(pod), bool(spec.host_network), spec.dns_config, pod.metadata.namespace, host, cluster)
 
@@ -142,7 +143,7 @@ def form(pod: Pod, host: Resolver, cluster: ClusterResolver) -> Formed:
 def _form(
     policy: str, host_network: bool, own: PodDNSConfig | None, namespace: str, host: Resolver, cluster: ClusterResolver
 ) -> Formed:
-    """Of what a few namespaces and templates differ in, a thousand pods have the same."""
+    """A thousand pods share one result: it depends only on a few namespaces and templates."""
     chosen, missing = host, ""
     if policy == NONE:
         chosen = Resolver()
@@ -158,7 +159,7 @@ def _form(
 
 
 def host_faults(path: str, host: Resolver, domain: str) -> tuple[str, ...]:
-    """What of the node's own file does not fit into that of a pod. `domain`: of the cluster, whose searches count."""
+    """What exceeds a pod's limits in the node's own file. `domain`: of the cluster, whose searches count."""
     limit = SEARCHES - (CLUSTER_SEARCHES if domain else 0)
     said: list[str] = []
     if len(host.searches) > limit:
@@ -171,14 +172,14 @@ def host_faults(path: str, host: Resolver, domain: str) -> tuple[str, ...]:
 
 
 def merged_options(options: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    """Each name once, with the value that was given last, where it was given first."""
+    """Each name once, at its first place, with its last value."""
     by_name = {option.partition(":")[0]: option for option in options}
     by_name.update((option.partition(":")[0], option) for option in more)
     return tuple(by_name.values())
 
 
 def _policy(pod: Pod) -> str:
-    """What is not known counts as the usual one."""
+    """The DNS policy; an unknown one counts as the default."""
     policy = pod.spec.dns_policy or CLUSTER_FIRST
     return policy if policy in (NONE, DEFAULT, WITH_HOST_NET) else CLUSTER_FIRST
 
@@ -236,7 +237,7 @@ HEADER = "# Kubernetes-managed hosts file."
 HOST_HEADER = "# Kubernetes-managed hosts file (host network)."
 ALIASES = "# Entries added by HostAliases."
 HOSTS_LIMIT_BYTES = 4 * 1024 * 1024
-"""Of the node's own file."""
+"""The limit for the node's own file."""
 HOSTS_PLACE = "/etc/hosts"
 _LOCAL = (
     "127.0.0.1\tlocalhost",
@@ -249,17 +250,17 @@ _LOCAL = (
 
 
 def hosts_path(root_directory: str, uid: str) -> str:
-    """Where the file of a pod is on the host."""
+    """The path of a pod's file on the host."""
     return f"{root_directory.rstrip('/')}/pods/{uid}/etc-hosts"
 
 
 def has_hosts_file(pod: Pod, ips: tuple[str, ...]) -> bool:
-    """A pod without an address has nothing to say, unless the node says it."""
+    """Whether the pod has the file. One without an address has none, unless it uses the node's."""
     return bool(pod.spec.host_network or ips)
 
 
 def pod_hosts(pod: Pod, ips: tuple[str, ...], cluster_domain: str) -> str:
-    """The file of a pod with a network of its own. `ips`: its addresses, primary family first."""
+    """The file for a pod with a network of its own. `ips`: its addresses, primary family first."""
     name = short_hostname(pod)
     domain = pod_domain(pod, cluster_domain)
     names = f"{name}.{domain}\t{name}" if domain else name
@@ -268,7 +269,7 @@ def pod_hosts(pod: Pod, ips: tuple[str, ...], cluster_domain: str) -> str:
 
 
 def host_hosts(pod: Pod, own: str) -> str:
-    """The file of a pod in the node's network. `own`: the text of the node's file."""
+    """The file for a pod in the node's network. `own`: the text of the node's file."""
     return f"{HOST_HEADER}\n{own}" + _aliases(pod)
 
 

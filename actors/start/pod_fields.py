@@ -1,8 +1,8 @@
-"""What a pod says of itself to its containers: fields and resources, for variables and for files (spec 13.3). Pure.
+"""What a pod tells its containers about itself: fields and resources, for variables and for files (spec 13.3). Pure.
 
-Variables and the files of downwardAPI volumes share the rules and differ in which fields they offer: a variable can
-show addresses, which are known before a container starts; a file can show all labels or annotations, which may change
-later. Every function raises `StartRefusedError` with the `path` that it is given, the place of the reference.
+Variables and downwardAPI files share the rules but offer different fields. A variable can show addresses, which are
+known before a container starts. A file can show all labels or annotations, which may change later. Every function
+raises `StartRefusedError` with the given `path`, the place of the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_AMOUNTS: Mapping[str, str] = {}
 
 
 def variable_field(pod: Pod, field: str, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:
-    """A field as a variable shows it. Addresses: the one of the primary family first."""
+    """A field for a variable. Of the addresses, it shows the one of the primary family first."""
     value = _named_field(pod, field)
     if value is not None:
         return value
@@ -38,7 +38,7 @@ def variable_field(pod: Pod, field: str, path: str, pod_ips: tuple[str, ...], ho
 
 
 def file_field(pod: Pod, field: str, path: str) -> str:
-    """A field as a file of a volume shows it."""
+    """A field for a file of a volume."""
     if field == "metadata.labels":
         return map_lines(pod.metadata.labels)
     if field == "metadata.annotations":
@@ -51,12 +51,12 @@ def file_field(pod: Pod, field: str, path: str) -> str:
 
 
 def map_lines(values: Mapping[str, str]) -> str:
-    """One line `key="value"` for each, sorted; values quoted as a Go string is."""
+    """One sorted line `key="value"` for each; values are quoted like Go strings."""
     return "\n".join(f"{key}={quoted(value)}" for key, value in sorted(values.items()))
 
 
 def quoted(text: str) -> str:
-    """`text` in double quotes, with everything escaped that cannot be seen."""
+    """`text` in double quotes, with all invisible characters escaped."""
     return '"' + "".join(_ESCAPES.get(each) or _shown(each) for each in text) + '"'
 
 
@@ -69,7 +69,7 @@ def resource_value(
 ) -> str:
     """A limit or request of `container`, or of the one that the selector names, in units of its divisor.
 
-    A limit that is not set is that of the pod, then what the node has (`allocatable`, quantities by resource).
+    An unset limit falls back to that of the pod, then to the node's (`allocatable`, quantities by resource).
     """
     kind, _, resource = selector.resource.partition(".")
     owner = _owner(pod, container, selector.container_name or "", path)
@@ -78,7 +78,7 @@ def resource_value(
         together = pod.spec.resources.limits if pod.spec.resources is not None else _NO_AMOUNTS
         own = resources.limits if resources is not None else _NO_AMOUNTS
         amounts = (own.get(resource), together.get(resource), allocatable.get(resource))
-        # A limit of zero is none.
+        # A limit of zero means no limit.
         amount = next((each for each in amounts if each and parse_quantity(each).nanos), None)
         if amount is None:
             raise StartRefusedError(f"{path}.resource", f"no limit of {resource} is set, and the node's is not known")
@@ -87,12 +87,12 @@ def resource_value(
     else:
         raise StartRefusedError(f"{path}.resource", f"{selector.resource!r} must begin with limits. or requests.")
     divisor = parse_quantity(selector.divisor).nanos if selector.divisor else 0
-    # Rounded up: a container is never told that it has less than it has.
+    # Round up: a container is never told less than it has.
     return str(-(-parse_quantity(amount).nanos // (divisor or 1_000_000_000)))
 
 
 def _named_field(pod: Pod, field: str) -> str | None:
-    """What variables and files have in common; None for everything else."""
+    """Fields that variables and files share; None for any other."""
     meta = pod.metadata
     keyed = _KEYED.fullmatch(field)
     if keyed is not None:

@@ -1,7 +1,7 @@
-"""What a container may use, in the units of the kernel (spec 3.8, 10.3, 10.6). Pure.
+"""The resources of a container in the units of the kernel (spec 3.8, 10.3, 10.6). Pure.
 
-`ResourceRules` are what the node adds: how it turns requests into limits. Texts of quantities repeat from pod to pod,
-so each is parsed once. `unified` has what only cgroup v2 can say, by the kernel's own file names.
+`ResourceRules` say how the node turns requests into limits. Quantities repeat from pod to pod, so each text is parsed
+once. `unified` has the settings that only cgroup v2 knows, by the kernel's file names.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ DEFAULT_PERIOD_US = 100_000
 
 
 class SwapRules(msgspec.Struct, frozen=True):
-    """What containers may swap where the kernel counts it (spec 9.8). `limited`: LimitedSwap, else nothing at all.
+    """How much containers may swap where the kernel limits swap (spec 9.8). `limited`: LimitedSwap; else none.
 
-    `capacity_bytes`: of the machine.
+    `capacity_bytes`: the machine's swap.
     """
 
     limited: bool = False
@@ -32,9 +32,9 @@ class SwapRules(msgspec.Struct, frozen=True):
 
 
 class MemoryRules(msgspec.Struct, frozen=True):
-    """MemoryQoS (spec 10.3). `tiered`: what is asked for is kept for who asks. `throttling`: of what lies between the
-    request and the limit, the part from which on a container is slowed down; `allocatable_bytes`: the limit of those
-    that have none.
+    """MemoryQoS (spec 10.3). `tiered`: requested memory is reserved for the container. `throttling`: the fraction of
+    the range from request to limit at which a container is slowed down. `allocatable_bytes`: the limit of containers
+    without one.
     """
 
     tiered: bool = False
@@ -43,8 +43,8 @@ class MemoryRules(msgspec.Struct, frozen=True):
 
 
 class ResourceRules(msgspec.Struct, frozen=True):
-    """See the module. `memory_capacity_bytes` 0: not known. `page_sizes`: of huge pages, in bytes. `swap`, `memory`:
-    None where the kernel or the configuration has none of it.
+    """See the module. `memory_capacity_bytes` 0: unknown. `page_sizes`: of huge pages, in bytes. `swap`, `memory`: None
+    if the kernel or the configuration has no such thing.
     """
 
     cpu_quota: bool = True
@@ -76,7 +76,7 @@ _NONE: Mapping[str, str] = {}
 
 
 def unified(pod: Pod, container: Container, rules: ResourceRules) -> dict[str, str]:
-    """File -> text. Nothing on v1."""
+    """File -> text. Empty on cgroup v1."""
     if rules.cgroup_version != 2:
         return {}
     found = {} if rules.single_process_oom_kill else {OOM_GROUP: "1"}
@@ -88,7 +88,7 @@ def unified(pod: Pod, container: Container, rules: ResourceRules) -> dict[str, s
 
 
 def _swap_bytes(pod: Pod, container: Container, swap: SwapRules, memory_capacity_bytes: int) -> int:
-    """In proportion to what the container asks for of memory, where it may swap at all."""
+    """The swap limit in proportion to the memory request, if the container may swap at all."""
     request, limit = _amounts(container)
     may = swap.limited and qos_class(pod) is QosClass.BURSTABLE and not is_critical(pod)
     if not may or not request or request == limit or not memory_capacity_bytes:
@@ -110,7 +110,7 @@ def _memory(pod: Pod, container: Container, rules: MemoryRules) -> dict[str, int
 
 
 def _amounts(container: Container) -> tuple[int, int]:
-    """What it asks for of memory, and its limit; 0 for none."""
+    """The memory request and limit; 0 for none."""
     own = container.resources
     requests, limits = (own.requests, own.limits) if own is not None else (_NONE, _NONE)
     limit = amount_bytes(limits["memory"]) if "memory" in limits else 0
@@ -132,7 +132,7 @@ _Reader: TypeAlias = Callable[[str], int]
 
 
 def cpu_shares(milli: int) -> int:
-    """The weight of that much CPU; nothing asked for weighs least."""
+    """The weight for that much CPU; no request gives the least weight."""
     return max(MINIMUM_SHARES, min(MAXIMUM_SHARES, milli * 1024 // 1000))
 
 
@@ -142,7 +142,7 @@ def cpu_quota_us(milli: int, period_us: int = DEFAULT_PERIOD_US) -> int:
 
 
 def container_resources(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:
-    """Weight, limits and OOM score of one container. Limits of the pod hold for those that have none of their own."""
+    """Weight, limits and OOM score of one container. The pod's limits apply to containers without their own."""
     own = container.resources
     requests = own.requests if own is not None else _NO_AMOUNTS
     limits = own.limits if own is not None else _NO_AMOUNTS
@@ -165,7 +165,7 @@ def container_resources(pod: Pod, container: Container, rules: ResourceRules) ->
 
 
 def _huge_pages(limits: Mapping[str, str], sizes: tuple[int, ...]) -> tuple[HugepageLimit, ...]:
-    """Of each size that there is: what is asked for, and nothing of every other."""
+    """For each existing page size the requested limit, or 0."""
     wanted = {
         amount_bytes(name.removeprefix(HUGE_PAGES)): amount_bytes(text)
         for name, text in limits.items()
@@ -175,10 +175,10 @@ def _huge_pages(limits: Mapping[str, str], sizes: tuple[int, ...]) -> tuple[Huge
 
 
 def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
-    """The sum over the pod, told to the runtime with the sandbox (spec 3.9).
+    """The sum over the pod, passed to the runtime with the sandbox (spec 3.9).
 
-    Containers and sidecars run together; a regular init container runs before the regular ones, with the sidecars
-    that were started before it. A limit of the pod exists only where every container has one.
+    Containers and sidecars run together. A regular init container runs before them, beside the sidecars started
+    earlier. A pod limit exists only if every container has one.
     """
     request_milli = _together(pod, _cpu_request)
     limit_milli = _limit(pod, "cpu", milli_cpu)
@@ -192,7 +192,7 @@ def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
 
 
 def pod_overhead(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
-    """What the sandbox takes for itself beside its containers (spec 3.9): `spec.overhead`, as request and limit."""
+    """What the sandbox itself uses (spec 3.9): `spec.overhead`, as request and limit."""
     cpu, memory = pod.spec.overhead.get("cpu"), pod.spec.overhead.get("memory")
     milli = milli_cpu(cpu) if cpu else 0
     return LinuxContainerResources(
@@ -204,7 +204,7 @@ def pod_overhead(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
 
 
 def oom_score(pod: Pod, container: Container, memory_capacity_bytes: int) -> int:
-    """The kernel kills the highest first. A sidecar is never killed before the container it serves."""
+    """The OOM score: the kernel kills the highest first. A sidecar never scores above the container it serves."""
     if is_node_critical(pod):
         return PROTECTED_OOM_SCORE
     quality = qos_class(pod)
@@ -221,7 +221,7 @@ def oom_score(pod: Pod, container: Container, memory_capacity_bytes: int) -> int
 
 
 def _share_of_the_rest(pod: Pod) -> int:
-    """What the pod as a whole asks for of memory beyond its containers is theirs in equal parts (spec 10.6)."""
+    """The container's equal part of the memory that the pod requests beyond its containers (spec 10.6)."""
     whole = pod.spec.resources.requests.get("memory") if pod.spec.resources is not None else None
     if whole is None:
         return 0
@@ -246,7 +246,7 @@ def _cpu_request(container: Container) -> int:
 
 
 def _together(pod: Pod, amount_of: _Amount) -> int:
-    """The most that runs at one time."""
+    """The largest amount that runs at one time."""
     sidecars = most = 0
     for container in pod.spec.init_containers:
         if is_sidecar(container):
@@ -257,7 +257,7 @@ def _together(pod: Pod, amount_of: _Amount) -> int:
 
 
 def _limit(pod: Pod, resource: str, read: _Reader) -> int:
-    """The pod's own limit, or the sum of its containers' when each has one; 0 for none."""
+    """The pod's own limit, or the sum if each container has one; 0 for none."""
     whole = pod.spec.resources.limits.get(resource) if pod.spec.resources is not None else None
     if whole:
         return read(whole)

@@ -1,4 +1,4 @@
-"""Everything that is needed to make the sandbox of a pod, as one CRI message (spec 3.9). Pure."""
+"""The configuration of a pod's sandbox as one CRI message (spec 3.9). Pure."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def sandbox_config(
     rules: ResourceRules = _DEFAULT_RULES,
     ids: IdRange | None = None,
 ) -> PodSandboxConfig:
-    """`dns` None leaves the resolver to the runtime; `cgroup_parent` empty leaves the cgroup to it.
-    `ids`: of the pod's user namespace.
+    """`dns` None: the runtime chooses the resolver. `cgroup_parent` empty: the runtime chooses the cgroup. `ids`: of
+    the pod's user namespace.
 
     Raises StartRefusedError for what this agent cannot honour.
     """
@@ -67,7 +67,7 @@ def sandbox_config(
 
 
 class _OfSpec(msgspec.Struct, frozen=True):
-    """What all pods of one spec have in common, and all sandboxes of one pod."""
+    """What all pods of one spec share, and so all sandboxes of one pod."""
 
     ports: tuple[PortMapping, ...]
     security: LinuxSandboxSecurityContext
@@ -91,7 +91,7 @@ def _of_spec(pod: Pod, rules: ResourceRules, ids: IdRange | None) -> _OfSpec:
 
 
 def port_mappings(pod: Pod) -> tuple[PortMapping, ...]:
-    """The ports of regular containers and sidecars. Of several of one name, or one port twice, the first counts."""
+    """The ports of regular containers and sidecars. If a name or port occurs twice, the first one counts."""
     if pod.spec.host_network:
         return ()
     mappings: list[PortMapping] = []
@@ -121,7 +121,7 @@ def port_mappings(pod: Pod) -> tuple[PortMapping, ...]:
 def dotted(name: str) -> str:
     """The name of a sysctl with dots between its words.
 
-    The first separator says which one is meant: after a slash, dots are part of a word.
+    The first separator decides: after a slash, dots are part of a word.
     """
     first = re.search(r"[./]", name)
     if first is None or first[0] == ".":

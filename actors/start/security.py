@@ -1,7 +1,7 @@
-"""Who a container runs as and what it may see (spec 3.8, 3.9, 17.4). Pure.
+"""The users, rights and namespaces of a container (spec 3.8, 3.9, 17.4). Pure.
 
-The container's own settings go before the pod's. What this agent cannot honour it refuses: a container with less
-isolation than was asked for must not start.
+The container's own settings override the pod's. What this agent cannot honour it refuses: a container must not start
+with less isolation than requested.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def container_security(
     thermal_paths: tuple[str, ...] = (),
     ids: IdRange | None = None,
 ) -> LinuxContainerSecurityContext:
-    """`image` gives the user where the pod names none; `path` is that of the container. Raises StartRefusedError.
+    """`image` gives the user if the pod names none; `path` is that of the container. Raises StartRefusedError.
 
-    `thermal_paths`: files of this machine that are masked besides (they leak what others compute). `ids`: of the host,
-    for a pod with a user namespace.
+    `thermal_paths`: more files of this machine to mask, because they leak what others compute. `ids`: of the host, for
+    a pod with a user namespace.
     """
     whole, own = pod.spec.security_context or _NO_POD, container.security_context or _NO_CONTAINER
     user, username = _user(whole, own, image)
@@ -82,7 +82,7 @@ def container_security(
         _check_non_root(user, username, f"{path}.securityContext.runAsNonRoot")
     group = own.run_as_group if own.run_as_group is not None else whole.run_as_group
     if group is not None and user is None and not username:
-        # The runtime needs a user to go with a group; without one the container would run as root's group's peer.
+        # The runtime needs a user along with a group; without one the container would run as root in that group.
         raise StartRefusedError(f"{path}.securityContext.runAsGroup", "a group needs a user: set runAsUser as well")
     open_proc = own.proc_mount == "Unmasked"
     apparmor = apparmor_profile(pod, container)
@@ -117,7 +117,7 @@ def container_security(
 
 
 def sandbox_security(pod: Pod, ids: IdRange | None = None) -> LinuxSandboxSecurityContext:
-    """Of the sandbox's own process. `ids`: of the pod's user namespace. Raises StartRefusedError."""
+    """The settings of the sandbox's own process. `ids`: of the pod's user namespace. Raises StartRefusedError."""
     whole = pod.spec.security_context or _NO_POD
     everyone = (*pod.spec.init_containers, *pod.spec.containers)
     return LinuxSandboxSecurityContext(
@@ -137,7 +137,7 @@ def sandbox_security(pod: Pod, ids: IdRange | None = None) -> LinuxSandboxSecuri
 def namespaces(
     pod: Pod, ephemeral: EphemeralContainer | None = None, target_id: str = "", ids: IdRange | None = None
 ) -> NamespaceOption:
-    """With whom network, processes, IPC and users are shared. Raises StartRefusedError for users that have no ids."""
+    """How network, processes, IPC and users are shared. Raises StartRefusedError for a user namespace without ids."""
     spec = pod.spec
     if spec.host_pid:
         pid = NamespaceMode.NODE
@@ -157,7 +157,7 @@ def namespaces(
 
 
 def _users(pod: Pod, ids: IdRange | None) -> UserNamespace | None:
-    """None leaves the pod among the users of the host, also where the runtime knows of nothing else."""
+    """The user namespace; None keeps the host's users, also for a runtime that knows nothing else."""
     if pod.spec.host_users is not False:
         return None
     if ids is None:
@@ -167,12 +167,12 @@ def _users(pod: Pod, ids: IdRange | None) -> UserNamespace | None:
 
 
 def id_mappings(ids: IdRange) -> tuple[IDMapping, ...]:
-    """Root inside is the first of them outside."""
+    """Map root inside to the first id outside."""
     return (IDMapping(host_id=ids.first, container_id=0, length=ids.length),)
 
 
 def with_groups(pod: Pod, groups: tuple[int, ...]) -> Pod:
-    """The pod as if it had asked for these groups as well: its persistent volumes have (spec 8.3)."""
+    """The pod with these groups added: its persistent volumes ask for them (spec 8.3)."""
     if not groups:
         return pod
     whole = pod.spec.security_context or _NO_POD
@@ -186,7 +186,7 @@ _grouped: OncePerSpecAnd[PodSpec] = OncePerSpecAnd()
 
 
 def _with_more(spec: PodSpec, groups: tuple[int, ...]) -> PodSpec:
-    """One spec for all starts of a pod, so that what follows from it is found again."""
+    """One spec for all starts of a pod, so that cached results are found again."""
     whole = spec.security_context or _NO_POD
     context = msgspec.structs.replace(whole, supplemental_groups=(*whole.supplemental_groups, *groups))
     return msgspec.structs.replace(spec, security_context=context)
@@ -204,7 +204,7 @@ def _groups_policy(whole: PodSecurityContext) -> SupplementalGroupsPolicy:
 
 
 def _user(whole: PodSecurityContext, own: SecurityContext, image: Image | None) -> tuple[int | None, str]:
-    """User id, or else the name that the image gives. An image that names nobody runs as root."""
+    """The user id, or the user name from the image. Without a user in the image, root."""
     user = own.run_as_user if own.run_as_user is not None else whole.run_as_user
     if user is not None or image is None:
         return user, ""
@@ -242,7 +242,7 @@ def _seccomp(profile: SeccompProfile | None, path: str, root_directory: str, sec
 
 
 def apparmor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
-    """What confines the container: its own word, the pod's, or the annotation of old; None where nobody says."""
+    """The AppArmor profile from the container, the pod, or the old annotation; None if none says."""
     whole, own = pod.spec.security_context or _NO_POD, container.security_context or _NO_CONTAINER
     profile: AppArmorProfile | None = own.app_armor_profile or whole.app_armor_profile
     if profile is not None:
@@ -259,7 +259,7 @@ def apparmor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
 
 
 def apparmor_note(pod: Pod, container: Container) -> str | None:
-    """What the annotation of old says of the container."""
+    """The old annotation for this container."""
     return pod.metadata.annotations.get(_ANNOTATION + container.name)
 
 

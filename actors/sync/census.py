@@ -1,4 +1,4 @@
-"""How many pods of which kind this node has to do with, for its metrics (spec 11.7). Pure."""
+"""How many pods of each kind this node handles, for its metrics (spec 11.7). Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CountedPod(msgspec.Struct, frozen=True):
 
 
 def pod_count(pods: Iterable[CountedPod], mirrors: int) -> PodCount:
-    """A pod is active that is desired and has not ended, working that has a worker."""
+    """Count pods. Active: desired and not ended. Working: has a worker."""
     desired, active, working = Counter[bool](), Counter[bool](), Counter[tuple[str, str, bool]]()
     ephemeral = 0
     for each in pods:

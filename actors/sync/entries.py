@@ -1,4 +1,4 @@
-"""What the sync loop knows of each pod: who desires it, who works on it, and what comes after."""
+"""What the sync loop knows of each pod: its source, its worker, and what follows after its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from config.pods.identity import full_name, is_static
 
 
 class Standing(enum.Enum):
-    """What the sources say of a pod."""
+    """Whether the sources desire a pod."""
 
     DESIRED = "desired"
     GOING = "no longer desired; its worker is ending it"
@@ -32,23 +32,23 @@ class PodEntry(msgspec.Struct, eq=False):
     source: str = ""
     worker: ActorRef | None = None
     lives: int = 0
-    """How often a worker of it has begun, plus a start value."""
+    """How many workers it has had, plus a start value."""
     restart: Pod | None = None
     waits_for: str = ""
-    """Why it has no worker yet, as the historian was told."""
+    """The last reason told to the historian why it has no worker yet."""
     ended: bool = False
-    """It is to be deleted and its worker has finished: there is nothing to start any more."""
+    """It is to be deleted, and its worker has finished: nothing is left to start."""
     released: bool = False
     """Nothing of it runs any more, and nothing will."""
     turned_away: bool = False
     """The node does not admit it."""
     finished: bool = False
-    """Nothing is mounted for it any more either."""
+    """Its volumes are taken down as well."""
 
-    __repr__ = object.__repr__  # a close look shows the fields, each in short
+    __repr__ = object.__repr__  # the default repr would show every field in full
 
     def adopt(self, pod: Pod, source: str) -> None:
-        """The pod is desired in this form."""
+        """A source desires the pod in this form."""
         self.standing = Standing.DESIRED
         self.source = source
         self.pod = pod
@@ -58,12 +58,12 @@ class PodEntry(msgspec.Struct, eq=False):
         self.name = full_name(pod)
 
     def is_to_be_deleted(self) -> bool:
-        """Whether its object in the API waits for its end."""
+        """Whether its API object waits for its end."""
         return self.pod is not None and self.pod.metadata.deletion_timestamp is not None
 
     def is_ending(self) -> bool:
         return self.standing in (Standing.GOING, Standing.ORPHAN)
 
     def has_begun(self) -> bool:
-        """False for one that was quarantined before it could begin."""
+        """Whether it has begun. False for a pod quarantined before that."""
         return self.pod is not None or self.worker is not None

@@ -1,8 +1,8 @@
-"""Keep the pods on which the sync loop itself fails from the others: each goes into quarantine (`quarantine`).
+"""Isolates pods on which the sync loop itself fails: each goes into quarantine (`quarantine`).
 
-A sync loop that restarted for such a pod would ask for all pods, fail on the same one, and restart later each time. The
-pods behind it would not be heard for minutes. A pod in quarantine keeps its worker, which goes on with what it knows;
-nothing of the pod counts as a leftover, and its name stays taken.
+Without this, the sync loop would restart, ask for all pods, fail on the same one, and restart later each time. The pods
+behind it would wait for minutes. A pod in quarantine keeps its worker, which goes on with what it knows. Nothing of the
+pod counts as a leftover, and its name stays taken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RetryQuarantined(Message, frozen=True):
 
 
 class FailingPods:
-    """See the module. `meet`: what the sync loop does about a change."""
+    """See the module. `meet`: how the sync loop handles a change."""
 
     def __init__(
         self, sync_loop: Actor, state: SyncState, services: PodServices, meet: Callable[[PodChanged], None]
@@ -36,12 +36,12 @@ class FailingPods:
         self._meet = meet
 
     def meet(self, change: PodChanged) -> None:
-        """Do what a change asks for, unless the pod is in quarantine in this very form."""
+        """Handle a change, unless the pod is in quarantine in this very form."""
         if not self._state.quarantine.holds(change):
             self.attempt(change, lambda: self._meet(change))
 
     def attempt(self, change: PodChanged, action: Callable[[], None]) -> None:
-        """Act on behalf of a pod. A failure puts this pod into quarantine, and the others go on."""
+        """Act for a pod. A failure puts only this pod into quarantine."""
         before = self._state.quarantine.find(change.pod.metadata.uid)
         try:
             action()
@@ -59,10 +59,10 @@ class FailingPods:
             self.attempt(change, lambda: self._meet(change))
 
     def _quarantine(self, change: PodChanged, failure: Exception) -> None:
-        """The pod stays known and keeps its worker; no more is done."""
+        """The pod stays known and keeps its worker; nothing else is done for it."""
         quarantined, pod, state = self._state.quarantine.failed(change, failure), change.pod, self._state
         uid = pod.metadata.uid
-        # The first failure shows where it came from; later ones do not repeat the stack for ever.
+        # Log the stack of the first failure only.
         trace = failure if quarantined.failures == 1 else None
         self._sync_loop.log.error("failed on pod %s: %s", full_name(pod), quarantined.cause, exc_info=trace)
         self._sync_loop.after(quarantined.retry_in_ns, RetryQuarantined(uid), key=("try again", uid))

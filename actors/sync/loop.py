@@ -47,7 +47,9 @@ from config.pods.identity import SOURCE_API, full_name, is_mirror
 from runtime.metrics import kubelet as names
 
 HOUSEKEEPING_NS = 2_000_000_000
-"""From the end of an orphan to the report that it is known no more (spec 2.1): only then its leftovers on disk go."""
+"""The delay from the end of an orphan to the report that it is no longer known (spec 2.1). Only then its leftovers on
+disk go.
+"""
 
 
 class SyncLoopActor(Actor):
@@ -76,7 +78,7 @@ class SyncLoopActor(Actor):
         self._storage = storage
         self._runtime_monitor = runtime_monitor
         self._number = 0
-        """Of its questions to the storage. Answers to an earlier life of this actor may still wait."""
+        """The number of its last question to the storage: answers to an earlier life of this actor may still wait."""
         state = self._state = SyncState(frozenset(sources))
         self._failing = FailingPods(self, state, services, self._meet)
         self._mirrors = MirrorPods(state, services)
@@ -88,9 +90,9 @@ class SyncLoopActor(Actor):
 
     def on_start(self) -> None:
         self._number = self.now_ns()
-        # Workers outlive a restart of this actor. Until the sources have spoken again nobody desires them.
+        # Workers outlive a restart of this actor. Until the sources have spoken again, nobody desires their pods.
         for uid, worker in self.children.items():
-            # Earlier counts of lives are forgotten, and none of their numbers may come again.
+            # Earlier counts of lives are lost, and none of their numbers may be used again.
             self._state.entries[uid] = PodEntry(worker=worker, lives=self._number)
             self._state.unheard.add(uid)
             self.watch(worker)
@@ -139,7 +141,7 @@ class SyncLoopActor(Actor):
         if change.operation is Operation.REMOVE:
             if entry is not None:
                 if entry.standing is Standing.DESIRED and pod.metadata.deletion_timestamp is not None:
-                    entry.pod = pod  # its last form says how fast it is to end
+                    entry.pod = pod  # its last form has the grace for its end
                 self.remove(uid, entry)
         elif entry is None or not entry.has_begun():
             self._begin(uid, entry, change)
@@ -153,7 +155,7 @@ class SyncLoopActor(Actor):
             self._update(uid, entry, change)
 
     def _begin(self, uid: str, entry: PodEntry | None, change: PodChanged) -> None:
-        """The pod is new here, or was quarantined before it could begin."""
+        """The pod is new, or was quarantined before it could begin."""
         if entry is not None and entry.name != full_name(change.pod):
             self._starts.start_next_of(entry.name, uid)
         entry = self._state.entries[uid] = PodEntry()
@@ -167,12 +169,14 @@ class SyncLoopActor(Actor):
         if change.operation is Operation.RECONCILE and not concerns_worker(before, change.pod):
             return
         if entry.static and entry.worker is not None:
-            # A pod that runs since before a restart of this actor is ahead of those that came since.
+            # A pod that has run since before a restart of this actor goes ahead of later ones.
             self._state.lines.goes_first(entry.name, uid)
         self._workers.tell_desired(entry, change.operation)
 
     def _adopt(self, uid: str, entry: PodEntry, pod: Pod, source: str) -> bool:
-        """The pod is desired in this form. Returns whether a static pod has another name now, freeing the old one."""
+        """A source desires the pod in this form. Returns whether a static pod has changed its name and freed the
+        old one.
+        """
         static, name = entry.static, entry.name
         entry.adopt(pod, source)
         renamed = static and entry.name != name
@@ -182,7 +186,9 @@ class SyncLoopActor(Actor):
         return renamed
 
     def _tell_what_the_api_shows(self, change: PodChanged, entry: PodEntry | None) -> None:
-        """To the status manager. Its worker tells it of a new pod, and `PodForgotten` of one that is gone here."""
+        """Tell the status manager. Of a new pod it hears from the worker, and of one that is gone here through
+        `PodForgotten`.
+        """
         status_manager = self._services.status_manager
         if change.operation is Operation.REMOVE:
             if entry is None or entry.worker is not None:
@@ -193,7 +199,7 @@ class SyncLoopActor(Actor):
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def remove(self, uid: str, entry: PodEntry) -> None:
-        """No source desires the pod any more: end it, or forget it when it has no worker."""
+        """No source desires the pod any more: end it, or forget it if it has no worker."""
         entry.restart = None
         if entry.worker is None:
             self._forget(uid, entry)
@@ -224,12 +230,12 @@ class SyncLoopActor(Actor):
         if entry.restart is not None:
             entry.ended = entry.released = entry.turned_away = entry.finished = False
             self._adopt(uid, entry, entry.restart, entry.source)
-            # The published status of the last life is final; the new one begins with none.
+            # The published status of the last life is final; the new life begins without one.
             self._services.status_manager.tell(PodForgotten(uid))
-            # It keeps its place in the line of its name: the others there came later.
+            # It keeps its place in the line of its name: the others came later.
             self._starts.start_if_allowed(uid, entry)
         elif entry.standing is Standing.DESIRED and entry.is_to_be_deleted():
-            # Nothing is left of it; its object is about to leave the API.
+            # Nothing is left of it; its object will soon leave the API.
             entry.ended = entry.released = entry.finished = True
         elif entry.standing is Standing.DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
@@ -241,7 +247,7 @@ class SyncLoopActor(Actor):
 
     @handles(SourceReady)
     def source_ready(self, message: SourceReady) -> None:
-        # Each source must speak again after a restart of this actor before anything counts as gone. An answer to an
+        # After a restart of this actor, nothing counts as gone before each source has spoken again. An answer to an
         # earlier life does not count.
         if message.asked < self._number:
             return
@@ -269,5 +275,5 @@ class SyncLoopActor(Actor):
 
 
 def _is_renamed_while_it_runs(entry: PodEntry, pod: Pod) -> bool:
-    """Whether a static pod with a UID of its own has another name now. Others may want the old name of what runs."""
+    """Whether a static pod with a UID of its own has a new name while it runs. Other pods may want its old name."""
     return entry.static and entry.pod is not None and entry.name != full_name(pod) and entry.worker is not None

@@ -1,7 +1,7 @@
 """What the sync loop tells `MirrorPodActor`: the static pods, and the mirror pods that the API server shows.
 
-A mirror pod is a picture in the API: its static pod runs under another UID, so it never gets a worker. Where the node
-stands alone there is no such actor, and nothing is told.
+A mirror pod only represents a static pod in the API. The static pod runs under another UID, so a mirror pod never gets
+a worker. A standalone node has no such actor, and nothing is told.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MirrorPods:
 
     @handles(MirrorActorStarted)
     def mirror_actor_started(self, _: MirrorActorStarted) -> None:
-        """Tell it the mirrors first, so that it makes none that is there."""
+        """Tell the actor the mirrors first, so that it does not create existing ones."""
         for mirror in self._mirrors.values():
             self.tell(MirrorPodChanged(Operation.ADD, mirror))
         for entry in self._state.entries.values():

@@ -1,7 +1,8 @@
-"""Who waits for which name: one static pod of a full name runs at a time, first come first served (spec 2.6, pains 7).
+"""The waiting line for each name: static pods of one full name run one at a time, first come first served (spec 2.6,
+pains 7).
 
-A data structure; it knows no pods, only names and UIDs. An orphan that the runtime still runs stands in the line of its
-name as well, ahead of whoever came since.
+A data structure that knows only names and UIDs. An orphan that still runs stands in the line of its name too, ahead of
+pods that came later.
 """
 
 from __future__ import annotations
@@ -16,24 +17,26 @@ class NameLines:
         self._lines: dict[str, list[str]] = {}
 
     def join(self, name: str, uid: str) -> None:
-        """Stand at the end; one that stands in the line stays where it is."""
+        """Join at the end; one that already stands in the line keeps its place."""
         line = self._lines.setdefault(name, [])
         if uid not in line:
             line.append(uid)
 
     def goes_first(self, name: str, uid: str) -> None:
-        """It has run since before the others came; one that stands in the line already stays where it is."""
+        """Join at the front: it ran before the others came. One that already stands in the line keeps its place."""
         line = self._lines.setdefault(name, [])
         if uid not in line:
             line.insert(0, uid)
 
     def first(self, name: str) -> str:
-        """Whose turn it is; empty where nobody waits."""
+        """The UID whose turn it is; empty if the line is empty."""
         line = self._lines.get(name)
         return line[0] if line else ""
 
     def leave(self, name: str, uid: str) -> str:
-        """Nothing of it is left. Whose turn it is now; empty where that is nobody, or the line did not know it."""
+        """Leave the line, when nothing of the pod is left. Returns the UID whose turn it is now; empty if there is none
+        or `uid` was not in the line.
+        """
         line = self._lines.get(name)
         if line is None or uid not in line:
             return ""

@@ -1,4 +1,4 @@
-"""What the sync loop tells the historian of pods: what happens where there is no worker that could tell it. Pure."""
+"""What the sync loop tells the historian about pods without a worker that could tell it. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from config.objects import Pod
 
 
 def waits_for_its_turn(pod: Pod, why: str, wall_ns: int) -> NoteHistory:
-    """The pod has no worker yet: others of its name come first."""
+    """The pod has no worker yet, because others of its name come first."""
     entry = HistoryEntry(HistoryKind.WAIT, f"the pod waits for its turn: {why}", "", wall_ns, wall_ns)
     wait = PodWait("the pod", "", why, "it is started then")
     meta = pod.metadata
@@ -17,7 +17,7 @@ def waits_for_its_turn(pod: Pod, why: str, wall_ns: int) -> NoteHistory:
 
 
 def worker_failed(pod: Pod, text: str, wall_ns: int) -> NoteHistory:
-    """A worker that has failed forgets what it knew, this as well."""
+    """A worker has failed. It forgets all it knew, so the sync loop tells this."""
     why = shortened(text)
     entry = HistoryEntry(HistoryKind.FAILURE, why, "", wall_ns, wall_ns)
     wait = PodWait("the pod", "FailedSync", why, "the worker is started again, and looks for itself")

@@ -1,4 +1,4 @@
-"""Pods that the runtime runs and no source desires. Each gets a worker that ends it (spec 2.10)."""
+"""Orphans: pods that the runtime runs and no source desires. Each gets a worker that ends it (spec 2.10)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class OrphanPods:
         self._workers = workers
 
     def end_all(self) -> None:
-        """Once every source has told its pods."""
+        """End all orphans, once every source has told its pods."""
         if self._state.all_ready:
             for pod in self._state.unknown or ():
                 if pod.uid not in self._state.entries:
                     self._end(pod)
 
     def end_named(self, name: str) -> bool:
-        """End those of one full name, even before. Returns whether there were any."""
+        """End the orphans of one full name, even before that. Returns whether there were any."""
         named = [
             pod
             for pod in self._state.unknown or ()

@@ -1,7 +1,7 @@
-"""The pods on which the sync loop fails, and when to try each again. Pure.
+"""The pods on which the sync loop fails, and when to retry each. Pure.
 
-A pod is tried again when it changes or goes. In the form that failed it is tried after a second, because what happens
-once need not happen again. Then after a minute, because the cause may be over, and then every ten minutes.
+A pod is retried when it changes or goes. The form that failed is retried after a second, because a single failure may
+not repeat. The next retry follows after a minute, because the cause may be gone, then one every ten minutes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from config.objects import Pod
 
 SECOND_NS = 1_000_000_000
 RETRIES_NS = (SECOND_NS, 60 * SECOND_NS, 600 * SECOND_NS)
-"""The pause after one failure in the same form, after two, and after more."""
+"""The pauses after the first, second and later failures in the same form."""
 
 
 class QuarantinedPod(msgspec.Struct, frozen=True):
-    """What is still to be done about a pod, and how often and why that failed."""
+    """What remains to be done for a pod, and how often and why that failed."""
 
     change: PodChanged
     failures: int
@@ -30,7 +30,7 @@ class QuarantinedPod(msgspec.Struct, frozen=True):
 
 
 class Quarantine:
-    """See the module. Nearly always it is empty."""
+    """See the module. Usually empty."""
 
     def __init__(self) -> None:
         self._pods: dict[str, QuarantinedPod] = {}
@@ -43,7 +43,7 @@ class Quarantine:
         uid = change.pod.metadata.uid
         known = self._pods.get(uid)
         failures = 1 if known is None or differs_in_meaning(known.change.pod, change.pod) else known.failures + 1
-        # Nothing of the pod counts as told, so the next try adds it.
+        # Nothing of the pod counts as told, so the retry adds it.
         operation = Operation.REMOVE if change.operation is Operation.REMOVE else Operation.ADD
         change = msgspec.structs.replace(change, operation=operation)
         quarantined = self._pods[uid] = QuarantinedPod(change, failures, f"{type(failure).__name__}: {failure}")
@@ -55,7 +55,9 @@ class Quarantine:
             del self._pods[quarantined.change.pod.metadata.uid]
 
     def holds(self, change: PodChanged) -> bool:
-        """Whether the pod stays in quarantine; its retry then uses this form. Its end or a real change frees it."""
+        """Whether the pod stays in quarantine; its retry then uses this form. A removal or a real change releases
+        it.
+        """
         uid = change.pod.metadata.uid
         quarantined = self._pods.get(uid)
         if quarantined is None or change.operation is Operation.REMOVE:

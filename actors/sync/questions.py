@@ -1,4 +1,4 @@
-"""Which pods there are: what the sync loop answers other actors, and what workers say of the end of their pods."""
+"""Which pods there are: the sync loop's answers to other actors, and the workers' reports of ended pods."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from actors.sync.mirrors import MirrorPods
 from actors.sync.state import SyncState
 
 KNOWN_PODS_NS = 60_000_000_000
-"""Between two reports of the known pods."""
+"""The interval between reports of the known pods."""
 
 
 class TellKnownPods(Message, frozen=True):
-    """SyncLoopActor to itself: time to report which pods are known."""
+    """SyncLoopActor to itself: report the known pods now."""
 
 
 class PodQuestions:
@@ -38,7 +38,9 @@ class PodQuestions:
 
     @handles(TellKnownPods)
     def tell_known_pods(self, _: TellKnownPods) -> None:
-        """Whoever removes leftovers must know whose they are, once no other pod can turn up (spec 1.5)."""
+        """Report the known pods once no other pod can turn up: the collectors of leftovers must know which pods exist
+        (spec 1.5).
+        """
         known = self._state.known_pods()
         if known is None:
             return

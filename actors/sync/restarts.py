@@ -21,7 +21,7 @@ from actors.sync.workers import PodWorkers
 from config.pods.identity import SOURCE_API
 
 STILL_THERE_NS = 5_000_000_000
-"""From a restart of the status manager to a look at which pods should have left the API."""
+"""How long after a restart of the status manager to check for pods that should have left the API."""
 
 
 class PartnerRestarts:
@@ -38,7 +38,7 @@ class PartnerRestarts:
 
     @handles(StatusManagerStarted)
     def status_manager_started(self, message: StatusManagerStarted) -> None:
-        """Tell it what the API shows. The workers tell what they have computed."""
+        """Tell the status manager what the API shows. The workers tell what they have computed."""
         for entry in self._state.entries.values():
             if entry.source == SOURCE_API and entry.pod is not None:
                 self._services.status_manager.tell(PodReconciled(entry.pod))

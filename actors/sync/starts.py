@@ -1,8 +1,8 @@
 """Which pods may start now, and why the others wait.
 
-A pod starts at once, unless it is static. Static pods of one full name run one at a time, first come first served: the
-next starts when nothing is left of the one before, be it a worker or an orphan in the runtime (spec 2.6, pains 7). That
-takes the word of the pod's own source and the first list of the runtime, but never the API server.
+A pod starts at once, unless it is static. Static pods of one full name run one at a time, first come first served. The
+next starts when nothing of the one before is left, neither a worker nor an orphan in the runtime (spec 2.6, pains 7).
+That needs the pod's own source and the first list of the runtime, but never the API server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from config.objects import Pod, PodStatus
 
 
 class EndOnceMore(Message, frozen=True):
-    """SyncLoopActor to itself: see which pods should have left the API and have not."""
+    """SyncLoopActor to itself: find pods that should have left the API and have not."""
 
 
 class PodStarts:
@@ -55,24 +55,24 @@ class PodStarts:
             self.start_if_allowed(uid, entry)
 
     def start_next_of(self, name: str, uid: str) -> None:
-        """Nothing is left of a pod: the next of its name may start."""
+        """Nothing of a pod is left: the next of its name may start."""
         following = self._state.lines.leave(name, uid)
         if following in self._state.entries:
             self.start_if_allowed(following, self._state.entries[following])
 
     def start_or_wait(self, uid: str, entry: PodEntry, pod: Pod) -> None:
-        """Give the pod its worker, unless it is a static pod that must wait for its name to be free."""
+        """Start the pod's worker, unless it is a static pod that must wait for its name."""
         if not entry.static or self.may_start_static(uid, entry):
             self._workers.start(uid, entry)
             return
-        # Before its source and the runtime have spoken it may well be running, so it is not "Pending".
+        # Until its source and the runtime have spoken, the pod may be running, so it is not "Pending".
         known = self._state.unknown is not None and entry.source in self._state.ready
         self._note_name_wait(uid, entry)
         waits = PodStatus(phase="Pending") if known else PodStatus()
         self._services.status_manager.tell(PodStatusChanged(pod, waits, seen=known))
 
     def may_start_static(self, uid: str, entry: PodEntry) -> bool:
-        """Whether it is the pod's turn: it is the first of its name in line, and no orphan of that name runs."""
+        """Whether it is the pod's turn: it is first in the line of its name, and no orphan of that name runs."""
         state = self._state
         state.lines.join(entry.name, uid)
         if state.unknown is None or entry.source not in state.ready or state.unheard:
@@ -80,7 +80,7 @@ class PodStarts:
         return state.lines.first(entry.name) == uid and not self._orphans.end_named(entry.name)
 
     def _note_name_wait(self, uid: str, entry: PodEntry) -> None:
-        """Tell the historian why the pod waits: it has no worker that could."""
+        """Tell the historian why the pod waits: it has no worker to do that."""
         state = self._state
         first = state.lines.first(entry.name)
         text = name_wait(
@@ -96,7 +96,7 @@ class PodStarts:
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:
-        """Pods without a worker may wait for the runtime, so their notes change too."""
+        """Pods without a worker may wait for the runtime, so update their notes."""
         self._workers.runtime_state(message)
         if self._state.unknown is None:
             for uid, entry in self._state.entries.items():
@@ -105,8 +105,8 @@ class PodStarts:
 
     @handles(EndOnceMore)
     def end_once_more(self, _: EndOnceMore) -> None:
-        """Give pods without a worker that are still in the API another one: the status manager that knew of their end
-        has restarted. By now the API has shown what was written last.
+        """Give ended pods that are still in the API a worker again: the status manager has restarted and lost their
+        end. By now the API shows what was written last.
         """
         for uid, entry in list(self._state.entries.items()):
             if entry.ended and entry.worker is None:

@@ -1,4 +1,4 @@
-"""What the parts of the sync loop share. Data; who changes a field is said at the field."""
+"""The data that the parts of the sync loop share. Each field says who changes it."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from config.objects import Pod
 
 
 class SyncState(msgspec.Struct, eq=False):
-    """See the module. `sources`: the names of those that will tell their pods."""
+    """See the module. `sources`: the names of the sources that will tell their pods."""
 
     sources: frozenset[str]
     entries: dict[str, PodEntry] = {}
-    """By UID. The sync loop adds and removes them; parts change what is in them."""
+    """By UID. The sync loop adds and removes entries; the parts change their fields."""
     lines: NameLines = msgspec.field(default_factory=NameLines)
     quarantine: Quarantine = msgspec.field(default_factory=Quarantine)
     ready: set[str] = set()
-    """The sources that have told all of their pods, since the sync loop began. The sync loop adds them."""
+    """The sources that have told all of their pods since the sync loop began. The sync loop adds them."""
     all_ready: bool = False
-    """Whether every source has."""
+    """Whether every source has told all of its pods."""
     unheard: set[str] = set()
-    """UIDs known from before a restart that no source has named since."""
+    """UIDs from before a restart that no source has named since."""
     unknown: tuple[RuntimePod, ...] | None = None
-    """The pods that the runtime runs and no worker has announced; None until it has been listed."""
+    """The pods that the runtime runs and no worker has announced; None until the first list."""
 
     def form_of(self, uid: str, entry: PodEntry) -> Pod | None:
         """The last known form of a pod, even of one in quarantine."""
         return entry.pod or self.quarantine.form_of(uid)
 
     def workers(self) -> tuple[tuple[str, ActorRef], ...]:
-        """Every worker that there is, with the UID of its pod."""
+        """Every worker, with the UID of its pod."""
         workers = ((uid, entry.worker) for uid, entry in self.entries.items())
         return tuple((uid, worker) for uid, worker in workers if worker is not None)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all sources and the runtime have told their pods, so that no other pod can turn up."""
+        """Whether all sources and the runtime have told their pods, so that no other can turn up."""
         return self.all_ready and self.unknown is not None
 
     def known_pods(self) -> KnownPods | None:
-        """None as long as another pod can turn up."""
+        """All pods; None while others may turn up."""
         return KnownPods(frozenset(self.entries)) if self.is_complete else None

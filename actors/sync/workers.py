@@ -1,4 +1,4 @@
-"""How the sync loop makes the workers of pods, and tells them what they must know."""
+"""Spawns the workers of pods, and briefs them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ WORKER_STRATEGY = RestartStrategy(
     max_ns=60 * SECOND_NS,
     parked_retry_ns=60 * SECOND_NS,
 )
-"""A worker that fails starts again within a minute, for ever: its pod may have to be ended at any time."""
+"""A failed worker restarts within a minute, without end: its pod may have to be ended at any time."""
 RUNTIME_NOT_ASKED = RuntimeStateObserved("the runtime has not been asked yet", "not known")
 
 SpawnWorker = Callable[[Actor, str, PodServices, RuntimePod | None], ActorRef]
-"""Make the worker of the pod with this UID. The last argument is an orphan as the runtime shows it."""
+"""Spawn the worker of the pod with this UID. The last argument is an orphan as the runtime shows it."""
 
 
 def spawn_worker(sync_loop: Actor, uid: str, services: PodServices, orphan: RuntimePod | None) -> ActorRef:
@@ -59,10 +59,10 @@ class PodWorkers:
         self._spawn = spawn
         self._runtime = RUNTIME_NOT_ASKED
         self._around: Surroundings | None = None
-        """What `ClusterCacheActor` told last; None: workers ask it."""
+        """The last word of `ClusterCacheActor`; None: workers ask it."""
 
     def start(self, uid: str, entry: PodEntry) -> None:
-        """Give the pod its worker."""
+        """Spawn the pod's worker."""
         entry.worker = self._spawn(self._sync_loop, uid, self._services, entry.orphan)
         self._sync_loop.watch(entry.worker)
         entry.lives += 1
@@ -73,9 +73,9 @@ class PodWorkers:
             worker.tell(message)
 
     def _brief(self, entry: PodEntry, around: Surroundings | None = None) -> None:
-        """Tell a worker that has begun, begun again or lost messages all that it must know.
+        """Tell a worker all it must know: it has begun, restarted or lost messages.
 
-        `around` is for one that hears it at once: a message that waits would look like news when it is old.
+        `around` only for a worker that reads it at once: in a waiting message it would be outdated.
         """
         if entry.worker is None:
             return
@@ -120,11 +120,11 @@ class PodWorkers:
 
     @handles(ChildFailed)
     def worker_failed(self, message: ChildFailed) -> None:
-        """It starts again after its back-off, and finds in its mailbox what it must know."""
+        """The worker restarts after its back-off and finds its briefing in its mailbox."""
         entry = self._state.entries.get(message.name)
         if entry is None:
             return
-        entry.lives += 1  # whoever has given it an order gives it again
+        entry.lives += 1  # senders of orders repeat them for each life
         self._brief(entry)
         if entry.pod is not None:
             text = f"the pod's worker failed on {message.last_message}: {message.cause}"
@@ -139,14 +139,14 @@ class PodWorkers:
             self.tell_all(state)
 
     def why_runtime_is_away(self) -> str:
-        """Empty where it answers, or has not been asked yet."""
+        """Why the runtime is away; empty if it answers or has not been asked yet."""
         return "" if self._runtime is RUNTIME_NOT_ASKED else self._runtime.error
 
     @handles(SurroundingsChanged)
     def surroundings_changed(self, message: SurroundingsChanged) -> None:
-        """For workers that start from now on; the others ask when they need to know."""
+        """For workers that start from now on; running ones ask when they need it."""
         self._around = message.around
 
     def forget_surroundings(self) -> None:
-        """A change of them may be lost, and is not told again: workers ask."""
+        """Forget the surroundings: a change of them may be lost and is not told again, so workers ask."""
         self._around = None

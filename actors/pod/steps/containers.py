@@ -1,7 +1,7 @@
 """Step: start containers: ephemeral ones, then init containers, then regular ones.
 
-One that waits or fails does not hold up the others. Only a container whose postStart hook has not succeeded does: those
-after it in the spec wait for it.
+A container that waits or fails does not hold up the others, with one exception. While its postStart hook has not
+succeeded, later containers of the spec wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ async def containers(pod: PodPass) -> Outcome:
     ending = parts.stops.not_gone() if parts.stops.ends else ()
     for start in actions.starts:
         if start.container.name in ending:
-            continue  # it is started when the one before it has ended
+            continue  # it starts after its predecessor has ended
         if parts.view.start_lives.unstarted and start not in actions.start_ephemeral:
             break
         try:

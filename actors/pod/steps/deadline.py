@@ -23,13 +23,13 @@ def deadline_ns(pod: Pod, status: PodStatus | None) -> int | None:
 
 
 def past_deadline(pod: Pod, status: PodStatus | None, wall_ns: int) -> bool:
-    """Whether it is time."""
+    """Whether the deadline has passed."""
     deadline = deadline_ns(pod, status)
     return deadline is not None and wall_ns >= deadline
 
 
 async def deadline(pod: PodPass) -> Outcome:
-    """Force the status; the look that follows publishes it, and ends the pass."""
+    """Force the status; the next look publishes it and ends the pass."""
     view = pod.parts.view
     if view.forced is not DEADLINE_EXCEEDED and past_deadline(pod.pod, view.published, pod.parts.worker.wall_ns()):
         view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)

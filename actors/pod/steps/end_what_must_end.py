@@ -1,7 +1,7 @@
 """Step: end what must not go on: all containers for a restart of all, the whole pod, or single containers.
 
-Nothing here waits for a container to end: its end begins a pass. A pod that is ended as a whole goes no further in
-this pass, unless nothing of it ran any more and its sandboxes have stopped.
+No container end is awaited here: it begins a new pass. When the whole pod is ended, this pass stops here, unless
+nothing ran any more and the sandboxes have stopped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ async def _end_pod(pod: PodPass) -> Outcome:
     for sandbox_id in sandboxes_to_stop(pod.observed):
         await parts.calls.stop_sandbox(sandbox_id)
     if (await parts.look()).any_sandbox_ready():
-        return WAIT  # whatever the runtime says of the stop: no other sandbox is made beside this one
+        return WAIT  # whatever the runtime answered to the stop, two sandboxes must not run at once
     parts.stops.all_ended()
     return CONTINUE
 
@@ -57,7 +57,7 @@ def _end_container(pod: PodPass, kill: Kill) -> None:
 
 
 async def _reset(pod: PodPass, resets: tuple[Reset, ...]) -> None:
-    """Kill what runs, all at once and without a grace; then remove one after the other
+    """Kill everything that runs at once, without a grace; then remove the containers one by one
     (`actors.pod_rules.restart_all`).
     """
     parts = pod.parts
@@ -74,7 +74,7 @@ async def _reset(pod: PodPass, resets: tuple[Reset, ...]) -> None:
 
 
 async def _keep_back_off(pod: PodPass, resets: tuple[Reset, ...]) -> None:
-    """The back-off of containers whose end restarts all outlives their removal."""
+    """Keep the back-off of the containers whose end triggered the restart: it outlives their removal."""
     parts = pod.parts
     owed = {
         each.name: back_off(each.container, last, parts.services.crash_loop, parts.worker.wall_ns())

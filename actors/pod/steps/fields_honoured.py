@@ -1,9 +1,9 @@
-"""Gate: a new form of the pod is noticed once. Fields that this agent does not honour are warned of.
+"""Gate: notice a new form of the pod once. Warns of fields that this agent does not honour.
 
-It never holds a pod up. New volumes and new resources are asked for here, while the containers run.
+It never holds a pod up. It requests new volumes and new resources while the containers run.
 
-A field that makes a container or a volume impossible is refused where that is made. The tables here have fields without
-which a pod can run, though not as its author meant (pains 17). A row goes when its field is honoured.
+A field that makes a container or a volume impossible is refused where that is made. The tables here list fields without
+which a pod still runs, though not as its author meant (pains 17). Remove a row when its field is honoured.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OF_A_POD: Mapping[str, Callable[[PodSpec], bool]] = {
     ),
 }
 OF_A_PROJECTION: Mapping[str, Callable[[VolumeProjection], bool]] = {
-    # One that is not optional is refused, since the files that it stands for are missed.
+    # One that is not optional is refused, because its files would be missing.
     "clusterTrustBundle": lambda source: (
         source.cluster_trust_bundle is not None and bool(source.cluster_trust_bundle.optional)
     ),
@@ -44,16 +44,16 @@ OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] =
 
 
 def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
-    """Their paths in the document (`$.spec.containers[0].lifecycle.stopSignal`): of the pod, its volumes, its
-    containers. `stop_signals`: this node tells the runtime with which signal a container is to be stopped.
+    """Document paths (`$.spec.containers[0].lifecycle.stopSignal`) of fields in the pod, its volumes and its
+    containers. `stop_signals`: this node passes stop signals to the runtime.
     """
     found = _found_in(pod.spec)
     return tuple(path for path in found if not path.endswith(STOP_SIGNAL)) if stop_signals else found
 
 
 def unhonoured_changes(before: Pod, pod: Pod) -> tuple[str, ...]:
-    """Paths of resources that were changed in a pod that is there: its containers have them from their next start on,
-    since this agent resizes none that runs.
+    """Paths of resources that changed in an existing pod. They apply at the next start of each container, because this
+    agent does not resize running ones.
     """
     old = {(group, container.name): container.resources for group, _, container in _containers_of(before.spec)}
     return tuple(
@@ -64,12 +64,12 @@ def unhonoured_changes(before: Pod, pod: Pod) -> tuple[str, ...]:
 
 
 def warning(paths: tuple[str, ...]) -> str:
-    """What the event says."""
+    """The message of the event."""
     return f"not honoured by this agent yet, the pod runs without: {', '.join(paths)}"
 
 
 def warning_of_changes(paths: tuple[str, ...]) -> str:
-    """What the event says of them."""
+    """The message of the event about changed resources."""
     return f"a container that runs is not resized by this agent yet, its next start takes up: {', '.join(paths)}"
 
 

@@ -1,4 +1,4 @@
-"""Step: the images of the pod are leased, so that none is removed while its containers start."""
+"""Step: lease the images of the pod, so that none is removed while its containers start."""
 
 from __future__ import annotations
 

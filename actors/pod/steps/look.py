@@ -1,6 +1,6 @@
-"""Gate: what runs of the pod is seen and published. A pod whose phase is final goes no further.
+"""Gate: see and publish what runs of the pod. A pod whose phase is final goes no further.
 
-After a restart of the worker the probe runner is heard first: until then nobody knows which containers are ready.
+After a restart of the worker, wait first for the probe runner: it alone knows which containers are ready.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from config.pods.identity import has_probes
 from runtime.cri import CriError
 
 PROBES_RETRY_NS = 1_000_000_000
-"""For the case that the answer is lost; it begins a pass by itself."""
+"""Retry in case the answer, which begins a pass by itself, is lost."""
 
 
 async def look(pod: PodPass) -> Outcome:

@@ -1,4 +1,4 @@
-"""Gate: the network of the node is ready. A pod that shares the network of the host does not need it."""
+"""Gate: the network of the node is ready. A pod in the host's network does not need it."""
 
 from __future__ import annotations
 

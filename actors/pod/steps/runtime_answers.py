@@ -1,4 +1,4 @@
-"""Gate: the container runtime is there. When it comes back, the worker is told, and begins a pass."""
+"""Gate: the container runtime answers. When it comes back, the worker is told and begins a pass."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Step: the sandbox. It is configured for the containers to start, and made where there is none that can be used.
+"""Step: make the sandbox, configured for the containers to start, unless a usable one exists.
 
-Before that come the ids of a user namespace, the cgroup of the pod, its resolver and its RuntimeClass, each from
-whoever owns it.
+It first needs the ids of a user namespace, the cgroup of the pod, its resolver and its RuntimeClass, each from its
+owner.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from runtime.cri import CriError
 from runtime.cri.messages import PodSandboxConfig
 
 NODE_RETRY_NS = 10_000_000_000
-"""The cause may go away on the node."""
+"""The node may mend the cause."""
 SPEC_RETRY_NS = 60_000_000_000
-"""Only another form of the pod helps, and that begins a pass by itself."""
+"""Only a new form of the pod helps, and that begins a pass by itself."""
 
 
 async def sandbox(pod: PodPass) -> Outcome:

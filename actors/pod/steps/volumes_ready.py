@@ -1,4 +1,4 @@
-"""Gate: the volumes of the pod are there."""
+"""Gate: the volumes of the pod are ready."""
 
 from __future__ import annotations
 

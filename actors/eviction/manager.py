@@ -153,7 +153,7 @@ class EvictionActor(Actor):
             self.log.warning("what the node is short of is not known now: %s", self._step.value)
             self.end_pass()
 
-    # --- what is used -----------------------------------------------------------------------------------------------
+    # --- samples ----------------------------------------------------------------------------------------------------
 
     def _look(self, *, pods: bool) -> None:
         self._enter(Step.LOOKING)
@@ -247,7 +247,7 @@ class EvictionActor(Actor):
             self._enter(Step.ENDING, END_NS)
             self.after(POLL_NS, PollEnd(), key="poll")
 
-    # --- who goes ---------------------------------------------------------------------------------------------------
+    # --- the choice of a victim -------------------------------------------------------------------------------------
 
     def _decide(self, pods: Sequence[PodHere], sample: NodeSample) -> None:
         candidates = candidates_among(pods, sample.pods, self._doomed.uids())
@@ -301,7 +301,7 @@ class EvictionActor(Actor):
             )
         )
 
-    # --- until it has ended -----------------------------------------------------------------------------------------
+    # --- the end of the victims -------------------------------------------------------------------------------------
 
     @handles(PollEnd)
     def poll_end(self, _: PollEnd) -> None:
@@ -317,7 +317,7 @@ class EvictionActor(Actor):
             self._forget(message)
             self.end_pass(0)
 
-    # --- what is freed first ----------------------------------------------------------------------------------------
+    # --- freeing ----------------------------------------------------------------------------------------------------
 
     def _free(self, threshold: Threshold) -> bool:
         """Report the shortage and begin to free; False when nothing can be freed."""
@@ -350,7 +350,7 @@ class EvictionActor(Actor):
         self._freed = True
         self._look(pods=True)
 
-    # --- what the next agent has to know ----------------------------------------------------------------------------
+    # --- the file for the next agent --------------------------------------------------------------------------------
 
     @property
     def _transition_ns(self) -> int:

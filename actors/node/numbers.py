@@ -69,7 +69,7 @@ class NodeNumbers:
         every = {each.family.name: each for each in measured} | counted
         return exposition(every[name] for name in sorted(every))
 
-    # --- what can be counted ----------------------------------------------------------------------------------------
+    # --- counts -----------------------------------------------------------------------------------------------------
 
     def _facts(self) -> Iterable[Told]:
         plan = self._node.plan

@@ -364,7 +364,7 @@ class ShutdownActor(Actor):
             assert each.worker is not None, "who has no worker has nothing to end"
             each.worker.tell(TerminatePod(grace_seconds=grace, disrupted=True, reason=REASON, message=MESSAGE))
 
-    # --- who is told ------------------------------------------------------------------------------------------------
+    # --- reports ----------------------------------------------------------------------------------------------------
 
     def _tell(self, going_down: bool) -> None:
         self._tools.resources.tell(NodeShutdownObserved(going_down))

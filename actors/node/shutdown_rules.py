@@ -83,7 +83,7 @@ def grace_seconds(pod: Pod, left_ns: int) -> int:
     return left if own is None else min(left, own)
 
 
-# --- what is remembered -----------------------------------------------------------------------------------------------
+# --- the saved state --------------------------------------------------------------------------------------------------
 
 
 class Shutdown(msgspec.Struct, frozen=True):

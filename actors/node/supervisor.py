@@ -94,7 +94,7 @@ class NodeSupervisor(Actor):
         if message.parked:
             self.log.error("%s keeps failing and is tried once a minute: %s", message.name, message.cause)
 
-    # --- who is known to others ---------------------------------------------------------------------------------------
+    # --- reserving ----------------------------------------------------------------------------------------------------
 
     def _reserve_all(self) -> NodeActors:
         can = self._capabilities
@@ -139,7 +139,7 @@ class NodeSupervisor(Actor):
     def _reserve_if(self, wanted: bool, actor_class: type[Actor], name: str) -> ActorRef | None:
         return self._reserve_known(actor_class, name) if wanted else None
 
-    # --- who is made from what ----------------------------------------------------------------------------------------
+    # --- starting -----------------------------------------------------------------------------------------------------
 
     def _make(self, ref: ActorRef | None, recipe: Recipe | None) -> None:
         """Start a reserved actor. Does nothing for one that this node does without."""

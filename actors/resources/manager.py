@@ -289,7 +289,7 @@ class ResourceManagerActor(Actor):
         victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
         asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
 
-    # --- who has ended ----------------------------------------------------------------------------------------------
+    # --- pods that have ended ---------------------------------------------------------------------------------------
 
     @handles(AllocationReleased)
     def released(self, message: AllocationReleased) -> None:

@@ -212,7 +212,7 @@ class NodeStatusActor(Actor):
         if message.follower == self._expected:
             self._tell_expected()
 
-    # --- what others know -------------------------------------------------------------------------------------------
+    # --- reports of other actors ------------------------------------------------------------------------------------
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:
@@ -298,7 +298,7 @@ class NodeStatusActor(Actor):
         if left_ns is not None:
             self.after(left_ns, Reconsider())
 
-    # --- what the machine and the runtime say -----------------------------------------------------------------------
+    # --- facts of the machine and the runtime -----------------------------------------------------------------------
 
     @handles(MachineObserved)
     def machine_observed(self, message: MachineObserved) -> None:

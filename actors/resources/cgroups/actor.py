@@ -134,7 +134,7 @@ class CgroupActor(Actor):
         submission = partial(self._disk.submit, f"cgroups: {what}", deed, *args, deadline_ns=LANE_NS)
         self.begin(submission, lambda done: then(outcome_of(done)))
 
-    # --- who manages cgroups, and whether there are any -------------------------------------------------------------
+    # --- the cgroup driver and the ground ---------------------------------------------------------------------------
 
     def _ask_driver(self) -> None:
         cri = self._tools.cri
@@ -375,7 +375,7 @@ class CgroupActor(Actor):
     def _is_usable(self) -> bool:
         return self._ground is not None and self._ground.usable
 
-    # --- what is said, once -----------------------------------------------------------------------------------------
+    # --- warnings, once each ----------------------------------------------------------------------------------------
 
     def _warn_of(self, problem: str) -> None:
         """Warn once per file: one that cannot be written for one pod cannot be written for the next either."""

@@ -96,7 +96,7 @@ class WatchEvent(msgspec.Struct, Generic[K], frozen=True):
 
 
 def get(resource: Resource[K], namespace: str, name: str, *, resource_version: str = "") -> ApiCall[K]:
-    """Read one object; `resource_version` "0" is content with what a cache of the server has."""
+    """Read one object; `resource_version` "0" accepts an answer from the server's cache."""
     query = _query(resourceVersion=resource_version)
     return ApiCall(
         "GET",
@@ -169,7 +169,7 @@ def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "",
 
 
 def create_unread(resource: Resource[Any], namespace: str, name: str, value: dict[str, Any]) -> ApiCall[None]:
-    """Create an object that is given as JSON has it, with its type, where it is enough that it was done."""
+    """Create an object given as JSON with its type; the answer is not read."""
     return ApiCall(
         "POST",
         resource.path(namespace),
@@ -257,7 +257,7 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
 
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:
-    """The same call, for whom it is enough that it was done."""
+    """The same call; its answer is not read."""
     return ApiCall(
         call.method,
         call.path,
@@ -272,7 +272,7 @@ def unread(call: ApiCall[Any]) -> ApiCall[None]:
 
 
 def nothing(_: bytes) -> None:
-    """`ApiCall.read` where nobody needs the answer."""
+    """`ApiCall.read` for calls whose answer nobody needs."""
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):

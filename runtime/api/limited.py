@@ -1,4 +1,4 @@
-"""A rate limit in front of any API server: what may not leave yet waits in the order it came.
+"""A rate limit in front of any API server: calls over the limit wait in order of arrival.
 
 Owns the queue and its one timer. The clock and the timer are handed in, so the same limit holds for the real client
 (`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that finds a token and nobody waiting
@@ -81,7 +81,7 @@ class LimitedApi:
 
     @property
     def waiting(self) -> int:
-        """How many wait now."""
+        """How many calls wait now."""
         return len(self._waiting)
 
     def _may_leave(self) -> bool:

@@ -4,8 +4,8 @@ Files are written as they are, in the kernel's words; the only knowledge here is
 On v2 a controller serves a cgroup only when all above it have passed it on, which is done on the way down. On v1
 nothing can enter a cpuset without CPUs and memory, so a new one takes those of its parent.
 
-A kernel that lacks a controller, or an agent that lacks the rights, is told of, by file, and does not keep the rest
-from being done.
+When the kernel lacks a controller, or the agent lacks rights, the problem is reported by file and the rest is still
+written.
 
 What is removed goes from every hierarchy that is mounted, not only from those that are written here: runtimes make the
 cgroups of their containers in all of them, and the cgroups of pods on the way.
@@ -26,7 +26,7 @@ V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
 V2_CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
 PASSES = 5
-"""Of ending processes: each may have made others before it ended."""
+"""Rounds of killing processes: each may have forked before it ended."""
 _UNLIMITED = "max"
 _NO_LIMITS = (_UNLIMITED, "-1", "0")
 """Texts that take nothing from anybody where there is nobody to enforce them: no limit, and no pages of a size."""
@@ -123,7 +123,7 @@ def cpu_weight(shares: int) -> int:
 
 
 def _v1_files(limits: CgroupLimits) -> Iterator[tuple[str, str]]:
-    # The period first: the kernel checks a quota against the period that is there.
+    # The period first: the kernel checks a quota against the current period.
     for file, amount in (
         ("cpu.shares", limits.cpu_shares),
         ("cpu.cfs_period_us", limits.cpu_period_us),
@@ -195,7 +195,7 @@ def _directories(path: str) -> list[str]:
 
 
 def _pass_on(directory: str, problems: list[str]) -> None:
-    """Let the cgroups below have the controllers that this one has."""
+    """Pass this cgroup's controllers on to the cgroups below."""
     control = os.path.join(directory, "cgroup.subtree_control")
     offered = text_or_empty(os.path.join(directory, "cgroup.controllers")).split()
     passed = text_or_empty(control).split()

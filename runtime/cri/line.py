@@ -80,11 +80,11 @@ class Line:
         return _Stream(self, call, name, read, on_item, on_end)
 
     def close(self) -> None:
-        """Give up the channel and all that is in flight on it."""
+        """Close the channel and abandon all calls in flight."""
         self._channel.close()
 
     def error(self, code: Any, details: str | None, name: str) -> CriError:
-        """What a failure that gRPC reports means."""
+        """The `CriError` for a failure that gRPC reports."""
         ours = FROM_GRPC.get(code, StatusCode.UNKNOWN)
         text = details or ""
         if ours == StatusCode.UNAVAILABLE:
@@ -106,7 +106,7 @@ class Line:
 
 
 class _Answer(Future[T]):
-    """An answer to come, whose cancellation reaches the runtime."""
+    """A pending answer; its cancellation reaches the runtime."""
 
     def __init__(self, call: Any) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Ended:
 
 
 class _Stream:
-    """A series of answers, taken off the channel by one thread."""
+    """A series of answers, read from the channel by one thread."""
 
     def __init__(
         self,

@@ -1,11 +1,11 @@
 """The first bytes of a connection decide what it is: HTTP as usual, or a request to upgrade it.
 
 Clients that upgrade (SPDY or websockets, for exec, attach and portforward) open a connection for it. Such a connection
-becomes a tunnel of bytes to whoever serves it, which the owner of the doorman finds; nothing in it is read here. Every
-other connection is handed on, to a protocol that speaks HTTP, with the bytes it began with.
+becomes a tunnel of bytes to its server, which the owner of the doorman finds. The doorman does not read the tunnel.
+Every other connection goes to a protocol that speaks HTTP, with its first bytes.
 
-Clients may be slow, large or mad: the head of a first request has a limit in bytes and may have one in time, a client
-that sends more while its way is being opened is not read, and a tunnel through which nothing goes may be cut.
+Clients may be slow, large or hostile. The head of a first request has a limit in bytes and may have one in time. While
+a tunnel opens, its client is not read. An idle tunnel may be cut.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from runtime.http_server.heads import Head, Refusal, head_of
 LOG = logging.getLogger("actorlet.http-server")
 
 HEAD_BYTES_AT_MOST = 128 * 1024
-"""Of a first request. A command for exec stands in it, so it is more than browsers need."""
+"""Limit of a first request's head. It holds the command of an exec, so it is larger than browsers need."""
 CONNECT_SECONDS = 10.0
 _HEAD_ENDS = b"\r\n\r\n"
 _UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*(spdy|websocket)", re.IGNORECASE)
-"""Other offers, that of HTTP/2 for one, may be passed over, and are."""
+"""A server may ignore other offers, such as HTTP/2; this one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Way:
 
 
 FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
-"""Where a request to upgrade leads. Raises Refusal, which is what the client then gets."""
+"""Finds the target of a request to upgrade. Raises Refusal, which the client then gets."""
 CannotReach = Callable[[Way, str], Refusal]
 
 
 def bad_gateway(way: Way, why: str) -> Refusal:
-    """What a client gets when the other side is not there."""
+    """The answer to a client when the other side is unreachable."""
     return Refusal(502, f"error dialing {way.who} at {way.host}:{way.port}: {why}")
 
 
@@ -89,9 +89,9 @@ class Doorman(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._ended = False
-        """The client had said all it has to say before the way was open."""
+        """The client ended its side before the tunnel was open."""
         self._moved = False
-        """A byte has gone through the tunnel since it was looked at last."""
+        """A byte has passed through the tunnel since the last check."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -104,7 +104,7 @@ class Doorman(asyncio.Protocol):
             self._moved = True
             self._tunnel.write(data)
             return
-        # A head that comes byte by byte is not searched from its beginning each time.
+        # Do not search a head that comes byte by byte from its beginning each time.
         searched = max(0, len(self._head) - len(_HEAD_ENDS))
         self._head += data
         if self._task is not None:
@@ -183,7 +183,7 @@ class Doorman(asyncio.Protocol):
         transport = self._transport
         assert transport is not None
         del self._head[:length]
-        # What comes while the way is being opened stays where it is: in the system, which has a limit.
+        # While the tunnel opens, the client's bytes stay in the socket buffer of the system, which is bounded.
         transport.pause_reading()
         self._task = asyncio.get_running_loop().create_task(self._open(head))
 
@@ -226,7 +226,7 @@ class Doorman(asyncio.Protocol):
         return tunnel
 
     def _watch(self, seconds: float) -> None:
-        """Cut the tunnel when nothing has gone through it for so long."""
+        """Cut the tunnel when no byte passes for `seconds`."""
 
         def look() -> None:
             if self._moved:

@@ -1,8 +1,8 @@
 """What the node's server answers (spec 11.2), of what it is given: a view of the node, the runtime, the logs.
 
-Three doors lead here: the main one, where everybody is asked who he is (`gate`); the read-only one, where nobody is and
-where there is little; and the one for health. What the actors know is asked on threads of its own and may take a while;
-an actor that does not answer costs the one who asked.
+There are three listeners. The main one authenticates every request (`gate`). The read-only one authenticates nobody and
+serves little. The third serves health. Questions to actors run on threads of their own and may take a while; an actor
+that does not answer delays only the request that asked.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ T = TypeVar("T")
 THREADS = 4
 JSON = "application/json"
 Answer = Callable[[web.BaseRequest, Mapping[str, str]], Awaitable[web.StreamResponse]]
-"""Of an endpoint: the request, and the names in its path. Raises Refusal."""
+"""An endpoint: takes the request and the names in its path. Raises Refusal."""
 _NO_SWITCH: frozenset[Switch] = frozenset()
 _VAR_LOG = SystemLogPlaces()
 
@@ -59,7 +59,7 @@ class NodeView(ObserverView, ManifestDoor, NumbersView, Protocol):
     """What the actors know, and what they take. Each method may wait, and is called on a thread."""
 
     def pods(self) -> tuple[Pod, ...] | None:
-        """Every pod of the node, with its status; mirror pods are not among them. None: nobody can say now."""
+        """Every pod of the node with its status, without mirror pods. None: unknown now."""
         ...
 
     def late(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class NodeEndpoints:
         refuse_other_sites(request.method, headers.get("Sec-Fetch-Site", ""), headers.get("Sec-Fetch-Mode", ""))
         authorization = headers.get("Authorization", "")
         if is_observed(path):
-            # Browsers ask people for a name and a password; the password is the token.
+            # Browsers prompt for a name and a password; the password is the token.
             authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
         try:
             await self._gate.admit(request.method, path, authorization, shown)
@@ -165,7 +165,7 @@ class NodeEndpoints:
         return await self._answer(request, asked(request.method, path, self._facts.on))
 
     def observer(self, token: str) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-        """A handler that shows the observer alone, to whoever has the token."""
+        """A handler that serves only the observer, to clients that have the token."""
 
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             path = sound_path(request.path)
@@ -218,7 +218,7 @@ class NodeEndpoints:
             return await self._answers[what.endpoint](request, what.names)
 
     async def _session(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
-        """Of a client whose websocket is translated; the others went by (`upgrade`)."""
+        """Serve a client whose websocket is translated; `upgrade` serves the others."""
         head = Head(request.method, request.raw_path, tuple(request.headers.items()))
         if not self.translates(head):
             raise Refusal(400, "Upgrade request required")
@@ -311,7 +311,7 @@ class NodeEndpoints:
         return _json(told)
 
     async def _pods(self) -> tuple[Pod, ...]:
-        """Raises Refusal: an empty list, or that there is no such pod, would be taken for the truth."""
+        """Raises Refusal when the pods are unknown: clients would believe an empty list or a 404."""
         pods = await self._on_thread(self._view.pods)
         if pods is None:
             raise Refusal(503, "the node cannot say now which pods it has; ask again", (("Retry-After", "1"),))

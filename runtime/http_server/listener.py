@@ -27,16 +27,16 @@ LOG = logging.getLogger("actorlet.http-server")
 
 START_SECONDS = 10.0
 CONNECTIONS_AT_MOST = 4096
-"""Some 100 KiB each with TLS. Who comes when there are as many is closed at once."""
+"""Each takes some 100 KiB with TLS. Further connections are closed at once."""
 HEAD_SECONDS = 30.0
 IDLE_SECONDS = 90.0
 """Between two requests (spec 11.1)."""
 BODY_BYTES_AT_MOST = 3 * 1024 * 1024
 _LATER_LINE_BYTES = 32 * 1024
-"""Of the requests that follow the first on a connection: nobody needs more who has no command in it."""
+"""For later requests on a connection: they carry no exec command, so they need no more."""
 
-# asyncio gives every TLS connection a buffer of this size as soon as it is there, and its own idea of it is 256 KiB:
-# four thousand who say nothing would have a gigabyte. A record of TLS has 16 KiB.
+# asyncio allocates this buffer for every new TLS connection; its default is 256 KiB. Four thousand silent clients would
+# take a gigabyte. A TLS record has 16 KiB.
 SSLProtocol.max_size = 32 * 1024
 
 EVERY_ADDRESS = ("0.0.0.0", "::")
@@ -77,16 +77,16 @@ class HttpListener:
         self._said_full = False
         self._server: asyncio.Server | None = None
         self._web: web.Server | None = None
-        # Weakly: those that aiohttp has taken over end without a word to us, and are large.
+        # Weak: connections that aiohttp took over end without telling us, and are large.
         self._open: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
 
     @property
     def connections(self) -> int:
-        """How many there are, about: some of them may just have ended."""
+        """About how many are open: some may just have ended."""
         return len(self._open)
 
     def start(self) -> None:
-        """Raises OSError when the address cannot be had."""
+        """Raises OSError when the address cannot be bound."""
         self._loop.submit(self._start()).result(START_SECONDS)
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class HttpListener:
     def admit(self, transport: asyncio.BaseTransport) -> bool:
         """Whether there is room for one more."""
         if len(self._open) >= self._at_most:
-            # What has ended may still be there for a while.
+            # Ended connections may stay in the set for a while.
             self._open = weakref.WeakSet(each for each in self._open if not each.is_closing())
         if len(self._open) >= self._at_most:
             if not self._said_full:

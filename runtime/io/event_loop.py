@@ -55,7 +55,7 @@ class LoopThread:
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
         if self._loop is None:
-            self._started_loop()  # first of all: what nobody can begin must not wait for the next
+            self._started_loop()  # first: if no thread can start, nothing may stay queued
         self._posted.append(deed)
         # Whoever sees True here has appended before `_run_posted` sets False, and that is before it takes anything out.
         if not self._woken:
@@ -96,7 +96,7 @@ class LoopThread:
                 thread = threading.Thread(target=_run, args=(loop,), name=self._name, daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # the machine has none left; whoever comes next may have one
+                except RuntimeError:  # the machine has no thread left; the next caller may get one
                     loop.close()
                     raise
                 self._loop, self._thread = loop, thread
@@ -135,7 +135,7 @@ class _Answer(Future[T]):
             super().cancel()
             return
         failure = task.exception()
-        with contextlib.suppress(InvalidStateError):  # somebody has cancelled it in this very moment
+        with contextlib.suppress(InvalidStateError):  # cancelled at this very moment
             if failure is not None:
                 self.set_exception(failure)
             else:
@@ -170,5 +170,5 @@ def _cancel_all_and_stop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def leave_to_others(seconds: float = 0.0) -> None:
-    """On a loop: let what else is on it have its turn, or so much time."""
+    """Yield to the other tasks of the loop, or sleep for `seconds`."""
     await asyncio.sleep(seconds)

@@ -19,11 +19,11 @@ from runtime.logs.source import LogSource, OpenLog
 
 CHUNK_BYTES = 64 * 1024
 STEP_BYTES = 1 << 20
-"""So much is read at a time where nothing of it is to be shown: who waits sees that the disk answers, and may go."""
+"""Bytes per read while nothing is shown: the waiting caller sees that the disk answers, and may leave."""
 LINE_BYTES_AT_MOST = 1 << 20
-"""Runtimes break lines long before. What is longer is cut, so that nobody fills the memory."""
+"""Runtimes break lines long before. Longer lines are cut, to bound memory."""
 TRIES = 10
-"""To find the files as they are between two rotations."""
+"""Attempts to open the files between two rotations."""
 _GZIP_WINDOW = 31
 _ROTATED = r"\.\d{8}-\d{6}(\.gz)?"
 
@@ -39,7 +39,7 @@ class _Plain:
         return data
 
     def keep_last(self, lines: int) -> int:
-        """Begin at the last lines; gives how many those are."""
+        """Begin at the last `lines` lines; return how many there are."""
         size = self.log.size()
         self._offset = 0
         # The last byte ends the last line, or is in it: that line is found.
@@ -128,7 +128,7 @@ class LogReader:
         self._writer = LineWriter(options)
         self._parts: deque[_Plain | _Packed] = deque()
         self._newest = ""
-        """The name of the newest rotated log that is known."""
+        """The name of the newest known rotated log."""
         self._rest = b""
 
     @property
@@ -174,7 +174,7 @@ class LogReader:
         return None
 
     def finish(self) -> bytes:
-        """The beginning of a line whose end will not come."""
+        """The start of a line that will never be completed."""
         return b"" if self.full else self._flushed()
 
     def close(self) -> None:
@@ -182,7 +182,7 @@ class LogReader:
             self._parts.popleft().close()
 
     def _opened(self, names: list[str]) -> bool:
-        """Open all of these and the log itself. False when they are not what is there."""
+        """Open `names` and the log itself. False when the files have changed meanwhile."""
         try:
             for name in names:
                 self._parts.append(self._part(name))

@@ -72,7 +72,7 @@ class LocalCertificateKeys:
             return None
 
     def request(self, user: str, names: Sequence[str]) -> bytes:
-        # Heavy, and of no use to nodes that need no certificate.
+        # A heavy import, which nodes without certificates do not need.
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -103,7 +103,7 @@ class LocalCertificateKeys:
         return made.public_bytes(serialization.Encoding.PEM)
 
     def forget(self) -> None:
-        """Nothing will come of the last request: the next one is with a new key."""
+        """Drop the last request; the next one uses a new key."""
         self._key = None
         if self._waiting is not None:
             self._waiting.unlink(missing_ok=True)
@@ -126,7 +126,7 @@ class LocalCertificateKeys:
         return found
 
     def _forget_others(self, name: str) -> None:
-        """Keys of before are good for nothing but theft."""
+        """Remove old keys: they are useful only to thieves."""
         for each in self._directory.glob(f"{self._purpose}-*.pem"):
             if each.name != name and str(each) != self._current:
                 each.unlink(missing_ok=True)
@@ -138,7 +138,7 @@ def current_file(directory: str, purpose: str) -> str:
 
 
 def request_name(pem: bytes, *words: str) -> str:
-    """A name for this request that another one with the same key, and for the same `words`, has as well."""
+    """A name for this request; requests with the same key and `words` share it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
 

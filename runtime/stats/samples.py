@@ -1,7 +1,7 @@
 """One sample: what a node, its pods and containers use at one moment, from the runtime, the kernel and the disk.
 
-Pure data, and the pure rules that put it together: what the runtime tells wins, what it leaves out comes from the
-control group; the rate of the CPU is the difference to the sample before (spec 11.6).
+Pure data, and the pure rules that combine it. The runtime's numbers win; the control group supplies the rest. The CPU
+rate is the difference to the previous sample (spec 11.6).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONTAINER_NAME = "io.kubernetes.container.name"
 
 
 class ContainerSample(msgspec.Struct, frozen=True):
-    """A container that runs. `cgroup` None: the kernel's own numbers are not known."""
+    """A running container. `cgroup` None: the kernel's own numbers are unknown."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class ContainerSample(msgspec.Struct, frozen=True):
 
 
 class PodSample(msgspec.Struct, frozen=True):
-    """A sandbox that is ready, and what runs in it."""
+    """A ready sandbox and its running containers."""
 
     id: str
     uid: str
@@ -97,7 +97,7 @@ class NodeSample(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """What the runtime has told. `pod_stats`: empty where it tells none of pods."""
+    """The runtime's answers. `pod_stats`: empty when it reports none for pods."""
 
     sandboxes: tuple[PodSandbox, ...] = ()
     containers: tuple[Container, ...] = ()
@@ -105,7 +105,7 @@ class Listed(msgspec.Struct, frozen=True):
     pod_stats: Mapping[str, PodSandboxStats] = {}
 
     def ids(self) -> tuple[str, ...]:
-        """Ids of sandboxes that are ready, then of containers that run."""
+        """Ids of ready sandboxes, then of running containers."""
         return (*(each.id for each in self._ready()), *(each.id for each in self._running()))
 
     def _ready(self) -> Iterable[PodSandbox]:
@@ -238,7 +238,7 @@ def _tasks(container: ContainerSample) -> int | None:
 
 
 def _either_cpu(told: CpuReading | None, own: CpuReading | None) -> CpuReading | None:
-    """The runtime's own times, with what only the kernel's files have."""
+    """The runtime's own times, completed from the kernel's files."""
     if told is None or own is None:
         return told or own
     return msgspec.structs.replace(own, at_ns=told.at_ns, used_ns=told.used_ns, nano_cores=told.nano_cores)
@@ -248,7 +248,7 @@ def _either_memory(told: MemoryReading | None, own: MemoryReading | None) -> Mem
     if told is None or own is None:
         return told or own
     changes = {name: value for name, value in msgspec.structs.asdict(told).items() if value is not None}
-    # The runtime says "0 left" as well where there is no limit; the kernel's file is the truth of it.
+    # The runtime also says "0 left" when there is no limit; only the kernel's file is right.
     changes.pop("limit", None)
     return msgspec.structs.replace(own, **changes)
 

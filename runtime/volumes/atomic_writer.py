@@ -46,11 +46,11 @@ PATH_BYTES_MAX = 4096
 COMPONENT_BYTES_MAX = 255
 
 SWAPPED = "swapped"
-"""The step after which the new content counts."""
+"""After this step the new content is in effect."""
 
 
 def write_payload(directory: str, payload: Payload, group: int | None = None) -> bool:
-    """Make the content of `directory`, which exists, that of `payload`; True when it was not before.
+    """Make `payload` the content of the existing `directory`; True when that changed it.
 
     `group`, where given, comes to own everything and may read it. Raises VolumeError for a payload that cannot be,
     and OSError.
@@ -67,7 +67,7 @@ def payload_steps(directory: str, payload: Payload, group: int | None = None) ->
     names = sorted({path.partition("/")[0] for path in files})
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        # A call that was written off may still be at work here; two writers would remove each other's versions.
+        # An abandoned call may still run here; two writers would remove each other's versions.
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -90,7 +90,7 @@ def payload_steps(directory: str, payload: Payload, group: int | None = None) ->
 
 
 def has_content(directory: str) -> bool:
-    """Whether some payload has been written there completely."""
+    """Whether a payload was written there completely."""
     return _current(directory) is not None
 
 
@@ -200,7 +200,7 @@ def _open_directory(path: str, group: int | None) -> None:
 
 
 def _write_file(path: str, file: VolumeFile, group: int | None) -> None:
-    # Nobody may read it before it has its owner: it may be a key.
+    # It may be a key: nobody may read it before it has its owner.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as content:
         content.write(file.data)
@@ -215,7 +215,7 @@ def _turn(directory: str, version: str) -> None:
 
 
 def _remove_versions(directory: str, current: str | None) -> Iterator[str]:
-    """Every version but the one that counts."""
+    """Remove every version but the current one."""
     for name in sorted(os.listdir(directory)):
         if _VERSION.match(name) and name != current:
             shutil.rmtree(os.path.join(directory, name))

@@ -18,7 +18,7 @@ from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 
 
 class VolumeError(Exception):
-    """A volume cannot be had, or not be given back; the text says why, for people. `reason`: that of the event."""
+    """A volume cannot be made or released; the text tells people why. `reason`: of the event."""
 
     def __init__(self, text: str, reason: str = "FailedMount") -> None:
         super().__init__(text)
@@ -121,7 +121,7 @@ class VolumePlugin(Protocol):
     """One kind of volume."""
 
     name: str
-    """Such as `kubernetes.io/empty-dir`: what its directories are called by."""
+    """Such as `kubernetes.io/empty-dir`; it names the directories."""
     source: str
     """The attribute of `Volume`, or of a persistent volume's spec, that it serves, such as `empty_dir`."""
 
@@ -130,7 +130,7 @@ class VolumePlugin(Protocol):
         ...
 
     def is_usable(self, place: VolumePlace) -> bool:
-        """Whether what an earlier call has made there can be used as it is, though it cannot be renewed now."""
+        """Whether the volume of an earlier call is usable as it is, though it cannot be renewed now."""
         ...
 
     def release(self, place: VolumePlace) -> None:
@@ -161,7 +161,7 @@ class DeviceMounter(Protocol):
         ...
 
     def unstage(self, device: str) -> None:
-        """Take it down. No pod uses it, and it may never have been made whole. Raises VolumeError, OSError."""
+        """Take the shared part down. No pod uses it; it may be incomplete. Raises VolumeError, OSError."""
         ...
 
     def staged(self) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class DeviceMounter(Protocol):
 
 @runtime_checkable
 class Elsewhere(Protocol):
-    """A kind whose volumes are not at their places' directories themselves."""
+    """A kind whose volumes lie elsewhere than in the directories of their places."""
 
     def path_at(self, place: VolumePlace) -> str:
         """The path on the host that `prepare` gives for a volume there. Pure."""

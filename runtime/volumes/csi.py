@@ -83,7 +83,7 @@ class CsiPlugin:
         write_note(directory, _note(spec, material))
         with contextlib.suppress(
             FileExistsError
-        ):  # without a look at it: it may be a dead mount, for the driver to mend
+        ):  # does not stat the path: it may be a dead mount, which the driver can mend
             os.makedirs(path, mode=DIRECTORY_MODE)
         if Ability.STAGE_UNSTAGE_VOLUME not in abilities:
             return
@@ -126,7 +126,7 @@ class CsiPlugin:
         return tuple(sorted(mounts | devices))
 
     def _staging(self, spec: VolumeSpec, material: CsiMaterial) -> tuple[str, str]:
-        """Where a volume is staged, and the directory of the note of that."""
+        """The staging path of a volume, and the directory of its note."""
         if spec.block:
             return self._layout.staged_device(spec.name), self._layout.device_note(spec.name)
         path = self._layout.staged_mount(material.driver, material.handle)
@@ -170,7 +170,7 @@ class CsiPlugin:
         return self.path_at(place)
 
     def path_at(self, place: VolumePlace) -> str:
-        """Where containers get it from: the link to the device, or the mount below the place."""
+        """The path that containers use: the link to the device, or the mount below the place."""
         return place.directory if place.block else self._published(place)
 
     def is_usable(self, place: VolumePlace) -> bool:
@@ -185,7 +185,7 @@ class CsiPlugin:
         directory = self._note_directory(place)
         note = read_note(directory)
         if note is None:
-            return  # nobody was asked for anything
+            return  # no driver was called
         driver = self._driver(note.driver)
         path = self._published(place)
         self._give_back(lambda: driver.unpublish(note.handle, path), path)
@@ -202,7 +202,7 @@ class CsiPlugin:
             remove_note(place.directory)
 
     def measure(self, place: VolumePlace) -> VolumeStats | None:
-        """What its driver says of a pod's volume; None where it does not measure. Raises VolumeError, OSError."""
+        """The driver's statistics of a pod's volume; None when it does not measure. Raises VolumeError, OSError."""
         note = read_note(self._note_directory(place))
         if note is None:
             return None
@@ -246,7 +246,7 @@ class CsiPlugin:
         path = self._published(place)
         write_note(self._layout.device_note(spec.name), _note(spec, material))
         os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
-        # Links that lead nowhere yet: by them the volume is found, whenever this agent dies.
+        # The links still dangle. They let the next agent find the volume if this one dies.
         _link(path, self._layout.device_user(spec.name, place.uid))
         _link(path, place.directory)
         try:
@@ -374,7 +374,7 @@ def _forget(path: str, directory: str) -> None:
 
 
 def _link(target: str, path: str) -> None:
-    """A link at `path`, whatever link was there before."""
+    """Put a link at `path`; replace the link that was there."""
     os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
     if os.path.islink(path):
         if os.readlink(path) == target:

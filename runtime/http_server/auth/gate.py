@@ -2,8 +2,8 @@
 
 In this order: the certificate of the connection, a bearer token (by TokenReview), nobody where that is allowed. A token
 or a certificate that is shown and not good is no anonymous request. What the API server has said is kept for as long as
-the configuration says; tokens themselves are not kept, only what they hash to. An API server that does not answer is no
-permission: 401 for a token, 500 for the question whether he may.
+the configuration says; tokens are kept only as hashes. When the API server does not answer, nobody is let in: 401 for a
+token, 500 for an authorization.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ALWAYS_ALLOW, WEBHOOK = "AlwaysAllow", "Webhook"
 
 
 class GateError(Exception):
-    """The configuration asks for what there is not; the text says which field, and what to do."""
+    """The configuration needs something that is missing; the text names the field and the remedy."""
 
 
 class Gate:
@@ -94,7 +94,7 @@ class Gate:
                 raise _unauthorized()
             return user
         if shown.fault:
-            # A client library that keeps connections makes another one then.
+            # Closing makes client libraries that keep connections open a new one.
             raise Refusal(401, f"Unauthorized: {shown.fault}", (("Connection", "close"),))
         if self._anonymous:
             return ANONYMOUS
@@ -143,7 +143,7 @@ class Gate:
 
 
 class _Tokens:
-    """Bearer tokens, by what they hash to."""
+    """Bearer tokens, by their hashes."""
 
     def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...]) -> None:
         self._api = api

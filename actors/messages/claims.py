@@ -1,8 +1,8 @@
-"""What `VolumeReconcilerActor` and who resolves claims say to each other. See `actors/messages/pods.py`.
+"""What `VolumeReconcilerActor` and the resolver of claims say to each other. See `actors/messages/pods.py`.
 
-A volume of the kinds `persistentVolumeClaim`, `ephemeral` and `csi` is known only when objects of the cluster have been
-read and, where it has to be, when it is attached to the node. Who resolves them says for each either what it is, or
-what it waits for.
+A volume of the kinds `persistentVolumeClaim`, `ephemeral` and `csi` is known only after objects of the cluster have
+been read and, if needed, the volume is attached to the node. For each such volume the resolver says what it is, or what
+it waits for.
 """
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ class ForgetClaims(Message, frozen=True):
 
 
 def is_claimed(volume: Volume) -> bool:
-    """Whether what the volume is stands in the cluster, and not in the pod."""
+    """Whether the volume is defined in the cluster, and not in the pod."""
     own = (volume.persistent_volume_claim, volume.ephemeral, volume.csi)
     return any(source is not None for source in own) or is_in_tree(volume)

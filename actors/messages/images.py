@@ -30,7 +30,7 @@ class PullImage(Message, frozen=True):
 
 
 class PullWaits(Message, frozen=True):
-    """ImagePullActor -> PodWorker: the pull for a container is not begun yet, for that reason; empty: now it is."""
+    """ImagePullActor -> PodWorker: the pull for a container has not begun, for that reason; empty: it has begun now."""
 
     container: str
     why: str
@@ -75,8 +75,8 @@ class PodWaitedForImage(Message, frozen=True):
 class LeaseImages(Message, frozen=True):
     """PodWorker -> ImageGCActor: keep these images, as the pod names them, until `ReleaseImages`.
 
-    Replaces what was leased to this pod before. Answered by `ImagesLeased`: at once, or when the removal of one of them
-    that is under way has ended.
+    Replaces the earlier lease of this pod. Answered by `ImagesLeased`: at once, or after a removal of one of them that
+    is under way.
     """
 
     worker: ActorRef

@@ -14,9 +14,9 @@ from config.objects import Pod, PodStatus
 class PodStatusChanged(Message, frozen=True):
     """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will.
 
-    `seen`: it rests on what is known of the runtime. One that does not is for those who ask this node, until it does.
-    `first`: what was told before it in the same moment; of a pod that is new, all else is counted from that on.
-    `life`: of the worker, told apart from others that have worked on this UID: a `PodForgotten` may lie between them.
+    `seen`: it rests on a look at the runtime; a status that does not is only shown to those who ask this node. `first`:
+    the status told before it in the same moment; for a new pod the manager takes it in first. `life`: of the worker, to
+    tell it from other workers of this UID: a `PodForgotten` may lie between them.
     """
 
     pod: Pod
@@ -54,8 +54,8 @@ class PodLeftApi(Message, frozen=True):
 
 class PodFinished(Message, frozen=True):
     """PodWorker -> StatusManagerActor, SyncLoopActor: nothing of the pod is left to take down; its object may leave the
-    API.
-    PodWorker -> ContainerGCActor: and the API shows its end, so what its containers have left is for people only.
+    API. PodWorker -> ContainerGCActor: also, the API shows its end, so only people may still need the remains of its
+    containers.
     """
 
     uid: str

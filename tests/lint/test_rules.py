@@ -276,3 +276,9 @@ def test_this_repository_keeps_the_rules(capsys: pytest.CaptureFixture[str]) -> 
 def test_exceptions_from_the_rules_are_still_needed() -> None:
     for path, module in ALLOWED:
         assert f"import {module}" in (ROOT / path).read_text()
+
+
+def test_no_test_replaces_a_method_against_the_types() -> None:
+    files = [path for path in (ROOT / "tests").rglob("*.py") if "lint" not in path.parts]
+    found = [str(path) for path in files if private_names.method_assign_ignores(path.read_text(encoding="utf-8"))]
+    assert found == []

@@ -57,7 +57,7 @@ TreeRule = Callable[[Iterable[Module]], Iterable[Finding]]
 
 def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
-    from tests.lint.rules import clock, floors, kernel_words, messages, names, rooms, sets, sleeping
+    from tests.lint.rules import clock, floors, kernel_words, messages, names, private_names, rooms, sets, sleeping
 
     return (
         names.check,
@@ -68,6 +68,7 @@ def all_rules() -> tuple[Rule, ...]:
         sets.check,
         sleeping.check,
         messages.check,
+        private_names.check,
     )
 
 

@@ -1,20 +1,20 @@
-"""`ContainerGCActor`: the one owner of dead containers and sandboxes, and of the logs of what is dead (spec 3.12).
+"""`ContainerGCActor`: the one owner of dead containers and sandboxes and of their logs (spec 3.12).
 
-It decides and never waits: its children list and remove (`actors.containers.removal`). There are three occasions.
+It decides and never waits: its children list and remove (`actors.containers.removal`). It acts on four occasions.
 
-- A container has died: of that name of that pod the newest dead one stays. Deaths within a second share one list.
-- A pod has ended (`CollectPod`): everything of it goes, at once and apart from all else, and its worker is told.
-- Every minute: what is over the limits, and what is left of pods that nobody knows. Nobody knows a pod when every
-  source has spoken (`KnownPods`), it is not among them, and no worker has announced itself for it.
-- The eviction manager needs space (`ReclaimContainers`): the same however young, and all of pods that have finished and
-  are shown so by the API. Of the others the newest stay: a container that has ended well, and is forgotten, would be
-  started again; of a static pod nothing else tells that it has had its time.
+- A container dies: only the newest dead one of its name and pod stays. Deaths within a second share one list.
+- A pod ends (`CollectPod`): everything of it goes at once, independent of other work, and its worker is told.
+- Every minute: removes what is over the limits, and what is left of unknown pods. A pod is unknown when every source is
+  ready (`KnownPods`), none has it, and no worker has announced itself for it.
+- The eviction manager needs space (`ReclaimContainers`): the same without a minimum age, and all of pods that have
+  finished and are shown so by the API. For other pods the newest containers stay. Without its record, a container that
+  succeeded would be started again, and a static pod would not be known to have run.
 
-A worker announces itself before it makes anything in the runtime, and a list comes through the mailbox behind that
-announcement: so whatever a list shows of a pod without a worker is old. What fails stays for the next pass.
+A worker announces itself before it makes anything in the runtime, and a list reaches the mailbox after that
+announcement. So whatever a list shows of a pod without a worker is old. What fails is left for the next pass.
 
-A log belongs to `LogRotationActor` as long as its container runs, and to this one from then on: it is removed, with all
-rotated ones beside it, after its container. Links to logs are made by the workers and removed here alone.
+A log belongs to `LogRotationActor` while its container runs, then to this actor. It is removed after its container,
+with all rotated files beside it. Workers make the links to logs; only this actor removes them.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ from runtime.logs.pod_logs import uid_of_log_directory
 SECOND_NS = 1_000_000_000
 PASS_NS = 60 * SECOND_NS
 GATHER_NS = SECOND_NS
-"""Deaths of this time share one list."""
+"""Deaths within this time share one list."""
 REMOVERS = 8
 CHUNK = 4
-"""Victims that a remover takes at a time: one that hangs holds up the others of its chunk."""
+"""Victims that a remover takes at a time; one that hangs delays the others of its chunk."""
 COLLECTORS = 64
 IDLE_COLLECTORS = 8
-"""Kept for the next pods; the others stop when they have nothing to do."""
+"""Idle collectors kept for the next pods; the others stop."""
 LISTER = "lister"
 COLLECTOR = "collector"
 
@@ -73,7 +73,7 @@ class BeginPass(Message, frozen=True):
 
 
 class LookAtDeaths(Message, frozen=True):
-    """To itself: deaths have been gathered for long enough."""
+    """To itself: time to handle the gathered deaths."""
 
     def coalesce_key(self) -> Hashable:
         return "deaths"
@@ -101,11 +101,11 @@ class ContainerGCActor(Actor):
         self._to_collect: dict[str, CollectPod] = {}
         self._asked_again: dict[str, CollectPod] = {}
         self._collectors = 0
-        """How many there have been: every one has a name of its own."""
+        """How many have been made; each has its own name."""
         self._idle: list[ActorRef] = []
         self._at_work: dict[ActorRef, str] = {}
-        """Collector -> UID of the pod that it collects. By name one from before a restart of this actor could be taken
-        for another.
+        """Collector -> UID of the pod that it collects. Keyed by reference: a name could match a collector from before
+        a restart of this actor.
         """
         self._queue: deque[Remove] = deque()
         self._taken: set[str] = set()
@@ -113,10 +113,10 @@ class ContainerGCActor(Actor):
         self._errors: list[str] = []
         self._askers: dict[str, ActorRef] = {}
         self._asked_by: tuple[ActorRef, ...] = ()
-        """For whom the pass is that is under way."""
+        """Who asked for the pass under way."""
 
     def on_start(self) -> None:
-        # Children outlive a restart of this actor; what they were doing for the last one is not known any more.
+        # Children outlive a restart of this actor, but their work for the last life is unknown.
         for name, child in self.children.items():
             kind, _, number = name.partition(" ")
             if kind == COLLECTOR:
@@ -129,8 +129,8 @@ class ContainerGCActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Deaths were lost, or announcements: who is known has to be said anew before anything unknown is removed. What
-        workers have asked for they ask again after a while.
+        """Deaths or announcements were lost: remove nothing unknown before the next `KnownPods`. Workers repeat their
+        requests after a while.
         """
         self._known = None
         self.ref.tell(BeginPass())
@@ -151,7 +151,7 @@ class ContainerGCActor(Actor):
     def known_pods(self, message: KnownPods) -> None:
         first = self._known is None
         self._known = message.uids
-        # Who is not known and has not announced itself since the word before has ended.
+        # A pod has ended that is not known and has not announced itself since the last `KnownPods`.
         here = message.uids | self._since_known
         self._workers &= here
         self._finished &= here
@@ -177,8 +177,8 @@ class ContainerGCActor(Actor):
     @handles(CollectPod)
     def collect_pod(self, message: CollectPod) -> None:
         if message.uid in self._collecting:
-            # What its worker has seen is over with the collection under way; when that has ended, a pod of the same UID
-            # may live, with the same directory for its logs.
+            # Drop the worker's `remains`: they are out of date after the collection under way. By then a pod of the
+            # same UID may run, with the same log directory.
             self._asked_again[message.uid] = msgspec.structs.replace(message, remains=None)
         else:
             self._to_collect[message.uid] = message
@@ -202,7 +202,7 @@ class ContainerGCActor(Actor):
     @handles(Collected)
     def collected(self, message: Collected) -> None:
         if self._at_work.pop(message.collector, None) is None:
-            return  # one from before a restart of this actor
+            return  # a collector from before a restart of this actor
         if len(self._idle) < IDLE_COLLECTORS:
             self._idle.append(message.collector)
         else:
@@ -211,7 +211,7 @@ class ContainerGCActor(Actor):
 
     @handles(ActorStopped)
     def collector_stopped(self, message: ActorStopped) -> None:
-        # Also one that was done may fail: the next pod is not to be told to nobody.
+        # An idle collector may fail too; do not give it the next pod.
         self._idle = [each for each in self._idle if each is not message.ref]
         uid = self._at_work.pop(message.ref, None)
         if uid is not None:
@@ -247,7 +247,7 @@ class ContainerGCActor(Actor):
         self._list()
 
     def _answer_if_done(self, error: str = "") -> None:
-        """Tell those who have asked for the pass that it is over."""
+        """Tell the requesters of the pass if it is over."""
         if not self._busy and not self._queue:
             askers, self._asked_by = self._asked_by, ()
             for asker in askers:
@@ -317,7 +317,7 @@ class ContainerGCActor(Actor):
         gone = [
             (uid, directory)
             for directory in listed.log_directories
-            # Nearly all are of pods that are known, and such a name ends with the UID.
+            # A cheap first test: nearly all belong to known pods, and the name of a directory ends with the UID.
             if directory.rpartition("_")[2] not in known
             and (uid := uid_of_log_directory(directory))
             and self._is_gone(uid)
@@ -372,7 +372,7 @@ class ContainerGCActor(Actor):
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
-        """A child has lost its work with its failure; the next pass finds what is left."""
+        """The failed child has lost its work; the next pass finds what is left."""
         if message.name == LISTER:
             self._listing = False
             self._answer_if_done(f"the list failed: {message.cause}")
@@ -380,13 +380,13 @@ class ContainerGCActor(Actor):
             self._work_ended(message.name)
 
     def on_failure(self, *failure: Any) -> None:
-        """This actor begins anew, and its pass is lost: who waits for the end of it is not left waiting."""
+        """Answer the requesters: the restart loses their pass."""
         for asker in {each.path: each for each in (*self._asked_by, *self._askers.values())}.values():
             asker.tell(ContainersReclaimed("the collection failed"))
 
 
 def _orphaned_links(listed: DeadListed) -> tuple[str, ...]:
-    """Links that lead nowhere, of containers that are no more."""
+    """Dead links of containers that no longer exist."""
     if not listed.dead_links:
         return ()
     alive = {each.id for each in listed.containers}

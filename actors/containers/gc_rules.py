@@ -1,11 +1,11 @@
-"""Which dead containers and sandboxes are removed (spec 3.12).
+"""Decides which dead containers and sandboxes are removed (spec 3.12). Pure.
 
-Pure. A dead container is one that has exited or whose state the runtime has lost. One that was created and has not been
-started is dead only when its pod is gone: the pod's worker may be about to start it. A container that runs is never
-named here, and neither is a sandbox that is ready or still has containers.
+A container is dead if it has exited or the runtime has lost its state. A created container that was never started is
+dead only if its pod is gone, because the worker may be about to start it. Running containers are never removed, nor are
+sandboxes that are ready or still have containers.
 
-Of the dead containers of one name of one pod the newest stay, because the pod's status is made from them. A pod that is
-gone keeps nothing.
+The newest dead containers of each name and pod stay, because the pod's status is made from them. A pod that is gone
+keeps nothing.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
 CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
 LOGS_LANE = "pod logs"
-"""The lane of all that is done to logs. Its key is the directory of a pod's logs, so that its removal and the rotation
-of a log in it come one after another.
-"""
+"""The lane of all work on logs. Its key is a pod's log directory, so that removal and rotation in it never overlap."""
 
 DEAD_STATES = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
 
 Unit = tuple[str, str]
-"""(pod UID, container name): what a limit per container counts."""
+"""(pod UID, container name), to which a limit per container applies."""
 
 
 class GcPolicy(msgspec.Struct, frozen=True):
-    """Dead containers younger than `min_age_ns` stay, `per_container` of each unit, `total` in all (negative: any)."""
+    """Limits: dead containers younger than `min_age_ns` stay; at most `per_container` per unit and `total` in all stay.
+
+    A negative number means no limit.
+    """
 
     min_age_ns: int = 0
     per_container: int = 1
@@ -42,14 +43,14 @@ class GcPolicy(msgspec.Struct, frozen=True):
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where logs of pods and links to them are."""
+    """The directories of pod logs and of the links to them."""
 
     pod_logs: str = "/var/log/pods"
     container_logs: str = "/var/log/containers"
 
 
 class Victim(msgspec.Struct, frozen=True):
-    """A dead container to remove, with the log of that attempt. `stop_first`: it may still run after all."""
+    """A dead container to remove, with the log of that attempt. `stop_first`: it may still run."""
 
     id: str
     uid: str
@@ -66,7 +67,7 @@ def unit_of(container: Container) -> Unit:
 
 
 def victim_of(container: Container, places: Places) -> Victim:
-    """All there is to know for its removal."""
+    """Everything that the removal of a container needs."""
     labels = container.labels
     uid, name = unit_of(container)
     pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
@@ -82,7 +83,7 @@ def victim_of(container: Container, places: Places) -> Victim:
 
 
 def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: GcPolicy) -> list[Container]:
-    """A container has just died: what its unit need not keep any more, whatever its age."""
+    """What to remove of these units after a death, whatever its age."""
     keep = max(1, policy.per_container)
     of_units = [each for each in containers if each.state in DEAD_STATES and unit_of(each) in units]
     return [each for dead in _by_unit(of_units).values() for each in reversed(dead[keep:])]
@@ -91,7 +92,7 @@ def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: 
 def dead_containers(
     containers: Iterable[Container], policy: GcPolicy, now_wall_ns: int, is_gone: Callable[[str], bool]
 ) -> list[Container]:
-    """All that a regular pass removes: everything of pods that are gone, then what is over the limits."""
+    """What a regular pass removes: everything of pods that are gone, then what is over the limits."""
     of_gone: list[Container] = []
     of_others: list[Container] = []
     for container in containers:
@@ -109,7 +110,7 @@ def dead_containers(
 def removable_sandboxes(
     sandboxes: Iterable[PodSandbox], containers: Iterable[Container], is_gone: Callable[[str], bool]
 ) -> list[str]:
-    """Ids of sandboxes that are not ready and hold nothing; of a pod that is not gone the newest sandbox stays."""
+    """Ids of sandboxes that are not ready and have no containers. The newest sandbox stays unless its pod is gone."""
     sandboxes = tuple(sandboxes)
     if all(sandbox.state == PodSandboxState.SANDBOX_READY for sandbox in sandboxes):
         return []
@@ -153,7 +154,7 @@ def _over_limits(units: dict[Unit, list[Container]], policy: GcPolicy) -> list[C
     kept, over = _keep_per_unit(units, policy.per_container)
     if policy.total < 0 or _count(kept) <= policy.total:
         return over
-    # An even share first, so that one pod that crashes a lot does not cost the others their last container.
+    # First an even share, so that one pod that crashes often does not cost others their last container.
     kept, more = _keep_per_unit(kept, max(1, policy.total // len(kept)))
     over += more
     surplus = _count(kept) - policy.total

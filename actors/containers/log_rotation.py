@@ -1,20 +1,18 @@
-"""`LogRotationActor`: the one owner of the logs of containers that run: their size, what is set aside, what is packed.
+"""`LogRotationActor`: the one owner of the logs of running containers: it measures, rotates and compresses them.
 
-Every `containerLogMonitorInterval` it looks at all of them at once: one list of what runs, one `lstat` for each.
-Nothing else is done for a log that is small, and nothing is remembered of it. One that is too large is set aside and
-opened anew by the runtime (`ReopenContainerLog`); where that fails it gets its name back. One that is not there is
-opened anew. What is over the number of files is removed in the same breath, so that the size of all logs of a
-container is bounded by files x (limit + rate x interval) however long compressing takes; compressing comes after that,
-at most `containerLogMaxWorkers` at a time.
+Every `containerLogMonitorInterval` it checks all logs: one list of what runs, one `lstat` per log. A small log needs
+no more work and no record. A log that is too large is renamed, and the runtime reopens it (`ReopenContainerLog`); if
+that fails the log gets its name back. A missing log is reopened. Surplus files are removed in the same step. So the
+size of a container's logs is bounded by files x (limit + rate x interval), however long compressing takes. Compressing
+comes last, at most `containerLogMaxWorkers` at a time.
 
-The line to `ContainerGCActor`: as long as a container runs, all files of its log are ours; when it does not, they are
-its, and go with the container or the pod. We name only containers that the runtime lists as running, it only dead ones.
-What is still under way when a container dies is not met by its removal either: every deed on the logs of a pod, of
-both, goes through the lane `pod logs` under the key of the pod's directory, one after another. A log that is gone when
-its turn comes is nobody's loss.
+While a container runs, all files of its log belong to this actor. After that they belong to `ContainerGCActor` and go
+with the container or the pod. This actor handles only containers listed as running, that one only dead ones. Work still
+under way when a container dies cannot collide with the removal: both actors use the lane `pod logs`, keyed by the pod's
+directory, one call after another. A log that is gone by then is no error.
 
-It may be killed at any moment: the first look after a start tidies beside every log, and a log that was set aside and
-not opened anew is missing, which is mended by the next look.
+The agent may be killed at any moment. The first check after a start tidies beside every log. A log that was renamed but
+not reopened is missing, and the next check reopens it.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from actors.kernel import Actor, ChildFailed, Message, handles
 
 SECOND_NS = 1_000_000_000
 ROTATORS = 4
-"""Logs that are opened anew at a time: a runtime that hangs on one container holds up no others."""
+"""Logs rotated at a time, so that a runtime that hangs on one container does not delay the others."""
 SURVEYOR = "surveyor"
 
 
@@ -66,14 +64,14 @@ class LogRotationActor(Actor):
         self._to_tend: deque[TendLog] = deque()
         self._to_compress: deque[CompressLog] = deque()
         self._taken: set[str] = set()
-        """Paths of logs and of rotated ones that wait or are in hand."""
+        """Paths of logs and rotated files that wait or are being worked on."""
         self._busy: dict[str, TendLog | CompressLog] = {}
         self._said: dict[str, str] = {}
-        """Log -> what was wrong with it the last time."""
+        """Path -> its last error."""
         self._quiet: LogsMeasured | None = None
-        """The last look, when nothing was to be done for it, and so is not for the same."""
+        """The last measurement, if it needed no work; the same one needs none again."""
         self._reopened: set[str] = set()
-        """Containers whose log was opened anew and has not been seen since: once is enough."""
+        """Containers whose log was reopened and has not been seen since; they are reopened only once."""
 
     def on_start(self) -> None:
         if SURVEYOR not in self.children:
@@ -92,7 +90,7 @@ class LogRotationActor(Actor):
         self._looking = False
         if message.error:
             if message.runtime_is_away:
-                self.log.debug("%s", message.error)  # who watches the runtime says so, for all
+                self.log.debug("%s", message.error)  # `RuntimeMonitorActor` warns of it once for all
             else:
                 self._say("", message.error)
             return
@@ -162,7 +160,7 @@ class LogRotationActor(Actor):
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
-        """Its work is lost with it; the next look finds what is left of it."""
+        """The failed child has lost its work; the next check finds what is left."""
         if message.name == SURVEYOR:
             self._looking = False
         work = self._busy.get(message.name)
@@ -171,7 +169,7 @@ class LogRotationActor(Actor):
             self._give_work()
 
     def _say(self, path: str, error: str) -> None:
-        """Each new trouble once, not at every look."""
+        """Log each new error once, not at every check."""
         if error and self._said.get(path) != error:
             self.log.warning("%s: %s", path or "the logs of containers cannot be looked at", error)
         if error:

@@ -1,8 +1,7 @@
-"""The hands of `LogRotationActor`: children that look, set aside and compress, so that who decides never waits.
+"""Children of `LogRotationActor` that measure, rotate and compress logs, so that the parent never waits.
 
-Each call has a deadline; a runtime or a disk that hangs costs the one child that asked. All that is done to the logs
-of one pod goes through the lane `pod logs` under the key of the pod's directory, as the removals of `ContainerGCActor`
-do.
+Each call has a deadline; a runtime or a disk that hangs blocks only the child that called it. All work on the logs of
+one pod goes through the lane `pod logs` with the pod's directory as the key, like the removals of `ContainerGCActor`.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ SECOND_NS = 1_000_000_000
 GIVE_UP_NS = 130 * SECOND_NS
 """For a runtime client that does not keep the deadline of a verb."""
 REOPEN_LIMIT_NS = 15 * SECOND_NS
-"""Meanwhile the log has no name, and whoever wants to read it finds nothing."""
+"""Short, because meanwhile the log does not exist under its name and readers find nothing."""
 DISK_LIMIT_NS = 60 * SECOND_NS
 COMPRESS_LIMIT_NS = 600 * SECOND_NS
-"""A log that was not looked at for long may be huge."""
+"""Long, because a log that was not checked for a while may be huge."""
 
 Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
 _path_of = attrgetter("path")
@@ -97,14 +96,14 @@ class LogRotated(Message, frozen=True):
 
 
 class CompressLog(Message, frozen=True):
-    """Parent -> LogCompressor: compress this rotated one of that log."""
+    """Parent -> LogCompressor: compress this rotated file of that log."""
 
     log: RunningLog
     path: str
 
 
 class LogCompressed(Message, frozen=True):
-    """LogCompressor -> parent: done, or why not; then the plain one is still there, and nothing else."""
+    """LogCompressor -> parent: done, or `error`; after an error only the plain file exists."""
 
     hand: ActorRef
     work: CompressLog
@@ -123,7 +122,7 @@ class LogHand(Actor):
         self.tools = tools
 
     async def on_disk(self, key: str, deed: Callable[..., T], *args: Any, limit_ns: int = DISK_LIMIT_NS) -> T:
-        """Run a call of `LogFiles` after all others of that key."""
+        """Run a call of `LogFiles` after all earlier calls with that key."""
         lane = self.lane(LOGS_LANE, size=1, per_key=1)
         return await self.wait(lane.submit(key, deed, *args, deadline_ns=limit_ns), what=deed.__name__)
 
@@ -146,11 +145,11 @@ class LogSurveyor(LogHand):
             listing = tools.cri.call(LIST_CONTAINERS, _RUNNING)
             listed = await self.wait(listing, timeout_ns=GIVE_UP_NS, what="the list of all that runs")
             if listed is not self._listed:
-                # A runtime that hands out the list of before (a simulated one does) has the same logs.
+                # The very same response object (a simulated runtime reuses it) means the same logs.
                 self._listed, self._logs = listed, self._logs_of(listed.containers)
                 self._paths = tuple(map(_path_of, self._logs))
             logs = self._logs
-            # One call for all of them: a look is cheap as long as it is not many.
+            # One call for all logs: many small calls would be expensive.
             sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()
         except Failures as failure:
             away = isinstance(failure, CriError) and failure.code is StatusCode.UNAVAILABLE
@@ -161,7 +160,7 @@ class LogSurveyor(LogHand):
             self.parent.tell(self._told)
 
     def _logs_of(self, containers: tuple[Container, ...]) -> tuple[RunningLog, ...]:
-        """Those of containers that ran before are known already."""
+        """The logs of running containers; reuses those of the last list."""
         before, pod_logs = self._known, self.tools.pod_logs
         self._known = {
             each.id: before.get(each.id) or running_log(each, pod_logs)
@@ -188,14 +187,14 @@ class LogRotator(LogHand):
             self.parent.tell(LogRotated(self.ref, work, compress))
 
     async def _rotate(self, log: RunningLog) -> None:
-        """Set it aside and have it opened anew; it gets its name back when that cannot be had."""
+        """Rename the log and have the runtime reopen it; undo the renaming if that fails."""
         files, directory = self.tools.files, log.pod_directory
         names = await self.on_disk(directory, files.names_beside, log.path)
         rotated = rotated_path(log.path, names, self.wall_ns())
         try:
             await self.on_disk(directory, files.set_aside, log.path, rotated)
         except FileNotFoundError:
-            return  # it has gone with its container
+            return  # the log has gone with its container
         try:
             await self._reopen(log)
         except Failures:
@@ -212,7 +211,7 @@ class LogRotator(LogHand):
                 raise
 
     async def _tidy(self, log: RunningLog) -> tuple[str, ...]:
-        """Remove what is too much or half done beside the log; what is to be compressed."""
+        """Remove surplus and incomplete files beside the log; return the paths to compress."""
         files, directory = self.tools.files, log.pod_directory
         names = await self.on_disk(directory, files.names_beside, log.path)
         todo = tidying(log.path, names, self.tools.limits.max_files)

@@ -1,10 +1,10 @@
-"""Which files of container logs are rotated, compressed and removed (spec 3.13).
+"""Decides which container log files are rotated, compressed and removed (spec 3.13). Pure.
 
-Pure. Of a container that runs there are at most `max_files` files: the log, the last one set aside, which stays plain
-because somebody may be reading it still, and older ones, compressed. Names of what is set aside sort by age, whatever
-the clock does: `0.log.20060102-150405`, in UTC, and one second later than the youngest where the clock has not moved.
+A running container has at most `max_files` files: the log, the newest rotated file, and older compressed ones. The
+newest rotated file stays plain because somebody may still be reading it. Names of rotated files sort by age, whatever
+the clock does: `0.log.20060102-150405`, in UTC, and at least one second later than the youngest.
 
-What carries another name beside a log is not ours and stays.
+Files with other names beside a log are not ours and stay.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LAST_SECOND = 253402300799
 
 
 class LogLimits(msgspec.Struct, frozen=True):
-    """A log is set aside when it has `max_bytes`, looked at every `every_ns`; `workers` compress at a time."""
+    """A log is rotated at `max_bytes`, checked every `every_ns`; at most `workers` compress at a time."""
 
     max_bytes: int
     max_files: int
@@ -40,7 +40,7 @@ class LogLimits(msgspec.Struct, frozen=True):
 
 
 class RunningLog(msgspec.Struct, frozen=True):
-    """The log of a container that runs. `pod_directory`: of all logs of its pod."""
+    """The log of a running container. `pod_directory`: of all logs of its pod."""
 
     container_id: str
     pod_directory: str
@@ -48,14 +48,14 @@ class RunningLog(msgspec.Struct, frozen=True):
 
 
 class Tidying(msgspec.Struct, frozen=True):
-    """What is to be done beside a log, as full paths, oldest first."""
+    """Files to remove and compress beside a log, as full paths, oldest first."""
 
     remove: tuple[str, ...] = ()
     compress: tuple[str, ...] = ()
 
 
 def log_limits(configuration: KubeletConfiguration) -> LogLimits | None:
-    """None: logs are not rotated (a size below zero)."""
+    """The configured limits; None: logs are not rotated (a size below zero)."""
     max_bytes = parse_quantity(configuration.container_log_max_size).value()
     if max_bytes < 0:
         return None
@@ -68,7 +68,7 @@ def log_limits(configuration: KubeletConfiguration) -> LogLimits | None:
 
 
 def running_log(container: Container, pod_logs: str) -> RunningLog | None:
-    """Its log, if it runs and is ours."""
+    """The log of a container, if it runs and is ours."""
     labels, metadata = container.labels, container.metadata
     uid, name = labels.get(POD_UID_LABEL), labels.get(CONTAINER_NAME_LABEL)
     if container.state != ContainerState.CONTAINER_RUNNING or metadata is None or not (uid and name):
@@ -79,13 +79,13 @@ def running_log(container: Container, pod_logs: str) -> RunningLog | None:
 
 
 def all_below(max_bytes: int, sizes: Sequence[int | None]) -> bool:
-    """Whether each log is there and has less than that."""
-    there = [*filter(None, sizes)]  # an empty one is small
+    """Whether every log exists and is smaller than `max_bytes`."""
+    there = [*filter(None, sizes)]
     return None not in sizes and max(there, default=0) < max_bytes
 
 
 def rotated_path(log: str, names: Sequence[str], wall_ns: int) -> str:
-    """The name under which `log` is set aside now, given the `names` beside it."""
+    """The path to rename `log` to now, given the `names` beside it."""
     now = datetime.fromtimestamp(min(wall_ns // SECOND_NS, _LAST_SECOND), UTC).strftime(_NAME_TIME)
     own = os.path.basename(log)
     youngest = max((_time_of(own, name) for name in names), default="")
@@ -93,12 +93,12 @@ def rotated_path(log: str, names: Sequence[str], wall_ns: int) -> str:
 
 
 def tidying(log: str, names: Sequence[str], max_files: int) -> Tidying:
-    """What to do beside `log`, which is there itself, given the `names` beside it."""
+    """What to do beside an existing `log`, given the `names` beside it."""
     directory, own = os.path.split(log)
     remove = [name for name in names if name.endswith(HALF) and _time_of(own, name.removesuffix(HALF))]
     packed = [name for name in names if name.endswith(GZIP) and _time_of(own, name)]
     plain = [name for name in names if not name.endswith((GZIP, HALF)) and _time_of(own, name)]
-    # A compressed one has its name only when it is whole: the agent was killed before it removed the plain one.
+    # A file gets its compressed name only when complete. If both exist, the agent died before it removed the plain one.
     remove += [name for name in plain if name + GZIP in packed]
     rotated = sorted([*packed, *(name for name in plain if name + GZIP not in packed)])
     keep = rotated[-(max_files - 1) :] if max_files > 1 else []
@@ -108,7 +108,7 @@ def tidying(log: str, names: Sequence[str], max_files: int) -> Tidying:
 
 
 def _time_of(own: str, name: str) -> str:
-    """The time in the name of a rotated log; empty when it is none."""
+    """The time in the name of a rotated log; empty for other names."""
     match = _ROTATED.fullmatch(name.removeprefix(f"{own}."))
     return match[1] if match and _read(match[1]) is not None else ""
 
@@ -121,7 +121,7 @@ def _read(time: str) -> datetime | None:
 
 
 def _after(youngest: str) -> str:
-    """The next second. The last one of all has none: then the name is taken, and the log stays as it is."""
+    """The next second. After the last possible second it returns the same: the name is taken and the log stays."""
     time = _read(youngest)
     assert time is not None, "only times that can be read are compared"
     try:

@@ -1,11 +1,11 @@
-"""The hands of `ContainerGCActor`: children that list and remove, so that the one that decides never waits.
+"""Children of `ContainerGCActor` that list and remove, so that the parent never waits.
 
-`DeadLister` looks at the runtime and the disk. `Remover` takes a few victims at a time, one after the other.
-`PodCollector` takes everything of one pod. Each call has a deadline, and a runtime or a disk that hangs
-costs the one child that asked. What is gone already counts as removed.
+`DeadLister` lists the runtime and the disk. `Remover` removes a few victims, one after the other. `PodCollector`
+removes everything of one pod. Each call has a deadline, and a runtime or a disk that hangs blocks only the child that
+called it. What is gone already counts as removed.
 
-Only logs of containers that do not run are removed here; those of containers that do are `LogRotationActor`'s, which
-explains how the two keep out of each other's way.
+Only logs of containers that do not run are removed here. The others belong to `LogRotationActor`, whose module explains
+how the two avoid each other.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ListDead(Message, frozen=True):
 
 
 class DeadListed(Message, frozen=True):
-    """DeadLister -> parent: what there is. `error` is empty when the lists are complete."""
+    """DeadLister -> parent: the lists. `error` is empty when they are complete."""
 
     asked: ListDead
     containers: tuple[Container, ...] = ()
@@ -95,7 +95,7 @@ class DeadListed(Message, frozen=True):
 
 
 class Remove(Message, frozen=True):
-    """Parent -> Remover: take these away, in this order."""
+    """Parent -> Remover: remove these, in this order."""
 
     containers: tuple[Victim, ...] = ()
     sandboxes: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Remove(Message, frozen=True):
 
 
 class Removed(Message, frozen=True):
-    """Remover -> parent: done with that, or as far as it went; what stayed is found again by the next pass."""
+    """Remover -> parent: done as far as possible; the next pass finds what is left."""
 
     remover: ActorRef
     removed: int
@@ -112,7 +112,7 @@ class Removed(Message, frozen=True):
 
 
 class Collected(Message, frozen=True):
-    """PodCollector -> parent: nothing of the pod is left, or why something is."""
+    """PodCollector -> parent: nothing of the pod is left, or `error` says why."""
 
     collector: ActorRef
     uid: str
@@ -120,7 +120,7 @@ class Collected(Message, frozen=True):
 
 
 class GcHand(Actor):
-    """What the children have in common: short deeds that raise one of `Failures`."""
+    """What the children share: short calls that raise one of `Failures`."""
 
     mailbox_capacity: ClassVar[int] = 100
     health_limit_ns: ClassVar[int | None] = 2 * GIVE_UP_NS
@@ -134,20 +134,20 @@ class GcHand(Actor):
         return self.wait(self.tools.cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
 
     async def remove_container(self, victim: Victim) -> None:
-        """The container, then its log: a log without container is found again, the reverse is not."""
+        """Remove the container, then its log: a later pass finds a log without container, but not the reverse."""
         await self.remove_from_runtime(victim)
         logs = self.tools.logs
         pod_directory = os.path.dirname(victim.log_directory)
         await self.on_disk(pod_directory, logs.remove_container, victim.log_directory, victim.attempt, victim.link)
 
     async def remove_from_runtime(self, victim: Victim) -> None:
-        """The container alone."""
+        """Remove only the container."""
         if victim.stop_first:
             await self.gone_or(STOP_CONTAINER, StopContainerRequest(container_id=victim.id, timeout=STOP_SECONDS))
         await self.gone_or(REMOVE_CONTAINER, RemoveContainerRequest(container_id=victim.id))
 
     async def remove_sandbox(self, sandbox_id: str) -> None:
-        """A runtime may refuse while something of the network is left: then stop it properly, and again."""
+        """Remove a sandbox. A runtime may refuse while part of the network is left: then stop it and try again."""
         request = RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
         try:
             await self.gone_or(REMOVE_POD_SANDBOX, request)
@@ -156,7 +156,7 @@ class GcHand(Actor):
             await self.gone_or(REMOVE_POD_SANDBOX, request)
 
     async def gone_or(self, verb: Verb[Req, Res], request: Req) -> None:
-        """Do it; that there is nothing to do it to is as good."""
+        """Call the verb; "not found" counts as success."""
         try:
             await self.call(verb, request)
         except CriError as failure:
@@ -164,7 +164,7 @@ class GcHand(Actor):
                 raise
 
     def on_disk(self, key: str, deed: Callable[..., T], *args: Any) -> Awaitable[T]:
-        """Run a call of `PodLogs` on the lane, after all others of that key."""
+        """Run a call of `PodLogs` on the lane, after all earlier calls with that key."""
         lane = self.lane(LOGS_LANE, size=1, per_key=1)
         return self.wait(lane.submit(key, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
 
@@ -185,7 +185,7 @@ class DeadLister(GcHand):
             request = ListContainersRequest(filter=ContainerFilter(label_selector=labels))
             return DeadListed(message, (await self.call(LIST_CONTAINERS, request)).containers)
         logs = self.tools.logs
-        # Logs and sandboxes before containers: what is made meanwhile has its container in the later list.
+        # Logs and sandboxes before containers, so that what is made meanwhile has its container in the later list.
         directories = await self.on_disk(self.path, logs.list_pods)
         links = await self.on_disk(self.path, logs.dead_links)
         sandboxes = (await self.call(LIST_POD_SANDBOX, ListPodSandboxRequest())).items
@@ -223,7 +223,7 @@ class Remover(GcHand):
 
 
 class PodCollector(GcHand):
-    """Takes everything of one ended pod at a time, or what the policy would, and tells the parent."""
+    """Removes everything of one ended pod, or with `keep_content` what the policy allows, and tells the parent."""
 
     @handles(CollectPod)
     async def collect_pod(self, message: CollectPod) -> None:

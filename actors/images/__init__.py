@@ -1,4 +1,4 @@
-"""Images: `ImagePullActor` pulls them, `ImageGCActor` removes them, and nobody else does either.
+"""Images: only `ImagePullActor` pulls them, and only `ImageGCActor` removes them.
 
 Open `pull.py` first, then `gc.py`. `pull_rules.py` and `gc_rules.py` are the decisions, pure. `leases.py` knows which
 images a pod needs before a container uses them.

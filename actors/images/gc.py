@@ -1,15 +1,14 @@
 """`ImageGCActor`: the only one to remove images (spec 6.5, 7.3). Docs: docs/images.md.
 
-It decides and never waits: its child looks and removes (`actors.images.removal`), one image after the other. There are
-two occasions: every five minutes, where the file system of images is too full or an image has not been used for too
-long; and whenever the eviction manager asks, who wants all that nobody needs and that is not too young for it. What a
-file system has gained is measured after each removal, not reckoned from what images are said to weigh.
+It decides and never waits: its child lists and removes (`actors.images.removal`), one image after the other. It acts on
+two occasions. Every five minutes it removes images if their file system is too full, and images unused for too long.
+When the eviction manager asks, it removes every unneeded image that is old enough. The freed space is measured after
+each removal, not computed from image sizes.
 
-A pod leases its images before it looks for them, and as long as it lives. Leases are granted here, in the same mailbox
-in which removals are decided: an image is either leased or leaving, never both, and who leases one that is leaving gets
-the lease when it has left. A removal of which no answer comes is asked for again, by another child, until one does.
-Nothing is removed before every source of pods has spoken (`KnownPods`), and the workers of the pods that became known
-by that have had the time to lease what they need.
+A pod leases its images before it looks for them, until it ends. This actor grants leases and decides removals in one
+mailbox, so an image is either leased or leaving, never both. A lease of a leaving image is granted once it has left. A
+removal without an answer is requested again through another child until an answer comes. Nothing is removed before
+every pod source is ready (`KnownPods`) and the workers of those pods have had time to lease their images.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ from runtime.stats.readings import FsReading
 SECOND_NS = 1_000_000_000
 PASS_NS = 300 * SECOND_NS
 AGAIN_NS = 5 * SECOND_NS
-"""Between two questions for a removal whose answer was lost."""
+"""Between two requests for a removal whose answer was lost."""
 SETTLE_NS = 5 * SECOND_NS
-"""For workers to lease the images of the first pods."""
+"""Time for workers to lease the images of the first pods."""
 HAND, LATE_HAND = "hand", "late-hand"
-"""The second removes what the first has not heard of, which may take as long as it likes."""
+"""The second repeats removals whose answer the first has lost; they may take any time."""
 AGE, SPACE = "age", "space"
 
 
 class ImageTools(msgspec.Struct, frozen=True):
-    """What images are collected with. `leases` outlive a failure of the actor. `host` None: nobody measures disks."""
+    """The tools of the actor. `leases` outlive a failure of the actor. `host` None: disks cannot be measured."""
 
     cri: Cri
     host: HostStats | None
@@ -64,11 +63,11 @@ class ImageTools(msgspec.Struct, frozen=True):
 
 
 class Settled(Message, frozen=True):
-    """To itself: whoever needs an image has had the time to say so."""
+    """To itself: workers have had time to lease their images."""
 
 
 class CarryThrough(Message, frozen=True):
-    """To itself: ask again for a removal whose answer was lost."""
+    """To itself: repeat a removal whose answer was lost."""
 
     image: Image
 
@@ -84,8 +83,8 @@ class BeginPass(Message, frozen=True):
 
 
 class _Pass(msgspec.Struct):
-    """One pass. `askers`: who wants all that nobody needs. `only_look`: from now on the age of images is known, and
-    nothing goes. `looked` is None until the look has ended.
+    """One pass. `askers`: who wants every unneeded image removed. `only_look`: the first look, which starts the ages of
+    images and removes nothing. `looked` is None until the look has ended.
     """
 
     number: int
@@ -117,7 +116,7 @@ class ImageGCActor(Actor):
         self._tools = tools
         self._leases = tools.leases
         self._lives: dict[str, Life] | None = None
-        """None: no look has come to an end."""
+        """None: no look has ended yet."""
         self._settles = self._known = False
         self._is_due = False
         self._askers: dict[str, ActorRef] = {}
@@ -125,7 +124,7 @@ class ImageGCActor(Actor):
         self._failed_before = False
 
     def on_start(self) -> None:
-        # Children outlive a restart of this actor; of what they do for the last one the end still comes.
+        # Children outlive a restart of this actor, and still report work for its last life.
         for name in (HAND, LATE_HAND):
             if name not in self.children:
                 self.spawn(ImageHand, self.ref, self._tools.cri, self._tools.host, name=name)
@@ -136,7 +135,7 @@ class ImageGCActor(Actor):
 
     @property
     def leases(self) -> ImageLeases:
-        """The book, for those who watch a simulation."""
+        """The leases, for observers of a simulation."""
         return self._leases
 
     # --- leases -----------------------------------------------------------------------------------------------------
@@ -189,7 +188,7 @@ class ImageGCActor(Actor):
     def looked(self, message: ImagesLooked) -> None:
         this = self._pass
         if this is None or this.number != message.number:
-            return  # it was for an earlier life of this actor
+            return  # for an earlier life of this actor
         if message.error:
             this.errors.append(f"images cannot be looked at: {message.error}")
             self._end(this)
@@ -218,7 +217,7 @@ class ImageGCActor(Actor):
             this.whole = None
 
     def _go_on(self, this: _Pass) -> None:
-        """Have the next image removed, or end."""
+        """Remove the next image, or end the pass."""
         image = self._next_free(this.old)
         if image is None and self._wants_space(this):
             image = self._next_free(this.spare)
@@ -230,7 +229,7 @@ class ImageGCActor(Actor):
         self.children[HAND].tell(RemoveOne(image))
 
     def _next_free(self, queue: deque[Image]) -> Image | None:
-        """The next that nobody has leased since the look."""
+        """The next image that nobody has leased since the look."""
         while queue:
             image = queue.popleft()
             if self._leases.is_free(image):
@@ -256,7 +255,7 @@ class ImageGCActor(Actor):
             self._carry_through(message.image)
         this, image = self._pass, message.image
         if this is None or this.leaving != image.id:
-            return  # it was for an earlier life of this actor, or for nobody who waits
+            return  # for an earlier life of this actor, or a repeated removal
         this.leaving = ""
         if message.error:
             this.errors.append(f"image {_name_of(image)}: {message.error}")
@@ -265,7 +264,7 @@ class ImageGCActor(Actor):
         self._go_on(this)
 
     def _count(self, this: _Pass, message: OneRemoved) -> None:
-        """It has gone: what that is worth."""
+        """Count a removed image and the space it freed."""
         image, lives = message.image, self._lives or {}
         old = rules.too_old((image,), lives, this.now_ns, self._tools.limits.max_age_ns)
         self._tools.meters.count(names.IMAGE_GARBAGE_COLLECTED, AGE if old else SPACE)
@@ -280,7 +279,7 @@ class ImageGCActor(Actor):
 
     @handles(CarryThrough)
     def carry_through(self, message: CarryThrough) -> None:
-        """The lease of whoever waits for it is worth nothing while the image may still go."""
+        """Repeat the removal: leases wait while the image may still go."""
         if any(each.id == message.image.id for each in self._leases.leaving()):
             self.children[LATE_HAND].tell(RemoveOne(message.image))
 
@@ -320,7 +319,7 @@ class ImageGCActor(Actor):
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
-        """The child has lost its work with its failure: nobody knows what came of it."""
+        """The failed child has lost its work; the outcome is unknown."""
         for image in self._leases.leaving():
             self._carry_through(image)
         if self._pass is not None and message.name == HAND:
@@ -328,7 +327,7 @@ class ImageGCActor(Actor):
             self._end(self._pass)
 
     def on_failure(self, *failure: Any) -> None:
-        """This actor begins anew, and its pass is lost: who waits for the end of it is not left waiting."""
+        """Answer the requesters: the restart loses their pass."""
         askers = dict(self._askers)
         askers |= {asker.path: asker for asker in (self._pass.askers if self._pass is not None else ())}
         for asker in askers.values():
@@ -340,7 +339,7 @@ def _name_of(image: Image) -> str:
 
 
 def _gained(before: FsReading | None, after: FsReading | None, image: Image) -> int:
-    """What its removal has freed: as measured where that can be, else what it was said to weigh."""
+    """Bytes that the removal has freed: measured if possible, else the image's size."""
     if before is None or after is None:
         return image.size
     return max(0, after.available - before.available)

@@ -1,11 +1,10 @@
-"""Which images go, and which first (spec 6.5).
+"""Decides which images are removed, and in which order (spec 6.5). Pure.
 
-Pure. Never goes what is pinned, what a container is made from, be it dead or alive, what somebody has leased, and what
-sandboxes are made from. Of the others those go first that have not been used for longest, and none before it has been
-here for a while. An image counts as used while something needs it; of one that has not been used since the agent came,
-it is only known when it was first seen, and that is taken for its last use.
+An image stays if it is pinned, leased, the sandbox image, or used by a container, dead or alive. Of the rest the least
+recently used go first, and none before a minimum age. An image counts as used while something needs it. If an image was
+never used since the agent started, the time it was first seen counts as its last use.
 
-Needs are texts: ids, and names as pods write them (`busybox`). Every way to say an image's name is among its forms.
+Needs are texts: ids, and names as pods write them (`busybox`). An image's forms are all the ways to name it.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ _ALL = 100
 
 
 class GcLimits(msgspec.Struct, frozen=True):
-    """Nothing goes before `min_age_ns`; what has not been used for `max_age_ns` goes (0: never for its age). From
-    `high_percent` of the file system on images go until it is at `low_percent`; at 100 never.
+    """No image goes before `min_age_ns`; one unused for `max_age_ns` goes (0: never because of age). At `high_percent`
+    of the file system, images go until it is at `low_percent`; 100 means never.
     """
 
     min_age_ns: int
@@ -43,14 +42,14 @@ class GcLimits(msgspec.Struct, frozen=True):
 
     @property
     def by_space(self) -> bool:
-        """Whether a file system that fills is any reason."""
+        """Whether a full file system is a reason to remove images."""
         return self.high_percent < _ALL
 
 
 class Life(msgspec.Struct, frozen=True):
     """When an image was first seen, and last seen in use (None: never), monotonic ns.
 
-    `was_there`: before the agent, so that it may be of any age.
+    `was_there`: it is older than the agent, so its age is unknown.
     """
 
     detected_ns: int
@@ -63,7 +62,7 @@ class Life(msgspec.Struct, frozen=True):
 
 
 def forms(image: Image) -> frozenset[str]:
-    """Every way in which somebody may name it."""
+    """Every way to name the image."""
     return frozenset((image.id, image.id.removeprefix("sha256:"), *_endings(image)))
 
 
@@ -75,7 +74,7 @@ def _endings(image: Image) -> Iterator[str]:
 
 
 def needed_by(containers: Iterable[Container]) -> frozenset[str]:
-    """What these were made from."""
+    """Short forms of the images that these containers were made from."""
     names = {
         name
         for container in containers
@@ -87,8 +86,8 @@ def needed_by(containers: Iterable[Container]) -> frozenset[str]:
 def observed(
     lives: Mapping[str, Life] | None, images: Iterable[Image], needed: Set[str], now_ns: int
 ) -> dict[str, Life]:
-    """What is known of each image after a look, by id. `needed`: short forms of what is in use now. `lives`: what was
-    known before; None: this is the first look.
+    """The life of each image after a look, by id. `needed`: short forms of the images in use now. `lives`: the lives
+    before; None: this is the first look.
     """
     known: dict[str, Life] = {}
     first = Life(now_ns, was_there=lives is None)
@@ -108,7 +107,7 @@ def candidates(
     *,
     urgent: bool = False,
 ) -> list[Image]:
-    """Those that may go, the first to go first. `urgent`: what may be old enough is, for all that anybody knows."""
+    """The images that may go, in order of removal. `urgent`: an image of unknown age counts as old enough."""
     free = [
         image
         for image in images
@@ -124,27 +123,27 @@ def _is_of_age(life: Life, now_ns: int, min_age_ns: int, *, urgent: bool) -> boo
 
 
 def _turn(image: Image, life: Life) -> tuple[int, int, str]:
-    """What was never used goes before all that was."""
+    """The sort key of removal: images never used go first."""
     return -1 if life.used_ns is None else life.used_ns, life.detected_ns, image.id
 
 
 def too_old(images: Iterable[Image], lives: Mapping[str, Life], now_ns: int, max_age_ns: int) -> list[Image]:
-    """Those of them that have not been used for too long."""
+    """The images that have been unused for longer than `max_age_ns`; none if that is 0."""
     if not max_age_ns:
         return []
     return [image for image in images if now_ns - lives[image.id].last_use_ns > max_age_ns]
 
 
 def used_percent(whole: FsReading) -> int:
-    """How full a file system is for others than root. Its capacity is not 0."""
+    """How full a file system is for users other than root. Its capacity must not be 0."""
     return _ALL - whole.available * _ALL // whole.capacity
 
 
 def is_over(whole: FsReading, limits: GcLimits) -> bool:
-    """Whether it is so full that images have to go."""
+    """Whether the file system is so full that images have to go."""
     return limits.by_space and used_percent(whole) >= limits.high_percent
 
 
 def bytes_over(whole: FsReading, low_percent: int) -> int:
-    """What has to be freed until it is no fuller than that; not positive: nothing."""
+    """How many bytes to free to get down to `low_percent`; none if not positive."""
     return whole.capacity * (_ALL - low_percent) // _ALL - whole.available

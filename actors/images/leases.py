@@ -1,15 +1,13 @@
-"""Who needs which images though no container is made from them yet.
+"""Image leases: which pods need which images before a container uses them.
 
-The book of `ImageGCActor`, kept apart from it: it outlives a failure of that actor, so that what was promised to a
-worker holds. Nothing in it waits, and nothing can fail.
+The record of `ImageGCActor`. It is a separate object that outlives a failure of that actor, so that granted leases
+hold. Nothing in it waits or fails.
 
-A look at the runtime takes a while, and containers may be made meanwhile that it does not show. Their leases may have
-ended as well by the time it is judged: so what was leased at any moment since the look began counts as leased until it
-has been acted upon.
+Listing the runtime takes a while, and the list may miss containers made meanwhile. Their leases may even have ended
+before the list is judged. So an image leased at any moment since the look began counts as leased for that look.
 
-A removal that was begun is carried through: an image is leaving until the runtime has said what came of it. Where that
-answer is lost the removal may still be done at any later moment, so it is asked for again, and whoever leases the image
-waits for as long. Only what the runtime has answered is certain.
+A removal is carried through: an image is leaving until the runtime has answered. If the answer is lost, the removal may
+still happen at any later moment. So it is requested again, and new leases of the image wait until then.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from runtime.cri.messages import Image
 
 @lru_cache(maxsize=1024)
 def _keys(images: frozenset[str]) -> frozenset[str]:
-    """What the book knows them by. The pods of one template name the same."""
+    """The short forms of image names. Cached, because the pods of one template name the same images."""
     return frozenset(map(short_form, images))
 
 
@@ -42,7 +40,7 @@ class ImageLeases:
         self._looks = 0
 
     def lease(self, request: LeaseImages) -> bool:
-        """Whether all of these are there to be used at once; else they are once what is leaving has left."""
+        """Lease images. Whether the lease holds at once; otherwise `has_left` returns the request later."""
         keys = _keys(request.images)
         self._end(request.uid)
         self._held[request.uid] = keys
@@ -56,16 +54,16 @@ class ImageLeases:
         return False
 
     def _are_here(self, keys: frozenset[str]) -> bool:
-        """Whether none of them is leaving."""
+        """Whether none of the images is leaving."""
         return not self._leaving or all(keys.isdisjoint(forms(image)) for image in self._leaving.values())
 
     def release(self, uid: str) -> None:
-        """Nobody of this pod needs any."""
+        """End the lease of this pod."""
         self._waiting.pop(uid, None)
         self._end(uid)
 
     def keep_only(self, uids: Set[str]) -> None:
-        """There are no other pods: an end may have been lost on its way."""
+        """End the leases of all other pods: a release may have been lost."""
         for uid in sorted(self._held.keys() - uids):
             self.release(uid)
 
@@ -79,37 +77,37 @@ class ImageLeases:
             self._ended_since |= keys
 
     def begin_look(self) -> int:
-        """What has ended before does not count any more. The number of the look."""
+        """Forget the leases that have ended before. Returns the number of the new look."""
         self._ended_since.clear()
         self._looks += 1
         return self._looks
 
     def needed(self) -> Set[str]:
-        """Short forms of all that is leased, or was since the look began."""
+        """Short forms of all images leased now or since the look began."""
         return self._count.keys() | self._ended_since
 
     def is_leased(self, image: Image) -> bool:
-        """Whether somebody holds it now, and has been told so."""
+        """Whether some pod holds the image now, and has been told so."""
         return any(not keys.isdisjoint(forms(image)) for uid, keys in self._held.items() if uid not in self._waiting)
 
     def is_free(self, image: Image) -> bool:
-        """Whether it may be removed: nobody has leased it, now or since the look began, and it is not leaving."""
+        """Whether the image may be removed: not leased now or since the look began, and not leaving."""
         return image.id not in self._leaving and self.nobody_has(image)
 
     def nobody_has(self, image: Image) -> bool:
         return all(form not in self._count and form not in self._ended_since for form in forms(image))
 
     def leaves(self, image: Image) -> None:
-        """Its removal begins: who leases it from now on has to wait."""
+        """The removal of the image begins: new leases of it have to wait."""
         assert self.nobody_has(image), "no image with a lease is removed"
         self._leaving[image.id] = image
 
     def leaving(self) -> tuple[Image, ...]:
-        """Those whose removal was begun, and of which it is not known what came of it."""
+        """Images whose removal has begun and whose outcome is unknown."""
         return tuple(self._leaving.values())
 
     def has_left(self, image: Image) -> list[LeaseImages]:
-        """What came of its removal is certain, be it good or bad: whose leases hold now."""
+        """The removal has ended, with success or failure. Returns the requests whose leases hold now."""
         self._leaving.pop(image.id, None)
         here = [uid for uid, request in self._waiting.items() if self._are_here(self._held[request.uid])]
         return [self._waiting.pop(uid) for uid in here]

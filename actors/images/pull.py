@@ -1,15 +1,15 @@
 """`ImagePullActor`: the only one to pull images (spec 6.1, 6.2).
 
-One flight per image, shared by every pod that waits for it with the same credentials: what one pod may pull another may
-not. It may be asked as often as anybody likes: a container that already waits for an image keeps its place, so a worker
-that is not sure asks again. Each question gets one answer.
+Each image has one flight per set of credentials, shared by all pods with the same ones, because one pod may not pull
+what another may. Requests may be repeated: a container that waits already keeps its place, so a worker that is not sure
+asks again. Each request gets one answer.
 
-The credentials of the pod are tried in their order, then those of the node, which are read when the flight begins
-(spec 6.3); without any the registry is asked as nobody.
+The pod's credentials are tried in order, then the node's, which are read when the flight begins (spec 6.3). Without any
+the pull is anonymous.
 
 With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
-in the order of their coming. A pull has no deadline, because an image may be large; it is called off when no pod
-waits for it any more, so that a pull that hangs ends with its pod.
+in order of arrival. A pull has no deadline, because an image may be large. It is cancelled when no pod waits for it any
+more, so that a pull that hangs ends with its pod.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
 SECOND_NS = 1_000_000_000
 CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
 UNLIMITED = 1_000
-"""Pulls in the air when the configuration sets no limit: as many as any node has pods."""
+"""Parallel pulls when the configuration sets no limit: as many as any node has pods."""
 
 
 class PullLimits(msgspec.Struct, frozen=True):
@@ -69,30 +69,28 @@ class PullEnded(Message, frozen=True):
 
 
 class NodeCredentialsRead(Message, frozen=True):
-    """To itself: which credentials the node has, for the flight of that key."""
+    """To itself: the node's credentials, for the flight of that key."""
 
     key: FlightKey
     found: NodeCredentials
 
 
 class ImageMeasured(Message, frozen=True):
-    """To itself: the size of an image that has just come, 0 when the runtime does not say; and for whom: (request, ns
-    of pulling, ns with waiting).
-    """
+    """To itself: the size of a pulled image, 0 if unknown. `waited`: (request, ns of pulling, ns including waiting)."""
 
     size_bytes: int
     waited: tuple[tuple[PullImage, int, int], ...]
 
 
 class StartPulls(Message, frozen=True):
-    """To itself: there may be a permission to begin a pull now."""
+    """To itself: the rate limit may allow a pull now."""
 
     def coalesce_key(self) -> Hashable:
         return "start"
 
 
 class ImagePullActor(Actor):
-    """See the module. `node_status` hears of every image that has come, `status_manager` how long each pod waited.
+    """See the module. `node_status` hears of every pulled image, `status_manager` how long each pod waited.
 
     `docker_config` None: the node has no credentials of its own.
     """
@@ -149,7 +147,7 @@ class ImagePullActor(Actor):
         key = (uid, message.container)
         known = flight.waiters.get(key)
         if known is not None:
-            known.request = message  # a worker that was restarted, or is not sure
+            known.request = message  # its worker was restarted, or is not sure
             self._tell_to_wait(flight, known)
             return
         for other in list(self._flights.values()):
@@ -162,7 +160,7 @@ class ImagePullActor(Actor):
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
-        """Nobody of this pod waits any more; a flight for nobody is called off."""
+        """The pod does not wait any more; cancel flights that nobody waits for."""
         uid = message.ref.name
         for flight in list(self._flights.values()):
             for key in [key for key in flight.waiters if key[0] == uid]:
@@ -176,7 +174,7 @@ class ImagePullActor(Actor):
             return
         if flight.call is not None:
             flight.called_off = True
-            flight.call.cancel()  # its end comes as a message like any other
+            flight.call.cancel()  # `PullEnded` follows
         elif flight.started_ns is None:
             del self._flights[flight.key]
 
@@ -204,7 +202,7 @@ class ImagePullActor(Actor):
             waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet()))
 
     def _why_not_yet(self) -> str:
-        """Why a pull that is asked for is not begun."""
+        """Why a requested pull has not begun, as text for people."""
         ahead = sorted(each.image for each in self._flights.values() if each.started_ns is not None)
         if self._in_the_air < self._limits.at_once or not ahead:
             return "the rate of pulls allows none now"
@@ -273,7 +271,7 @@ class ImagePullActor(Actor):
                 return
         self._in_the_air -= 1
         if message.error and called_off and flight.waiters:
-            flight.started_ns = None  # somebody came after it was called off: once more, from the start
+            flight.started_ns = None  # a container joined after the cancellation: pull again from the start
         else:
             del self._flights[message.key]
             if message.error:
@@ -303,16 +301,16 @@ class ImagePullActor(Actor):
         for (uid, container), waiter in flight.waiters.items():
             self._back_offs.pop((uid, flight.image), None)
             request = waiter.request
-            if self._status_manager is not None:  # before the worker, which makes the status that counts this time
+            if self._status_manager is not None:  # before the worker, whose next status counts this time
                 self._status_manager.tell(PodWaitedForImage(uid, waiter.since_ns, now_ns))
             request.worker.tell(ImagePulled(request.image, container))
-            # Who joined a flight in the air has waited for less than all of it.
+            # A container that joined later has waited for only a part of the pull.
             since_ns = max(flight.started_ns or 0, waiter.since_ns)
             waited.append((request, now_ns - since_ns, now_ns - waiter.since_ns))
         self._measure(flight.image, tuple(waited))
 
     def _measure(self, image: str, waited: tuple[tuple[PullImage, int, int], ...]) -> None:
-        """Ask for the size, which people want to see next to the time; nobody waits for it."""
+        """Ask for the size, which the event shows next to the time; nothing waits for it."""
         request = ImageStatusRequest(image=ImageSpec(image=image))
         self.begin(lambda: self._cri.call(IMAGE_STATUS, request), lambda done: ImageMeasured(_size_in(done), waited))
 
@@ -352,7 +350,7 @@ def _name_of(pod: Pod) -> str:
 
 
 def _error_of(done: Pending[PullImageResponse]) -> str:
-    """Why the pull failed, in the runtime's words; empty when it did not."""
+    """The runtime's error text; empty on success."""
     failure = outcome_of(done).error
     if failure is None:
         return ""
@@ -360,7 +358,7 @@ def _error_of(done: Pending[PullImageResponse]) -> str:
 
 
 def _found_in(done: Pending[NodeCredentials]) -> NodeCredentials:
-    """A disk that does not answer holds up no pull."""
+    """The node's credentials; none, with a problem, if the disk does not answer, so that no pull is delayed."""
     outcome = outcome_of(done)
     return outcome.value or NodeCredentials((), (f"they cannot be read: {outcome.error}",))
 

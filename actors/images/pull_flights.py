@@ -1,6 +1,4 @@
-"""The pull of one image in the making, and the words in which the runtime is asked for it: records of the
-`ImagePullActor`.
-"""
+"""Records of the `ImagePullActor`: an image pull, who waits for it, and the parts of its CRI request."""
 
 from __future__ import annotations
 
@@ -12,11 +10,11 @@ from config.objects import Pod
 from runtime.cri.messages import AuthConfig, PodSandboxConfig, PodSandboxMetadata, PullImageResponse
 
 FlightKey = tuple[str, tuple[Credential, ...]]
-"""The image, and what the pod has for it."""
+"""The image, and the pod's credentials for it."""
 
 
 class Waiter:
-    """A container that waits for the image, since when. `told_to_wait`: that the pull is not begun yet."""
+    """A container that waits for the image. `told_to_wait`: its worker knows that the pull has not begun yet."""
 
     __slots__ = ("request", "since_ns", "told_to_wait")
 
@@ -27,7 +25,7 @@ class Waiter:
 
 
 class Flight:
-    """The pull of one image; not in the air yet while `started_ns` is None. `untried`: credentials, None for nobody."""
+    """The pull of one image; `started_ns` is None before it begins. `untried`: credentials, None for anonymous."""
 
     __slots__ = ("call", "called_off", "errors", "image", "key", "since_ns", "started_ns", "untried", "waiters")
 
@@ -44,12 +42,12 @@ class Flight:
 
 
 def together(errors: list[str]) -> str:
-    """One text for the failures of all tries."""
+    """One text for the errors of all tries."""
     return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else ""
 
 
 def shown(credential: Credential | None) -> AuthConfig | None:
-    """What the runtime shows the registry."""
+    """The credentials that the runtime shows the registry."""
     if credential is None:
         return None
     return AuthConfig(
@@ -61,7 +59,7 @@ def shown(credential: Credential | None) -> AuthConfig | None:
 
 
 def on_behalf_of(pod: Pod) -> PodSandboxConfig:
-    """Who wants the image, for a runtime to which that matters: the first who asked."""
+    """The pod for which the image is pulled, for runtimes that need it."""
     meta = pod.metadata
     return PodSandboxConfig(
         metadata=PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace),

@@ -1,11 +1,11 @@
-"""When an image is pulled, what is said about it, and when it is tried again (spec 6.1, 6.2).
+"""Decides when to pull an image, which events to record, and when to retry (spec 6.1, 6.2). Pure, without a clock.
 
-Pure tables and small values without a clock; what is to be done about one name is worked out once. The worker asks
-`judge_image` before each start of a container; only when the answer is PULL it goes to `ImagePullActor`.
+The worker calls `judge_image` before each container start and asks `ImagePullActor` only if the answer is PULL. The
+judgement of a name is cached.
 
-A pull that failed is tried again after 10 s, then after twice the time of before, at most 300 s, per pod and image.
-Pulls begin no faster than `registryPullQPS`. The real kubelet fails the pull that comes too early, and its pod backs
-off for something that nobody did wrong; here it waits for its turn.
+A failed pull is retried after 10 s, then after twice the last delay, at most 300 s, per pod and image. Pulls begin no
+faster than `registryPullQPS`. The real kubelet fails a pull that comes too early, and its pod backs off for nothing;
+here the pull waits for its turn.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REASONS_OF_RUNTIME = ("RegistryUnavailable", "SignatureValidationFailed")
 
 
 class Said(msgspec.Struct, frozen=True):
-    """An event to record, without what it is about."""
+    """An event to record, without its object."""
 
     type: str
     reason: str
@@ -64,18 +64,18 @@ class ImageVerdict(msgspec.Struct, frozen=True):
 
 
 def policy_of(image: str, policy: str | None) -> str:
-    """The pull policy, with the default that the API gives (Always for what means the newest)."""
+    """The pull policy, with the API's default: Always for the tag `latest`, else IfNotPresent."""
     return policy or (ALWAYS if is_latest(image) else IF_NOT_PRESENT)
 
 
 def must_look(policy: str) -> bool:
-    """Whether the runtime has to be asked for the image first."""
+    """Whether the runtime must be asked for the image first."""
     return policy != ALWAYS
 
 
 @lru_cache(maxsize=1024)
 def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
-    """What to do about `image`, where `present` says that the runtime has it (no matter with policy Always)."""
+    """What to do about `image`. `present`: the runtime has it (ignored with policy Always)."""
     try:
         full = with_default_tag(image)
     except InvalidImageNameError as failure:
@@ -102,12 +102,12 @@ def inspect_failed(image: str, error: str) -> ImageVerdict:
 
 
 def pulling(image: str) -> Said:
-    """A pull was asked for."""
+    """A pull was requested."""
     return Said("Normal", "Pulling", f'Pulling image "{image}"')
 
 
 def pulled(image: str, pull_ns: int, with_waiting_ns: int, size_bytes: int) -> Said:
-    """It is here; how long the pull took alone, and since it was asked for."""
+    """The image is here; with the time of the pull alone, and since the request."""
     took, waited = (format_duration_ns(ns // 1_000_000 * 1_000_000) for ns in (pull_ns, with_waiting_ns))
     text = (
         f'Successfully pulled image "{image}" in {took} ({waited} including waiting). Image size: {size_bytes} bytes.'
@@ -122,7 +122,7 @@ def pull_failed(image: str, reason: str, error: str) -> tuple[Said, Said]:
 
 
 def backing_off(image: str) -> tuple[Said, Said]:
-    """It is not tried again yet."""
+    """The pull is not retried yet."""
     said = Said("Normal", "BackOff", f'Back-off pulling image "{image}"')
     return said, Said("Warning", "Failed", f"Error: {IMAGE_PULL_BACK_OFF}")
 
@@ -138,7 +138,7 @@ def reason_of(error: str) -> str:
 
 
 def shown_while_backing_off(failed: ImagePullFailed) -> tuple[str, str]:
-    """Reason and message of a container from its second look at this failure on, without asking again."""
+    """Reason and message that a container shows for this failure from the second look on, without asking again."""
     if failed.reason in (INVALID_IMAGE_NAME, IMAGE_PULL_BACK_OFF):
         return failed.reason, failed.message
     return IMAGE_PULL_BACK_OFF, back_off_message(failed.image, failed.reason, failed.message)
@@ -148,7 +148,7 @@ def shown_while_backing_off(failed: ImagePullFailed) -> tuple[str, str]:
 
 
 class BackOff(msgspec.Struct, frozen=True):
-    """Failures of one (pod, image): how long to wait now, until when, and the last failure's reason and error."""
+    """The back-off of one (pod, image): its delay and end, and the last failure's reason and error."""
 
     delay_ns: int
     until_ns: int
@@ -157,7 +157,7 @@ class BackOff(msgspec.Struct, frozen=True):
 
 
 def next_back_off(last: BackOff | None, now_ns: int, reason: str, error: str) -> BackOff:
-    """The wait after one more failure. A failure after a long peace counts as the first."""
+    """The back-off after one more failure. A failure long after the last one counts as the first."""
     if last is None or is_forgotten(last, now_ns):
         delay_ns = FIRST_BACK_OFF_NS
     else:
@@ -166,12 +166,12 @@ def next_back_off(last: BackOff | None, now_ns: int, reason: str, error: str) ->
 
 
 def is_forgotten(back_off: BackOff, now_ns: int) -> bool:
-    """Whether the failure is so long ago that it says nothing any more."""
+    """Whether the failure is too old to count."""
     return now_ns - (back_off.until_ns - back_off.delay_ns) > 2 * LONGEST_BACK_OFF_NS
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """A bucket of permissions to begin a pull: `count` at `at_ns`, in billionths of one."""
+    """A token bucket of permissions to begin a pull: `count` at `at_ns`, in billionths of one."""
 
     count: int
     at_ns: int
@@ -181,17 +181,17 @@ ONE = 1_000_000_000
 
 
 class PullRate(msgspec.Struct, frozen=True):
-    """At most `burst` at once and `per_second` in the long run; 0 per second is without limit."""
+    """At most `burst` pulls at once and `per_second` in the long run; 0 per second means no limit."""
 
     per_second: int
     burst: int
 
     def full(self, now_ns: int) -> Tokens:
-        """A bucket that nobody has taken from."""
+        """A full bucket."""
         return Tokens(max(1, self.burst) * ONE, now_ns)
 
     def take(self, tokens: Tokens, now_ns: int) -> tuple[Tokens, int]:
-        """Take one: the bucket afterwards and 0, or the bucket as it is and the ns until there will be one."""
+        """Take one token: the new bucket and 0, or the refilled bucket and the ns until the next token."""
         if self.per_second <= 0:
             return tokens, 0
         count = min(max(1, self.burst) * ONE, tokens.count + (now_ns - tokens.at_ns) * self.per_second)
@@ -217,7 +217,7 @@ _SIZES = (
 
 
 def size_range(size_bytes: int) -> str:
-    """How metrics call the size of an image (spec 11.7)."""
+    """The metric label for the size of an image (spec 11.7)."""
     if size_bytes <= 0:
         return "N/A"
     return next((name for bound, name in _SIZES if size_bytes < bound), "GT100GB")

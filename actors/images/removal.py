@@ -1,7 +1,7 @@
-"""The hands of `ImageGCActor`: one child that looks and removes, so that the one that decides never waits.
+"""The child of `ImageGCActor` that lists and removes, so that the parent never waits.
 
-It looks at the images, the containers that are made from them, the image that the runtime makes sandboxes from, and the
-file system that images lie on. An older runtime does not pin that image, so it is asked for its configuration.
+It lists the images and the containers made from them, and reads the runtime's sandbox image and the file system of
+images. An older runtime does not pin the sandbox image, so the child reads it from the runtime's configuration.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ GIVE_UP_NS = 300 * SECOND_NS
 DISK_LIMIT_NS = 10 * SECOND_NS
 
 UNCERTAIN = (StatusCode.DEADLINE_EXCEEDED, StatusCode.UNAVAILABLE, StatusCode.CANCELLED)
-"""Codes that come from the way to the runtime, not from the runtime: what it did, or will do, is not known."""
+"""Codes of the transport, not of the runtime: what the runtime did, or will do, is unknown."""
 
 Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
 
 
 class LookAtImages(Message, frozen=True):
-    """Parent -> ImageHand: what is there? `number` comes back with the answer."""
+    """Parent -> ImageHand: list the images. `number` comes back with the answer."""
 
     number: int
 
 
 class ImagesLooked(Message, frozen=True):
-    """ImageHand -> parent: that. `whole`: the file system of images, None where nobody can say. `error`: the look has
-    failed, and nothing may be concluded from it.
+    """ImageHand -> parent: the lists. `whole`: the file system of images, None if unknown. `error`: the look failed,
+    and nothing may be concluded from it.
     """
 
     number: int
@@ -57,15 +57,15 @@ class ImagesLooked(Message, frozen=True):
 
 
 class RemoveOne(Message, frozen=True):
-    """Parent -> ImageHand: remove this image with all its names, and look what that has freed."""
+    """Parent -> ImageHand: remove this image with all its names, and measure the file system."""
 
     image: Image
 
 
 class OneRemoved(Message, frozen=True):
-    """ImageHand -> parent: that is done, or `error`; the file system as it is now.
+    """ImageHand -> parent: the image is removed, or `error`; `whole`: the file system now.
 
-    Not `certain`: the answer of the runtime is lost, and the image may still go at any moment.
+    Not `certain`: the runtime's answer is lost, and the image may still go at any moment.
     """
 
     image: Image
@@ -75,7 +75,7 @@ class OneRemoved(Message, frozen=True):
 
 
 class ImageHand(Actor):
-    """See the module. `host` None: nobody can say how full the file system is."""
+    """See the module. `host` None: the file system cannot be measured."""
 
     mailbox_capacity: ClassVar[int] = 100
     health_limit_ns: ClassVar[int | None] = 2 * GIVE_UP_NS
@@ -97,7 +97,7 @@ class ImageHand(Actor):
     async def _looked(self, number: int) -> ImagesLooked:
         status = await self._call(STATUS, StatusRequest(verbose=True))
         images = (await self._call(LIST_IMAGES, ListImagesRequest())).images
-        # After the images: what was made from one of them meanwhile is in the later list, or leased.
+        # After the images, so that what is made from them meanwhile is in the later list, or leased.
         containers = (await self._call(LIST_CONTAINERS, ListContainersRequest())).containers
         file_systems = (await self._call(IMAGE_FS_INFO, ImageFsInfoRequest())).image_filesystems
         first = next(iter(file_systems), None)
@@ -141,7 +141,7 @@ class _RuntimeConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def sandbox_image_in(config: str) -> str:
-    """What a runtime makes sandboxes from, by the configuration that it shows; empty where it does not say so."""
+    """The sandbox image in the configuration that a runtime shows; empty if it shows none."""
     try:
         return msgspec.json.decode(config, type=_RuntimeConfig).sandbox_image
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,10 +1,10 @@
-"""`EventGatherer` collects the runtime's events that nobody waits for. `PlegActor` gets them once a second, in one.
+"""`EventGatherer` collects the runtime's less urgent events; `PlegActor` gets them once a second, in one message.
 
-Most events only repeat what a worker has just done and seen: a sandbox or container was made, started or removed, or a
-sandbox was stopped. Somebody else may have done it, so they are told all the same. They come so late that the events of
-one start or one end of a pod are one message to its worker. The end of a container is told at once, past this actor.
+Most events only repeat what a worker has just done: a sandbox or container was made, started or removed, or a sandbox
+was stopped. Somebody else may have done it, so they are passed on all the same. Thanks to the delay, the events of one
+start or end of a pod are one message to its worker. The end of a container bypasses this actor and is told at once.
 
-When this actor fails and loses events, the next list finds what they told (`actors.pleg.pleg`).
+If this actor fails and loses events, the next list finds what they told (`actors.pleg.pleg`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runtime.cri.messages import ContainerEventResponse, ContainerEventType
 
 SECOND_NS = 1_000_000_000
 STOPPED = ContainerEventType.CONTAINER_STOPPED_EVENT
-"""Only what tells of this may have to be heard of at once."""
+"""The only kind of event that may be urgent."""
 
 
 class PodEventSeen(Message, frozen=True):
@@ -61,7 +61,7 @@ class EventGatherer(Actor):
 
 
 def can_wait(event: ContainerEventResponse) -> bool:
-    """Whether it does no harm that a worker hears of this a second later."""
+    """Whether a worker may hear of this a second later: anything but the end of a container."""
     if event.container_event_type != STOPPED:
         return True
     sandbox = event.pod_sandbox_status

@@ -1,10 +1,10 @@
-"""What the runtime lists, as one immutable picture, and how two pictures differ (spec 2.5).
+"""What the runtime lists, as one immutable picture, and how two pictures differ (spec 2.5). Pure.
 
-Pure. A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again
-and the containers that have died; what exactly happened is found by whoever looks.
+A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again and the
+containers that have died. The worker that looks finds out what exactly happened.
 
-Hardly anything changes between two lists, and an id never names anything else. So a picture is made from the one before
-it, and only new ids and new states are read.
+Little changes between two lists, and ids are never reused. So each picture is made from the one before it, and only new
+ids and new states are read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
-    """One sandbox (`name` empty) or container as listed: of which pod (UID, name, namespace)."""
+    """One listed sandbox (`name` empty) or container, with its pod's UID, name and namespace."""
 
     uid: str
     pod: str
@@ -41,8 +41,8 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Everything with a pod UID that the runtime lists, by id; and the ids of what is `new` in it, or has another state
-    than in the picture that it was made from.
+    """Everything with a pod UID that the runtime lists, by id. `new`: the ids that are new, or have another state than
+    in the picture that it was made from.
     """
 
     entries: Mapping[str, Listed]
@@ -56,15 +56,15 @@ _STATES = {each.value: each.name.removeprefix("CONTAINER_").lower() for each in 
 
 
 def count_of(picture: Picture) -> RunningCount:
-    """How many pods have a sandbox that is ready, and how many containers are in which state."""
+    """The number of pods with a ready sandbox, and of containers by state."""
     ready = {entry.uid for entry in picture.entries.values() if not entry.name and entry.running}
     states = Counter(_STATES.get(entry.state, "unknown") for entry in picture.entries.values() if entry.name)
     return RunningCount(len(ready), states)
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """`changed`: by UID, in the order of listing, what has changed of it. `died`: (uid, container name) of containers
-    that no longer run.
+    """`changed`: UID -> what has changed of the pod, in the order of listing. `died`: (uid, container name) of
+    containers that no longer run.
     """
 
     changed: Mapping[str, Shown]
@@ -72,8 +72,8 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container], before: Picture = NOTHING) -> Picture:
-    """Put the two lists together; `before` itself when they say what it says. What carries no pod UID is not ours and
-    is left out.
+    """Combine the two lists; returns `before` itself when nothing has changed. Leaves out what carries no pod UID,
+    because it is not ours.
     """
     new: dict[str, Listed] = {}
     for sandbox in _changed(sandboxes, before):
@@ -105,7 +105,7 @@ def _changed(listed: Sequence[Of], before: Picture) -> list[Of]:
 
 
 def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
-    """Pods of which something runs and whose UID is not known, in the order in which they were listed first."""
+    """Pods of which something runs and whose UID is not in `known`, in the order of listing."""
     entries = picture.entries.values()
     running = {entry.uid for entry in entries if entry.running}.difference(known)
     if not running:
@@ -118,7 +118,7 @@ def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
 
 
 def difference(before: Picture, now: Picture) -> Difference:
-    """What happened between two pictures, of which `now` was made from `before`, or from nothing."""
+    """What changed between two pictures; `now` was made from `before`, or from nothing."""
     changed: dict[str, dict[str, int]] = {}
     died: dict[tuple[str, str], None] = {}
     old, entries = before.entries, now.entries

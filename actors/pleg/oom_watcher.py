@@ -1,9 +1,9 @@
-"""`OomWatcherActor`: says of the node when its kernel had to kill a process for want of memory (spec 9.8).
+"""`OomWatcherActor` reports the kernel's out-of-memory kills (spec 9.8).
 
-A process of a pod that passes the pod's own limit is the pod's affair: its container says `OOMKilled`. When the whole
-machine had no memory left, whoever was killed, or when the victim was in no group at all, that is an event of the node.
-Every kill is counted and logged. It reads on a loop that runs anyway; where it may not read, it says so once and does
-nothing. A log that ends is tried again.
+If a process exceeds its pod's own limit, only the pod is concerned: its container says `OOMKilled`. If the whole
+machine had no memory left, or the victim was in the root group, it becomes an event of the node. Every kill is counted
+and logged. Reading the kernel's log costs no thread. If it may not be read, the actor warns once and does nothing. If
+the log ends, it is opened again later.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class ProcessKilled(Message, frozen=True):
 
 
 class KernelFellSilent(Message, frozen=True):
-    """To itself: nothing more will be heard, for that reason."""
+    """To itself: the kernel's log has ended."""
 
     reason: str
 
 
 class ListenAgain(Message, frozen=True):
-    """To itself: the pause after an end is over."""
+    """To itself: open the kernel's log."""
 
 
 class OomWatcherActor(Actor):
@@ -90,12 +90,12 @@ class OomWatcherActor(Actor):
 
 
 def concerns_node(kill: OomKill) -> bool:
-    """Whether it is an event of the node."""
+    """Whether the kill becomes an event of the node."""
     return kill.node_wide or kill.cgroup == ROOT_GROUP
 
 
 def scope_of(kill: OomKill) -> str:
-    """For the count: `node`, `pod` for a limit of pods, `other` for any other limit."""
+    """The metric label: `node`, `pod` for a limit of pods, `other` for any other limit."""
     if concerns_node(kill):
         return "node"
     of_pods = any(f"{group}/" in f"{kill.limited or kill.cgroup}/" for group in PODS_GROUPS)
@@ -103,7 +103,7 @@ def scope_of(kill: OomKill) -> str:
 
 
 def event_words(kill: OomKill) -> str:
-    """The message of the event, which tools know word by word."""
+    """The message of the event. Tools match it word for word."""
     return f"System OOM encountered, victim process: {kill.process}, pid: {kill.pid}"
 
 

@@ -1,17 +1,18 @@
-"""`PlegActor`: watches what the runtime runs and says "look again" to the pods concerned.
+"""`PlegActor` watches what the runtime runs and tells the workers of changed pods to look again.
 
-It lists all sandboxes and containers, compares with the last list (`runtime_listing`), and tells the worker of each
-pod that changed. It never says *what* happened: the worker looks for itself, so a lost, doubled or late word does no
-harm. It does pass on how far things have come, and a worker that has seen them so far leaves the look out
-(`runtime_shown`): most of what a runtime tells is the echo of what the worker has just done. Where the runtime serves
-an event stream, each event is one more hint, at once where a container has ended and gathered for a second otherwise
-(`event_gatherer`), and the full list becomes a slow safety net; where it does not, the list is taken every second (spec
-2.1, 2.5). The list says again what events have told: whether a runtime shows what it tells of at once, or only after
-that, is nowhere promised, and a worker that looked too soon looks again then.
+It lists all sandboxes and containers, compares with the last list (`listing.py`), and tells the worker of each changed
+pod. It never says *what* happened: the worker looks for itself, so a lost, repeated or late message does no harm. It
+does pass on the states it saw, and a worker that has seen them already does not look. Most changes only echo what the
+worker has just done.
 
-What may fail: a list (kept as "not known", never as "nothing runs"), the stream (opened again with back-off). A list
-that does not come back is given up after its deadline, and hints are passed on meanwhile; one pod's hanging status
-call is never waited for here.
+If the runtime serves an event stream, each event is a hint. The end of a container is passed on at once, other events
+are gathered for a second (`event_gatherer.py`), and the full list becomes a slow safety net. Without a stream, the
+list is taken every second (spec 2.1, 2.5). The list repeats what events have told: no runtime promises that its status
+shows an event at once, so a worker that looked too early looks again then.
+
+A list may fail: the state is then unknown, never "nothing runs". The stream may fail: it is opened again after a pause.
+A list that does not return is abandoned after its deadline; hints are passed on meanwhile. This actor never waits for
+the status call of one pod.
 """
 
 from __future__ import annotations
@@ -64,16 +65,16 @@ SECOND_NS = 1_000_000_000
 RELIST_NS = SECOND_NS
 """Between two lists when the runtime serves no events (spec 2.1)."""
 RELIST_WITH_EVENTS_NS = 10 * SECOND_NS
-"""Between two lists when it does. The real kubelet waits 300 s and misses what a broken stream swallowed."""
+"""Between two lists when it serves events. The real kubelet waits 300 s and misses what a broken stream lost."""
 LIST_TIMEOUT_NS = 120 * SECOND_NS
 GIVE_UP_NS = LIST_TIMEOUT_NS + SECOND_NS
 """For a runtime client that does not keep its own deadline."""
 EVERYBODY_NS = SECOND_NS
-"""From the loss of a hint until everybody looks: while hints are lost, more will be."""
+"""From the loss of a hint until all workers look. Lost hints come in groups; one look serves them all."""
 STREAM_RETRY_NS = 5 * SECOND_NS
 GATHERER = "events"
 UNHEALTHY_NS = 180 * SECOND_NS
-"""Since the last good list; from then on the node is not ready (spec 2.1)."""
+"""Age of the last good list at which the node becomes not ready (spec 2.1)."""
 
 
 class Relist(Message, frozen=True):
@@ -81,18 +82,18 @@ class Relist(Message, frozen=True):
 
 
 class ListEnded(Message, frozen=True):
-    """To itself: the list that was asked for then has ended, or has had its time."""
+    """To itself: the list requested at that time has ended or timed out."""
 
     asked_at_ns: int
 
 
 class OpenStream(Message, frozen=True):
-    """To itself: try to follow the runtime's events."""
+    """To itself: open the runtime's event stream."""
 
 
 class EventHint(Message, frozen=True):
-    """To itself, from the stream's thread: something happened to this pod. Empty UID: to a pod not named. `shown`: how
-    the pod is now, as far as that was told.
+    """To itself, from the stream's thread: something happened to this pod. Empty UID: the event names no pod.
+    `shown`: the states that the event told, or None.
     """
 
     uid: str
@@ -108,14 +109,14 @@ class EventHint(Message, frozen=True):
 
 
 class StreamEnded(Message, frozen=True):
-    """To itself: no more events; `served` False when the runtime does not know the verb."""
+    """To itself: the stream has ended; `served` False when the runtime does not implement the verb."""
 
     served: bool
     reason: str
 
 
 class EverybodyLooks(Message, frozen=True):
-    """To itself: hints were lost a while ago."""
+    """To itself: hints were lost; all workers must look again."""
 
 
 class DescribePleg(Message, frozen=True):
@@ -123,8 +124,8 @@ class DescribePleg(Message, frozen=True):
 
 
 class PlegActor(Actor):
-    """See the module. `sync_loop` hears of running pods that no worker has announced (and of the first list in any
-    case), `gc` of containers that died, `node_status` that the runtime could be listed.
+    """See the module. `sync_loop` hears of running pods without a worker, and of the first list even if there are none.
+    `gc` hears of containers that died, `node_status` of each good list.
     """
 
     mailbox_capacity: ClassVar[int] = 50_000
@@ -147,9 +148,9 @@ class PlegActor(Actor):
         self._workers: dict[str, ActorRef] = {}
         self._picture: Picture = NOTHING
         self._lists: tuple[ListPodSandboxResponse, ListContainersResponse] | None = None
-        """What the picture was made of."""
+        """The two responses that the picture was made from."""
         self._all_known = False
-        """Each pod that runs in the picture has a worker."""
+        """Every running pod in the picture has a worker."""
         self._listed_at_ns: int | None = None
         self._asked_at_ns: int | None = None
         self._listing_failed = ""
@@ -157,12 +158,12 @@ class PlegActor(Actor):
         self._listing: tuple[Pending[ListPodSandboxResponse], Pending[ListContainersResponse]] | None = None
         """The list under way."""
         self._again_within_ns: int | None = None
-        """How soon after it the next one must come, for what happened meanwhile."""
+        """How soon the next list must follow the one under way, because of hints that came meanwhile."""
         self._stream: Subscription | None = None
         self._stopping = False
 
     def on_start(self) -> None:
-        # After a restart of this actor it knows no worker, and nothing of what they have seen.
+        # A restart has lost the workers; the sync loop answers with `WorkersKnown`.
         self._sync_loop.tell(PlegStarted())
         if GATHERER not in self.children:
             self.spawn(EventGatherer, self.ref, name=GATHERER)
@@ -193,13 +194,13 @@ class PlegActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Hints were lost: everybody looks again, which is always safe, and once for all that was lost in a while."""
+        """Hints were lost: all workers look again, once for all hints lost within a while. Looking is always safe."""
         self._meters.count(names.PLEG_DISCARDED)
         self.after(EVERYBODY_NS, EverybodyLooks(), key="everybody")
 
     @handles(EverybodyLooks)
     def everybody_looks(self, _: EverybodyLooks) -> None:
-        """What was lost may have been a worker that announced itself, too, or the word that it is time to list."""
+        """The lost messages may include a worker's announcement or a `Relist`, so renew both."""
         self._sync_loop.tell(PlegStarted())
         if self._next_list_at_ns is None or self._next_list_at_ns < self.now_ns():
             self.relist(Relist())
@@ -213,7 +214,7 @@ class PlegActor(Actor):
 
     @handles(SyncLoopStarted)
     def sync_loop_started(self, _: SyncLoopStarted) -> None:
-        """It has forgotten what it was told of strangers, be it that there are none."""
+        """Repeat the report of unknown pods, even an empty one: the restarted sync loop has lost it."""
         if self._listed_at_ns is not None:
             self._tell_strangers(anyway=True)
 
@@ -253,7 +254,7 @@ class PlegActor(Actor):
         self.list_within(within_ns)
 
     def list_within(self, ns: int) -> None:
-        """The next list comes in `ns` ns, or sooner where it was to come sooner. One under way may have missed it."""
+        """Schedule the next list within `ns`. A list under way may have missed the change, so another follows it."""
         if self._listing is not None:
             self._again_within_ns = ns if self._again_within_ns is None else min(ns, self._again_within_ns)
             return
@@ -263,7 +264,7 @@ class PlegActor(Actor):
             self.after(ns, Relist())
 
     def _list_failed(self, failure: Exception) -> None:
-        # That the runtime is away is said once, by the `RuntimeMonitorActor`.
+        # The `RuntimeMonitorActor` logs once that the runtime is away.
         away = isinstance(failure, CriError) and failure.code == StatusCode.UNAVAILABLE
         if not self._listing_failed:
             self.log.log(logging.DEBUG if away else logging.WARNING, "cannot list what the runtime runs: %s", failure)
@@ -282,7 +283,7 @@ class PlegActor(Actor):
             self._node_status.tell(RuntimeListed(self._listed_at_ns))
         before = self._picture
         if self._lists is None or self._lists[0] is not sandboxes or self._lists[1] is not containers:
-            # A runtime that hands out what it has handed out before (a simulated one does) has nothing new to say.
+            # The very same response objects (a simulated runtime reuses them) mean that nothing has changed.
             self._lists = (sandboxes, containers)
             self._picture = picture_of(sandboxes.items, containers.containers, before)
         if self._picture is not before:
@@ -292,7 +293,7 @@ class PlegActor(Actor):
             self._tell_strangers(anyway=first)
 
     def _tell_strangers(self, *, anyway: bool) -> None:
-        """Which pods run that have no worker; `anyway`: that there are none, too."""
+        """Report running pods without a worker; with `anyway`, also when there are none."""
         unknown = strangers(self._picture, self._workers)
         self._all_known = not unknown
         if unknown or anyway:
@@ -312,7 +313,7 @@ class PlegActor(Actor):
     @handles(OpenStream)
     def open_stream(self, _: OpenStream) -> None:
         ref, gatherer = self.ref, self.children[GATHERER]
-        # The end of an effect is never refused: nobody would open the stream again that has ended unheard.
+        # As an effect the end is never refused. A lost end would leave the stream closed for good.
         end: Promise[StreamEnded] = Promise()
 
         def on_item(event: ContainerEventResponse) -> None:
@@ -345,7 +346,7 @@ class PlegActor(Actor):
 
     @handles(EventsGathered)
     def events_gathered(self, message: EventsGathered) -> None:
-        """Of a pod that has no worker and nothing left there is nothing to find out."""
+        """Pass the states on to the workers. Ignore pods with no worker and no containers."""
         for uid, shown in message.shown.items():
             worker = self._workers.get(uid)
             if worker is not None:
@@ -376,7 +377,7 @@ class PlegActor(Actor):
 
 
 def _end(*calls: Pending[Any]) -> None:
-    """Raises DeadlineExceededError when one has not ended; all of them are over then."""
+    """Cancel the calls that have not ended. Raises DeadlineExceededError if there were any."""
     late = [call for call in calls if not call.done()]
     for call in late:
         call.cancel()

@@ -1,9 +1,8 @@
-"""`RuntimeMonitorActor`: is there a runtime, is it ready, has it a network? (spec 2.1, 2.2, 2.12)
+"""`RuntimeMonitorActor` checks that the runtime answers, is ready and has a network (spec 2.1, 2.2, 2.12).
 
-Asks the runtime for its version once and for its status every five seconds. Tells the sync loop and the node status
-what came of it, and a sync loop that has begun anew what it knows already: no pod waits for the next answer. A runtime
-that is missing is waited for, and said so once; one that speaks another version is said so once and waited for as well,
-since an upgrade may fix it.
+It asks the runtime for its version once and for its status every five seconds. It sends the result to the sync loop and
+the node status. A restarted sync loop gets the last result at once, so no pod waits for the next answer. If the runtime
+is missing or speaks another version, the actor logs it once and waits, since an upgrade may fix it.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ class RuntimeMonitorActor(Actor):
         self._sync_loop = sync_loop
         self._node_status = node_status
         self._answered_at_ns = self.now_ns()
-        """Of the last answer, or since when one is waited for."""
+        """The time of the last answer, or of the start before the first one."""
         self._version: VersionResponse | None = None
         self._name = ""
-        """Of the runtime that answered last."""
+        """The name of the runtime that answered last."""
         self._user_namespaces: tuple[str, ...] = ()
         self._groups_policy = False
         self._recursive: tuple[str, ...] = ()
@@ -76,7 +75,7 @@ class RuntimeMonitorActor(Actor):
             self._version.runtime_version if self._version is not None else "",
         )
         self._tell(state)
-        if self._node_status is not None:  # each time: it may have been restarted
+        if self._node_status is not None:  # even if unchanged: it may have been restarted
             self._node_status.tell(state)
         self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
 
@@ -99,7 +98,7 @@ class RuntimeMonitorActor(Actor):
         return found.runtime_trouble or "", found.network_trouble or ""
 
     def _tell(self, state: RuntimeStateObserved) -> None:
-        self._sync_loop.tell(state)  # each time: it may have been restarted
+        self._sync_loop.tell(state)  # even if unchanged: it may have been restarted
         if state == self._told:
             return
         first_or_worse = self._told is None or not self._told.error
@@ -109,7 +108,7 @@ class RuntimeMonitorActor(Actor):
         elif not state.error:
             self.log.info("the runtime is ready%s", f", but: {state.network_error}" if state.network_error else "")
         if state.error:
-            self._version = None  # what comes back may be another one
+            self._version = None  # another runtime may come back
 
     @handles(SyncLoopStarted)
     def sync_loop_started(self, _: SyncLoopStarted) -> None:
@@ -117,7 +116,7 @@ class RuntimeMonitorActor(Actor):
             self._sync_loop.tell(self._told)
 
     def _describe(self, version: VersionResponse, status: StatusResponse) -> None:
-        """Tell who the runtime is and what it is able to do. Handlers come in any order."""
+        """Report the runtime's identity and features. Handlers come in any order, so they are sorted."""
         handlers = tuple(sorted(status.runtime_handlers, key=lambda handler: handler.name))
         able = [(each.name, each.features) for each in handlers if each.features is not None]
         self._user_namespaces = tuple(name for name, features in able if features.user_namespaces)

@@ -1,17 +1,16 @@
 """`ApiSourceActor`: the pods that the API server has bound to this node (spec 1.1).
 
-It follows them with a watch. The storage is told the full set after each list, and what has changed in between: the
-pods of one moment go as one message, so a thousand pods that are bound at once are a few merges, and one that changes
-on a node of thousands costs one pod. Until the first list has come nothing is told: the pods of this source are then
-not known, which is not the same as none.
+It follows them with a watch. The storage gets the full set after each list, and only changes in between. Simultaneous
+changes share a message: a thousand pods bound at once are a few merges, and one changed pod costs one pod. Before the
+first list nothing is told, because the pods are then unknown, which differs from none.
 
-A change of the status alone is nearly always the echo of what this node has written itself. Nobody waits for it: it is
-told a second later, with others of its kind, or not at all where the pod goes or changes meanwhile.
+A change of only the status is nearly always the echo of this node's own write. Nobody waits for it, so it is told a
+second later together with others, or not at all if the pod goes or changes meanwhile.
 
 A new pod is told a moment after it was seen. The API server lets a node read what the pod refers to, and make tokens
-for it, only once its authorizer has seen the binding too; whoever asks at once is refused, and the pod waits longer.
+for it, only once its authorizer has seen the binding too. An earlier request is refused, and the pod would wait longer.
 
-While the API server is away the pods that were seen last stay desired.
+While the API server is away, the pods seen last stay desired.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from runtime.api import Api
 SECOND_NS = 1_000_000_000
 FOLLOWED = "pods"
 SETTLE_NS = SECOND_NS // 10
-"""From the first sight of a pod to the word of it. Measured on a real API server: it needs 10 to 100 ms."""
+"""From first seeing a pod to telling it. Measured: a real API server's authorizer needs 10 to 100 ms."""
 TOGETHER_NS = SECOND_NS // 50
 """New pods that settle within this time are told together."""
 ECHO_NS = SECOND_NS
@@ -42,9 +41,7 @@ ECHO_NS = SECOND_NS
 
 
 class TellChanges(Message, frozen=True):
-    """To itself: tell what has changed since the last time. Waits behind the changes that have arrived already, where
-    there are any.
-    """
+    """To itself: tell what has changed since the last time. It queues behind the changes that have arrived already."""
 
     def coalesce_key(self) -> Hashable:
         return "tell"
@@ -55,7 +52,7 @@ class TellNew(Message, frozen=True):
 
 
 class TellEchoes(Message, frozen=True):
-    """To itself: statuses that nobody waits for have waited long enough."""
+    """To itself: time to tell the gathered status echoes."""
 
 
 class ApiSourceActor(Follower):
@@ -72,9 +69,9 @@ class ApiSourceActor(Follower):
         """UID -> when the pod may be told, in that order."""
         self._changed: dict[str, Pod] = {}
         self._echoes: dict[str, Pod] = {}
-        """What has changed in its status alone, and can wait."""
+        """Pods of which only the status has changed; they can wait."""
         self._last_forms: dict[str, Pod] = {}
-        """Of pods that are gone: they tell how fast the pod is to end, where nobody was told before."""
+        """Last objects of deleted pods, when their grace period has not been told yet."""
         self._gone: set[str] = set()
         self._known = False
 
@@ -94,9 +91,9 @@ class ApiSourceActor(Follower):
             unheard = self._changed.pop(uid, None) is not None
             self._drop_echo(uid)
             if self._new.pop(uid, None) is not None:
-                return  # it came and went, and nobody has heard of it
+                return  # it was never told
             if known is not None and (unheard or _grace_of(known) != _grace_of(pod)) and _grace_of(pod) is not None:
-                self._last_forms[uid] = pod  # how fast it is to end
+                self._last_forms[uid] = pod  # tells the grace period
             self._gone.add(uid)
         elif uid in self._new:
             self._pods[uid] = pod
@@ -160,7 +157,7 @@ class ApiSourceActor(Follower):
 
     @handles(ReadAgain)
     def read_again(self, _: ReadAgain) -> None:
-        """The storage has lost something on the way, or all."""
+        """Tell the full set again: the storage has lost changes."""
         if self._known:
             self._tell_all()
 
@@ -178,8 +175,8 @@ class ApiSourceActor(Follower):
 
 
 def is_echo(before: Pod, now: Pod) -> bool:
-    """Whether a change says something to nobody but the status manager, which has mostly had it in the answer to its
-    write. Pure. An end that it finds in the API a worker is told at once, unless it ends the pod already.
+    """Whether a change concerns only the status manager, which mostly knows it from the answer to its write. Pure.
+    A terminal status is no echo unless the pod is being deleted: its worker must hear of it at once.
     """
     return (
         not differs_in_meaning(before, now)
@@ -189,12 +186,12 @@ def is_echo(before: Pod, now: Pod) -> bool:
 
 
 def _sharing(pod: Pod, before: Pod) -> Pod:
-    """The new form with the spec of the form before, where that is the same: a spec is most of a pod, and nearly every
-    change is one of the status. Whoever compares two forms is done at once, too.
+    """`pod` with the spec object of `before`, if equal. A spec is most of a pod, and nearly every change is of the
+    status. Sharing also makes comparing the two fast.
     """
     return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
 
 
 def _grace_of(pod: Pod) -> int | None:
-    """Seconds that its deletion gives it; None while it is not being deleted."""
+    """The grace period of its deletion in seconds; None while it is not being deleted."""
     return pod.metadata.deletion_grace_period_seconds

@@ -1,8 +1,8 @@
 """`FileSourceActor`: static pods from a directory (or one file) of manifests (spec 1.1).
 
-It re-lists every `fileCheckFrequency` and shortly after inotify tells of a change. A file whose bytes are those of last
-time is not decoded again. The disk may hang, so all of a reading is one call on a lane with a deadline; while it hangs,
-what is known stays. A path that is missing is an empty set of pods, and said once.
+It lists every `fileCheckFrequency` and shortly after inotify reports a change. An unchanged file is not decoded again.
+The disk may hang, so a reading is one call on a lane with a deadline; while it hangs, the known pods stay. A missing
+path is an empty set of pods and is logged once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READING_LIMIT_NS = 60 * SECOND_NS
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """What is known of one file. `pods` are those of the last content that was good."""
+    """The state of one file. `pods`: from its last valid content."""
 
     content: bytes | None
     pods: tuple[Pod, ...]
@@ -31,7 +31,7 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class FilesRead(msgspec.Struct, frozen=True):
-    """One reading: every file by path, in order (None: not known), and what is wrong with the path as a whole."""
+    """One reading: every file by path, in order (None: unknown), and the problem of the path as a whole."""
 
     files: Mapping[str, FileState] | None
     problem: SourceProblem | None = None
@@ -66,7 +66,7 @@ class FileSourceActor(SourceActor):
         self.on_stop()  # the next life watches anew
 
     async def read(self) -> None:
-        # One call at a time: a disk that hangs costs one thread, and later readings wait for it.
+        # One call at a time: a disk that hangs blocks one thread, and later readings wait for it.
         lane = self.lane("manifests", size=1, per_key=1)
         call = lane.submit(self.path, self._read_all, self._files, deadline_ns=READING_LIMIT_NS)
         try:
@@ -92,7 +92,7 @@ class FileSourceActor(SourceActor):
 def next_states(
     path: str, known: Mapping[str, FileState], reading: ManifestReading, decode: Decode, source: str = SOURCE
 ) -> FilesRead:
-    """What is known after `reading`. States of files that have not changed are the same objects."""
+    """The states after `reading`. Unchanged files keep the same state objects."""
     if reading.problem:
         return FilesRead(None, SourceProblem(source, path, "", f"cannot be listed: {reading.problem}"))
     if reading.missing:

@@ -1,8 +1,8 @@
 """`HttpSourceActor`: static pods from a URL (spec 1.1).
 
-It asks every `httpCheckFrequency`. Any answer but 200 is an error and changes nothing; so is a document that cannot be
-understood. An answer of no bytes is an error too, but it says that there is no pod. The same bytes as last time are not
-decoded again. A server that is down is said three times and then, loudly once, no more.
+It asks every `httpCheckFrequency`. Any answer but 200 is an error and changes nothing; so is an invalid document. An
+empty answer is an error too, but means that there are no pods. An unchanged answer is not decoded again. A server that
+is down is logged three times, and then a last time with the notice that it is not logged any more.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class HttpSourceActor(SourceActor):
     def _failed(self, reason: str) -> None:
         self._failures += 1
         self._in_fetching = SourceProblem(SOURCE, self._shown, "", reason)
-        if 1 < self._failures <= LOUD_FAILURES:  # the first is a new problem and is said as such
+        if 1 < self._failures <= LOUD_FAILURES:  # `show` logs the first as a new problem
             self.log.info("%s", self._in_fetching)
         elif self._failures == LOUD_FAILURES + 1:
             self.log.info("%s; failed %d times, said no more", self._in_fetching, self._failures)

@@ -1,12 +1,12 @@
-"""What each source desires, and how a new set of one source changes it (spec 1.3 to 1.5).
+"""The pods that each source desires, and how a new set of one source changes them (spec 1.3 to 1.5). Pure.
 
-Pure. A source always says the full set of its pods. The merge compares it with what that source said before and gives
-the changes in the order in which they are to be told: REMOVE, ADD, UPDATE, DELETE, RECONCILE, so that a name is free
-before it is used again. One source never touches the pods of another.
+A source gives the full set of its pods. The merge compares it with that source's last set and returns the changes in
+telling order: REMOVE, ADD, UPDATE, DELETE, RECONCILE, so that a name is free before it is used again. One source never
+touches the pods of another.
 
-Annotations that are ours ("local": where a pod came from, when it was first seen, whose mirror it is) are set once and
-outlive every update; they are no reason to call a pod changed. Neither is what changes nothing for a node, such as the
-resource version: an object that differs in that alone is not told again.
+Local annotations (the source, the first-seen time, the mirrored pod) are set once and survive every update. They do not
+make a pod changed. Nor does anything without meaning for a node: an object that differs only in its resource version is
+not told again.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DE
 
 
 class Desired(msgspec.Struct, frozen=True, gc=False):
-    """One pod of one source: `read` as the source last showed it, `pod` as it is told, with the local annotations."""
+    """One pod of one source: `read` as the source last showed it, `pod` with the local annotations, as told."""
 
     read: Pod
     pod: Pod
 
 
 class Desire(msgspec.Struct, frozen=True):
-    """Everything desired: source -> uid -> pod. A source that has never spoken is not in it."""
+    """Everything desired: source -> uid -> pod. A source that is not ready is not in it."""
 
     sources: Mapping[str, dict[str, Desired]] = {}
 
     def take(self, source: str, difference: Difference) -> None:
-        """Bring what is desired of `source` up to date, in place, as only its one owner may: on a node of hundreds of
-        pods a copy would cost more than the change of one.
+        """Update the pods of `source` in place; only the owner may. With hundreds of pods, a copy would cost more than
+        the change of one.
         """
         pods = self.sources[source]
         for uid in difference.gone:
@@ -48,7 +48,7 @@ class Desire(msgspec.Struct, frozen=True):
         pods.update(difference.now)
 
     def uids(self) -> frozenset[str]:
-        """Of every pod of every source."""
+        """The UIDs of all pods of all sources."""
         return frozenset(uid for pods in self.sources.values() for uid in pods)
 
 
@@ -56,15 +56,15 @@ NOTHING = Desire()
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One pod changed. With REMOVE `pod` is the last object known of it."""
+    """One pod changed. With REMOVE, `pod` is its last known object."""
 
     operation: Operation
     pod: Pod
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What is another in one source: who is gone, what is desired `now` of those that are new or have changed, and the
-    changes in telling order.
+    """What changed in one source: UIDs that are gone, the new and changed pods as desired `now`, and the changes in
+    telling order.
     """
 
     gone: tuple[str, ...]
@@ -73,14 +73,14 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Duplicate(msgspec.Struct, frozen=True):
-    """A pod left out because an earlier one of the same set has its name, or its UID. `reason` is for people."""
+    """A pod left out because an earlier one of the same set has its name or UID. `reason` is text for people."""
 
     pod: Pod
     reason: str
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """The new state, the changes in telling order, what was left out, and whether this was the source's first set."""
+    """The new state, the changes in telling order, the pods left out, and whether this was the source's first set."""
 
     desire: Desire
     changes: tuple[Change, ...]
@@ -89,9 +89,9 @@ class Merged(msgspec.Struct, frozen=True):
 
 
 def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) -> Merged:
-    """Take the full set `pods` of `source`. `now_wall_ns` becomes the first-seen time of pods that are new.
+    """Merge the full set `pods` of `source`. `now_wall_ns` becomes the first-seen time of new pods.
 
-    Cost is linear in the two sets of that source; a pod that is the very object of last time costs one look-up.
+    The cost is linear in the two sets of that source; a pod that is the same object as last time costs one look-up.
     """
     before = desire.sources.get(source, {})
     unique, duplicates = _without_duplicates(pods)
@@ -107,9 +107,9 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
 def merge_changes(
     desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int
 ) -> Difference:
-    """What becomes another when `source`, which has spoken before, tells what has changed. Otherwise like `merge`.
+    """Like `merge`, for a source that is ready and tells only its changes.
 
-    The source answers for names being unique. Cost is that of the changes.
+    The source guarantees unique names. The cost is linear in the changes.
     """
     before = desire.sources[source]
     left = tuple(sorted(gone))
@@ -126,14 +126,14 @@ def merge_changes(
 
 
 def compare(known: Pod, read: Pod) -> Operation | None:
-    """How `read` differs from the `known` object of the same UID (spec 1.4); None when for a node it does not."""
+    """How `read` differs from the `known` object of the same UID (spec 1.4); None if a node need not care."""
     if differs_in_meaning(known, read):
         return Operation.UPDATE if read.metadata.deletion_timestamp is None else Operation.DELETE
     return Operation.RECONCILE if known.status != read.status else None
 
 
 def differs_in_meaning(known: Pod, read: Pod) -> bool:
-    """Whether a node that knows `known` has to do anything about `read`, whatever the status of it says."""
+    """Whether a node that knows `known` has to act on `read`, leaving the status aside."""
     old, new = known.metadata, read.metadata
     return (
         _what_counts(old) != _what_counts(new)
@@ -142,21 +142,19 @@ def differs_in_meaning(known: Pod, read: Pod) -> bool:
     )
 
 
-# Names of one UID never change in the API; in a manifest with a UID of its own they can.
+# In the API the name of a UID never changes; in a manifest with an explicit UID it can.
 _what_counts = attrgetter("name", "namespace", "deletion_timestamp", "deletion_grace_period_seconds", "labels")
 
 
 @lru_cache(maxsize=16)
 def fixed_width_time(wall_ns: int) -> str:
-    """RFC 3339 with nine digits of a second, UTC: texts of this form sort as the times do. Of a time after 1970."""
+    """RFC 3339 with nine fractional digits, UTC, for times after 1970. Such texts sort as the times do."""
     second = api_time(wall_ns) or _FIRST_SECOND
     return f"{second[:-1]}.{wall_ns % 1_000_000_000:09d}Z"
 
 
 def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, changes: list[Change]) -> Desired:
-    """What is desired of a pod of which `known` was, now that its source shows `read`. What is new in it is added to
-    `changes`.
-    """
+    """The desired pod now that its source shows `read`; `known` was desired before. Appends a change to `changes`."""
     if known is None:
         local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
         pod = _with_annotations(read, {**read.metadata.annotations, **local})
@@ -175,7 +173,7 @@ def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, chan
 
 
 def _in_telling_order(changes: list[Change]) -> tuple[Change, ...]:
-    """Those of one kind stay in their order."""
+    """Sort by operation; changes of one operation keep their order."""
     changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
     return tuple(changes)
 
@@ -185,7 +183,7 @@ def _with_annotations(pod: Pod, annotations: Mapping[str, str]) -> Pod:
 
 
 def _without_duplicates(pods: Iterable[Pod]) -> tuple[dict[str, Pod], tuple[Duplicate, ...]]:
-    """The first of each full name and of each UID, in order, by UID; and the others."""
+    """The first pod of each full name and UID, by UID in order; and the others."""
     unique: dict[str, Pod] = {}
     names: set[tuple[str, str]] = set()
     duplicates: list[Duplicate] = []

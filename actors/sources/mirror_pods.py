@@ -1,9 +1,9 @@
-"""`MirrorPodActor`: the pictures of static pods in the API (spec 1.7), and it alone makes and deletes them.
+"""`MirrorPodActor`: the only actor that creates and deletes mirror pods of static pods in the API (spec 1.7).
 
-It is told which static pods run (`StaticPodDesired`, `StaticPodGone`), which mirror pods the API shows
-(`MirrorPodChanged`), and the Node that owns them; `mirror_rules` says what to do about each name. One call of a name is
-under way at a time, and its end is a reason to look again; what fails is tried again, more slowly each time. Static
-pods themselves never wait for any of this. The status manager is told which object shows which pod.
+It hears which static pods run (`StaticPodDesired`, `StaticPodGone`), which mirror pods the API shows
+(`MirrorPodChanged`), and which Node owns them. `mirror_rules.py` decides what to do about each name. Each name has one
+call at a time, and is judged again when the call ends. Failures are retried with growing pauses. Static pods never wait
+for any of this. The status manager hears which object shows which pod.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
 MAX_DELAY_NS = 60 * SECOND_NS
 MAX_UNHEARD_NS = 8 * SECOND_NS
-"""While nobody answers: soon after an outage every static pod is to be seen."""
+"""The longest delay while the API server does not answer, so that all static pods show soon after an outage."""
 
 
 class ConsiderMirror(Message, frozen=True):
-    """To itself: look at this name again."""
+    """To itself: judge this name again."""
 
     name: str
 
@@ -45,7 +45,7 @@ class ConsiderMirror(Message, frozen=True):
 
 
 class MirrorDeedEnded(Message, frozen=True):
-    """To itself: a call has ended. `pod` is what the API shows after it, None where it shows nothing or is unknown."""
+    """To itself: a call has ended. `pod` is what the API shows after it; None if nothing or unknown."""
 
     name: str
     deed: MirrorDeed
@@ -54,7 +54,7 @@ class MirrorDeedEnded(Message, frozen=True):
 
 
 class _Name:
-    """What is known of one full name."""
+    """The state of one full name."""
 
     __slots__ = ("busy", "failures", "mirror", "said", "static")
 
@@ -141,7 +141,7 @@ class MirrorPodActor(Actor):
         self._consider(name)
 
     def _show(self, known: _Name) -> None:
-        """Say to the status manager where the status of the static pod is to be written."""
+        """Tell the status manager to which object it writes the status of the static pod."""
         static, mirror = known.static, known.mirror
         if static is not None:
             right = mirror if mirror is not None and shows(mirror, static) else None
@@ -149,7 +149,7 @@ class MirrorPodActor(Actor):
 
     @handles(StatusManagerStarted)
     def show_all_again(self, _: StatusManagerStarted) -> None:
-        """It does not know any more where the status of any static pod is to be written."""
+        """The restarted status manager has lost the mirror pods; tell them again."""
         for known in self._names.values():
             self._show(known)
 
@@ -180,7 +180,7 @@ class MirrorPodActor(Actor):
     def _create(self, name: str, known: _Name) -> None:
         static, node = known.static, self._node
         if static is None or node is None or not node.metadata.uid or node.metadata.deletion_timestamp is not None:
-            return  # without a Node to own it, it would not be let in; the Node's coming is a reason to look again
+            return  # the API rejects it without a Node as owner; `node_observed` judges again
         known.busy = True
         api, namespace = self._api, static.metadata.namespace
         call = create(PODS, namespace, mirror_of(static, self._node_name, node.metadata.uid))
@@ -201,7 +201,7 @@ class MirrorPodActor(Actor):
         known = self._names[name]
         known.busy = False
         if message.deed is MirrorDeed.DELETE and (error is None or error.not_found or error.conflict):
-            known.mirror = None  # what the API shows instead, it tells
+            known.mirror = None  # `MirrorPodChanged` reports any other pod
             error = None
         elif error is None:
             known.mirror = message.pod
@@ -215,7 +215,7 @@ class MirrorPodActor(Actor):
             self._try_later(name, known, error)
 
     async def _look_who_is_there(self, known: _Name, static: Pod, error: ApiError) -> ApiError | None:
-        """A pod of that name exists. If it is a mirror of ours it is only news; another pod keeps the name."""
+        """A pod of that name exists. Adopt it if it is our mirror; otherwise return the error, as the name is taken."""
         meta = static.metadata
         try:
             found = await self.wait(self._api.call(get(PODS, meta.namespace, meta.name)))

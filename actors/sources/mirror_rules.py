@@ -1,8 +1,8 @@
 """Mirror pods: how the API shows the static pods of a node (spec 1.7). Pure.
 
-A mirror pod is a copy of the static pod, made by the node, with the hash of the static pod's configuration in an
-annotation and the Node as its owner. It runs nothing. One that does not show the static pod as it is now is deleted and
-made again, and so is one that somebody wants to delete.
+A mirror pod is a copy of the static pod that the node creates, with the hash of the static pod's configuration in an
+annotation and the Node as its owner. It runs nothing. A mirror pod that is out of date or being deleted is deleted and
+created again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class MirrorDeed(enum.Enum):
 
 
 def mirror_deed(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) -> MirrorDeed:
-    """`static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod that the API shows.
+    """What to do. `static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod in the API.
 
-    A mirror without a static pod goes only when every source has spoken: its pod may still be read.
+    A mirror without a static pod is deleted only when every source is ready: its pod may not have been read yet.
     """
     if mirror is None:
         return MirrorDeed.NOTHING if static is None else MirrorDeed.CREATE
@@ -36,12 +36,12 @@ def mirror_deed(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) 
 
 
 def shows(mirror: Pod, static: Pod) -> bool:
-    """Whether this object of the API is the picture of this static pod, and is to stay."""
+    """Whether this API object shows this static pod as it is now, and is not being deleted."""
     return mirror.metadata.deletion_timestamp is None and mirror_hash(mirror) == config_hash(static)
 
 
 def mirror_of(static: Pod, node_name: str, node_uid: str) -> Pod:
-    """The object to create. The API server gives it a UID of its own, and its status comes after it."""
+    """The object to create. The API server gives it its own UID; its status is written later."""
     meta = static.metadata
     owner = OwnerReference(api_version="v1", kind="Node", name=node_name, uid=node_uid, controller=True)
     return msgspec.structs.replace(

@@ -1,6 +1,6 @@
-"""Which changes of a pod's status concern the node. Pure.
+"""Decides which changes of a pod's status concern the node. Pure.
 
-Nearly every change of a status is the echo of what the pod's worker wrote itself.
+Nearly every change of a status is the echo of the node's own write.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from config.pods.identity import has_ended
 
 
 def concerns_worker(before: Pod | None, now: Pod) -> bool:
-    """Whether a change of the status alone matters to the pod's worker: its end, or conditions that others wrote."""
+    """Whether a change of only the status matters to the pod's worker: its end, or conditions that others wrote."""
     return has_ended(now) or depends_on_others(before, now)
 
 

@@ -1,9 +1,9 @@
-"""`PushSourceActor`: static pods from manifests that are handed to the node, over HTTP.
+"""`PushSourceActor`: static pods from manifests that are pushed to the node over HTTP.
 
-What it has taken lies in a directory of its own, a file for each pod, and is read from there like the manifests of
-`FileSourceActor`: so it survives a restart, and a file that was damaged names itself and ends no pod. A manifest is
-taken as a whole or not at all; nothing of it is desired before all of it is on the disk. The UID of a pod comes from
-its manifest alone: handing over the same one again changes nothing.
+Accepted manifests lie in their own directory, one file per pod, and are read from there as by `FileSourceActor`. So
+they survive a restart, and a damaged file is reported by path and ends no pod. A manifest is accepted as a whole or not
+at all; no pod of it is desired before all of it is on disk. The UID of a pod depends only on its manifest, so pushing
+the same one again changes nothing.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from runtime.manifests.files import ManifestDirectory
 from runtime.manifests.store import ManifestStore
 
 PLACE = "manifest"
-"""Where every manifest that is handed over is said to be; part of what a UID is made of."""
+"""The place of every pushed manifest; a UID is derived from it."""
 TAKING_LIMIT_NS = 4 * SECOND_NS
-"""Who hands it over waits."""
+"""Short, because the client waits for it."""
 MANIFESTS_MAX = 1_000
 _Answer = TypeVar("_Answer", bound=ManifestsTaken | ManifestsRefused)
 _SUFFIX = ".json"
 
 
 class PushTools(msgspec.Struct, frozen=True):
-    """What it works with. `path`: of its directory, absolute."""
+    """The tools of the actor. `path`: of its directory, absolute."""
 
     directory: ManifestDirectory
     store: ManifestStore
@@ -51,7 +51,7 @@ class PushTools(msgspec.Struct, frozen=True):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """One pod of a manifest: who it is, and its manifest as JSON."""
+    """One pod of a manifest: its identity, and its own manifest as JSON, now and before."""
 
     taken: TakenManifest
     path: str
@@ -78,7 +78,7 @@ class PushSourceActor(FileSourceActor):
 
     @handles(TakeManifests)
     async def take(self, message: TakeManifests) -> ManifestsTaken | ManifestsRefused:
-        # With what is there now: somebody may have been at the directory.
+        # Read first: somebody may have changed the directory.
         await self.read()
         answer = await self._on_lane(partial(self._take, message.content, self._files))
         if isinstance(answer, ManifestsTaken):
@@ -126,7 +126,7 @@ class PushSourceActor(FileSourceActor):
         return ManifestsTaken(tuple(part.taken for part in parts))
 
     def _parts(self, content: bytes, known: Mapping[str, FileState]) -> tuple[_Part, ...]:
-        """Of a sound manifest."""
+        """The parts of a valid manifest."""
         found = []
         for part in split_manifest(content):
             pod = self._decode_pushed(part, PLACE).pods[0]
@@ -141,7 +141,7 @@ class PushSourceActor(FileSourceActor):
         return tuple(found)
 
     def _write_all(self, parts: Sequence[_Part]) -> None:
-        """What was written when one cannot be is taken back."""
+        """Write all parts; if one fails, undo the others. Raises OSError."""
         done: list[_Part] = []
         try:
             for part in parts:
@@ -186,13 +186,13 @@ class PushSourceActor(FileSourceActor):
 
 
 def _named(part: bytes) -> tuple[str, str]:
-    """Namespace and name of the pod in a manifest that is sound."""
+    """Namespace and name of the pod in a valid manifest."""
     metadata: Mapping[str, str] = msgspec.json.decode(part)["metadata"]
     return metadata.get("namespace") or DEFAULT_NAMESPACE, metadata["name"]
 
 
 def _held(path: str, state: FileState) -> HeldManifest | None:
-    """None for what is none of ours, or is damaged."""
+    """The manifest in a file; None if the file is not ours or damaged."""
     if state.content is None or not state.pods or not path.endswith(_SUFFIX):
         return None
     try:
@@ -202,7 +202,7 @@ def _held(path: str, state: FileState) -> HeldManifest | None:
 
 
 def _anywhere(decode: Decode) -> Decode:
-    """The same pods wherever the manifest lies; faults are those of the file."""
+    """Decode so that pods do not depend on the file's path; errors still name the file."""
 
     def decode_file(content: bytes, path: str) -> ReadManifest:
         read = decode(content, PLACE)

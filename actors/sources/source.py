@@ -1,13 +1,12 @@
-"""What all sources of static pods have in common: reading again and again, and saying what is wrong.
+"""What all sources of static pods share: periodic reading, and reporting problems.
 
-A source reads at its start, every period, and soon after it hears of a change. After each reading it tells the storage
-the full set it sees, also when nothing has changed (the same tuple then, which costs the storage nothing), so that a
-message that was lost heals by itself.
+A source reads at its start, every period, and soon after it hears of a change. After each reading it sends the full set
+to the storage, even if unchanged, so that a lost message heals. An unchanged set is the same tuple, which costs the
+storage nothing.
 
-**Bad input loses nothing.** What cannot be read or understood is a problem: it is logged once, kept for whoever asks
-(`ListProblems`) until it is gone, and the pods that the same place showed when it was last understood stay desired.
-They go when the place itself goes. The real kubelet drops the pods of a file that became unreadable; a typing error
-should not end a running pod.
+**Bad input loses nothing.** What cannot be read or decoded is a problem. It is logged once and listed (`ListProblems`)
+until it is gone. The pods last read from the same place stay desired until the place itself goes. The real kubelet
+drops the pods of a file that became unreadable; a typing error should not end a running pod.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 
 SETTLE_NS = 80 * MILLISECOND_NS
-"""From the last change to the reading: a file is rarely written in one go."""
+"""From the last change to the reading, because a file is rarely written in one go."""
 SETTLE_LIMIT_NS = 500 * MILLISECOND_NS
 """From the first change to the reading, however many follow."""
 
 Decode = Callable[[bytes, str], ReadManifest]
-"""Content and place (path or URL) of a manifest -> its pods, and what is wrong with it."""
+"""(content, path or URL of a manifest) -> its pods, errors and warnings."""
 
 
 def decoder_of(source: str, node_name: str, prevent_api_references: bool = True) -> Decode:
-    """How manifests of `source` become the pods of that node (spec 1.2)."""
+    """A function that decodes manifests of `source` into pods of that node (spec 1.2)."""
 
     def decode(content: bytes, location: str) -> ReadManifest:
         origin = Origin(source, location)
@@ -51,7 +50,7 @@ class ReadSource(Message, frozen=True):
 
 
 class SourceTouched(Message, frozen=True):
-    """To itself, from a watch on any thread: something has changed; there may be more to come."""
+    """To itself, from a watch on any thread: something has changed, and more may follow."""
 
     def coalesce_key(self) -> Hashable:
         return "touched"
@@ -76,7 +75,7 @@ class SourceActor(Actor):
 
     @abc.abstractmethod
     async def read(self) -> None:
-        """Read the source once and `show` what came of it. Must not raise for bad input."""
+        """Read the source once and `show` the result. Must not raise for bad input."""
 
     @handles(ReadSource)
     async def read_source(self, _: ReadSource) -> None:
@@ -96,7 +95,7 @@ class SourceActor(Actor):
         return self._problems
 
     def show(self, pods: tuple[Pod, ...] | None, problems: tuple[SourceProblem, ...]) -> None:
-        """Publish a reading: the full set (None: still not known) and all that is wrong now."""
+        """Publish a reading: the full set (None: still unknown) and all current problems."""
         self._say(problems)
         if pods is not None:
             self._storage.tell(SourceRead(self.source, pods))
@@ -111,7 +110,7 @@ class SourceActor(Actor):
 
 
 def problems_of(source: str, manifest: ReadManifest) -> tuple[SourceProblem, ...]:
-    """All that is wrong with a manifest, as problems of its source."""
+    """The errors and warnings of a manifest, as problems of its source."""
     return (
         *(_problem_of(source, error, True) for error in manifest.errors),
         *(_problem_of(source, warning, False) for warning in manifest.warnings),

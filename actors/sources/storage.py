@@ -1,11 +1,10 @@
 """`StorageActor`: the desired pods of this node, merged from all sources.
 
-It owns the only picture of what is desired and tells the sync loop how it changes, pod by pod, in the order of
-`actors.sources.merge`. A source sends its full set whenever it has read it; a set that says nothing new costs nothing,
-so a message that was lost, or a restart of this actor, heals with the next reading. A source with a watch tells what
-has changed of its set, and is asked for the whole (`ReadAgain`) where that set is not known here. What the sync loop
-lost it asks for with `PublishAgain`, which names the pods it knows: it is then told every pod again, and the end of
-those that are gone.
+It owns the only record of what is desired and tells the sync loop each change, pod by pod, in the order of
+`actors.sources.merge`. A source sends its full set after each reading. An unchanged set costs nothing, so the next
+reading heals a lost message or a restart of this actor. A source with a watch sends only changes, and is asked for the
+full set (`ReadAgain`) if this actor does not have it. The sync loop recovers with `PublishAgain`, which names the pods
+it knows: it is then told every pod again, and the removal of those that are gone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SECOND_NS = 1_000_000_000
 
 
 class StorageActor(Actor):
-    """See the module. `sources` names every source that will speak: the node is ready when all have."""
+    """See the module. `sources` names all sources; the node is ready when each has sent its first set."""
 
     mailbox_capacity: ClassVar[int] = 1_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
@@ -49,7 +48,7 @@ class StorageActor(Actor):
         self._asked = 0
         """The number of the last question of the sync loop."""
         self._readers: dict[str, ActorRef] = {}
-        """Of sources that tell changes, who can tell all."""
+        """Sources that send changes -> the actor to ask for the full set."""
 
     def on_start(self) -> None:
         self._sync_loop.tell(StorageStarted())
@@ -86,7 +85,7 @@ class StorageActor(Actor):
     def overflowed(self, _: MailboxOverflowed) -> None:
         for reader in self._readers.values():
             reader.tell(ReadAgain())
-        self._sync_loop.tell(StorageStarted())  # its question may be among what was lost
+        self._sync_loop.tell(StorageStarted())  # its `PublishAgain` may be lost too
 
     @handles(PublishAgain)
     def publish_again(self, message: PublishAgain) -> None:
@@ -98,10 +97,10 @@ class StorageActor(Actor):
         self._known_to_sync_loop = message.known
         self._end_what_is_gone()
         for reader in self._readers.values():
-            reader.tell(ReadAgain())  # it may keep back what nobody waited for, until now
+            reader.tell(ReadAgain())  # it may hold back status echoes, which are needed now
 
     def _end_what_is_gone(self) -> None:
-        """Once every source has spoken: what the sync loop knows and nobody desires has gone unheard."""
+        """Once every source is ready, remove the pods that the sync loop knows and nobody desires."""
         if not self._all_ready() or not self._known_to_sync_loop:
             return
         desired = self._desire.uids()
@@ -114,7 +113,7 @@ class StorageActor(Actor):
         return self._sources <= self._desire.sources.keys()
 
     def _report(self, source: str, duplicates: tuple[Duplicate, ...]) -> None:
-        """Say each duplicate once, not at every reading."""
+        """Report each duplicate once, not at every reading."""
         known = self._duplicates.get(source, frozenset())
         for duplicate in duplicates:
             meta = duplicate.pod.metadata

@@ -1,5 +1,5 @@
 """The published status of every pod: all statuses leave the node through `StatusManagerActor`.
 
-Open `manager.py` first. `published.py` knows what is written and what waits, `queue.py` the order, `urgency.py` what
-may wait. `merge.py` and `patch.py` make the patch.
+Open `manager.py` first. `published.py` records one pod, `queue.py` orders the writes, `urgency.py` decides what may
+wait. `merge.py` and `patch.py` make the patch.
 """

@@ -1,17 +1,17 @@
 """`StatusManagerActor`: the published status of every pod of this node (spec 4.5).
 
-A status leaves the node through here and nowhere else. Workers tell what they compute; what is published follows the
-rules of `actors.status.published_status`; each change has a version, and what changes nothing is not published. Nothing
-is on disk: after a restart the workers are asked to tell again.
+All statuses leave the node through this actor. Workers send theirs; `actors.status.published_status` decides
+what is published. Each change has a version; a status without a change is not published. Nothing is on disk: after a
+restart the workers send their statuses again.
 
-With an API server, what differs there is written as a patch (`actors.api_status`): at most one write of a pod is under
-way, a bounded number in all, and always the newest status, so several changes of one pod become one. Who waits goes
-in the order of urgency, and a pod that is on its way is kept back for a while. When the API server does not answer,
-one write at a time tries it, ever more slowly; nothing is lost, and afterwards each pod that differs is written once.
+With an API server, differences are written as a patch (`merge.py`, `patch.py`). Each pod has at most one write under
+way, and their total is bounded. A write always carries the newest status, so several changes of one pod become one.
+Writes wait in order of urgency; a pod that is just starting is held back for a while. While the API server does not
+answer, one write at a time tries it, with growing pauses. Nothing is lost: afterwards each pod that differs is written
+once.
 
-The object of a pod that is to be deleted goes when its worker has finished (`PodFinished`): deleted with grace 0 and
-its UID. The object of a static pod is its mirror pod, of which `MirrorPodActor` tells; without one there is nothing to
-write to.
+When the worker of a pod with a deletion timestamp has finished (`PodFinished`), its object is deleted with grace 0 and
+its UID. The object of a static pod is its mirror pod, which `MirrorPodActor` reports; without one nothing is written.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from runtime.metrics.meters import UNMEASURED, Meters
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 SWEEP_NS = 10 * SECOND_NS
-"""What the API server has refused is tried again this often (spec 4.5)."""
+"""How often to retry writes that the API server has refused (spec 4.5)."""
 MAX_WRITES = 16
-"""Under way at a time. More would only wait elsewhere, where what is urgent cannot go ahead."""
+"""Writes under way at a time. More would only queue elsewhere, without order of urgency."""
 WRITE_LIMIT_NS = 15 * SECOND_NS
 FIRST_PAUSE_NS = SECOND_NS // 4
 MAX_PAUSE_NS = 10 * SECOND_NS
@@ -68,19 +68,19 @@ class WriteEnded(Message, frozen=True):
 
 
 class WriteDue(Message, frozen=True):
-    """To itself: a status has been kept back long enough, or a pause is over."""
+    """To itself: a held-back status is due, or a pause is over."""
 
 
 class Sweep(Message, frozen=True):
-    """To itself: try again what was refused."""
+    """To itself: retry refused writes."""
 
 
 class StatusManagerActor(Actor):
-    """See the module. `api` None: the node stands alone."""
+    """See the module. `api` None: a standalone node."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     batch_window_ns: ClassVar[int] = 5 * MILLISECOND_NS
-    """A pod that starts or ends quickly says several things within a moment, of which the last is the status."""
+    """A pod that starts or ends quickly sends several statuses within a moment; only the last one counts."""
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
@@ -91,13 +91,13 @@ class StatusManagerActor(Actor):
         self._pods: dict[str, Published] = {}
         self._mirrors: dict[str, Pod] = {}
         self._early: dict[str, Pod] = {}
-        """What the API shows of pods of which no worker has said anything yet."""
+        """API objects of pods whose workers have not sent a status yet."""
         self._queue = WriteQueue()
         self._writes = 0
         self._pause_ns = 0
         self._not_before_ns = 0
         self._alarm_ns: int | None = None
-        """When it is to look again who may be written."""
+        """When the next `WriteDue` comes."""
         self._refused: set[str] = set()
         self._measures = StatusMeasures(meters)
 
@@ -119,10 +119,10 @@ class StatusManagerActor(Actor):
             self._consider(uid, self._pods[uid])
 
     def _take(self, uid: str, pod: Pod, computed: PodStatus, seen: bool, *, final: bool) -> bool:
-        """Publish what the worker has computed, as the rules have it; whether that is another status than before."""
+        """Publish the computed status by the rules. Returns whether anything has changed."""
         known, static = self._pods.get(uid), is_static(pod)
         if known is not None and known.seen and not seen:
-            # Of a worker that has begun anew: what the one before has seen is more.
+            # A restarted worker has not looked yet; keep the status that its predecessor saw.
             computed, seen = known.status, True
         status = next_status(None if known is None else known.status, computed)
         if known is None:
@@ -132,7 +132,7 @@ class StatusManagerActor(Actor):
                 known.show_by(self._mirrors.get(uid))
                 status = known.status
         elif status is None and seen and not known.seen and static:
-            # Only its mirror has said that it ended: in a life before this agent, such as that before a boot.
+            # Only its mirror said that it ended, in a life before this agent, such as before a reboot.
             status = computed
         elif status is None:
             self.log.warning(
@@ -226,7 +226,7 @@ class StatusManagerActor(Actor):
     # --- what is to be written --------------------------------------------------------------------------------------
 
     def _consider(self, uid: str, known: Published) -> None:
-        """Put the pod where it belongs: nowhere, among those kept back, or into the queue."""
+        """Write or delete the pod's object if needed: at once, queued, or held back for a while."""
         if self._api is None or not known.may_be_written():
             return
         if known.want():
@@ -255,10 +255,10 @@ class StatusManagerActor(Actor):
         self._set_alarm()
 
     def _set_alarm(self) -> None:
-        """Wake for whoever is next: the first of those kept back, or all that wait for a pause to end.
+        """Set a timer for the first held-back pod, or for the end of a pause if pods wait for that.
 
-        Most pods that are kept back come to run before their time is over. An alarm for them stays: it costs less to
-        wake for nobody now and then than to move it for each pod.
+        Most held-back pods run before they are due. Their timer stays: a needless wake-up now and then costs less than
+        moving the timer for each pod.
         """
         now_ns, due_ns = self.now_ns(), self._queue.next_due_ns()
         if self._queue.waiting and self._not_before_ns > now_ns and (due_ns is None or due_ns > self._not_before_ns):
@@ -278,7 +278,7 @@ class StatusManagerActor(Actor):
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def _write_or_wait(self, uid: str, known: Published, urgent: Urgency) -> None:
-        """Begin its write, where that is possible and nobody waits for one."""
+        """Begin the write if possible and nobody waits; otherwise queue it."""
         queue = self._queue
         if queue.waiting or not self._may_write():
             queue.put(uid, urgent)
@@ -293,7 +293,7 @@ class StatusManagerActor(Actor):
         return self._writes < (1 if self._pause_ns else MAX_WRITES)
 
     def _pump(self) -> None:
-        """Begin as many writes as may be under way, most urgent first."""
+        """Begin as many writes as allowed, most urgent first."""
         queue = self._queue
         while queue.waiting and self._may_write() and (uid := queue.take()) is not None:
             known = self._pods.get(uid)
@@ -347,7 +347,7 @@ class StatusManagerActor(Actor):
 
     def _failed(self, uid: str, known: Published, error: ApiError) -> None:
         if error.not_found or _is_another(error):
-            # Gone, or another pod has its name: what its source shows next says which.
+            # Gone, or another pod has its name; its source will show which.
             known.gone = True
             self.log.debug("pod %s: %s", display_name(known.pod), error)
         elif error.outcome_unknown or error.code == 429:
@@ -359,17 +359,17 @@ class StatusManagerActor(Actor):
                 self.after(SWEEP_NS, Sweep())
             self._refused.add(uid)
             if error.conflict:
-                # Others wrote all the time. What they wrote may have been shown before this answer came.
+                # Others keep writing. Their changes may have arrived before this answer.
                 self.log.debug("pod %s: %s", display_name(known.pod), error)
             elif str(error) != known.refused:
                 known.refused = str(error)
                 self.log.warning("the status of pod %s is refused: %s", display_name(known.pod), error)
 
     def _pause(self, error: ApiError) -> None:
-        """The API server does not answer: wait, longer each time, and then try with one write."""
+        """The API server does not answer: pause, longer each time, then try one write."""
         now_ns = self.now_ns()
         if self._not_before_ns > now_ns:
-            return  # another write of the same moment has said so
+            return  # another write has set this pause already
         if self._pause_ns == 0:
             self.log.warning("statuses cannot be written now: %s", error)
         self._pause_ns = min(MAX_PAUSE_NS, max(FIRST_PAUSE_NS, 2 * self._pause_ns))
@@ -378,7 +378,7 @@ class StatusManagerActor(Actor):
 
 
 def _is_another(error: ApiError) -> bool:
-    """How a real API server says that the pod of this name has another UID: to a patch, and to a deletion."""
+    """Whether the pod of this name has another UID, as a real API server answers a patch or a deletion."""
     if error.conflict:
         return "Precondition failed" in error.message
     return error.code == 422 and "metadata.uid" in error.message

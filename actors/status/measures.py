@@ -1,7 +1,7 @@
-"""What the published statuses of pods say when they are counted: starts, ends, failures, times (spec 11.7).
+"""Metrics from the published statuses of pods: starts, ends, failures, times (spec 11.7).
 
-The statuses of a pod, one after another, tell all of it. So they are measured where all of them pass, and no worker
-does it. The first status of a pod counts for nothing: what it shows may be older than this agent.
+The sequence of a pod's statuses contains all of it. So the status manager measures, and not the workers. The first
+status of a pod is not counted, because what it shows may be older than this agent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runtime.metrics.meters import Meters
 
 SECOND_NS = 1_000_000_000
 PODS_AT_MOST = 10_000
-"""So many pods may wait for images at once before the time of the first is forgotten."""
+"""How many pods may wait for images before the times of the first are forgotten."""
 _FAILURES = frozenset(
     {
         *("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PostStartHookError"),
@@ -25,7 +25,7 @@ _FAILURES = frozenset(
         *("SignatureValidationFailed", "CreatePodSandboxError", "RunInitContainerError"),
     }
 )
-"""Reasons of a container that waits which are failures; what backs off has failed before."""
+"""Waiting reasons that count as failures. Back-off reasons do not: the failure was counted before."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -43,11 +43,11 @@ class Changes(msgspec.Struct, frozen=True):
     ended: tuple[Ended, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     runs: bool = False
-    """The pod runs, and did not."""
+    """The pod has started to run."""
 
 
 def changes(before: PodStatus, after: PodStatus) -> Changes:
-    """Pure. A container that came and went between two statuses is found as the last state of the next."""
+    """What is new in `after`. Pure. A container that ran only between two statuses is in the next one's last state."""
     known_ids, known_ends = set[str](), set[str]()
     known = _containers(before)
     for _, status in known:
@@ -87,25 +87,25 @@ def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
 
 
 def _ends(status: ContainerStatus) -> tuple[ContainerStateTerminated, ...]:
-    """The ends that the status knows of, the one before last."""
+    """The ends in the status, oldest first."""
     before, now = status.last_state, status.state
     ends = () if before is None or before.terminated is None else (before.terminated,)
     return ends if now is None or now.terminated is None else (*ends, now.terminated)
 
 
 def _waits_for(status: ContainerStatus) -> str:
-    """Why the container waits, if it does."""
+    """Why the container waits, or ""."""
     state = status.state
     return "" if state is None or state.waiting is None else state.waiting.reason or ""
 
 
 class StatusMeasures:
-    """Counts what passes. It belongs to the StatusManagerActor."""
+    """Counts what happens. A part of the StatusManagerActor."""
 
     def __init__(self, meters: Meters) -> None:
         self._meters = meters
         self._wanted_ns: dict[str, int] = {}
-        """Since when a status of this pod is to be written."""
+        """UID -> since when a status of the pod waits to be written."""
         self._first_network = True
         self._pulls: FIFOCache[str, tuple[int, int]] = FIFOCache(PODS_AT_MOST)
         """By UID: when the pod began to wait for its first image, and when the last one came."""
@@ -116,11 +116,11 @@ class StatusMeasures:
         self._pulls[uid] = (min(before[0], began_ns), max(before[1], ended_ns))
 
     def came(self, pod: Pod) -> None:
-        """A pod of which nothing was published before."""
+        """A pod has published its first status."""
         self._meters.observe(names.CONTAINERS_PER_POD, len(pod.spec.containers))
 
     def changed(self, pod: Pod, before: PodStatus, after: PodStatus, wall_ns: int) -> None:
-        """Another status than before is published, or the first one."""
+        """A changed status is published, or the first one."""
         if after is before:
             return
         meters, found = self._meters, changes(before, after)
@@ -149,11 +149,11 @@ class StatusMeasures:
             meters.put(names.FIRST_NETWORK_POD_START_SLI, without_ns / SECOND_NS)
 
     def wanted(self, uid: str, now_ns: int) -> None:
-        """What is to be written differs from what the API shows."""
+        """The wanted status differs from what the API shows."""
         self._wanted_ns.setdefault(uid, now_ns)
 
     def shown(self, uid: str, now_ns: int) -> None:
-        """The API shows it, or nobody wants that any more."""
+        """The API shows the wanted status."""
         since_ns = self._wanted_ns.pop(uid, None)
         if since_ns is not None:
             self._meters.took(names.STATUS_SYNC, now_ns - since_ns)

@@ -1,7 +1,7 @@
-"""The status to write for a pod, out of what its worker computed and what the API has (spec 4.5). Pure.
+"""The status to write for a pod, from what its worker computed and what the API has (spec 4.5). Pure.
 
-Whoever else writes into a status keeps what is theirs: conditions that are not the node's, and the fields of the
-scheduler and of claims. A pod is not called ended while something of it may still run.
+Other writers keep their parts: conditions that are not the node's, and the fields of the scheduler and of claims. A pod
+gets no terminal phase while something of it may still run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ NOTHING = PodStatus()
 
 
 def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs: bool) -> PodStatus:
-    """What the API is to show: nearly always `computed` itself. `nothing_runs`: the worker has seen the last container
-    of the pod end.
+    """The status for the API: nearly always `computed` itself. `nothing_runs`: the worker has seen the pod's last
+    container end.
     """
     api = NOTHING if api is None else api
     kept: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs:
 
 
 def with_plain_status(pod: Pod) -> Pod:
-    """`pod` as the API shows it, without what its server writes for nothing: an empty last state, no resources."""
+    """`pod` without the empty last states and resources that the API server fills in."""
     if pod.status is None:
         return pod
     plain = _plain_status(pod.status)
@@ -90,7 +90,7 @@ def _plain(status: ContainerStatus) -> ContainerStatus:
 
 
 def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
-    """Ours as computed, those of others as the API has them; a disruption as whoever knows of it says."""
+    """Our conditions as computed, others' as in the API; DisruptionTarget as computed, if computed."""
     if all_of(NODE_CONDITIONS, computed) and all_of(NODE_CONDITIONS, api):
         return computed
     mine = tuple([each for each in computed if each.type in NODE_CONDITIONS])
@@ -104,7 +104,7 @@ def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...
 
 
 def _unready(status: PodStatus) -> PodStatus:
-    """A pod that has ended is not ready, whatever was last seen of its containers."""
+    """Make an ended pod unready, whatever was last seen of its containers."""
     reason = "PodFailed" if status.phase == FAILED else "PodCompleted"
     ready = [
         each

@@ -1,8 +1,8 @@
-"""The strategic merge patch that brings a pod's status in the API from one value to another. Pure.
+"""The strategic merge patch that changes a pod's status in the API from one value to another. Pure.
 
-It names what differs and nothing else, so that two writers of different parts do not meet. The UID in it makes
-the write fail on another pod of the same name. Lists that the API merges by key (conditions by type, addresses by ip)
-are written as the API wants them: conditions one by one, addresses as a whole.
+It names only what differs, so that writers of different parts do not conflict. Its UID makes the write fail on another
+pod of the same name. The API merges some lists by key (conditions by type, addresses by ip): conditions are written one
+by one, addresses as a whole.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _REPLACED = _MERGED_BY_IP | _MAPS
 
 
 def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str, Any] | None:
-    """The body of the patch for the pod of that UID; None when there is nothing to say.
+    """The body of the patch for the pod of that UID; None for no change.
 
-    Where a part is written as a whole the body holds it as it is in `wanted`: the structs become JSON with the body.
+    Parts that are written as a whole are the structs of `wanted`, to be encoded with the body.
     """
     before = NOTHING if api is None else api
     changes: dict[str, Any] = {}
@@ -48,7 +48,7 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
 
 
 def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
-    """What a patch names: fields of the status, conditions one by one, and what is to leave a condition."""
+    """What a patch names: fields of the status, single conditions, and fields to remove from a condition."""
     changes = {} if body is None else body["status"]
     asked = set(changes.keys() - {"conditions"})
     for each in changes.get("conditions", ()):
@@ -75,7 +75,7 @@ def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, .
 
 
 def _in_place_of(known: PodCondition, condition: PodCondition) -> PodCondition | dict[str, Any]:
-    """What has left it is said to be absent: a patch would keep the old text."""
+    """The condition, with null for a removed reason or message: a patch would keep the old text."""
     gone: dict[str, Any] = {}
     if known.reason and not condition.reason:
         gone["reason"] = None

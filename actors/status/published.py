@@ -1,6 +1,6 @@
-"""What the status manager knows of one pod: what its worker says, and what the API shows.
+"""The status manager's record of one pod: what its worker says, and what the API shows.
 
-A record with the questions that follow from it alone; who writes, and when, is the status manager's.
+It answers questions about this one pod; the status manager decides who writes, and when.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Published:
     """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
 
     `seen`: its status rests on a look at the runtime. `final`: nothing of the pod runs. `finished`: nothing of it is
-    left to take down. `gone`: the API has no such pod (any more). `removed`: its deletion was taken, and what is shown
-    of it still is no reason to ask for that again. `wanted`: what the API is to show, once that has been worked out.
+    left to take down. `gone`: the API does not have the pod. `removed`: its deletion was accepted and is not requested
+    again, even if the API still shows the pod. `wanted`: the status that the API should show, once computed.
     """
 
     pod: Pod
@@ -43,13 +43,13 @@ class Published:
     _base: Pod | None = None
     _answer: Pod | None = None
     _wanted_of: PodStatus | None = None
-    """The status for which `wanted` was worked out."""
+    """The status from which `wanted` was computed."""
     _wanted_final: bool = False
 
     # --- what the API shows -----------------------------------------------------------------------------------------
 
     def note(self, pod: Pod) -> bool:
-        """Take `pod` as what the API shows, if it is newer than what is known."""
+        """Record `pod` as what the API shows, if newer than the known object. Returns whether it was."""
         if self.api is not None and not is_newer(pod, self.api):
             return False
         self.api = with_plain_status(pod)
@@ -57,10 +57,10 @@ class Published:
         return True
 
     def show_by(self, mirror: Pod | None) -> None:
-        """Another object than before shows the pod from now on; None: none does.
+        """Another mirror shows the pod from now on; None: none does.
 
-        A mirror that was there before this agent keeps its times, and holds where nothing is known yet. A pod of the
-        API server brings its status with it; a static pod has none of its own.
+        The first mirror may be older than this agent: its times stay, and its status counts where nothing is known yet.
+        A pod of the API server brings its own status; a static pod has none.
         """
         first = self.api is None
         self.api, self.gone = None if mirror is None else with_plain_status(mirror), False
@@ -78,12 +78,12 @@ class Published:
         return self.api is not None and not self.gone and not self.writing
 
     def waits_for_write(self) -> bool:
-        """The API has the pod, and not yet its newest status."""
+        """Whether the API has the pod, but not its newest status."""
         return not self.want() if self.may_be_written() else self.writing
 
     def want(self) -> bool:
-        """Work out anew what the API is to show: while nothing was seen, what it shows, which may well be later.
-        Whether it shows that.
+        """Compute `wanted`. Returns whether the API shows it. Before the first look, `wanted` is what the
+        API shows, which may be newer.
         """
         shown = None if self.api is None else self.api.status
         if shown is not None and not self.seen:
@@ -91,13 +91,13 @@ class Published:
             return True
         status, final = self.status, self.final
         if status is self._wanted_of and final is self._wanted_final and shown == self.wanted:
-            return True  # it shows what was wanted for this very status: nothing else is
+            return True  # `wanted` was computed from this very status, and the API shows it
         self._wanted_of, self._wanted_final = status, final
         self.wanted = status_to_write(status, shown, nothing_runs=final)
         return self.is_shown()
 
     def is_shown(self) -> bool:
-        """The API has the wanted status, or what it makes of it: asking again for what it keeps otherwise is no use."""
+        """Whether the API shows the wanted status, or what it made of it: repeating that write would change nothing."""
         api, wanted = self.api, self.wanted
         if api is None:
             return False
@@ -106,11 +106,11 @@ class Published:
         return api.status == wanted
 
     def is_ending(self) -> bool:
-        """Its containers have come to their end, and the last word on it is about to follow."""
+        """Whether its containers have ended and the final status is about to follow."""
         return self.status.phase in TERMINAL and not self.final
 
     def is_to_go(self) -> bool:
-        """The pod's object may leave the API: it is to be deleted, shown as ended, and nothing is left of it."""
+        """Whether to delete the pod's object: it is being deleted, shows a terminal phase, and nothing is left."""
         api = self.api
         return (
             api is not None
@@ -122,13 +122,13 @@ class Published:
         )
 
     def begin_write(self) -> None:
-        """A write of what is wanted now is under way."""
+        """A write of `wanted` begins."""
         self.writing = True
         self._sent = self.wanted
         self._base = self.api
 
     def wrote(self, pod: Pod) -> None:
-        """The write was taken, and `pod` is what the API made of it."""
+        """The write was accepted, and `pod` is what the API made of it."""
         self.refused = ""
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
@@ -137,16 +137,16 @@ class Published:
         if api.metadata.resource_version != pod.metadata.resource_version:
             return
         if api.status == self._sent:
-            # Kept once, and the same from now on at the first look: it is compared with what is wanted again and again.
+            # Share the object, so that the frequent comparisons with `wanted` end at once.
             api = self.api = msgspec.structs.replace(api, status=self._sent)
         elif not self._was_asked_for_all(api):
             return
         self._answer, self._asked = api, self._sent
 
     def _was_asked_for_all(self, api: Pod) -> bool:
-        """Whether what the API shows otherwise than it was asked to is something that it was asked for.
+        """Whether every part that the API shows differently was in the patch.
 
-        What it was thought to show already was left out; somebody else may have changed that meanwhile.
+        The patch left out what the API seemed to show already; somebody else may have changed that meanwhile.
         """
         if self._base is None or self._sent is None:
             return True
@@ -157,7 +157,7 @@ class Published:
 
 
 def is_newer(pod: Pod, known: Pod) -> bool:
-    """By resourceVersion, which grows (KEP-5504); what is no number counts as newer when it differs."""
+    """Compares resourceVersions, which grow (KEP-5504). If one is no number, a different one counts as newer."""
     new, old = pod.metadata.resource_version, known.metadata.resource_version
     if new == old:
         return False

@@ -1,10 +1,10 @@
-"""What a pod's published status becomes when its worker computes a new one (spec 4.5).
+"""What a pod's published status becomes when its worker computes a new one (spec 4.5). Pure.
 
-Pure. The worker says what it sees; this keeps the promises that whoever reads a status relies on:
+The worker reports what it sees; this module keeps the promises to readers of a status:
 
-- A terminal phase is the end: nothing is published after it that says otherwise.
-- "I do not know" keeps the last value: a phase or an address that the new status leaves out stays as it was.
-- The start time never changes, and a condition's transition time changes with its status only.
+- A terminal phase is final: no other phase is published after it.
+- Unknown values keep the last one: a phase or an address that the new status leaves out stays.
+- The start time never changes, and a condition's transition time changes only with its status.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from config.objects import PodCondition, PodStatus
 
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 _KEPT = ("phase", "host_ip", "host_ips", "pod_ip", "pod_ips")
-"""What stays as it was where a new status leaves it out."""
+"""Fields that keep their value when a new status leaves them out."""
 
 
 def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus | None:
@@ -45,7 +45,7 @@ def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus |
 def _with_kept_times(
     published: tuple[PodCondition, ...], computed: tuple[PodCondition, ...]
 ) -> tuple[PodCondition, ...]:
-    """The computed ones, each with the time since when it has its status; themselves when they have that already."""
+    """The computed conditions with the transition times of unchanged statuses; the same tuple if nothing differs."""
     before = by_type(published)
     moved = [
         new.type

@@ -1,8 +1,8 @@
-"""Which of the statuses that wait to be written goes first, and which may wait for a better one. Pure.
+"""Decides which waiting status is written first, and which is held back for a newer one. Pure.
 
-Worst news first: what has ended, what is not ready any more, what has become ready, what is in trouble, the rest. The
-rest is a pod on its way (its sandbox is made, its image is pulled): the next status says more, so it is kept back
-for a while, and a pod that comes to run quickly costs one write.
+The order is: ended, not ready any more, newly ready, in trouble, the rest. The rest are pods that are starting (sandbox
+made, image being pulled). Their next status says more, so they are held back for a while, and a pod that starts quickly
+costs one write.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from config.objects import ContainerStatus, PodStatus
 
 MILLISECOND_NS = 1_000_000
 ON_ITS_WAY_NS = 1_500 * MILLISECOND_NS
-"""How long a status that says nothing new to anybody who waits for the pod is kept back."""
+"""How long to hold back a status without news for anybody who waits for the pod."""
 
 _ON_THEIR_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 

@@ -1,6 +1,6 @@
-"""Every mount and every pod directory on disk: `VolumeReconcilerActor` alone touches them.
+"""Every mount and every pod directory on disk: only `VolumeReconcilerActor` touches them.
 
-Open `reconciler.py` first, then `plan.py`: what to do next, from `desired.py` and `actual.py`. `state.py` is the state
-table of one thing on disk, `payloads.py` what configMap and projected volumes contain. `claims/` resolves persistent
-volume claims, `plugins/` knows the storage drivers.
+Open `reconciler.py` first. `plan.py` decides what to do next, from `desired.py` and `actual.py`. `state.py` is the
+state table of one thing on disk. `payloads.py` builds the files of configMap and projected volumes. `claims/` resolves
+persistent volume claims, `plugins/` knows the storage drivers.
 """

@@ -1,7 +1,7 @@
-"""What this node has for volumes: the actual world of the `VolumeReconcilerActor`, as data (spec 8.3).
+"""The volumes that this node has: the actual world of the `VolumeReconcilerActor`, as data (spec 8.3).
 
-It is what calls have reported and listings have found, never more: the truth is the disk, and after a restart it begins
-empty. One record per thing (`volume_state`), by what it is: the directory of a pod, a volume of a pod, a device.
+It holds only what calls have reported and scans have found. The truth is the disk; after a restart this begins empty.
+There is one record per thing (`state.py`): the directory of a pod, a volume of a pod, or a device.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ RETRY_MAX_NS = 122 * SECOND_NS
 
 
 class PodDirectory(msgspec.Struct, frozen=True):
-    """The directory of this pod."""
-
     uid: str
 
 
 class Device(msgspec.Struct, frozen=True):
-    """What pods share, by its unique name on the node."""
+    """A device that pods share, by its unique name on the node."""
 
     name: str
 
@@ -37,7 +35,7 @@ SET_UP = "MountVolume.SetUp"
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """Why something is not as it should be, for people; the reason of the event about it, and which step has failed."""
+    """What is wrong, as text for people; with the reason of its event, and the step that failed."""
 
     text: str
     reason: str = "FailedMount"
@@ -45,11 +43,11 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class Thing(msgspec.Struct):
-    """One thing. Times are monotonic ns.
+    """The record of one thing. Times are monotonic ns.
 
-    `failures`: how many calls in a row have not done what they should; the next is not begun before `retry_at_ns`.
-    Of volumes: `host_path` and `version` of what was made last (None: not known), the `device` it is on. Of devices:
-    `in_use`, unless they need no attaching.
+    `failures`: calls that failed in a row; the next call begins no sooner than `retry_at_ns`.
+    For volumes: `host_path` and `version` (None: unknown) of what was made last, and the `device` it is on.
+    For devices: `in_use`, False when they need no attaching.
     """
 
     life: ThingLife = ABSENT
@@ -62,7 +60,7 @@ class Thing(msgspec.Struct):
     in_use: bool = True
 
     def failed(self, trouble: Trouble, now_ns: int) -> None:
-        """One more in a row (spec 8.1)."""
+        """Count one more failure in a row, and set the back-off (spec 8.1)."""
         self.trouble = trouble
         self.retry_at_ns = now_ns + back_off_ns(self.failures)
         self.failures += 1
@@ -72,14 +70,14 @@ class Thing(msgspec.Struct):
 
 
 class PodThings(msgspec.Struct):
-    """All that there is for one pod."""
+    """All things of one pod."""
 
     directory: Thing = msgspec.field(default_factory=Thing)
     volumes: dict[VolumePlace, Thing] = msgspec.field(default_factory=dict)
 
 
 NOTHING = PodThings()
-"""Of a pod of which nothing is known; nobody writes to it."""
+"""For pods without a record; read-only."""
 
 
 class ActualWorld:
@@ -92,11 +90,11 @@ class ActualWorld:
         self._by_name: dict[tuple[str, str], set[VolumePlace]] = {}
 
     def pod(self, uid: str) -> PodThings:
-        """What there is for a pod, to read."""
+        """The things of a pod, read-only."""
         return self.pods.get(uid, NOTHING)
 
     def thing(self, key: Key) -> Thing:
-        """The record of a thing, made where there is none."""
+        """The record of a thing, created if missing."""
         if isinstance(key, Device):
             return self.devices.setdefault(key.name, Thing())
         uid = key.uid
@@ -111,7 +109,7 @@ class ActualWorld:
         return things.volumes[key]
 
     def meet(self, key: Key, event: Event) -> ThingLife:
-        """Something has happened to a thing. What is over is forgotten. Raises IllegalTransitionError."""
+        """Apply an event to a thing; forget the thing if it is ABSENT then. Raises IllegalTransitionError."""
         thing = self.thing(key)
         thing.life = advance(thing.life, event)
         if thing.life == ABSENT:
@@ -127,17 +125,17 @@ class ActualWorld:
         return thing
 
     def found(self, volumes: tuple[LocatedVolume, ...]) -> None:
-        """These lie on disk."""
+        """Record volumes that were found on disk."""
         for volume in volumes:
             self.located(volume)
             self.meet(volume.place, Found())
 
     def on_device(self, device: str) -> frozenset[VolumePlace]:
-        """The volumes of pods that are, or may be, on a device."""
+        """The pod volumes that are, or may be, on a device."""
         return frozenset(self._on_device.get(device, ()))
 
     def same_volume(self, place: VolumePlace) -> frozenset[VolumePlace]:
-        """The places at which other pods have, or may have, a volume of this name and kind."""
+        """The places where other pods have, or may have, a volume of this name and plugin."""
         return frozenset(each for each in self._by_name.get((place.plugin, place.name), ()) if each.uid != place.uid)
 
     def _forget(self, key: Key) -> None:
@@ -157,7 +155,7 @@ class ActualWorld:
 
 
 def back_off_ns(failures: int) -> int:
-    """How long to wait after so many failures before this one."""
+    """How long to wait after a failure. `failures`: how many came before it in a row."""
     return min(RETRY_INITIAL_NS << min(failures, 20), RETRY_MAX_NS)
 
 

@@ -1,10 +1,9 @@
-"""The calls that make volumes and take them down, on lanes, each watched: a part of the `VolumeReconcilerActor`.
+"""The calls that make volumes and take them down, on a lane: a part of the `VolumeReconcilerActor`.
 
-One call per thing at a time, in the thing's own slots of the lane: a dead mount costs its own pod and nobody else. A
-call has no deadline on the lane. When it is late the actor goes on, but the call is still known: only when it has ended
-(`CallEnded`) is it sure that it does no more (`volume_state`). One timer watches all of them (`LookForLate`): they are
-late in the order in which they were begun, and nearly all end long before. The actor's slow tick looks too, should the
-message of that timer be lost.
+Each thing has one call at a time, in its own slots of the lane, so a dead mount delays only its own pod. A call has no
+deadline on the lane. When it is late the actor goes on but keeps its record: only `CallEnded` proves that the call does
+no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in the order of their
+beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's message is lost.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeEr
 
 SECOND_NS = 1_000_000_000
 CALL_LIMIT_NS = 123 * SECOND_NS
-"""How long anything is waited for (spec 8.1)."""
+"""How long to wait for any call (spec 8.1)."""
 MAP, MAP_DEVICE = "MapVolume.MapPodDevice", "MapVolume.SetUpDevice"
 LANE_SIZE = 3
 LANE_PER_THING = 2
-"""One for a call that hangs, one so that what it was to make can still be taken down."""
+"""One for a call that hangs, one to take down what it was making."""
 
 _HANGS = (
     f"it has not ended within {CALL_LIMIT_NS // SECOND_NS} s and is still under way; its server or disk may be dead"
@@ -35,7 +34,7 @@ _HANGS = (
 
 
 class Call(msgspec.Struct):
-    """A call under way. `uid`: of the pod that it concerns, empty for none; `pod`: for which something is made.
+    """A call under way. `uid`: of its pod, empty for a device that is taken down. `pod`: the pod to make something for.
     `due_ns`: when it is late.
     """
 
@@ -48,8 +47,8 @@ class Call(msgspec.Struct):
 
 
 class CallEnded(Message, frozen=True):
-    """To the actor itself. `trouble` is None when it went well. `path`: where the volume is now. `found`: volumes that
-    lie in a directory that was to be removed.
+    """To the actor itself. `trouble` is None on success. `path`: where the volume is now. `found`: volumes that still
+    lie in the directory to remove.
     """
 
     number: int
@@ -59,11 +58,11 @@ class CallEnded(Message, frozen=True):
 
 
 class LookForLate(Message, frozen=True):
-    """To the actor itself: a call may not have ended in its time."""
+    """To the actor itself: a call may be late."""
 
 
 class VolumeCalls:
-    """See the module. `actor` begins them and is told; it hands the messages in here."""
+    """See the module. `actor` runs the calls and passes the messages about them in here."""
 
     def __init__(self, actor: Actor, volumes: NodeVolumes, events: ActorRef) -> None:
         self._actor = actor
@@ -72,10 +71,10 @@ class VolumeCalls:
         self._under_way: dict[int, Call] = {}
         self._number = 0
         self._watched = False
-        """There is a timer for the first of those under way that is not late."""
+        """A timer is set for the first call that is not late yet."""
 
     def start(self) -> None:
-        """Its actor begins a life."""
+        """Open the lane; its actor begins a life."""
         self._lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
 
     def __contains__(self, number: int) -> bool:
@@ -83,7 +82,7 @@ class VolumeCalls:
         return number in self._under_way
 
     def begin(self, step: Step, pod: Pod | None) -> None:
-        """Begin what the step says. `pod`: for which it is, None where something is taken down."""
+        """Begin the call of a step. `pod`: the pod that it serves, None when something is taken down."""
         self._number += 1
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
@@ -93,11 +92,11 @@ class VolumeCalls:
         self._actor.begin(partial(self._submit, step, pod), partial(_ended, number, step))
 
     def ended(self, message: CallEnded) -> Call:
-        """The call that has ended."""
+        """Remove and return the call that has ended."""
         return self._under_way.pop(message.number)
 
     def late(self) -> list[Call]:
-        """Those that are late since now."""
+        """The calls that have become late since the last check."""
         self._watched = False
         now_ns = self._actor.now_ns()
         late = [call for call in self._under_way.values() if not call.late and call.due_ns <= now_ns]
@@ -113,7 +112,7 @@ class VolumeCalls:
             self._actor.after(due_ns - self._actor.now_ns(), LookForLate())
 
     def tell_mapped(self, call: Call, path: str) -> None:
-        """A device is there for the containers of its pod; of file systems nothing is said."""
+        """Send the event that a block device is mapped; file systems get no event."""
         if call.pod is not None and call.step.volume is not None and call.step.volume.spec.block:
             name, field_path = call.step.volume.spec.name, call.step.volume.spec.field_path
             text = f'{MAP} succeeded for volume "{name}" volumeMapPath "{path}"'
@@ -140,7 +139,7 @@ class VolumeCalls:
 
 
 def late_trouble(step: Step) -> Trouble:
-    """What is wrong with a thing whose call hangs."""
+    """The trouble of a thing whose call hangs."""
     return _trouble(step, _HANGS, "FailedMount")
 
 

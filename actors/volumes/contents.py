@@ -1,9 +1,9 @@
-"""What the volumes of pods are to contain, gathered from those who know: a part of the `VolumeReconcilerActor`.
+"""Gathers the contents of pod volumes from other actors: a part of the `VolumeReconcilerActor`.
 
-One gathering per pod: everything is asked at once, and with the last answer the contents are whole. A newer gathering
-of the same pod takes the place of an older one, whose answers are then nobody's. Whoever was asked may have been
-restarted and the question with it; so a gathering that takes too long ends with what it has, and what is missing is a
-refusal like any other. Nothing is kept of objects and tokens once their contents are made.
+There is one gathering per pod. It asks all questions at once and is complete with the last answer. A newer gathering
+of the same pod replaces the older one, whose answers are then ignored. A restarted actor may have lost its question;
+so a gathering that takes too long ends with what it has, and what is missing counts as refused. Objects and tokens are
+dropped once the contents are made.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from runtime.volumes.pod_volumes import specs_of
 
 SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
-"""Tokens of a thousand pods that come at once wait for their turn, and nothing is wrong with that."""
+"""Long enough for a thousand pods that ask for tokens at once and wait for their turn."""
 RESYNC_NS = 60 * SECOND_NS
 WATCHED_RESYNC = 10
-"""Who watches is told what changes, so looking again is only for what got lost on the way."""
+"""In how many sync periods watched objects are read again. Watches report changes, so this only covers lost ones."""
 
 
 class ContentSources(msgspec.Struct, frozen=True):
-    """Who is asked: the ObjectCacheActor and the TokenActor, None on a node without API server; the NodeStatusActor.
+    """The actors to ask: ObjectCacheActor, TokenActor, NodeStatusActor.
 
-    `claims`: who resolves claims, None without API server as well. `resync_ns`: how often objects are read again though
-    nobody has said that they have changed.
+    `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server.
+    `resync_ns`: how often objects are read again without a reported change.
     """
 
     objects: ActorRef | None = None
@@ -52,7 +52,7 @@ class ContentSources(msgspec.Struct, frozen=True):
 
 
 class GatherTag(msgspec.Struct, frozen=True, gc=False):
-    """Which gathering a question belongs to, and which of its tokens it is about."""
+    """The gathering that a question belongs to, and the token that it asks for."""
 
     uid: str
     number: int
@@ -67,9 +67,9 @@ class GatheringLate(Message, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """The contents of a pod's volumes. `refresh_wall_ns`: when a token is to be renewed; 0 for never.
+    """The contents of a pod's volumes. `refresh_wall_ns`: when to renew a token; 0 for never.
 
-    `refers`: whether anything in it came from the API server. `specs`, `waits`: as in `ClaimsResolved`.
+    `refers`: whether anything in it comes from the API server. `specs`, `waits`: as in `ClaimsResolved`.
     """
 
     pod: Pod
@@ -94,13 +94,13 @@ class _Gathering(msgspec.Struct):
     waits: Mapping[str, VolumeWait] = {}
 
     def refresh_at(self, wall_ns: int) -> None:
-        """Something is to be renewed then."""
+        """Renew at this time, or earlier; 0 asks for nothing."""
         if wall_ns:
             self.refresh_wall_ns = min(self.refresh_wall_ns or wall_ns, wall_ns)
 
 
 class VolumeContents:
-    """See the module. `actor` asks and gets the answers; it hands them in here."""
+    """See the module. `actor` sends the questions and passes the answers in here."""
 
     def __init__(self, actor: Actor, sources: ContentSources) -> None:
         self._actor = actor
@@ -110,7 +110,7 @@ class VolumeContents:
         self._allocatable: Mapping[str, str] = {}
 
     def start(self) -> None:
-        """What the node has for pods can be in a file, where a container has no limit."""
+        """Follow the Node: a downwardAPI file shows its allocatable amount where a container has no limit."""
         if self._sources.node is not None:
             self._sources.node.tell(FollowNode(self._actor.ref))
 
@@ -119,16 +119,16 @@ class VolumeContents:
         self._allocatable = status.allocatable if status is not None else {}
 
     def is_gathering(self, pod: Pod) -> bool:
-        """Whether the answers for this very form of the pod are still coming."""
+        """Whether answers for this very version of the pod are still awaited."""
         gathering = self._open.get(pod.metadata.uid)
         return gathering is not None and gathering.pod is pod
 
     def gather(self, pod: Pod) -> Gathered | None:
-        """Begin anew for this pod. None: it takes a while, and one of the others gives the outcome."""
+        """Begin a new gathering for this pod. None: answers are awaited, and another method returns the outcome."""
         uid = pod.metadata.uid
         self.forget(uid)
         if not specs_of(pod):
-            return Gathered(pod, NO_CONTENTS, 0, refers=False)  # there is nothing to ask anybody for
+            return Gathered(pod, NO_CONTENTS, 0, refers=False)
         wants = wants_of(pod)
         self._number += 1
         gathering = self._open[uid] = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
@@ -174,7 +174,7 @@ class VolumeContents:
         return self._answered(gathering)
 
     def late(self, message: GatheringLate) -> Gathered | None:
-        """End with what there is."""
+        """End the gathering with what it has; None if it is over already."""
         gathering = self._open.get(message.uid)
         if gathering is None or gathering.number != message.number:
             return None
@@ -185,7 +185,7 @@ class VolumeContents:
         return self._end(gathering)
 
     def forget(self, uid: str) -> None:
-        """The pod's contents are not wanted any more."""
+        """Drop the gathering of this pod."""
         if self._open.pop(uid, None) is not None:
             self._actor.cancel_timer(("gather", uid))
 
@@ -220,7 +220,7 @@ class VolumeContents:
         self._sources.claims.tell(ResolveClaims(self._actor.ref, tag, pod))
 
     def _of(self, tag: Hashable) -> _Gathering | None:
-        """The gathering that an answer is for; None where it is over."""
+        """The gathering that an answer is for; None if it is over."""
         if not isinstance(tag, GatherTag):
             return None
         gathering = self._open.get(tag.uid)
@@ -242,11 +242,11 @@ class VolumeContents:
 
 
 def claimed_volumes(pod: Pod) -> tuple[str, ...]:
-    """Names of the volumes that containers use and that stand in the cluster."""
+    """Names of the volumes that containers use and that the API server has to resolve."""
     specs = specs_of(pod)
     return tuple(spec.volume.name for spec in specs if is_claimed(spec.volume)) if specs else ()
 
 
 def resync_ns(sync_frequency_ns: int, strategy: str) -> int:
-    """How often to read again without a reason (`configMapAndSecretChangeDetectionStrategy`)."""
+    """How often to read again without a reported change (`configMapAndSecretChangeDetectionStrategy`)."""
     return sync_frequency_ns * (WATCHED_RESYNC if strategy == "Watch" else 1)

@@ -1,8 +1,8 @@
-"""What volumes a pod is to have: the desired world of the `VolumeReconcilerActor`, as data (spec 8.3). Pure.
+"""The volumes that a pod should have: the desired world of the `VolumeReconcilerActor`, as data (spec 8.3). Pure.
 
-A pod says which volumes its containers use; what is in them, and what claims stand for, has been gathered
-(`volume_contents`). A volume of which not all is known is desired all the same, with what it waits for. It may hold
-what a former life has put into it, and then that will do.
+The pod names the volumes that its containers use. `contents.py` gathers their contents and resolves their claims.
+A volume that is not fully known is desired all the same, with what it waits for. If an earlier life has mounted it,
+its old content is used.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ NOT_RESOLVED = "what it stands for is not known yet"
 
 
 class DesiredVolume(msgspec.Struct, frozen=True):
-    """One volume of a pod, by its name there.
+    """One volume of a pod; `name` is its name in the pod.
 
-    `at`: where it is to lie, None where that is not known yet. `waits`: why it cannot be made, or not be given its new
-    content. `in_use`: see `VolumeSpec`.
+    `at`: where it belongs on disk, None while unknown. `waits`: why it cannot be made, or cannot get new content.
+    `in_use`: see `VolumeSpec`.
     """
 
     name: str
@@ -57,7 +57,7 @@ def _desired(
             wait = gathered.waits.get(name, VolumeWait(NOT_RESOLVED))
             step = ATTACHING if wait.in_use else SET_UP
             return DesiredVolume(name, bare, None, Trouble(wait.text, wait.reason, step), wait.in_use)
-        # Where it stands in the pod is known best here.
+        # The bare spec is from this version of the pod, so its field path is the right one.
         spec = msgspec.structs.replace(resolved, field_path=bare.field_path)
     refusal = gathered.contents.refusals.get(name)
     payload = gathered.contents.payloads.get(name)
@@ -71,7 +71,7 @@ def _desired(
 
 
 def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVolume]) -> tuple[DesiredVolume, ...]:
-    """Volumes that wait because nobody can say now what they are are still where they were: a pod keeps what it has."""
+    """Give volumes without a place the place they had `before`: a pod keeps what it has while they are unresolved."""
     if not volumes:
         return ()
     known = {each.name: each for each in before if each.at is not None}
@@ -82,12 +82,12 @@ def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVol
 
 
 def without_secrets(volume: DesiredVolume) -> DesiredVolume:
-    """The volume without what it was made of, which may be secret, and large."""
+    """The volume without its payload and material, which may be secret and large."""
     return msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, payload=None, material=None))
 
 
 def digest_of(payload: Payload) -> bytes:
-    """What tells contents apart; kept instead of them."""
+    """A digest that identifies the contents, to keep instead of them."""
     digest = hashlib.blake2b(digest_size=16)
     for path, file in sorted(payload.items()):
         digest.update(f"{path}\0{file.mode}\0{file.uid}\0{len(file.data)}\0".encode())

@@ -1,9 +1,8 @@
-"""Devices that pods share: who needs which, and when one goes: a part of the `VolumeReconcilerActor` (spec 8.3, 8.4).
+"""Devices that pods share, and when they are unstaged: a part of the `VolumeReconcilerActor` (spec 8.3, 8.4).
 
-A device is staged in the pass of the first pod that needs it (`volume_plan`). It goes when no pod wants it and no
-volume of any pod is, or may be, on it. Both are known only when the whole disk has been looked at once and every
-source of pods has spoken; until then nothing is taken down, and nobody is told that a volume is not in use: it would
-be detached.
+The pass of the first pod that needs a device stages it (`plan.py`). A device goes when no pod wants it and no volume
+of any pod is, or may be, on it. Both are known only after the first full disk scan and once every pod source is ready.
+Until then no device is unstaged. Nor is any volume reported as not in use, because it would be detached.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from actors.volumes.state import Found
 
 
 class DeviceDue(Message, frozen=True):
-    """To the actor itself: try again to take this device down."""
+    """To the actor itself: retry unstaging this device."""
 
     name: str
 
@@ -40,9 +39,9 @@ class VolumeDevices:
         self._told = VolumesInUseObserved((), False)
 
     def desired(self, uid: str, volumes: Sequence[DesiredVolume]) -> None:
-        """What a pod is to have now; nothing when it is released."""
+        """Record the volumes that a pod wants now; none when it is released."""
         if not volumes and uid not in self._of_pod and uid not in self._in_use:
-            return  # as it was
+            return
         devices = frozenset(volume.at.device for volume in volumes if volume.at is not None and volume.at.device)
         before = self._of_pod.get(uid, frozenset())
         _put(self._of_pod, uid, devices)
@@ -57,18 +56,18 @@ class VolumeDevices:
         self.tell_in_use()
 
     def wanted_by(self, name: str) -> tuple[str, ...]:
-        """UIDs of the pods that are to have a volume on this device, sorted."""
+        """UIDs of the pods that want a volume on this device, sorted."""
         return tuple(sorted(self._wanted.get(name, ())))
 
     def found(self, names: Sequence[str]) -> None:
-        """The whole disk has been looked at, and these devices are there."""
+        """The disk scan is complete and found these devices."""
         for name in names:
             self._actual.meet(Device(name), Found())
         self._scanned = True
         self._look_at_all()
 
     def sources_are_ready(self) -> None:
-        """Every source of pods has spoken."""
+        """Every pod source is ready."""
         if not self._ready:
             self._ready = True
             self._look_at_all()
@@ -79,7 +78,7 @@ class VolumeDevices:
         self.tell_in_use()
 
     def look_at(self, name: str) -> None:
-        """Take a device down that nobody needs."""
+        """Unstage the device if nobody needs it."""
         if self._scanned and self._ready:
             plan = self._plan(name)
             while plan.steps:
@@ -94,7 +93,7 @@ class VolumeDevices:
         return plan_device(name, name in self._wanted, self._actual, self._actor.now_ns())
 
     def tell_in_use(self) -> None:
-        """Tell which attachable volumes must not be detached, when that has changed."""
+        """Report which attachable volumes must not be detached, if that has changed."""
         if self._node is None:
             return
         complete = self._scanned and self._ready
@@ -105,7 +104,7 @@ class VolumeDevices:
             self._node.tell(now)
 
     def tell_again(self) -> None:
-        """Whoever was told has forgotten it."""
+        """Repeat the last report: the receiver has lost it."""
         if self._node is not None:
             self._node.tell(self._told)
 

@@ -1,9 +1,9 @@
-"""What lies on disk and whom it belongs to: a part of the `VolumeReconcilerActor` (spec 8.5, 8.6).
+"""Finds and releases what pods have left on disk: a part of the `VolumeReconcilerActor` (spec 8.5, 8.6).
 
-When a life begins the whole disk is looked at once; all that is found is uncertain, until its pod asks for it again or
-nobody does. Which pods there are at all is said by `KnownPods`, from when on every source has spoken. At each such word
-the directories are listed, and what belongs to nobody is released. A pod that has asked since then, or is being
-released, is not nobody's.
+At the start of a life the whole disk is scanned once. What the scan finds is UNCERTAIN until its pod asks for it, or
+turns out to be unknown. `KnownPods` lists all pods, once every source is ready. Each such message makes this part list
+the pod directories and release those of unknown pods. A pod that has asked since that message is known. A pod that
+is being released already is left alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LIST_LIMIT_NS = 60 * SECOND_NS
 
 
 class ScanDisk(Message, frozen=True):
-    """To the actor itself: look at the whole disk."""
+    """To the actor itself: scan the whole disk."""
 
 
 class DiskScanned(Message, frozen=True):
-    """To the actor itself: all that lay on disk."""
+    """To the actor itself: the result of the disk scan, or its error."""
 
     scan: DiskScan | None
     error: str
@@ -43,7 +43,7 @@ class PodsListed(Message, frozen=True):
 
 
 class VolumeOrphans:
-    """See the module. `is_wanted`: whether a pod is to have volumes."""
+    """See the module. `is_wanted`: whether a pod wants volumes."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class VolumeOrphans:
         self._listing = False
 
     def asked(self, uid: str) -> None:
-        """Somebody knows this pod."""
+        """A worker has asked for this pod's volumes, so it is no orphan."""
         self._since_known.add(uid)
 
     def scan(self) -> None:
-        """Begin to look at the whole disk."""
+        """Begin to scan the whole disk."""
         scan = self._volumes.scan
         self._actor.begin(lambda: self._lane().submit("scan", scan, deadline_ns=SCAN_LIMIT_NS), _scanned)
 
@@ -86,7 +86,7 @@ class VolumeOrphans:
         self._devices.found(message.scan.devices)
 
     def known_pods(self, message: KnownPods) -> None:
-        """Every source has spoken, and these are all the pods."""
+        """Every source is ready, and these are all the pods."""
         self._known = message.uids
         self._since_known.clear()
         self._devices.sources_are_ready()

@@ -1,10 +1,9 @@
-"""The way of a pod's volumes, again and again: gather, do, tell. A part of the `VolumeReconcilerActor`.
+"""The passes of a pod's volumes: gather, act, report. A part of the `VolumeReconcilerActor`.
 
-A pass begins when all is known of what the volumes are made of (`volume_contents`). Steps are begun as long as there
-are any (`volume_plan`); when nothing is under way any more the pod is settled: its worker is told what there is, and
-what is not. Then nothing is kept of secrets and files but a digest. A pod passes again when somebody asks, when
-something it refers to changes or grows old, and, where something could not be had, after a back-off; news make due at
-once whatever has failed before.
+A pass begins when the contents of the volumes are known (`contents.py`). It begins steps as long as the plan has any
+(`plan.py`). When nothing is under way any more the pod is settled: its worker hears what is mounted and what is not.
+Of secrets and files only a digest is kept then. A new pass begins on request, when something that the pod refers to
+changes or expires, and after a back-off when something failed. Any news ends the back-off at once.
 """
 
 from __future__ import annotations
@@ -31,24 +30,25 @@ from runtime.volumes.pod_volumes import keeps_labels
 
 SECOND_NS = 1_000_000_000
 REFRESH_AT_LEAST_NS = 5 * SECOND_NS
-"""Not sooner is anything renewed, whatever a token says."""
+"""The shortest time to a renewal, whatever a token says."""
 RESYNC_JITTER = 0.5
 _THE_POD_ITSELF = frozenset({POD_ITSELF})
 NO_VOLUMES = VolumesPrepared(FrozenMap())
 
 
 class RenewalDue(Message, frozen=True):
-    """To the actor itself: the volumes of this pod are to be looked at again."""
+    """To the actor itself: begin another pass for this pod."""
 
     uid: str
 
 
 class _Pod(msgspec.Struct):
-    """A pod that is to have volumes.
+    """A pod that wants volumes.
 
-    `asked`: its worker has asked since it was last answered; `answer`: what it was told last. `passing`: contents are
-    known and steps may be begun; in this pass `attempted` volumes are tried and what is wrong with them is said.
-    `failures`, `retry_at_ns`: of waiting for what others have to change. `refers`, `refresh_wall_ns`: as in `Gathered`.
+    `asked`: its worker waits for an answer; `answer`: the last one. `passing`: contents are known and steps may begin.
+    `attempted`: names of the volumes that this pass tries; only their troubles become events.
+    `failures`, `retry_at_ns`: the back-off while others have to change something.
+    `refers`, `refresh_wall_ns`: as in `Gathered`.
     """
 
     worker: ActorRef
@@ -90,22 +90,22 @@ class VolumePasses:
         self._in_conflict: set[str] = set()
 
     def __contains__(self, uid: str) -> bool:
-        """Whether a pod is to have volumes."""
+        """Whether a pod wants volumes."""
         return uid in self._pods
 
     def uids(self) -> Collection[str]:
-        """The pods that are to have volumes."""
+        """The pods that want volumes."""
         return self._pods.keys()
 
     def never_had_claims(self, uid: str) -> bool:
-        """Whether it is sure that no volume of a pod stands in the cluster. What volumes a pod has never changes."""
+        """Whether the pod surely has no claimed volume. The volumes of a pod never change."""
         known = self._pods.get(uid)
         return known is not None and not any(map(is_claimed, known.pod.spec.volumes))
 
     # --- what begins a pass -----------------------------------------------------------------------------------------
 
     def want(self, message: PrepareVolumes) -> None:
-        """A pod is to have its volumes, or may have others than before."""
+        """Prepare the volumes of a pod, or prepare them again."""
         pod = message.pod
         uid = pod.metadata.uid
         known = self._pods.setdefault(uid, _Pod(message.worker, pod))
@@ -115,7 +115,7 @@ class VolumePasses:
             self.try_now(uid)
 
     def forget(self, uid: str) -> None:
-        """A pod is to have nothing any more."""
+        """The pod wants no volumes any more."""
         self.contents.forget(uid)
         if self._pods.pop(uid, None) is not None:
             self._actor.cancel_timer(uid)
@@ -124,7 +124,7 @@ class VolumePasses:
             self._devices.desired(uid, ())
 
     def try_now(self, uid: str) -> None:
-        """There is news: whatever has failed before is due."""
+        """Begin a pass without back-off, because there is news."""
         known = self._pods.get(uid)
         if known is None:
             return
@@ -140,16 +140,16 @@ class VolumePasses:
         return [things.directory, *things.volumes.values(), *[on_node[name] for name in devices if name in on_node]]
 
     def gather(self, uid: str) -> None:
-        """Ask what the pod's volumes are made of."""
+        """Gather the contents of the pod's volumes."""
         known = self._pods.get(uid)
         if known is not None:
             if known.answer is not None:
-                # For the case that somebody has not heard the question. The end of the pass sets another time.
+                # In case a question is lost. The end of the pass sets another time.
                 self._actor.after(self._refresh_in_ns(0), RenewalDue(uid), key=uid)
             self.go_on(self.contents.gather(known.pod))
 
     def go_on(self, gathered: Gathered | None) -> None:
-        """All is known of a pod's volumes: a pass begins, or the one under way gets newer wishes."""
+        """Begin a pass with these contents, or update the pass under way."""
         known = self._pods.get(gathered.pod.metadata.uid) if gathered is not None else None
         if gathered is None or known is None:
             return
@@ -164,7 +164,7 @@ class VolumePasses:
         self.advance(uid)
 
     def _due(self, known: _Pod) -> frozenset[str]:
-        """Names of the volumes that are tried in this pass, as far as they have to be."""
+        """Names of the volumes whose back-off is over, and the pod itself."""
         now_ns = self._actor.now_ns()
         due = {
             volume.name
@@ -182,7 +182,7 @@ class VolumePasses:
     # --- a pass -----------------------------------------------------------------------------------------------------
 
     def advance(self, uid: str) -> None:
-        """Begin what can be begun now for a pod; when nothing is under way any more, say how it stands."""
+        """Begin what can begin now for a pod; once nothing is under way, report the result."""
         known = self._pods.get(uid)
         if known is None or not known.passing:
             return
@@ -191,18 +191,18 @@ class VolumePasses:
             for step in plan.steps:
                 self._begin(step, known.pod)
             if plan.begins_calls:
-                return  # the end of them is a reason to go on
+                return  # `advance` is called again when a call ends
             plan = plan_wanted(uid, known.volumes, self._actual, self._actor.now_ns())
         if not plan.busy:
             self._settle(uid, known, plan)
 
     def advance_all(self) -> None:
-        """Look at everything that is not as it should be."""
+        """Advance every pod that is not settled."""
         for uid in sorted(self._unsettled):
             self.advance(uid)
 
     def volume_is_gone(self) -> None:
-        """A pod has given back a volume that others may be waiting for."""
+        """A pod has released a volume that others may be waiting for."""
         for uid in sorted(self._in_conflict):
             self.try_now(uid)
 
@@ -223,7 +223,7 @@ class VolumePasses:
             self._unsettled.discard(uid)
 
     def _wake_later(self, uid: str, known: _Pod, plan: PodPlan) -> None:
-        """When to look at the pod again: what has failed, what others have to change, what grows old."""
+        """Set the time of the next pass: for failures, for what others have to change, for what expires."""
         now_ns = self._actor.now_ns()
         self._in_conflict.discard(uid)
         if not plan.waiting:
@@ -251,7 +251,7 @@ class VolumePasses:
     # --- questions --------------------------------------------------------------------------------------------------
 
     def where_is(self, uid: str, name: str) -> tuple[str, str] | None:
-        """The name on disk and the path on the host of a volume that containers may have now."""
+        """The name on disk and the host path of a volume that containers can use now; otherwise None."""
         known = self._pods.get(uid)
         for volume in known.volumes if known is not None else ():
             if volume.name == name and volume.at is not None:
@@ -260,7 +260,7 @@ class VolumePasses:
         return None
 
     def volumes_now(self, uid: str) -> Iterator[PodVolume]:
-        """The volumes that containers of a pod may have now."""
+        """The volumes that containers of a pod can use now."""
         for volume in self._pods[uid].volumes:
             found = self.where_is(uid, volume.name)
             if found is not None and volume.at is not None:
@@ -270,7 +270,7 @@ class VolumePasses:
 
 def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepared:
     """What the worker is told at the end of a pass."""
-    # What can be used is no error, though something may be wrong with it: it has its old content.
+    # A usable volume is no error: it keeps its old content, even if the new one failed.
     errors = [text_of(name, trouble) for name, trouble in plan.troubles.items() if name not in plan.host_paths]
     groups = groups_of(each.spec for each in volumes)
     foreign = frozenset(each.name for each in volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
@@ -278,7 +278,7 @@ def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepare
 
 
 def text_of(name: str, trouble: Trouble) -> str:
-    """What is wrong with a volume of a pod, or with the pod's directory, for people."""
+    """The error of a volume, or of the pod's directory, as text for people."""
     if name == POD_ITSELF:
         return f"the directory of the pod cannot be made: {trouble.text}"
     return f'{trouble.step} failed for volume "{name}" : {trouble.text}'

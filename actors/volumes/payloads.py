@@ -1,8 +1,8 @@
-"""What is to be in configMap, secret, downwardAPI and projected volumes (spec 8.7, 13.3). Pure.
+"""The files of configMap, secret, downwardAPI and projected volumes (spec 8.7, 13.3). Pure.
 
-`wants_of` says what must be asked for a pod, `contents_of` makes files of the answers. A volume for which something is
-missing that is not optional is refused as a whole, with all that is wrong; the other volumes of the pod are not
-concerned. In a projected volume a later source wins over an earlier one that writes the same path.
+`wants_of` lists what to ask for a pod, `contents_of` turns the answers into files. A volume that lacks something that
+is not optional is refused as a whole, with all its errors. The other volumes of the pod are unaffected.
+In a projected volume a later source wins over an earlier one that writes the same path.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeFile
 from runtime.volumes.pod_volumes import field_path_of, used_volumes
 
 TOKEN_MODE = 0o600
-"""Of a token that has an owner or a group; the group's right to read it comes with the fsGroup."""
+"""The mode of a token that has an owner or a group; fsGroup handling adds the group's right to read."""
 
 _NO_AMOUNTS: Mapping[str, str] = {}
 
 
 class TokenWant(msgspec.Struct, frozen=True, gc=False):
-    """A token of the pod's service account. `audience` empty is the API server's own."""
+    """A token of the pod's service account. An empty `audience` is the API server's own."""
 
     audience: str
     expiration_seconds: int
 
 
 class Wants(msgspec.Struct, frozen=True):
-    """What the volumes of a pod are made of, each thing once."""
+    """The objects and tokens that the volumes of a pod need, each once."""
 
     refs: tuple[ObjectRef, ...] = ()
     tokens: tuple[TokenWant, ...] = ()
@@ -55,7 +55,7 @@ _NO_WANTS = Wants()
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """What was answered. `refusals`: why there is no such token. `allocatable`: what the node has, by resource."""
+    """The answers to `Wants`. `refusals`: why a token was not issued. `allocatable`: of the node, by resource."""
 
     objects: Mapping[ObjectRef, ConfigMap | Secret] = {}
     failures: Mapping[ObjectRef, ReadFailure] = {}
@@ -65,13 +65,13 @@ class Answers(msgspec.Struct, frozen=True):
 
 
 def has_config_volumes(pod: Pod) -> bool:
-    """Whether some container mounts a volume that is made of objects."""
+    """Whether some container mounts a volume that the agent fills with files."""
     of_agent = agent_volumes(pod)
     return bool(of_agent) and not of_agent.isdisjoint(used_volumes(pod))
 
 
 def wants_of(pod: Pod) -> Wants:
-    """Everything that the mounted volumes of the pod refer to, in their order."""
+    """Everything that the mounted volumes of the pod refer to, in the pod's order."""
     if not (volumes := _config_volumes(pod)):
         return _NO_WANTS
     refs: dict[ObjectRef, None] = {}
@@ -87,7 +87,7 @@ def wants_of(pod: Pod) -> Wants:
 
 
 def contents_of(pod: Pod, answers: Answers) -> Contents:
-    """The files of every volume that is made of objects, or why it cannot be had."""
+    """The files of every volume that the agent fills, or why it is refused."""
     if not (volumes := _config_volumes(pod)):
         return NO_CONTENTS
     payloads: dict[str, Mapping[str, VolumeFile]] = {}
@@ -103,7 +103,7 @@ def contents_of(pod: Pod, answers: Answers) -> Contents:
 
 
 def fs_user(pod: Pod) -> int | None:
-    """The user that all containers run as, where each says so and it is the same; it comes to own tokens."""
+    """The user that owns the tokens: the one that all containers are set to run as, or None."""
     of_pod = pod.spec.security_context.run_as_user if pod.spec.security_context is not None else None
     found: set[int | None] = set()
     for container in (*pod.spec.init_containers, *pod.spec.containers):
@@ -142,7 +142,7 @@ def _token_want(projection: ServiceAccountTokenProjection) -> TokenWant:
 
 
 class _Filling:
-    """The files of one volume as they are put together, and what is wrong. `path` is that of its source."""
+    """Collects the files and the faults of one volume. `path`: the field path of its source."""
 
     def __init__(self, pod: Pod, answers: Answers, path: str) -> None:
         self.files: dict[str, VolumeFile] = {}
@@ -211,7 +211,7 @@ class _Filling:
                 self.faults.append(f"{of} key: {item.key}")
 
     def _data(self, kind: str, name: str, optional: bool) -> Mapping[str, bytes] | None:
-        """Key -> value of an object; None when it is not there and need not be, or cannot be read, which is noted."""
+        """Key -> value of an object; None when it is missing or unreadable. Notes a fault unless it may be missing."""
         ref = ObjectRef(kind, self._pod.metadata.namespace, name)
         found = self._answers.objects.get(ref)
         try:

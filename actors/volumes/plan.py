@@ -1,12 +1,11 @@
-"""What to do next for the volumes of one pod, or for one device: the rule that brings the actual to the desired world.
+"""Plans the next steps for the volumes of one pod, or for one device, from the actual and the desired world. Pure.
 
-Pure, and of one pod at a time, so that a change costs the pod that it is about. What is to be made stands on what is
-there: the pod's directory first, the device of a volume before the volume, and a volume that one pod alone may have
-(ReadWriteOncePod) after it is gone from all others. What is to go, goes in the other order, and a device after the last
-volume on it (spec 8.4). Volumes do not wait for each other.
+It plans for one pod at a time, so that a change costs only its own pod. The order of making is: the pod's directory,
+then a volume's device, then the volume. A ReadWriteOncePod volume waits until it is gone from all other pods. Removal
+goes in reverse order; a device goes after the last volume on it (spec 8.4). Volumes do not wait for each other.
 
-A plan is either steps to begin, or the news that what was begun must end first (`busy`), or an end: all is there, or
-what is not has its trouble and its time to be tried again.
+A plan has steps to begin, or says that calls under way must end first (`busy`), or is final. In a final plan
+everything is there, or what is missing has a trouble and a time for the retry.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from actors.volumes.state import ThingStage, is_under_way, is_usable, may_make, 
 ONE_POD_ONLY = "ReadWriteOncePod"
 DEVICE_STEP = "MountVolume.MountDevice"
 POD_ITSELF = ""
-"""Stands for the pod's directory where names of volumes stand."""
+"""The name of the pod's directory among the names of volumes."""
 
 
 class Do(enum.StrEnum):
-    """Kinds of steps; the value says it for people."""
+    """Kinds of steps; the value is text for people."""
 
     MAKE_DIRECTORY = "making the pod's directory"
     STAGE = "staging"
@@ -43,7 +42,7 @@ TAKING_DOWN = frozenset({Do.UNMAKE, Do.REMOVE_DIRECTORY, Do.UNSTAGE})
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Something to begin now. `volume`: what it is made for, None where something is taken down."""
+    """Something to begin now. `volume`: the volume that it serves, None when something is taken down."""
 
     do: Do
     key: Key
@@ -51,10 +50,9 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class PodPlan(msgspec.Struct, frozen=True):
-    """See the module. `host_paths` of what can be used, and `troubles` of what is wrong, by name of the volume in the
-    pod; one may be in both: it has its old content. `waiting`: those of the troubles that no call of ours can end.
-    `wake_ns`: when something may be tried again, 0 for never. `begins_calls`: whether something is under way once its
-    steps are begun.
+    """See the module. `host_paths` of usable volumes and `troubles`, both by the volume's name in the pod. A volume in
+    both keeps its old content. `waiting`: names of the troubles that no call of ours can end. `wake_ns`: when to retry,
+    0 for never. `begins_calls`: whether its steps begin any call.
     """
 
     steps: tuple[Step, ...] = ()
@@ -67,11 +65,11 @@ class PodPlan(msgspec.Struct, frozen=True):
 
 
 NOTHING_TO_DO = PodPlan()
-"""All is as it should be, and there is nothing to have."""
+"""Everything is as it should be, and there are no volumes."""
 
 
 class _Plan(msgspec.Struct):
-    """A plan that is being made."""
+    """A plan in the making."""
 
     now_ns: int
     steps: dict[Key, Step] = {}
@@ -87,18 +85,18 @@ class _Plan(msgspec.Struct):
         return PodPlan(steps, self.busy, self.host_paths, self.troubles, waiting, self.wake_ns, self.begins_calls)
 
     def wait(self, name: str, trouble: Trouble) -> None:
-        """It cannot be tried, and others have to change that."""
+        """The volume cannot be tried until others change something."""
         self.troubles[name] = trouble
         self.waiting.add(name)
 
     def trouble(self, name: str, trouble: Trouble | None, thing: Thing) -> None:
-        """It cannot be tried now, but later."""
+        """The volume cannot be tried now, but after its back-off."""
         self.troubles[name] = trouble or Trouble("it has not been tried yet")
         if thing.retry_at_ns > self.now_ns:
             self.wake_ns = min(self.wake_ns or thing.retry_at_ns, thing.retry_at_ns)
 
     def attempt(self, do: Do, key: Key, thing: Thing, volume: DesiredVolume | None, names: Iterable[str]) -> None:
-        """Begin this step unless something is under way, a call hangs, or it is too early."""
+        """Begin this step, unless a call is under way or hangs, or the back-off is not over."""
         if is_under_way(thing.life):
             self.busy = True
         elif thing.retry_at_ns > self.now_ns:
@@ -111,7 +109,7 @@ class _Plan(msgspec.Struct):
 
 
 def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], now_ns: int) -> PodPlan:
-    """Where nothing but the directory of the pod is in question; `names` of what waits for that."""
+    """The plan when only the pod's directory matters; `names`: the volumes that wait for it."""
     if directory.retry_at_ns <= now_ns and not is_under_way(directory.life):
         may_begin = may_unmake(directory.life) if do in TAKING_DOWN else may_make(directory.life)
         return PodPlan((Step(do if may_begin else Do.SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin)
@@ -121,7 +119,7 @@ def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], no
 
 
 def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld, now_ns: int) -> PodPlan:
-    """For a pod that is to have these volumes."""
+    """The plan for a pod that wants these volumes."""
     things = actual.pod(uid)
     usable = is_usable(things.directory.life)
     if usable and not volumes:
@@ -167,7 +165,7 @@ def is_for_one_pod(volume: DesiredVolume) -> bool:
 
 
 def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
-    """Another pod has, or may have, what only one may have (spec 8.4)."""
+    """The trouble when another pod has, or may have, a volume that only one pod may have (spec 8.4)."""
     if not is_for_one_pod(volume) or volume.at is None:
         return None
     for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
@@ -178,9 +176,9 @@ def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
 
 
 def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
-    """For a pod that is to have nothing. Nothing is left when there are neither steps nor troubles, and it is not busy.
+    """The plan for a pod that is released. Nothing is left when it has no steps and no troubles and is not busy.
 
-    Names of volumes are those on disk here.
+    Volumes have their names on disk here.
     """
     things = actual.pod(uid)
     directory = things.directory
@@ -202,7 +200,7 @@ def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
 
 
 def plan_device(name: str, wanted: bool, actual: ActualWorld, now_ns: int) -> PodPlan:
-    """For a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
+    """The plan for a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
     plan = _Plan(now_ns)
     thing = actual.devices.get(name)
     if thing is not None and thing.life.stage is not ThingStage.ABSENT and not wanted and not actual.on_device(name):

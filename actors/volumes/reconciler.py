@@ -1,13 +1,12 @@
 """`VolumeReconcilerActor`: the one owner of pod directories and volumes on this node (spec 8, 16).
 
-It keeps two worlds: what the pods are to have (`volume_desired`) and what there is (`volume_actual`). Whatever changes
-in one of them, `volume_plan` says for the pods concerned what to do next, and that is begun, one call per thing
-(`volume_calls`). Nothing is looked at without a reason but for a slow tick, and then only what is not as it should be.
+It keeps two worlds: what the pods should have (`desired.py`) and what there is (`actual.py`). After a change in either,
+`plan.py` plans the next steps of the pods concerned. The actor begins them, one call per thing (`calls.py`). Without a
+change only a slow tick looks, and only at what is not settled.
 
-The parts of it: the way of a pod that is to have volumes (`volume_passes`), of one that has ended or that nobody knows
-(`volume_release`, `volume_orphans`), and of what pods share (`volume_devices`). Here they meet: every message comes in
-here, every step is begun here and every call ends here, so that what has happened is in the actual world before anybody
-plans on it. No volume of a pod that runs is ever taken down.
+Its parts handle pods that want volumes (`passes.py`), pods that have ended or are unknown (`release.py`, `orphans.py`),
+and devices that pods share (`devices.py`). Every message comes in here, every step begins here and every call ends
+here. So the actual world is up to date before any part plans. No volume of a running pod is ever taken down.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from runtime.volumes.sub_path import SubPaths
 
 SECOND_NS = 1_000_000_000
 TICK_NS = 60 * SECOND_NS
-"""How often what is not settled is looked at without a reason, should one have been lost."""
+"""How often to look at what is not settled, in case a message was lost."""
 
 
 class Tick(Message, frozen=True):
@@ -81,7 +80,7 @@ class VolumeReconcilerActor(Actor):
         self._sync_loop = sync_loop
         self._actual = ActualWorld()
         self._claimless: set[str] = set()
-        """Pods that are being released, and have never had a claim."""
+        """Pods being released that have never had a claim."""
         self._calls = VolumeCalls(self, volumes, events)
         self._releases = VolumeReleases(self, self._actual, self._begin, self._released)
         self._devices = VolumeDevices(self, self._actual, self._begin, sources.node)
@@ -97,7 +96,7 @@ class VolumeReconcilerActor(Actor):
         self._passes.contents.start()
         self.every(TICK_NS, Tick())
         self._orphans.scan()
-        # What an earlier life knew of pods is lost; their workers say it again.
+        # An earlier life's requests are lost; this makes the workers repeat them.
         if self._sync_loop is not None:
             self._sync_loop.tell(VolumeReconcilerStarted())
 
@@ -118,7 +117,7 @@ class VolumeReconcilerActor(Actor):
         self._releases.begin(message.uid, message.worker)
 
     def _released(self, uid: str) -> None:
-        """Nothing is left of this pod. Who is not known to have had no claims may have had some in an earlier life."""
+        """Nothing is left of this pod. Unless it surely never had claims, it may have had some in an earlier life."""
         if self._sources.claims is not None and uid not in self._claimless:
             self._sources.claims.tell(ForgetClaims(uid))
         self._claimless.discard(uid)
@@ -212,12 +211,12 @@ class VolumeReconcilerActor(Actor):
         thing = self._actual.thing(call.step.key)
         thing.failed(late_trouble(call.step), self.now_ns())
         if call.uid not in self._passes and call.step.do not in TAKING_DOWN:
-            thing.retry_at_ns = 0  # nobody wants it any more; it has not been tried yet to take it down
+            thing.retry_at_ns = 0  # nobody wants it any more, and taking it down has not failed yet
         self._actual.meet(call.step.key, Late())
         self._after(call, thing.device)
 
     def _after(self, call: Call, device: str) -> None:
-        """Everybody concerned goes on: a call has ended, or is late. `device`: that the volume was on."""
+        """Advance everyone concerned after a call has ended or is late. `device`: the one the volume was on."""
         key = call.step.key
         has_come_late = call.late and call.number not in self._calls
         go_on = self._passes.try_now if has_come_late else self._passes.advance
@@ -233,7 +232,7 @@ class VolumeReconcilerActor(Actor):
         elif key.uid in self._releases.uids():
             self._releases.advance(key.uid)
         elif key.uid in self._actual.pods:
-            # A call that was late has done something for a pod that is gone.
+            # A late call has done something for a pod that is gone.
             self._releases.begin(key.uid, None)
         if call.step.do is Do.UNMAKE:
             self._passes.volume_is_gone()
@@ -266,7 +265,7 @@ class VolumeReconcilerActor(Actor):
 
     @handles(Tick)
     def tick(self, _: Tick) -> None:
-        self.look_for_late(LookForLate())  # one timer watches all calls: if its message was lost, none would be late
+        self.look_for_late(LookForLate())  # in case the message of the one timer that watches all calls was lost
         self._passes.advance_all()
         for uid in sorted(self._releases.uids()):
             self._releases.advance(uid)

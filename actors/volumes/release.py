@@ -1,9 +1,9 @@
-"""Taking down all that a pod has on disk: a part of the `VolumeReconcilerActor`.
+"""Removes everything that a pod has on disk: a part of the `VolumeReconcilerActor`.
 
-Everything goes in the order that `volume_plan` says, the pod's directory last, as often as it takes, with a back-off.
-The disk may know of volumes that no record does, made by another life of the agent or by a call that was late: as long
-as there are any the directory stays, and its removal tells of them. Who asked is told when all is gone, and when
-something cannot be taken down; who asks again is answered again, and everything is tried at once.
+`plan.py` gives the order; the pod's directory goes last. Failed steps are retried with a back-off.
+The disk may hold volumes without a record, made by an earlier life of the agent or by a late call. While there are
+any, removing the directory fails and reports them. The requester hears when all is gone, or what cannot be removed.
+A second request is answered too, and retries everything at once.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ STILL_THERE = Trouble("volumes that were taken down are there again")
 
 
 class ReleaseDue(Message, frozen=True):
-    """To the actor itself: try again to take down what a pod has."""
+    """To the actor itself: retry the removal of what a pod has."""
 
     uid: str
 
 
 class _Leaving(msgspec.Struct):
-    """A pod that is to have nothing. `asked`: somebody waits for an answer."""
+    """A pod that is being released. `asked`: its worker waits for an answer. `told`: the last error reported."""
 
     worker: ActorRef | None
     asked: bool = True
@@ -37,7 +37,7 @@ class _Leaving(msgspec.Struct):
 
 
 class VolumeReleases:
-    """See the module. `begin`: begins a step; `gone`: is told of each pod of which nothing is left."""
+    """See the module. `begin` begins a step; `gone` is called for each pod that has nothing left."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class VolumeReleases:
         return self._leaving.keys()
 
     def begin(self, uid: str, worker: ActorRef | None) -> None:
-        """Take down all that the pod has; everything is due at once."""
+        """Remove all that the pod has; no back-off applies."""
         leaving = self._leaving.setdefault(uid, _Leaving(worker))
         leaving.worker = worker or leaving.worker
         leaving.asked = True
@@ -69,7 +69,7 @@ class VolumeReleases:
         self.advance(uid)
 
     def forget(self, uid: str) -> None:
-        """The pod is to have its volumes after all."""
+        """Stop the release: the pod needs its volumes after all."""
         if self._leaving.pop(uid, None) is not None:
             self._actor.cancel_timer(("release", uid))
 
@@ -77,7 +77,7 @@ class VolumeReleases:
         self.advance(message.uid)
 
     def found(self, directory: PodDirectory, volumes: tuple[LocatedVolume, ...]) -> None:
-        """These lie in a pod's directory, which was not removed for their sake. They go first; twice is a trouble."""
+        """The directory was not removed because these volumes lie in it. They go first; a second time is an error."""
         thing = self._actual.thing(directory)
         if thing.failures:
             thing.failed(STILL_THERE, self._actor.now_ns())
@@ -86,7 +86,7 @@ class VolumeReleases:
         self._actual.meet(directory, Failed())
 
     def advance(self, uid: str) -> None:
-        """Begin what can be begun now; at the end say how it stands."""
+        """Begin what can begin now; once nothing is under way, report the result."""
         leaving = self._leaving.get(uid)
         if leaving is None:
             return
@@ -95,7 +95,7 @@ class VolumeReleases:
             for step in plan.steps:
                 self._begin_step(step)
             if plan.begins_calls:
-                return  # the end of them is a reason to go on
+                return  # `advance` is called again when a call ends
             plan = plan_unwanted(uid, self._actual, self._actor.now_ns())
         if plan.busy:
             return
@@ -109,7 +109,7 @@ class VolumeReleases:
         self._gone(uid)
 
     def _say(self, uid: str, leaving: _Leaving, error: str) -> None:
-        """To who asked, and at each other trouble."""
+        """Report to the requester, and whenever the error changes."""
         if error != leaving.told:
             self._actor.log.warning("what pod %s has on disk cannot be removed: %s", uid, error)
         if leaving.worker is not None and (leaving.asked or error != leaving.told):

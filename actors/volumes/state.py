@@ -1,7 +1,7 @@
-"""What is known of one thing on disk: a state machine without I/O (spec 8.3). Theory of operation:
+"""The state machine of one thing on disk, without I/O (spec 8.3). Theory of operation:
 
 Volumes need three kinds of things on disk: the directory of a pod, a volume of a pod, and a device that pods share. All
-follow the same rules, because they have the same trouble: the calls that make them may fail half-way or never return.
+follow the same rules, because they share a problem: the calls that make them may fail half-way or never return.
 
     ABSENT          nothing is there, as far as anybody knows
     MAKING          a call that makes it is under way
@@ -11,17 +11,17 @@ follow the same rules, because they have the same trouble: the calls that make t
     UNMAKING        a call that takes it down is under way
     UNMAKING_AGAIN  the same, but a late call has ended meanwhile and may have made something again
 
-Calls are repeatable, so UNCERTAIN needs no inquiry: a wanted thing is made once more, an unwanted one is taken down.
+Calls are idempotent, so UNCERTAIN needs no inspection: a wanted thing is made again, an unwanted one is taken down.
 One call is under way at a time. A call that takes too long is `Late`: nobody waits for it, but it is still under way
-(`lost`), because a thread that hangs in the kernel cannot be called back. While one is lost nothing is made, because
+(`lost`), because a thread that hangs in the kernel cannot be cancelled. While a call is lost nothing is made, because
 two calls would make the same thing at once. It may still be taken down, so that the end of a pod does not depend on a
-dead server (`may_unmake`). When a lost call returns, the thing is UNCERTAIN, even after it was taken down, and is
-looked at again. A thing is forgotten only when it is ABSENT and its last call has ended.
+dead server (`may_unmake`). When a lost call returns, the thing is UNCERTAIN again, even if it was taken down before.
+A thing is forgotten only when it is ABSENT and its last call has ended.
 
 The ugly corner is a restart. Calls of an earlier agent died with it. Calls of an earlier life of the actor may still be
-under way. Both have left what the next listing of the disk finds (`Found`).
+under way. The next disk scan finds what both have left (`Found`).
 
-`TABLE` holds all rules; `docs/volume-states.md` draws it. It refuses an event that has no rule: the caller is wrong.
+`TABLE` holds all rules; `docs/volume-states.md` draws it. An event without a rule is the caller's error and is refused.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class ThingStage(enum.StrEnum):
 
 
 class ThingLife(StagedState[ThingStage], frozen=True):
-    """Where a thing is. `lost`: how many calls are under way that nobody waits for any more."""
+    """The stage of a thing. `lost`: late calls that are still under way."""
 
     lost: int = 0
 
 
 ABSENT = ThingLife(ThingStage.ABSENT)
-"""Nothing is there and no call is under way: it may be forgotten."""
+"""Nothing is there and no call is under way; the record may be forgotten."""
 
 
 class MakeBegun(msgspec.Struct, frozen=True):
@@ -72,19 +72,19 @@ class Succeeded(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """The call has failed, and may have done anything."""
+    """The call has failed, and may have done part of its work."""
 
 
 class Late(msgspec.Struct, frozen=True):
-    """The call has not ended in its time."""
+    """The call has passed its time limit."""
 
 
 class LostEnded(msgspec.Struct, frozen=True):
-    """A late call has ended after all, well or badly."""
+    """A late call has ended, with success or failure."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Something is on disk."""
+    """A scan has found it on disk."""
 
 
 Event: TypeAlias = MakeBegun | UnmakeBegun | Succeeded | Failed | Late | LostEnded | Found
@@ -146,20 +146,20 @@ def advance(life: ThingLife, event: Event) -> ThingLife:
 
 
 def is_under_way(life: ThingLife) -> bool:
-    """A call is awaited."""
+    """Whether a call is awaited."""
     return life.stage in _UNDER_WAY
 
 
 def is_usable(life: ThingLife) -> bool:
-    """Containers may use it."""
+    """Whether containers may use it."""
     return life.stage in (ThingStage.MADE, ThingStage.REMAKING)
 
 
 def may_make(life: ThingLife) -> bool:
-    """A call that makes it, or replaces its content, can begin."""
+    """Whether a call that makes it, or replaces its content, can begin."""
     return life.stage not in _UNDER_WAY and life.lost == 0
 
 
 def may_unmake(life: ThingLife) -> bool:
-    """A call that takes it down can begin."""
+    """Whether a call that takes it down can begin."""
     return life.stage in (ThingStage.MADE, ThingStage.UNCERTAIN) and life.lost <= UNMAKE_MAX_LOST

@@ -1,8 +1,7 @@
-"""Parts of volumes for containers that are about to start: mounted by the owner of all mounts (spec 8.7).
+"""Mounts subPaths for containers that are about to start: a part of `VolumeReconcilerActor` (spec 8.7).
 
-A part of `VolumeReconcilerActor`. Where the volumes of a pod are it asks its host; the mounting runs on the lane of the
-volumes, under the pod's UID and with a deadline, so a dead volume costs its own pod alone. Nothing is remembered: every
-start of a container asks anew.
+`where_is` tells where a volume of the pod is. The mounting runs on the lane of the volumes, under the pod's UID and
+with a deadline, so a dead volume only delays its own pod. It keeps no state: every container start asks again.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from runtime.volumes.capability import VolumeError
 from runtime.volumes.sub_path import SubPath, SubPaths
 
 SUB_PATHS_LIMIT_NS = 30_000_000_000
-"""Longer than a disk that is only slow; the container is tried again after that."""
+"""Longer than a slow disk needs; the container start is retried after that."""
 
 WhereIs = Callable[[str, str], tuple[str, str] | None]
 """(UID, volume of the pod) -> (its name on disk, its path on the host), None while it is not there."""
@@ -31,7 +30,7 @@ class SubPathsMounted(Message, frozen=True):
 
 
 class VolumeSubPaths:
-    """See the module. `lane`: that of the volumes."""
+    """See the module. `lane`: the lane of the volumes."""
 
     def __init__(self, actor: Actor, sub_paths: SubPaths, lane: Callable[[], Lane], where_is: WhereIs) -> None:
         self._actor = actor
@@ -40,7 +39,7 @@ class VolumeSubPaths:
         self._where_is = where_is
 
     def prepare(self, message: PrepareSubPaths) -> None:
-        """Begin; the end is a message (`SubPathsMounted`)."""
+        """Begin to mount; `SubPathsMounted` reports the end."""
         wanted: list[SubPath] = []
         for each in message.wanted:
             place = self._where_is(message.uid, each.volume)
@@ -56,7 +55,6 @@ class VolumeSubPaths:
         return self._lane().submit(uid, self._sub_paths.prepare, wanted, deadline_ns=SUB_PATHS_LIMIT_NS)
 
     def mounted(self, message: SubPathsMounted) -> None:
-        """The call has ended."""
         if message.error:
             self._actor.log.warning("pod %s: %s", message.asked.uid, message.error)
         self._answer(message.asked, message.paths, message.error)

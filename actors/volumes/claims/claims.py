@@ -1,8 +1,7 @@
-"""`ClaimsActor`: who resolves the claims of all pods on this node: one `ClaimResolverActor` for each pod that has some.
+"""`ClaimsActor` resolves the claims of all pods on this node, with one `ClaimResolverActor` per pod that has claims.
 
-What is the same for all of them is known here: the Node object, which says what is attached, and the CSIDriver objects,
-which say what drivers want to be told; they are followed from the first question on, and questions wait for the first
-answer.
+It keeps what all pods share: the Node object, which lists attached volumes, and the CSIDriver objects, which say what
+drivers want to be told. It follows the CSIDriver objects from the first question on; questions wait for the first list.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ SHORTEST_RECOUNT_NS = 10 * SECOND_NS
 
 
 class RecountDriver(Message, frozen=True):
-    """To itself: time to ask a driver again how many volumes the node can have of it."""
+    """To itself: time to ask a driver again for its volume limit on this node."""
 
     name: str
 
 
 class ClaimsActor(Follower):
-    """See the module. `plugins`: who asks drivers again, None where nobody does."""
+    """See the module. `plugins`: the actor that asks drivers again, or None."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
@@ -67,7 +66,7 @@ class ClaimsActor(Follower):
 
     def on_start(self) -> None:
         self._node_status.tell(FollowNode(self.ref))
-        if self.children:  # this actor has failed and come back
+        if self.children:  # this actor was restarted
             self.follow(DRIVERS, CSI_DRIVERS)
 
     # --- questions --------------------------------------------------------------------------------------------------

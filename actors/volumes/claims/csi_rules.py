@@ -1,4 +1,4 @@
-"""What a storage driver is to be told, and what has to be true before it is asked (spec 8.8). Pure."""
+"""What a storage driver is told, and the conditions for calling it (spec 8.8). Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_SECONDS = 3600
 
 
 class DriverRules(msgspec.Struct, frozen=True):
-    """What the CSIDriver object asks of nodes; the defaults are what counts without one."""
+    """What the CSIDriver object asks of nodes; the defaults apply without one."""
 
     known: bool = False
     attach: bool = True
@@ -33,7 +33,7 @@ class DriverRules(msgspec.Struct, frozen=True):
 
 
 def rules_of(driver: CSIDriver | None) -> DriverRules:
-    """As the object says; None: there is none."""
+    """The rules in a CSIDriver object; the defaults for None."""
     if driver is None:
         return DriverRules()
     spec = driver.spec
@@ -50,7 +50,7 @@ def rules_of(driver: CSIDriver | None) -> DriverRules:
 
 
 def lifecycle_refusal(name: str, rules: DriverRules, *, ephemeral: bool) -> str:
-    """Why the driver does not serve volumes of that life; empty when it does."""
+    """Why the driver does not serve volumes of that lifecycle mode; empty when it does."""
     if ephemeral and not rules.known:
         return f'volume mode "Ephemeral" not supported by driver {name} (no CSIDriver object)'
     mode = EPHEMERAL if ephemeral else PERSISTENT
@@ -70,9 +70,9 @@ def attachment_name(driver: str, handle: str, node_name: str) -> str:
 
 
 def attach_wait(node: Node | None, unique_name: str, volume: str) -> str:
-    """What the node's status still has to say before the volume is used; empty for nothing (spec 8.4).
+    """What the node's status still lacks before the volume may be used; empty for nothing (spec 8.4).
 
-    First that the volume is in use, so that nobody detaches it, then that it is attached.
+    It must first list the volume as in use, so that nobody detaches it, and then as attached.
     """
     status = node.status if node is not None else None
     if status is None or unique_name not in status.volumes_in_use:
@@ -83,7 +83,7 @@ def attach_wait(node: Node | None, unique_name: str, volume: str) -> str:
 
 
 def attachment_wait(attachment: VolumeAttachment, volume: str) -> str:
-    """Why an attachment cannot be counted on; empty when it can."""
+    """Why an attachment cannot be used; empty when it can."""
     name, status = attachment.metadata.name, attachment.status
     if attachment.metadata.deletion_timestamp is not None:
         return f'volume "{volume}" is being detached: VolumeAttachment {name} is being deleted'
@@ -107,7 +107,7 @@ def pod_info(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
 
 
 class IssuedToken(msgspec.Struct, frozen=True):
-    """A token, and when it ends and is to be renewed (ns since 1970)."""
+    """A token, with its times of expiry and renewal (ns since 1970)."""
 
     text: str
     expires_wall_ns: int
@@ -115,7 +115,7 @@ class IssuedToken(msgspec.Struct, frozen=True):
 
 
 def tokens_text(tokens: Mapping[str, IssuedToken]) -> str:
-    """Tokens by audience as drivers read them."""
+    """Tokens by audience, in the JSON that drivers read."""
     told = {
         audience: {"token": token.text, "expirationTimestamp": api_time(token.expires_wall_ns) or ""}
         for audience, token in sorted(tokens.items())
@@ -124,7 +124,7 @@ def tokens_text(tokens: Mapping[str, IssuedToken]) -> str:
 
 
 def seconds_of(request: CSIServiceAccountTokenRequest) -> int:
-    """How long a token is to live."""
+    """The requested lifetime of a token in seconds."""
     return request.expiration_seconds or DEFAULT_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""What is written to a claim's status when its file system was made to grow, or could not be (spec 8.8). Pure."""
+"""The patch of a claim's status after its file system has grown, or could not grow (spec 8.8). Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INFEASIBLE = "NodeResizeInfeasible"
 
 
 def growth_patch(claim: PersistentVolumeClaim, wanted: str, outcome: Expansion) -> dict[str, Any] | None:
-    """A merge patch of the claim's status; None when there is nothing to say. `wanted`: the size as the volume has it.
+    """A merge patch of the claim's status; None for no change. `wanted`: the capacity of the persistent volume.
 
-    It names the version of the claim that it was made from: conditions are written as a whole.
+    It names the resource version of the claim it was made from, because it replaces all conditions.
     """
     status = claim.status
     if status is None or (outcome.error and not outcome.infeasible):

@@ -1,11 +1,11 @@
-"""`ClaimResolverActor`: what the claimed volumes of one pod are, read from the API whenever somebody asks (spec 8.3).
+"""`ClaimResolverActor` resolves the claimed volumes of one pod through the API, on each request (spec 8.3).
 
-Each volume is walked through (`claim_walk`); with the tokens that drivers want, what was found becomes a specification
-that needs the API no more, and what was not is said to be waited for. Nobody may watch these objects on behalf of a
-node, only read those that its pods refer to; so while something is waited for it is read again, with growing pauses and
-when the node has changed, and who has asked hears when it has come.
+It walks through each volume (`walk.py`) and adds the tokens that drivers want. The result is a specification that
+needs the API no more, or the reason for a wait. A node may not watch these objects, only read those that its pods refer
+to. So while a volume waits, it is read again with growing pauses, and when the node changes. The requester hears when
+the waits change.
 
-A file system that is to grow is made to by the plugin; what became of it is written to the claim's status here.
+The plugin grows a file system; this actor writes the outcome to the claim's status.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MAX_PAUSE_NS = 10 * SECOND_NS
 GROW_AGAIN_NS = 60 * SECOND_NS
 REPUBLISH_SYNCS = 1
 REREAD_SYNCS = 3
-"""In how many periods of `syncFrequency` a driver is asked again that wants it, and claims are read again because they
-may have been made larger, which nobody tells a node.
+"""After how many periods of `syncFrequency` to call a driver with requiresRepublish again, and to read claims again.
+Nobody tells a node that a claim has been enlarged.
 """
 TOKENS_NS = 60 * SECOND_NS
 
@@ -55,7 +55,7 @@ class ResolvePod(Message, frozen=True):
 
 
 class ClusterFactsChanged(Message, frozen=True):
-    """ClaimsActor -> ClaimResolverActor: what is waited for may have come."""
+    """ClaimsActor -> ClaimResolverActor: the reason for a wait may be gone."""
 
     facts: ClusterFacts
 
@@ -70,7 +70,7 @@ class DriversCame(Message, frozen=True):
 
 
 class LookAgain(Message, frozen=True):
-    """To itself: read again what is waited for."""
+    """To itself: read waiting volumes again."""
 
     def coalesce_key(self) -> Hashable:
         return "look"
@@ -83,7 +83,7 @@ class TokensLate(Message, frozen=True):
 
 
 class VolumeGrown(Message, frozen=True):
-    """To itself, from the plugin: what became of a volume that was to grow."""
+    """To itself, from the plugin: the outcome of a growth."""
 
     claim: PersistentVolumeClaim
     wanted: str
@@ -91,18 +91,18 @@ class VolumeGrown(Message, frozen=True):
 
 
 class GrowAgain(Message, frozen=True):
-    """To itself: what could not grow may be able to now."""
+    """To itself: retry a failed growth."""
 
 
 class TokenKey(NamedTuple):
-    """Which token: for whom, and how long it is to hold."""
+    """Identifies a token by its audience and requested lifetime."""
 
     audience: str
     seconds: int
 
 
 class _Walk(msgspec.Struct):
-    """One answer in the making. `question` None: nobody waits for it."""
+    """An answer in the making. `question` None: nobody waits for it."""
 
     number: int
     question: ResolveClaims | None
@@ -140,7 +140,7 @@ class ClaimResolverActor(Actor):
         self._told_waits: Mapping[str, VolumeWait] = {}
         self._pause_ns = FIRST_PAUSE_NS
         self._growths = 0
-        """How often growing has failed: another try is another version of the volume."""
+        """How often growing has failed. It is part of the volume's version, so that a failure causes another try."""
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class ClaimResolverActor(Actor):
 
     @handles(DriversCame)
     def drivers_came(self, message: DriversCame) -> None:
-        """A driver without which a volume of this pod could not be made may be back."""
+        """Let the volumes of this pod be tried again if they need one of these drivers."""
         pod, materials = self._pod, [draft.spec.material for draft in self._walk.drafts.values()]
         mine = any(isinstance(each, CsiMaterial) and each.driver in message.names for each in materials)
         if mine and pod is not None and self._reader is not None:
@@ -170,11 +170,11 @@ class ClaimResolverActor(Actor):
         await self._go(None)
 
     async def _go(self, question: ResolveClaims | None) -> None:
-        """Walk all volumes of the pod, and answer when the tokens are there as well."""
+        """Walk all volumes of the pod, and answer when the tokens have come too."""
         pod = self._pod
         if pod is None:
             return
-        # A question whose tokens never came is answered with what this walk finds.
+        # This walk also answers a question that still waits for its tokens.
         question = question or self._walk.question
         walk = self._walk = _Walk(self._walk.number + 1, question, {}, {})
         used = used_volumes(pod)
@@ -255,14 +255,14 @@ class ClaimResolverActor(Actor):
 
     @handles(TokensLate)
     def tokens_late(self, message: TokensLate) -> None:
-        """The TokenActor may have been restarted, and the question lost with it."""
+        """Stop waiting for tokens: a restart of the TokenActor may have lost the question."""
         if message.number == self._walk.number and self._asked_tokens and self._pod is not None:
             self._refused_tokens.update(dict.fromkeys(self._asked_tokens, "no token came in time"))
             self._asked_tokens = set()
             self._end(self._pod, self._walk)
 
     def _token_refusal(self, rules: DriverRules) -> str:
-        """Why the driver cannot be given what it wants; empty when it can. An old token that is valid will do."""
+        """Why the driver cannot get its tokens; empty when it can. An older token serves while it is valid."""
         for request in rules.tokens:
             key = _key_of(request)
             held = self._tokens.get(key)
@@ -271,7 +271,7 @@ class ClaimResolverActor(Actor):
         return ""
 
     def _finished(self, draft: Draft) -> VolumeSpec:
-        """With tokens, and with a version that says what is to be made anew."""
+        """The specification with tokens, and with a version that changes when the volume has to be made again."""
         spec, rules, material = draft.spec, draft.rules, draft.spec.material
         if not isinstance(material, CsiMaterial):
             return spec
@@ -283,12 +283,12 @@ class ClaimResolverActor(Actor):
             else:
                 material = msgspec.structs.replace(material, pod_attributes={**material.pod_attributes, **told})
         spec = msgspec.structs.replace(spec, material=material)
-        # A driver that wants to be asked again gets another version each time.
+        # requiresRepublish: a new version each time makes the reconciler call the driver again.
         again = self._walk.number if rules.republish else 0
         return msgspec.structs.replace(spec, version=digest_of(spec, again, self._growths))
 
     def _refresh_wall_ns(self, walk: _Walk) -> int:
-        """When to ask again though nothing has been told; 0 for never."""
+        """When to resolve again without a reported change; 0 for never."""
         syncs = [
             REPUBLISH_SYNCS if draft.rules.republish else REREAD_SYNCS
             for draft in walk.drafts.values()

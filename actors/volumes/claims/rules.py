@@ -1,6 +1,6 @@
-"""From a pod, its volume, the claim and the persistent volume to what is to be made, or why not (spec 8.3). Pure.
+"""Decides what to mount from a pod, its volume, the claim and the persistent volume, or why not (spec 8.3). Pure.
 
-Every refusal is a sentence for the pod's events. Most of them may pass: a claim is bound, a node gets its label.
+Every refusal is a sentence for the pod's events. Most refusals are temporary: a claim is bound, a node gets its label.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STORAGE = "storage"
 
 
 def claim_name(pod: Pod, volume: Volume) -> str:
-    """The claim that a volume means; empty for one that means none. An ephemeral one is called after pod and volume."""
+    """The claim of a volume, or "". The claim of an ephemeral volume is named after pod and volume."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else ""
@@ -47,7 +47,7 @@ def claim_refusal(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> str
 
 
 def volume_refusal(claim: PersistentVolumeClaim, persistent: PersistentVolume) -> str:
-    """Why the persistent volume is not the claim's; empty when it is."""
+    """Why the persistent volume does not belong to the claim; empty when it does."""
     name, holder = persistent.metadata.name, persistent.spec.claim_ref
     if holder is None:
         return f"PV {name} has no claim (claimRef is empty)"
@@ -60,7 +60,7 @@ def volume_refusal(claim: PersistentVolumeClaim, persistent: PersistentVolume) -
 
 
 def mode_refusal(pod: Pod, volume: Volume, *, block: bool) -> str:
-    """Why the volume cannot be used the way the containers do: devices are no mounts; empty when it can."""
+    """Why the volume mode does not fit the containers' use as mount or device; empty when it does."""
     mounts, devices = _uses(pod, volume.name)
     if block and mounts:
         return f"volume {volume.name} has volumeMode Block, but is specified in volumeMounts"
@@ -70,7 +70,7 @@ def mode_refusal(pod: Pod, volume: Volume, *, block: bool) -> str:
 
 
 def place_refusal(persistent: PersistentVolume, node_name: str, labels: Mapping[str, str]) -> str:
-    """Why the volume cannot be had on this node; empty when it can."""
+    """Why the volume is not available on this node; empty when it is."""
     affinity = persistent.spec.node_affinity
     required = affinity.required if affinity is not None else None
     if required is None or in_terms(required.node_selector_terms, labels, node_name):
@@ -79,14 +79,14 @@ def place_refusal(persistent: PersistentVolume, node_name: str, labels: Mapping[
 
 
 def options_refusal(persistent: PersistentVolume, source: str) -> str:
-    """Why the options for mounting it cannot be honoured; empty when they can."""
+    """Why the volume's mount options are not supported; empty when they are."""
     if persistent.spec.mount_options and not VOLUME_SOURCES[source].mount_options:
         return f"Mount options are not supported for this volume type (PV {persistent.metadata.name})"
     return ""
 
 
 def persistent_source_of(persistent: PersistentVolume) -> str:
-    """The attribute of its spec that holds its source; empty without one, and for kinds that nobody serves any more."""
+    """The attribute of its spec that holds its source; empty without a source or for kinds no longer served."""
     source = source_of(persistent.spec)
     return source if source and VOLUME_SOURCES[source].persistent else ""
 
@@ -96,7 +96,7 @@ def spec_of(
 ) -> VolumeSpec:
     """The volume as its plugin sees it, without what its kind needs beyond these objects.
 
-    `claim` None: the pod means the volume itself.
+    `claim` None: the pod names the volume directly.
     """
     persistent = translated(persistent)
     spec, asked = persistent.spec, volume.persistent_volume_claim
@@ -117,20 +117,20 @@ def spec_of(
 
 
 def unique_name(driver: str, handle: str) -> str:
-    """What an attached volume is called in the node's status."""
+    """The name of an attached volume in the node's status."""
     return f"{CSI}/{device_name(driver, handle)}"
 
 
 def groups_of(specs: Iterable[VolumeSpec]) -> tuple[int, ...]:
-    """Groups that processes of a pod with these volumes are to be in, sorted. What is no number counts as nothing."""
+    """Supplemental groups for the processes of a pod with these volumes, sorted. Ignores values that are no number."""
     texts = {spec.persistent.metadata.annotations.get(GROUP, "") for spec in specs if spec.persistent is not None}
     return tuple(sorted(int(text) for text in texts if text.isdecimal()))
 
 
 def wanted_growth(claim: PersistentVolumeClaim, persistent: PersistentVolume) -> int:
-    """Bytes that the file system is to have and has not; 0 when nothing is to be done (spec 8.8).
+    """The size in bytes to which the file system has to grow; 0 for no growth (spec 8.8).
 
-    A growth that was found impossible is not tried again until somebody asks for another.
+    An infeasible growth is not tried again until somebody requests another size.
     """
     status = claim.status
     if status is None or status.allocated_resource_statuses.get(STORAGE) == "NodeResizeInfeasible":

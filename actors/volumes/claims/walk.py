@@ -1,7 +1,7 @@
-"""What one claimed volume of a pod is, read object by object: a part of the `ClaimResolverActor` (spec 8.3).
+"""Resolves one claimed volume of a pod, object by object: a part of the `ClaimResolverActor` (spec 8.3).
 
-The way leads from the claim over the persistent volume to its driver, to its attachment and its secrets. It ends with a
-`Draft`, or is broken off by a `Wait` that says what is missing.
+The walk reads the claim, the persistent volume, its driver, its attachment and its secrets. It returns a `Draft`, or
+raises a `Wait` that says what is missing.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from runtime.volumes.csi_material import CsiMaterial, Expansion
 SECOND_NS = 1_000_000_000
 CALL_NS = 10 * SECOND_NS
 ATTACH_NS = 20 * SECOND_NS
-"""An attachment that takes longer is said to people."""
+"""An attachment that takes longer becomes an event."""
 ATTACHING = "FailedAttachVolume"
 NOTHING_WRONG = ""
 K = TypeVar("K")
 
 Grown = Callable[[PersistentVolumeClaim, str, Expansion], None]
-"""What becomes of a volume that is to grow: its claim, the size as it was asked for, and the outcome."""
+"""Reports the outcome of a growth: (claim, requested size as text, outcome)."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True):
-    """What is the same for all pods. `drivers` None: the CSIDriver objects are not known; `trouble` says why."""
+    """Facts that all pods share. `drivers` None: the CSIDriver objects are unknown; `trouble`: why reading failed."""
 
     node: Node | None = None
     drivers: FrozenMap[str, CSIDriver] | None = None
@@ -66,15 +66,15 @@ class Wait(Exception):  # noqa: N818 - not an error: it may pass
 
 
 class Draft(NamedTuple):
-    """A volume of which all is known but, for some drivers, the tokens of the pod."""
+    """A resolved volume; some drivers still need the tokens of the pod."""
 
     spec: VolumeSpec
     rules: DriverRules
 
 
 class ClaimWalk:
-    """See the module. `actor` does the waiting; `grown` is handed to those who make volumes grow; `full` hears of a
-    driver that says that the node has as many of its volumes as it can.
+    """See the module. `actor` awaits the API calls. `grown` receives the outcome of a growth. `full` receives the name
+    of a driver that has reached its volume limit on this node.
     """
 
     def __init__(self, actor: Actor, api: Api, node_name: str, *, grown: Grown, full: Callable[[str], None]) -> None:
@@ -85,7 +85,7 @@ class ClaimWalk:
         self._full = full
         self.facts = ClusterFacts()
         self._attaching: dict[str, int] = {}
-        """Since when (monotonic ns) the attachment of which volumes is waited for."""
+        """Volume -> since when (monotonic ns) its attachment is awaited."""
 
     async def draft(self, pod: Pod, volume: Volume, field_path: str) -> Draft:
         """Raises Wait, ApiError."""
@@ -178,9 +178,9 @@ class ClaimWalk:
         return Draft(spec, rules)
 
     async def _attachment(self, spec: VolumeSpec, source: CSIPersistentVolumeSource) -> tuple[str, Mapping[str, str]]:
-        """Name of the attachment to this node, and what its controller has to say to the driver. Raises Wait.
+        """Name of the attachment to this node, and its metadata for the driver. Raises Wait.
 
-        That a volume is attached takes a while, and is nothing to warn of until it takes long.
+        Attaching takes a while; the wait has a warning reason only after `ATTACH_NS`.
         """
         patient = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns()) < ATTACH_NS
         reason = NOTHING_WRONG if patient else ATTACHING
@@ -215,7 +215,7 @@ class ClaimWalk:
         return {name: value.decode("utf-8", "replace") for name, value in values.items()}
 
     async def _read(self, call: ApiCall[K], missing: str) -> K:
-        """Raises Wait with the text `missing` where there is no such object, ApiError, DeadlineExceededError."""
+        """Raises Wait with the text `missing` when there is no such object, ApiError, DeadlineExceededError."""
         try:
             return await self._actor.wait(
                 self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb
@@ -244,7 +244,7 @@ def insist(refusal: str) -> None:
 
 
 def digest_of(spec: VolumeSpec, *more: Any) -> bytes:
-    """What tells one form of a volume from another, as far as it is made of it."""
+    """A digest of everything that a volume is made from: a new digest means a new version of the volume."""
     material = spec.material
     plain: Any = None
     if isinstance(material, CsiMaterial):

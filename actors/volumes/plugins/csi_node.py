@@ -1,15 +1,14 @@
-"""`CsiNodeActor`: the CSINode object of this node, and it alone writes it: the storage drivers as the cluster sees them
-(spec 8.8).
+"""`CsiNodeActor`: the only writer of this node's CSINode object, which shows its storage drivers (spec 8.8).
 
-The object is owned by the Node and made as soon as that is known, drivers or none: the scheduler goes by it. One that
-belongs to an earlier Node of the name is made anew. While it cannot be written at the start, the node is not ready,
-since pods that count on it would be placed wrongly; later, who registers a driver is told.
+The Node owns the object. The actor creates it once the Node is known, even without drivers, because the scheduler
+reads it. An object of an earlier Node of the same name is replaced. Until the first write succeeds the node is not
+ready, because the scheduler would misplace pods. After that, errors go to the plugin that registers a driver.
 
-Drivers that stand there from an earlier life of the agent stay until they are withdrawn: they are about to register
-again, and a scheduler must not see them go and come.
+Drivers listed by an earlier life of the agent stay until they are withdrawn. They are about to register again, and the
+scheduler must not see them disappear.
 
-What drivers call this node, and where it is for them, stands on the Node as well: the `NodeStatusActor` is told. A node
-that stands alone has none of these; its drivers are used all the same.
+The drivers' node IDs and topology labels belong on the Node too, so this actor sends them to the `NodeStatusActor`. A
+standalone node has neither object, but its drivers work all the same.
 """
 
 from __future__ import annotations
@@ -47,15 +46,15 @@ TROUBLE = "csi-node"
 
 
 class WriteCsiNode(Message, frozen=True):
-    """To itself: the object may be other than it should be."""
+    """To itself: the object may be out of date."""
 
     def coalesce_key(self) -> Hashable:
         return "write"
 
 
 class CsiNodeActor(Actor):
-    """See the module. `api` None: the node stands alone. `migrated`: in-tree kinds that are left to drivers here.
-    `plugins` tells of drivers.
+    """See the module. `api` None: a standalone node. `migrated`: in-tree kinds that drivers serve here. `plugins`
+    reports drivers.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -134,7 +133,7 @@ class CsiNodeActor(Actor):
     @handles(WriteCsiNode)
     async def write(self, _: WriteCsiNode) -> None:
         if self._api is None or not self._uid:
-            return  # the Node is seen soon, and then it is written
+            return  # `node_observed` triggers the write
         asking, self._asking = self._asking, []
         error = await self._write(self._api)
         for each in asking:
@@ -161,7 +160,7 @@ class CsiNodeActor(Actor):
             self._node_status.tell(NodeTroubleObserved(TROUBLE, ""))
 
     async def _write(self, api: Api) -> str:
-        """In a few tries; why not, or empty."""
+        """Write with retries; return the error text, or ""."""
         error, pause_ns = "", FIRST_PAUSE_NS
         for attempt in range(TRIES):
             if attempt:

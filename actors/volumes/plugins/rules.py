@@ -1,6 +1,6 @@
-"""Whether a plugin that introduces itself is taken (spec 8.8): its type, name, versions, and who has that name already.
+"""Decides whether to accept a plugin (spec 8.8): by its type, name, versions, and the holder of that name. Pure.
 
-Pure. Texts are for whoever runs the plugin: they are sent to it, and logged.
+Texts are for the plugin's operator: they are sent to the plugin and logged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Version = tuple[int, int, int]
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """The plugin is a driver that is to be registered. `version`: the highest that both speak."""
+    """Register the plugin as a driver. `version`: the highest that both speak."""
 
     name: str
     endpoint: str
@@ -30,21 +30,21 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """It is not, and why. `for_good`: another try would end the same, until it comes with another socket."""
+    """Refuse the plugin. `for_good`: do not retry until it comes with another socket."""
 
     reason: str
     for_good: bool = True
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who has a name: the socket at which it introduced itself, and its version."""
+    """The plugin that holds a name: its socket and version."""
 
     socket: str
     version: Version
 
 
 def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | Refused:
-    """What to do with the plugin at `socket`. `holder`: who is registered under its name now."""
+    """Whether to register the plugin at `socket`. `holder`: who is registered under its name now."""
     if info.kind in (DEVICE_PLUGIN, DRA_PLUGIN):
         return Refused(f"plugins of type {info.kind} are not served by this agent: {info.name} at {socket} is not used")
     if info.kind != CSI_PLUGIN:
@@ -65,13 +65,13 @@ def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | Refus
 
 
 def highest_supported(versions: tuple[str, ...]) -> Version | None:
-    """The highest of these that is csi.v1; None where none is. What is no version does not count."""
+    """The highest csi.v1 version, or None. Text that is no version is ignored."""
     found = [version for text in versions if (version := _version(text)) is not None and version[0] == 1]
     return max(found, default=None)
 
 
 def retry_ns(failures: int) -> int:
-    """How long to wait after so many failures in a row."""
+    """How long to wait after this many failures in a row."""
     return min(RETRY_INITIAL_NS << min(max(failures - 1, 0), 20), RETRY_MAX_NS)
 
 

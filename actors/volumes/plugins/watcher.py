@@ -1,12 +1,12 @@
-"""`PluginWatcherActor`: the plugins of this node that have made themselves known, and the registry of its drivers.
+"""`PluginWatcherActor` finds the plugins of this node and registers their storage drivers.
 
-A socket below `plugins_registry` is a plugin. It is asked who it is, judged (`plugin_rules`), its driver asked how it
-calls this node, the cluster told of it (`CsiNodeActor`), and last it is told what has become of it. Whatever fails is
-told to it as well, and tried again with growing pauses while the socket is there; what could not end otherwise is tried
-again only with a new socket. When the socket goes, so does the registration.
+Each socket below `plugins_registry` is a plugin. The actor asks for its identity and judges it (`rules.py`), asks the
+driver for its node ID, publishes the driver (`CsiNodeActor`), and tells the plugin the result. It reports every failure
+to the plugin and retries with growing pauses while the socket exists. A refusal for good is retried only with a new
+socket. When the socket goes, so does the registration.
 
-The directory is watched; all that a change says is to look again, and now and then that is done without one. What hangs
-is on a lane by its socket, so a plugin that does not answer delays no other.
+The directory is watched; a change only triggers a new listing, and a timer triggers one too. Calls run on a lane keyed
+by socket, so a plugin that hangs delays no other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """One socket as it was found: another one at the same path is another visit."""
+    """One socket as found; a new socket at the same path is another visit."""
 
     socket: str
     identity: str
@@ -55,7 +55,7 @@ class LookForPlugins(Message, frozen=True):
 
 
 class SocketsListed(Message, frozen=True):
-    """To itself: what there is, by path; None: it cannot be seen. `error`: what is wrong with looking or watching."""
+    """To itself: the sockets, path -> identity; None: the listing failed. `error`: of the listing or the watch."""
 
     sockets: FrozenMap[str, str] | None
     error: str
@@ -68,7 +68,7 @@ class TryPlugin(Message, frozen=True):
 
 
 class PluginIntroduced(Message, frozen=True):
-    """To itself: a plugin has said who it is, or has not."""
+    """To itself: a plugin has told its identity, or failed to (`info` None)."""
 
     visit: Visit
     info: PluginInfo | None
@@ -76,7 +76,7 @@ class PluginIntroduced(Message, frozen=True):
 
 
 class DriverAnswered(Message, frozen=True):
-    """To itself: a driver has said how it calls this node, or has not. `again`: it was registered before."""
+    """To itself: a driver has told its node ID, or failed to (`info` None). `again`: it was registered before."""
 
     visit: Visit
     name: str
@@ -86,15 +86,15 @@ class DriverAnswered(Message, frozen=True):
 
 
 class PluginTold(Message, frozen=True):
-    """To itself: a plugin has heard what became of it, or has not (`error`)."""
+    """To itself: a plugin has heard its result, or has not (`error`)."""
 
     visit: Visit
     error: str
 
 
 class _Plugin(msgspec.Struct):
-    """What is known of the plugin at a socket. `taken`: it is, or is about to be, registered. `info`: what its driver
-    calls this node, as was told last to whoever tells the cluster.
+    """The plugin at a socket. `taken`: it is, or is about to be, registered. `info`: what its driver says of this node,
+    as last published. `said`: the last error logged.
     """
 
     visit: Visit
@@ -107,7 +107,7 @@ class _Plugin(msgspec.Struct):
 
 
 class PluginWatcherActor(Actor):
-    """See the module. `csi_node` is told of drivers; `listeners` hear `DriversChanged`."""
+    """See the module. `csi_node` publishes drivers; `listeners` receive `DriversChanged`."""
 
     max_effects: ClassVar[int] = 64
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -130,7 +130,7 @@ class PluginWatcherActor(Actor):
         self._unwatched = ""
         self._watch: PluginWatch | None = None
         self._inherited: tuple[str, ...] = ()
-        """Drivers that an earlier life of this actor has registered, until it is known which are still there."""
+        """Drivers that an earlier life of this actor registered, until the first listing shows which are left."""
 
     def on_start(self) -> None:
         self._inherited = self._drivers.names()
@@ -180,7 +180,7 @@ class PluginWatcherActor(Actor):
             known = self._plugins.get(socket)
             if known is not None and known.visit.identity == identity:
                 continue
-            # The same name at a new socket stays registered: its plugin has restarted, and is asked anew.
+            # A new socket at the same path: the plugin has restarted. It stays registered while it is asked again.
             before = known if known is not None and known.registered else None
             plugin = _Plugin(Visit(socket, identity))
             if before is not None:
@@ -236,7 +236,7 @@ class PluginWatcherActor(Actor):
             return
         if message.info is None:
             plugin.busy = False
-            # It cannot be told: it does not answer.
+            # It does not answer, so it is not notified either.
             self._failed(plugin, f"the plugin at {message.visit.socket} does not say who it is: {message.error}")
             return
         judgement = judge(message.info, message.visit.socket, self._holder_of(message.info.name))
@@ -264,7 +264,7 @@ class PluginWatcherActor(Actor):
     def driver_answered(self, message: DriverAnswered) -> None:
         plugin = self._current(message.visit)
         if plugin is None or plugin.taken is None:
-            # The socket has gone while its driver was asked, and so has whoever was registered just now.
+            # The socket has gone while its driver was asked, so undo the registration.
             if not self._is_claimed(message.name):
                 self._drivers.unregister(message.name)
             return
@@ -286,7 +286,7 @@ class PluginWatcherActor(Actor):
 
     @handles(CsiNodeStarted)
     def publish_again(self, _: CsiNodeStarted) -> None:
-        """It has forgotten the drivers, and whom it owes an answer."""
+        """Publish all drivers again: the restarted actor has lost them and the pending answers."""
         for plugin in self._plugins.values():
             if plugin.taken is not None and plugin.info is not None:
                 tag = None if plugin.registered else plugin.visit
@@ -310,7 +310,7 @@ class PluginWatcherActor(Actor):
         self._tell_names()
 
     def _displace(self, newcomer: _Plugin, name: str) -> None:
-        """Another plugin had the name; now it is the newcomer's."""
+        """Take the name from any other plugin: it belongs to the newcomer now."""
         for plugin in self._plugins.values():
             if plugin is not newcomer and _is_named(plugin, name):
                 plugin.registered, plugin.taken, plugin.info = False, None, None
@@ -335,7 +335,7 @@ class PluginWatcherActor(Actor):
     # --- what becomes of it -----------------------------------------------------------------------------------------
 
     def _refuse(self, plugin: _Plugin, reason: str, *, for_good: bool = False) -> None:
-        """Tell it why not, and try again unless that is of no use."""
+        """Tell the plugin the reason, and retry unless it is refused for good."""
         self._unregister(plugin)
         self._notify(plugin, reason)
         if for_good:
@@ -376,7 +376,7 @@ class PluginWatcherActor(Actor):
             return
         plugin.busy = False
         if message.error and plugin.registered:
-            # As with kubelets: one that cannot hear that it is registered is asked again from the start.
+            # Like the kubelet: a plugin that did not hear of its registration is asked again from the start.
             self._failed(plugin, f"the plugin at {message.visit.socket} cannot be told of it: {message.error}")
 
     def _tell_names(self) -> None:

@@ -30,7 +30,7 @@ from runtime.io.event_loop import LoopThread
 
 SOCKET_NAME = "actorlet.sock"
 PATH_LIMIT_BYTES = 107
-"""Of the address of a unix socket in Linux."""
+"""The limit of Linux for the address of a unix socket."""
 VIEWS_AT_ONCE = 2
 START_TIMEOUT_SECONDS = 10.0
 LOG = logging.getLogger("actorlet.local-endpoint")
@@ -46,7 +46,7 @@ class RootDirectoryTakenError(LocalEndpointError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a view shows: JSON, and an HTTP status that is not 200 where the news are bad."""
+    """The result of a view: JSON, and an HTTP status other than 200 for bad news."""
 
     body: bytes
     status: int = 200
@@ -54,7 +54,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the agent said, and the wall time (ns) at which it did."""
+    """The agent's answer, and its wall time (ns)."""
 
     body: bytes
     status: int
@@ -63,12 +63,12 @@ class Answer:
 
 View = Callable[[], Reply]
 Question = Callable[[str], Reply]
-"""A view that is told what stands behind its path: `/explain/` gets `web` when `/explain/web` is asked for."""
+"""A view that takes the rest of the path: `/explain/` gets `web` from `/explain/web`."""
 _NONE: Mapping[str, Question] = {}
 
 
 def socket_path(root_directory: str) -> str:
-    """Where the agent of this root directory serves."""
+    """The socket of the agent of this root directory."""
     return os.path.join(os.path.abspath(root_directory), SOCKET_NAME)
 
 
@@ -102,7 +102,7 @@ class LocalEndpoint:
             raise
 
     def close(self) -> None:
-        """Serve no more and remove the socket, unless somebody else has put his own there."""
+        """Stop serving and remove the socket, unless another process has replaced it."""
         runner, self._runner = self._runner, None
         if runner is not None:
             with contextlib.suppress(RuntimeError, TimeoutError):
@@ -176,7 +176,7 @@ def _bound_socket(path: str) -> socket.socket:
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         Path(path).unlink(missing_ok=True)
-        # Before bind, so that there is no moment at which others may connect.
+        # Before bind, so that others can never connect.
         os.fchmod(bound.fileno(), 0o600)
         bound.bind(path)
     except OSError as error:

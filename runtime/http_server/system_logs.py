@@ -1,7 +1,7 @@
 """The logs of the node itself at `/logs/`: files and directories of `/var/log`, and the journal by query (spec 11.5).
 
-Nothing but what lies beneath the directory is shown (`runtime.files.beneath`), and of that only plain files and
-listings. Files are sent at the pace of the client, read on a few threads of their own. journalctl has half a minute.
+Only plain files and listings beneath the directory are shown (`runtime.files.beneath`). Files are sent at the pace of
+the client and read on a few threads of their own. journalctl has half a minute.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _NOTHING = b"-- No entries --"
 
 @dataclass(frozen=True, slots=True)
 class SystemLogPlaces:
-    """Where they are. `journalctl`: the program."""
+    """The paths of the logs. `journalctl`: the program."""
 
     directory: str = DIRECTORY
     journalctl: str = JOURNALCTL
     queries: bool = False
-    """Whether the journal may be asked (`enableSystemLogQuery`)."""
+    """Whether the journal may be queried (`enableSystemLogQuery`)."""
 
 
 class SystemLogs:
@@ -85,14 +85,14 @@ class SystemLogs:
     async def _send(self, request: web.BaseRequest, turns: DiskTurns, descriptor: int) -> web.StreamResponse:
         size = os.fstat(descriptor).st_size
         response = web.StreamResponse(headers={"Content-Type": f"{TEXT}; charset=utf-8"})
-        # What is written to the file meanwhile is no part of the answer.
+        # Bytes written to the file meanwhile are not sent.
         response.content_length = size
         await response.prepare(request)
         at = 0
         while at < size and request.method != "HEAD":
             data = await turns.take(partial(os.pread, descriptor, min(CHUNK_BYTES, size - at), at))
             if not data:
-                # It has become shorter: break off, so that nobody takes this for the whole.
+                # The file was truncated: abort, so that the client sees an incomplete answer.
                 if request.transport is not None:
                     request.transport.close()
                 return response
@@ -128,7 +128,7 @@ class SystemLogs:
         return None
 
     async def _journal(self, query: LogQuery) -> AsyncGenerator[bytes, None]:
-        """What journalctl writes. Raises Refusal before the first piece."""
+        """The output of journalctl. Raises Refusal before the first piece."""
         command = journal_command(self._places.journalctl, query)
         pipe = asyncio.subprocess.PIPE
         try:

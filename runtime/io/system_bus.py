@@ -1,8 +1,8 @@
-"""The system bus of the machine (D-Bus) on the loop that is there: the one module that knows how messages are made.
+"""The system bus of the machine (D-Bus) on the running loop: the only module that knows its message format.
 
 `BusConnection` is one connection: `call` a method, listen for signals, hear that it is gone. All of it happens on the
-loop's thread. The library, jeepney, knows the bytes and no sockets; it is loaded when the first bus is opened, for most
-nodes never open one.
+loop's thread. The library, jeepney, knows the bytes and no sockets. It is loaded when the first bus is opened, because
+most nodes never open one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FD_SPACE = socket.CMSG_SPACE(16 * array.array("i").itemsize)
 
 
 class BusError(Exception):
-    """The bus, or who was called over it, says no, or nothing. `name`: of the error on the bus; empty: of our own."""
+    """The bus or the called service refused or did not answer. `name`: the D-Bus error name; empty for our own."""
 
     def __init__(self, text: str, name: str = "") -> None:
         super().__init__(f"{name}: {text}" if name else text)
@@ -32,7 +32,7 @@ class BusError(Exception):
 
 
 def system_bus_address(environment: dict[str, str] | None = None) -> str:
-    """Where the bus of this machine listens."""
+    """The address of this machine's bus."""
     found = (os.environ if environment is None else environment).get("DBUS_SYSTEM_BUS_ADDRESS", "")
     return found or DEFAULT_ADDRESS
 
@@ -94,7 +94,7 @@ class BusConnection:
         return value
 
     async def listen(self, sender: str, path: str, interface: str, member: str) -> None:
-        """Have that signal delivered from now on. Raises BusError."""
+        """Subscribe to a signal. Raises BusError."""
         rule = f"type='signal',sender='{sender}',path='{path}',interface='{interface}',member='{member}'"
         await self.call(*BUS, "AddMatch", "s", rule)
 
@@ -157,11 +157,11 @@ class BusConnection:
 
 
 def _ignore_signal(interface: str, member: str, body: Sequence[Any]) -> None:
-    """For who listens to none."""
+    """The default for callers that listen to no signal."""
 
 
 def _ignore_loss(why: str) -> None:
-    """For who finds out with the next call."""
+    """The default for callers that notice the loss at their next call."""
 
 
 async def open_bus(
@@ -178,7 +178,7 @@ async def open_bus(
     try:
         async with asyncio.timeout(CONNECT_S):
             await loop.sock_connect(stream, next(get_connectable_addresses(address)))
-            await loop.sock_sendall(stream, b"\0")  # what a client begins with; the kernel says who it is
+            await loop.sock_sendall(stream, b"\0")  # the client's first byte; the kernel adds its credentials
             talk = Authenticator(enable_fds=True, inc_null_byte=False)
             for said in talk:
                 await loop.sock_sendall(stream, said)
@@ -200,7 +200,7 @@ async def open_bus(
 
 
 def raw_descriptor(value: Any) -> int:
-    """A descriptor that came with an answer; it is the caller's to close. Raises BusError."""
+    """A descriptor that came with an answer; the caller closes it. Raises BusError."""
     with contextlib.suppress(AttributeError, RuntimeError, ValueError):
         return int(value.to_raw_fd())
     raise BusError("the answer holds no descriptor")

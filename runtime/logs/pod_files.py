@@ -24,7 +24,7 @@ from runtime.logs.source import find_log, open_log
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
 _TAIL_CHUNK_BYTES = 8192
 _TAIL_BYTES_AT_MOST = 1 << 20
-"""Of what is read for the last lines, which a container may have made without an end."""
+"""Limit on reading for the last lines: a container may write an endless line."""
 
 
 class StartFiles(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ class LocalPodFiles:
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         try:
-            # The container may have put a link, a pipe or a directory there: only a plain file of ours is read.
+            # The container may have put a link, a pipe or a directory there: read only a plain file of ours.
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return ""
@@ -151,7 +151,7 @@ class LocalPodFiles:
         return data.decode("utf-8", "replace")
 
     def write_record(self, path: str, text: str) -> None:
-        # What it tells of does not outlive the machine, so nobody waits for the disk itself.
+        # The record is useless after a reboot, so there is no fsync.
         temporary = f"{path}.new"
         descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -160,7 +160,7 @@ class LocalPodFiles:
 
 
 def attempt_after(names: Iterable[str]) -> int:
-    """The attempt after all those whose logs have these names; 0 where none is a log."""
+    """The attempt after the newest log in `names`; 0 when none is a log."""
     return max((int(match[1]) + 1 for name in names if (match := _LOG_NAME.fullmatch(name))), default=0)
 
 
@@ -201,6 +201,6 @@ def _last_lines(descriptor: int, limit_lines: int) -> list[bytes]:
 
 
 def content_of(line: bytes) -> bytes:
-    """What the container wrote of one line of its log; a partial line has no end of line."""
+    """The container's text in one line of its log; a partial line has no end of line."""
     read = line_of(line.rstrip(b"\n"))
     return b"" if read is None else read.text

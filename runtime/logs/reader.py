@@ -133,7 +133,7 @@ class LogReader:
 
     @property
     def full(self) -> bool:
-        """Nothing more is to be shown."""
+        """Whether nothing more is to be shown."""
         return self._writer.full
 
     def open(self) -> None:
@@ -165,7 +165,7 @@ class LogReader:
                     return shown
             elif len(self._parts) > 1:
                 self._parts.popleft().close()
-                # A line that has no end here has none anywhere.
+                # A line without an end in this file has none in the next.
                 shown = self._flushed()
                 if shown:
                     return shown
@@ -182,7 +182,7 @@ class LogReader:
             self._parts.popleft().close()
 
     def _opened(self, names: list[str]) -> bool:
-        """Open `names` and the log itself. False when the files have changed meanwhile."""
+        """Open `names` and the log itself. False when one of them is gone."""
         try:
             for name in names:
                 self._parts.append(self._part(name))
@@ -192,7 +192,7 @@ class LogReader:
             self._parts.append(_Plain(self._source.open(self._path)))
             before = names
         except FileNotFoundError:
-            # Between its being set aside and the runtime's making a new one there is none.
+            # After a rotation there is no log until the runtime makes a new one.
             if not names:
                 raise
             before = names[:-1]

@@ -6,7 +6,7 @@ is left of the attempt. After a failure that is the driver's last word nothing i
 nothing; after one that leaves open whether it has done it, the note stays, so the volume is made again or given back.
 
 A volume that was made whole is not published again, unless the driver wants it so. Growing the file system may fail
-without harm: the volume is used as large as it is, and who asked for it is told.
+without harm: the volume is used at its present size, and the requester is told.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ Below `<root>/plugins/kubernetes.io/csi/`, for the volumes as the node has them:
 and below each pod's directory `volumes/kubernetes.io~csi/<name>/mount` with the note beside it, or
 `volumeDevices/kubernetes.io~csi/<name>`, a link to the device.
 
-The notes are how a volume is given back by an agent that knows nothing else of it. Each is written before the driver is
-asked for anything, in one moment, and goes when nothing is left that it tells of. Names and keys are those of kubelets,
-so that a node can be taken over.
+By its note alone an agent can release a volume. Each note is written atomically before the first call to the driver,
+and removed when nothing is left of the volume. Names and keys are those of kubelets, so that a node can be taken over.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class CsiLayout:
 
     @staticmethod
     def published_mount(place: VolumePlace) -> str:
-        """Where a pod has its file system."""
+        """The path of a pod's file system."""
         return os.path.join(place.directory, "mount")
 
     def mount_notes(self) -> Iterator[tuple[str, Note]]:
@@ -112,7 +111,7 @@ class CsiLayout:
 
 
 def read_note(directory: str) -> Note | None:
-    """The note in a directory; None where there is none that can be read. Raises OSError."""
+    """The note in a directory; None when there is no readable one. Raises OSError."""
     try:
         with open(os.path.join(directory, NOTE), "rb") as file:
             return msgspec.json.decode(file.read(), type=Note)
@@ -121,7 +120,7 @@ def read_note(directory: str) -> Note | None:
 
 
 def write_note(directory: str, note: Note) -> None:
-    """Put the note there, in one moment; the directory is made. Raises OSError."""
+    """Write the note atomically; make the directory. Raises OSError."""
     os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
     path = os.path.join(directory, NOTE)
     aside = f"{path}.tmp"

@@ -2,7 +2,7 @@
 
 Anybody in the pod may write to it (0777). With an fsGroup it belongs to that group and so does what is put into it. In
 memory it is as large as the smallest of the node's memory, the pod's memory limit and the volume's own `sizeLimit`; in
-huge pages (`empty_dir_pages`) as its `sizeLimit` says. On disk the `sizeLimit` is no business of whoever makes it.
+huge pages (`empty_dir_pages`) as its `sizeLimit` says. On disk this module ignores the `sizeLimit`.
 
 Once it is made, a file says so, `<pod>/plugins/kubernetes.io~empty-dir/<volume>/ready`, and nothing in the volume is
 touched from then on: its containers may have given it another mode.
@@ -62,7 +62,7 @@ class EmptyDirPlugin:
         return False
 
     def release(self, place: VolumePlace) -> None:
-        """Nothing beyond the mount and the files, but what says that it is made."""
+        """Remove the file that says the volume is made; the mount and the files need no more."""
         bookkeeping = _bookkeeping(place)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(bookkeeping, READY))
@@ -97,7 +97,7 @@ def make_empty_dir(pod: Pod, directory: str, mounts: Mounts | None = None, size_
 
 
 def make_directory(directory: str) -> None:
-    """The directory of a volume, to be given its mode or mounted over. Raises OSError."""
+    """Make the directory of a volume; the caller sets its mode or mounts over it. Raises OSError."""
     os.makedirs(os.path.dirname(directory), mode=0o750, exist_ok=True)
     try:
         os.mkdir(directory, mode=0o750)
@@ -113,7 +113,7 @@ def fs_group(pod: Pod) -> int | None:
 
 
 def memory_size_bytes(pod: Pod, volume: Volume, node_bytes: int) -> int:
-    """How large an emptyDir in memory may become; 0 when nothing limits it."""
+    """The size limit of an emptyDir in memory; 0 when nothing limits it."""
     limit = volume.empty_dir.size_limit if volume.empty_dir is not None else None
     own_bytes = parse_quantity(limit).value() if limit else 0
     limits = (node_bytes, memory_limit_bytes(pod), own_bytes)

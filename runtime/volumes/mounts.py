@@ -21,7 +21,7 @@ MS_BIND = 4096
 MS_REC = 16384
 MS_SHARED = 1 << 20
 _KEPT_FLAGS = {os.ST_NOSUID: 2, os.ST_NODEV: 4, os.ST_NOEXEC: 8, os.ST_NOATIME: 1024, os.ST_NODIRATIME: 2048}
-"""What `statvfs` says of a mount, and the flag for it: a remount must not take away what the mount was made with."""
+"""`statvfs` flag -> mount flag: a remount must keep the flags of the mount."""
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
@@ -34,7 +34,7 @@ class Mounts(Protocol):
         ...
 
     def is_mount_point(self, path: str) -> bool:
-        """Whether another file system is mounted at `path`. Costs two looks, however many mounts there are."""
+        """Whether another file system is mounted at `path`. Takes two stat calls, however many mounts there are."""
         ...
 
     def mount_tmpfs(self, path: str, size_bytes: int) -> None:
@@ -50,11 +50,11 @@ class Mounts(Protocol):
         ...
 
     def make_shared(self, path: str) -> bool:
-        """Let mounts below `path` reach those who see a copy of it, and theirs this one; whether it became a mount."""
+        """Share mounts below `path` with its copies, in both directions; True if it became a mount."""
         ...
 
     def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
-        """Unmount what was last mounted at `path`; that nothing is mounted there is no error.
+        """Undo the last mount at `path`; it is no error if nothing is mounted there.
 
         `detach`: it goes out of sight at once, and altogether when nobody uses it any more. `force`: the same, and what
         waits for its server fails.
@@ -70,13 +70,13 @@ class KernelMounts:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def below(self, path: str) -> tuple[str, ...]:
-        # Not even a look at the path itself, which may be a dead mount.
+        # Do not stat the path itself: it may be a dead mount.
         above, name = os.path.split(path)
         root = os.path.join(os.path.realpath(above), name)
         with open(self._mountinfo, "rb") as file:
             content = file.read()
         if _written(root) not in content:
-            return ()  # the usual answer on a node with thousands of mounts, and then without looking at each
+            return ()  # the usual answer; it saves parsing thousands of mounts
         points = parse_mount_points(content)
         found = [point for point in points if point == root or point.startswith(f"{root}/")]
         # Later lines are later mounts; a mount below another can only have come after it.
@@ -106,7 +106,7 @@ class KernelMounts:
         try:
             self._mount("", path, "", MS_BIND | MS_REMOUNT | MS_RDONLY | flags, "")
         except OSError:
-            self.unmount(path)  # rather none than one that can be written to
+            self.unmount(path)  # better no mount than a writable one
             raise
 
     def make_shared(self, path: str) -> bool:
@@ -135,7 +135,7 @@ class KernelMounts:
 
 
 def mount_of(descriptor: int) -> bytes:
-    """Which mount an open directory or file is on. A device number would not tell: a bind mount has its source's."""
+    """The mount of an open file or directory. A bind mount has its source's device number, so that cannot tell."""
     with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
         return next(line for line in file if line.startswith(b"mnt_id:"))
 

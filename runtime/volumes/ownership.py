@@ -2,12 +2,12 @@
 
 The group owns everything and may read and write it (only read in a volume that is read only for the pod); directories
 may be entered, and what is made in them belongs to the group as well (set-group-id). Nothing is taken from anybody.
-With the policy `OnRootMismatch` a volume whose root is as it should be is taken to be so altogether; that is why the
-root is changed last, when the rest is done. What is as it should be costs a look and no more.
+With the policy `OnRootMismatch` a volume whose root is right counts as right altogether. So the root is changed last.
+A file that is right already costs one stat.
 
-Containers of other pods may be at work in the volume. So the way down is by open directories, no symbolic link is
-followed (it gets the group itself), and nothing is done on what is mounted below. Large volumes take long: after 30 s,
-and every minute from then on, an event says how far it has come.
+Containers of other pods may be using the volume. So the walk goes by open directories, follows no symbolic link (the
+link itself gets the group), and leaves mounts below alone. Large volumes take long: after 30 s, and every minute from
+then on, an event reports the progress.
 
 Mounts of pods with their own users are mapped by the kernel (`actors.start.mounts`): the number on disk is the number
 inside, so there is nothing to translate here.
@@ -40,7 +40,7 @@ _OPEN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Ownership(msgspec.Struct, frozen=True):
-    """What is asked for. `unless_root_fits`: the policy `OnRootMismatch`."""
+    """The wanted owner. `unless_root_fits`: the policy `OnRootMismatch`."""
 
     group: int
     read_only: bool = False
@@ -48,7 +48,7 @@ class Ownership(msgspec.Struct, frozen=True):
 
 
 def ownership_of(pod: Pod, *, read_only: bool = False) -> Ownership | None:
-    """Of the volumes of a pod; None where it has no fsGroup. Pure."""
+    """The ownership of a pod's volumes; None when it has no fsGroup. Pure."""
     context = pod.spec.security_context
     if context is None or context.fs_group is None:
         return None
@@ -62,7 +62,7 @@ def mode_for(mode: int, *, read_only: bool) -> int:
 
 
 class Progress:
-    """Counts, and says now and then how far it has come. `now_s` is monotonic."""
+    """Counts files and reports progress now and then. `now_s` is monotonic."""
 
     def __init__(self, say: Say, volume: str, now_s: Callable[[], float] = time.monotonic) -> None:
         self.files = 0
@@ -72,7 +72,7 @@ class Progress:
         self._next_s = now_s() + FIRST_WORD_S
 
     def one_more(self) -> None:
-        """A file or directory is as it should be."""
+        """Count a file or directory that is right."""
         self.files += 1
         now_s = self._now_s()
         if now_s >= self._next_s:
@@ -85,7 +85,7 @@ class Progress:
 
 
 def give_to_group(path: str, wanted: Ownership, progress: Progress) -> None:
-    """Do it for everything at and below `path`, a directory. Raises VolumeError, OSError; to be called again then."""
+    """Change everything at and below the directory `path`. Raises VolumeError, OSError; call it again then."""
     root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         info = os.fstat(root)
@@ -105,7 +105,7 @@ def _fits(info: os.stat_result, wanted: Ownership) -> bool:
 
 
 def _all_below(directory: int, mount: bytes, wanted: Ownership, progress: Progress) -> None:
-    """Everything in an open directory. A tree may be deeper than Python's stack: directories wait in a list."""
+    """Change everything in an open directory. Directories wait in a list: a tree may be deeper than Python's stack."""
     waiting: list[tuple[int, Iterator[str]]] = [(directory, iter(os.listdir(directory)))]
     try:
         while waiting:
@@ -154,7 +154,7 @@ def _change(directory: int, name: str, entry: int, info: os.stat_result, wanted:
         return
     if _fits(info, wanted):
         return
-    itself = f"/proc/self/fd/{entry}"  # what is open, whatever its name stands for by now
+    itself = f"/proc/self/fd/{entry}"  # the open file, whatever its name points to by now
     if info.st_gid != wanted.group:
         os.chown(itself, -1, wanted.group)
     os.chmod(itself, stat.S_IMODE(mode_for(info.st_mode, read_only=wanted.read_only)))

@@ -1,13 +1,13 @@
 """A part of a volume, for a container that mounts no more of it (`subPath`), found without ever leaving the volume.
 
-A path that is given to the runtime as text would take the container anywhere on the host: whoever writes into the
-volume may put a symbolic link where it leads through. So the way is walked here (`runtime.files.beneath`); what is
-missing is made on it, with the mode of the volume. What is open at the end is mounted, not its name:
+A path given to the runtime as text could lead anywhere on the host: whoever writes into the volume may put a symbolic
+link on it. So this module walks the path (`runtime.files.beneath`) and makes missing directories with the mode of the
+volume. It mounts the open descriptor, not the name:
 
     /proc/self/fd/N -> <pod>/volume-subpaths/<volume>/<container>/<index of the mount>
 
-Nobody but the agent can reach that place, so its name is safe to give away. A container that is started again gets a
-fresh mount. The mount keeps the volume busy: it is taken away before the volume goes (`pod_directories`).
+Only the agent can reach that place, so its name is safe to give to the runtime. A restarted container gets a fresh
+mount. The mount keeps the volume busy, so it is removed before the volume (`pod_directories`).
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def open_below(top: str, path: str, *, make: bool = True, pause: Pause = lambda 
 
 
 def _take_away(mounts: Mounts, place: str) -> None:
-    """A mount of an earlier start, and what it was mounted on. What is mounted may be dead: it is not looked at."""
+    """Remove the mount of an earlier start and its mount point. The mount may be dead: do not stat it."""
     mounts.unmount(place, detach=True)
     try:
         info = os.lstat(place)
@@ -138,7 +138,7 @@ def _take_away(mounts: Mounts, place: str) -> None:
 
 
 def _make_places(pod: str, directory: str) -> None:
-    """What is between the directory of the pod and that one. A pod whose own is gone is not begun anew."""
+    """Make the directories between the pod's and `directory`, but never the pod's own."""
     path = pod
     for name in os.path.relpath(directory, pod).split("/"):
         path = os.path.join(path, name)

@@ -5,7 +5,7 @@ and channel 255 ends one; each channel is a stream towards the runtime. `SPDY/3.
 the bytes of a SPDY connection, and go through as they are. Every other websocket is left to the runtime, which may know
 it.
 
-Nothing is read that the other side has not made room for. A session in which nothing is said for too long is cut.
+Each side is read only when the other has room. A session that is idle for too long is cut.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def is_translated(head: Head) -> bool:
 
 
 def offered(protocols: str) -> str | None:
-    """The first of the two that a client offers."""
+    """The first of the two protocols that a client offers."""
     return next((each for part in protocols.split(",") if (each := part.strip()) in (CHANNELS, TUNNEL)), None)
 
 
@@ -82,7 +82,7 @@ class WebsocketSessions:
         self._idle_seconds = idle_seconds
 
     async def serve(self, request: web.BaseRequest, way: Way, streams: Streams | None) -> web.StreamResponse:
-        """Until the session ends. `streams` None: the ports of a pod. Raises Refusal before it begins."""
+        """Serve until the session ends. `streams` None: the ports of a pod. Raises Refusal before it begins."""
         protocol = CHANNELS if streams is not None else TUNNEL
         if offered(request.headers.get("Sec-WebSocket-Protocol", "")) != protocol:
             raise Refusal(400, f"a session of this kind over a websocket speaks {protocol}")
@@ -102,7 +102,7 @@ class WebsocketSessions:
         if self._idle_seconds is not None:
             tasks.append(asyncio.ensure_future(session.silence(self._idle_seconds)))
         try:
-            # Who goes away ends it; a runtime that has said its last word does.
+            # The session ends when the client leaves or the runtime is finished.
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for each in done:
                 if (failure := each.exception()) is not None and not isinstance(failure, OSError | EOFError):
@@ -134,18 +134,18 @@ class _Session(abc.ABC):
 
     @abc.abstractmethod
     def hear(self, message: bytes) -> None:
-        """The client says this."""
+        """Handle a message of the client."""
 
     @abc.abstractmethod
     async def backward(self) -> None:
-        """Tell the client what the runtime says, until it ends."""
+        """Send the runtime's output to the client, until it ends."""
 
     async def tell(self, message: bytes) -> None:
         self._moved = True
         await self._socket.send_bytes(message)
 
     async def silence(self, seconds: float) -> None:
-        """Until nothing has been said for so long."""
+        """Return when the session was idle for `seconds`."""
         self._moved = True
         while self._moved:
             self._moved = False
@@ -189,7 +189,7 @@ class _Channels(_Session):
             self._streams[channel] = number
             writer.write(frame)
         self._channels: Mapping[int, int] = {number: channel for channel, number in self._streams.items()}
-        # The session is over when all that the runtime says has been said.
+        # The session is over when all streams from the runtime have ended.
         self._open = {self._streams[each] for each in (ERROR, STDOUT, STDERR) if each in self._streams}
         self._ended: set[int] = set()
 
@@ -237,7 +237,7 @@ class _Channels(_Session):
 
 
 async def _connect(way: Way, protocol: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """To the runtime, once it has agreed. Raises Refusal."""
+    """Connect to the runtime; return once it has agreed. Raises Refusal."""
     connection: HttpConnection | None = None
     try:
         connection = await dial(HttpOrigin(way.host, way.port, way.tls))

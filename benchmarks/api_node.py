@@ -29,7 +29,7 @@ from typing import Any
 import psutil
 
 from actors.kernel import PoolDispatcher
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from benchmarks.processes import process
 from cli.run.node_start import plan_of, this_machine
 from cli.up.simulated_machine import simulated_capabilities
@@ -41,7 +41,7 @@ from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent,
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 from runtime.state.config_files import load_kubelet_configuration
 from simulation.apiserver.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
@@ -59,7 +59,7 @@ class Counting:
         self._api = api
         self._counts = counts
 
-    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Pending[Any]:
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> PendingAnswer[Any]:
         """See `Api.call`."""
         self._counts[" ".join(call.verb.split()[:2])] += 1
         return self._api.call(call, timeout_ns=timeout_ns)
@@ -87,7 +87,7 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
         start = load_kubelet_configuration(parse_flags(flags))
         plan = plan_of(start, this_machine(NODE), root, "simulated", f"{root}/log/containers")
         settings = Settings(images=("busybox:1.36",))
-        node = Node(dispatcher, plan, simulated_capabilities(dispatcher, plan, loop, settings, counted))
+        node = NodeAgent(dispatcher, plan, simulated_capabilities(dispatcher, plan, loop, settings, counted))
         node.start()
         signal.sigwait(signals)
         node.stop()

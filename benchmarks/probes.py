@@ -30,7 +30,7 @@ from actors.messages.history import NoteHistory
 from actors.messages.probes import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer
 from actors.pod.services import NodeFacts, PodServices
 from actors.probes.runner import ProbeRunner
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import (
@@ -45,8 +45,8 @@ from config.objects import (
 )
 from runtime.cri.transport import grpc
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending
-from runtime.probes import Check, Outcome, ProbeAnswer
+from runtime.io.pending import PendingAnswer
+from runtime.probes import Check, ProbeAnswer, ProbeOutcome
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from runtime.probes.prober import NetworkProber
 from simulation.cri import SimulatedCri
@@ -111,8 +111,8 @@ class Times:
     def __init__(self) -> None:
         self.late_ns: list[int] = []
         self.answer_ns: list[int] = []
-        self.outcomes: dict[Outcome, int] = dict.fromkeys(Outcome, 0)
-        self.hung: dict[Outcome, int] = dict.fromkeys(Outcome, 0)
+        self.outcomes: dict[ProbeOutcome, int] = dict.fromkeys(ProbeOutcome, 0)
+        self.hung: dict[ProbeOutcome, int] = dict.fromkeys(ProbeOutcome, 0)
         self.from_ns = 0
 
     def began(self, due_ns: int) -> None:
@@ -129,13 +129,13 @@ class TimedProber:
         self._inner = NetworkProber(cri, loop)
         self._times = times
 
-    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         asked_ns, times = time.monotonic_ns(), self._times
         if container_id.startswith("well"):
             times.began(int(container_id.partition(" ")[2]))
         pending = self._inner.probe(container_id, kind, check, timeout_ns)
 
-        def ended(done: Pending[ProbeAnswer]) -> None:
+        def ended(done: PendingAnswer[ProbeAnswer]) -> None:
             if asked_ns < times.from_ns or done.cancelled():
                 return
             if container_id.startswith("well"):
@@ -170,7 +170,7 @@ def services(system: ActorSystem, dispatcher: PoolDispatcher, loop: LoopThread, 
         "cri": cri,
         "prober": TimedProber(cri, loop, times),
         "files": SimulatedHost().pod_files,
-        "node": NodeFacts("node", "/root", (HOST,), "simulated", 2, 2**30, NodeRules("/root")),
+        "node": NodeFacts("node", "/root", (HOST,), "simulated", 2, 2**30, ContainerNodeRules("/root")),
         "configuration": configuration,
         "crash_loop": crash_loop_periods(configuration, FeatureGates({})),
         "began_ns": dispatcher.now_ns() - 3600 * PERIOD_NS,

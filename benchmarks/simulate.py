@@ -26,7 +26,7 @@ from cli.simulate import command as simulate
 
 MIB = 2**20
 SAMPLE_S = 0.004
-_KERNEL = ("/actors/kernel/", "/simulation/world/trace.py", "/simulation/node/mortal.py")
+_KERNEL = ("/actors/kernel/", "/simulation/world/trace.py", "/simulation/node/killable.py")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from config.credentials.masked_urls import masked_url
 from config.documents.codec import DocumentError, from_builtins, to_builtins, unknown_fields
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.documents.text import Document, read_documents
 from config.objects import Pod, PodStatus, Toleration
 from config.pods.defaults import default_pod
@@ -210,7 +210,7 @@ def _decode(path: str, value: object, faults: list[DocumentError]) -> Pod | None
 
 
 def _faults_of(pod: Pod, path: str, prevent_api_references: bool) -> tuple[DocumentError, ...]:
-    references = Place(f"{path}.spec")
+    references = DocumentPlace(f"{path}.spec")
     check_api_references(references, pod.spec, every=prevent_api_references)
     return (*validate_pod(pod, path), *references.faults)
 

@@ -2,7 +2,7 @@
 
 One watch follows each of the two sets. Of a service only its address and ports are kept. A pod is given finished
 answers: the variables of the services that it may know, what the node has for pods, and the handler that its
-RuntimeClass means. The sync loop is told what is the same for all pods (`Surroundings`) whenever it changes, and sends
+RuntimeClass means. The sync loop is told what is the same for all pods (`PodInputs`) whenever it changes, and sends
 it to each worker with its pod. So most pods that begin ask nobody.
 
 A question waits a few seconds for the first list: a pod that starts late is better than a pod without its variables.
@@ -18,14 +18,14 @@ from actors.cluster.list_watch import Follower
 from actors.kernel import ActorRef, Message, handles
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
+    PodInputsChanged,
+    PodInputsRead,
+    ReadPodInputs,
     ReadRuntimeClass,
-    ReadSurroundings,
     RuntimeClassRead,
-    SurroundingsChanged,
-    SurroundingsRead,
 )
+from actors.model.pod_inputs import PodInputs, Variables
 from actors.model.service_variables import MASTER, MASTER_NAMESPACE, ServiceLink, link_of, service_variables
-from actors.model.surroundings import Surroundings, Variables
 from config.api.resources import RUNTIME_CLASSES, SERVICES
 from config.frozen_map import FrozenMap
 from config.objects import RuntimeClass, Service
@@ -36,7 +36,7 @@ SECOND_NS = 1_000_000_000
 FIRST_ANSWER_NS = 5 * SECOND_NS
 SERVICE_SET, CLASS_SET = "services", "runtime-classes"
 
-Question = ReadSurroundings | ReadRuntimeClass
+Question = ReadPodInputs | ReadRuntimeClass
 _NOTHING: Variables = FrozenMap()
 
 
@@ -63,7 +63,7 @@ class ClusterCacheActor(Follower):
         self._everywhere = _NOTHING
         self._classes: dict[str, str] | None = None
         self._allocatable: FrozenMap[str, str] | None = None
-        self._around: Surroundings | None = None
+        self._around: PodInputs | None = None
         """As they are now; None while the services are not known."""
         self._trouble: dict[Hashable, str] = {}
         self._waiting: dict[int, Question] = {}
@@ -78,7 +78,7 @@ class ClusterCacheActor(Follower):
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    @handles(ReadSurroundings, ReadRuntimeClass)
+    @handles(ReadPodInputs, ReadRuntimeClass)
     def read(self, question: Question) -> None:
         if self._may_answer(question):
             self._answer(question)
@@ -110,10 +110,10 @@ class ClusterCacheActor(Follower):
                 self._answer(question)
 
     def _answer(self, question: Question) -> None:
-        if isinstance(question, ReadSurroundings):
+        if isinstance(question, ReadPodInputs):
             around, allocatable = self._around, self._allocatable or _NOTHING
             variables = _NOTHING if around is None else around.variables_of(question.namespace, question.own_namespace)
-            question.reader.tell(SurroundingsRead(question.tag, variables, allocatable, synced=around is not None))
+            question.reader.tell(PodInputsRead(question.tag, variables, allocatable, synced=around is not None))
         else:
             handler, error = self._handler_of(question.name)
             question.reader.tell(RuntimeClassRead(question.tag, handler, error))
@@ -121,8 +121,8 @@ class ClusterCacheActor(Follower):
     def _look_around(self) -> None:
         """Something that pods are told has changed."""
         if self._services is not None:
-            self._around = Surroundings(FrozenMap(self._variables), self._everywhere, self._allocatable)
-        self._sync_loop.tell(SurroundingsChanged(self._around))
+            self._around = PodInputs(FrozenMap(self._variables), self._everywhere, self._allocatable)
+        self._sync_loop.tell(PodInputsChanged(self._around))
 
     def _work_out(self, services: dict[str, dict[str, ServiceLink]], namespaces: Iterable[str]) -> None:
         """The variables of these namespaces, and those that every pod gets."""

@@ -21,13 +21,13 @@ from config.api.resources import Resource
 from runtime.api import Api, ApiError, ObjectList, WatchEvent, list_objects, watch_objects
 from runtime.api.resume import (
     NEWEST_VERSION,
-    Action,
-    Listed,
     ListFailed,
+    ListSucceeded,
     Outcome,
-    Place,
-    Step,
+    WatchAction,
     WatchEnded,
+    WatchPlace,
+    WatchStep,
     first_step,
     next_step,
     watch_seconds,
@@ -90,7 +90,7 @@ class FollowAgain(Message, frozen=True):
     """To itself: the pause after a failure is over."""
 
     attempt: Attempt
-    step: Step
+    step: WatchStep
 
 
 class _Followed:
@@ -117,7 +117,7 @@ class _Followed:
         self.namespace = namespace
         self.field_selector = field_selector
         self.label_selector = label_selector
-        self.place = Place()
+        self.place = WatchPlace()
         self.items: list[Any] = []
         self.said = ""
         self.version = ""
@@ -194,12 +194,12 @@ class Follower(Actor):
         self._attempts += 1
         return Attempt(key, self.now_ns(), self._attempts)
 
-    def _do(self, key: Hashable, followed: _Followed, step: Step) -> None:
+    def _do(self, key: Hashable, followed: _Followed, step: WatchStep) -> None:
         followed.watch.close()
         attempt = followed.attempt = self._attempt(key)
         if step.after_ns:
             self.after(step.after_ns, FollowAgain(attempt, step), key=("follow", key))
-        elif step.action is Action.LIST:
+        elif step.action is WatchAction.LIST:
             followed.items = []
             self._list(followed, step.resource_version)
         else:
@@ -210,7 +210,7 @@ class Follower(Actor):
         followed = self._current(message.attempt)
         if followed is not None:
             step = message.step
-            self._do(message.attempt.key, followed, Step(step.action, step.resource_version))
+            self._do(message.attempt.key, followed, WatchStep(step.action, step.resource_version))
 
     def attempt_ended(self, key: Hashable, followed: _Followed, outcome: Outcome, error: ApiError | None) -> None:
         """A list or a watch has ended: what is next?"""
@@ -274,7 +274,7 @@ class Follower(Actor):
         items, followed.items = tuple(followed.items), []
         self.listed(key, items)
         if self._followed.get(key) is followed:
-            self.attempt_ended(key, followed, Listed(page.resource_version), None)
+            self.attempt_ended(key, followed, ListSucceeded(page.resource_version), None)
 
     # --- watches ----------------------------------------------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class Follower(Actor):
     def follow_overflowed(self, _: MailboxOverflowed) -> None:
         """Changes were lost on the way here: look at the whole again."""
         for key, followed in list(self._followed.items()):
-            followed.place = Place(followed.place.resource_version)
+            followed.place = WatchPlace(followed.place.resource_version)
             self._do(key, followed, first_step(followed.place))
 
 

@@ -35,7 +35,7 @@ from actors.messages.references import (
     ReleaseObjects,
 )
 from actors.model.identity import whole_number
-from actors.start.environment import CONFIG_MAP, SECRET, Purpose, references
+from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, references
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
 from runtime.api import Api, ApiError, get
@@ -131,7 +131,7 @@ class ObjectCacheActor(Follower):
         uid = message.pod.metadata.uid
         wanted: dict[ObjectRef, bool] = {}
         for each in references(message.pod):
-            wanted[each.ref] = wanted.get(each.ref, False) or each.purpose is Purpose.VOLUME
+            wanted[each.ref] = wanted.get(each.ref, False) or each.purpose is ObjectPurpose.VOLUME
         for ref in self._held.get(uid, ()):
             if ref not in wanted:
                 self._let_go(uid, ref)

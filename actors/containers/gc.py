@@ -27,8 +27,8 @@ import msgspec
 
 from actors.containers.gc_rules import (
     POD_UID_LABEL,
+    DeadContainer,
     Unit,
-    Victim,
     dead_containers,
     removable_sandboxes,
     surplus_of_names,
@@ -65,7 +65,7 @@ LISTER = "lister"
 COLLECTOR = "collector"
 
 
-class BeginPass(Message, frozen=True):
+class BeginContainerPass(Message, frozen=True):
     """To itself: time for a regular pass."""
 
     def coalesce_key(self) -> Hashable:
@@ -124,7 +124,7 @@ class ContainerGCActor(Actor):
                 child.stop(block=False)
         if LISTER not in self.children:
             self.spawn(DeadLister, self.ref, self._tools, name=LISTER)
-        self.every(PASS_NS, BeginPass())
+        self.every(PASS_NS, BeginContainerPass())
         self._sync_loop.tell(CollectorStarted())
 
     @handles(MailboxOverflowed)
@@ -133,7 +133,7 @@ class ContainerGCActor(Actor):
         requests after a while.
         """
         self._known = None
-        self.ref.tell(BeginPass())
+        self.ref.tell(BeginContainerPass())
 
     # --- who is known -----------------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ class ContainerGCActor(Actor):
         self._finished &= here
         self._since_known.clear()
         if first:
-            self.ref.tell(BeginPass())
+            self.ref.tell(BeginContainerPass())
 
     def _is_gone(self, uid: str) -> bool:
         return (
@@ -253,8 +253,8 @@ class ContainerGCActor(Actor):
             for asker in askers:
                 asker.tell(ContainersReclaimed(error))
 
-    @handles(BeginPass)
-    def begin_pass(self, _: BeginPass) -> None:
+    @handles(BeginContainerPass)
+    def begin_pass(self, _: BeginContainerPass) -> None:
         self._pass_is_due = True
         self._list()
 
@@ -330,7 +330,7 @@ class ContainerGCActor(Actor):
 
     # --- removing ---------------------------------------------------------------------------------------------------
 
-    def _enqueue_containers(self, victims: list[Victim]) -> None:
+    def _enqueue_containers(self, victims: list[DeadContainer]) -> None:
         new = [victim for victim in victims if victim.id not in self._taken]
         self._taken.update(victim.id for victim in new)
         for start in range(0, len(new), CHUNK):

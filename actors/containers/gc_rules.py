@@ -49,7 +49,7 @@ class Places(msgspec.Struct, frozen=True):
     container_logs: str = "/var/log/containers"
 
 
-class Victim(msgspec.Struct, frozen=True):
+class DeadContainer(msgspec.Struct, frozen=True):
     """A dead container to remove, with the log of that attempt. `stop_first`: it may still run."""
 
     id: str
@@ -66,12 +66,12 @@ def unit_of(container: Container) -> Unit:
     return container.labels.get(POD_UID_LABEL, ""), container.labels.get(CONTAINER_NAME_LABEL, "")
 
 
-def victim_of(container: Container, places: Places) -> Victim:
+def victim_of(container: Container, places: Places) -> DeadContainer:
     """Everything that the removal of a container needs."""
     labels = container.labels
     uid, name = unit_of(container)
     pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
-    return Victim(
+    return DeadContainer(
         id=container.id,
         uid=uid,
         name=name,

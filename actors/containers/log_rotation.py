@@ -21,11 +21,11 @@ from collections import deque
 from collections.abc import Hashable
 from typing import ClassVar
 
-from actors.containers.log_rotation_hands import (
+from actors.containers.log_rotation_children import (
     CompressLog,
     LogCompressed,
     LogCompressor,
-    LogDeed,
+    LogOperation,
     LogRotated,
     LogRotator,
     LogsMeasured,
@@ -108,11 +108,11 @@ class LogRotationActor(Actor):
         for log, size_bytes in () if quiet else zip(message.logs, message.sizes, strict=True):
             if size_bytes is None:
                 if log.container_id not in self._reopened:
-                    self._tend(TendLog(log, LogDeed.REOPEN))
+                    self._tend(TendLog(log, LogOperation.REOPEN))
             elif size_bytes >= max_bytes:
-                self._tend(TendLog(log, LogDeed.ROTATE))
+                self._tend(TendLog(log, LogOperation.ROTATE))
             elif first:
-                self._tend(TendLog(log, LogDeed.TIDY))
+                self._tend(TendLog(log, LogOperation.TIDY))
         self._quiet = message if quiet else None
         self._give_work()
 
@@ -138,9 +138,9 @@ class LogRotationActor(Actor):
     @handles(LogRotated)
     def rotated(self, message: LogRotated) -> None:
         work = message.work
-        self._ended(message.hand.name, work.log.path)
+        self._ended(message.child.name, work.log.path)
         self._say(work.log.path, message.error)
-        if work.deed is LogDeed.REOPEN and not message.error:
+        if work.operation is LogOperation.REOPEN and not message.error:
             self._reopened.add(work.log.container_id)
         for path in message.compress:
             if path not in self._taken:
@@ -150,12 +150,12 @@ class LogRotationActor(Actor):
 
     @handles(LogCompressed)
     def compressed(self, message: LogCompressed) -> None:
-        self._ended(message.hand.name, message.work.path)
+        self._ended(message.child.name, message.work.path)
         self._say(message.work.path, message.error)
         self._give_work()
 
-    def _ended(self, hand: str, path: str) -> None:
-        self._busy.pop(hand, None)
+    def _ended(self, child: str, path: str) -> None:
+        self._busy.pop(child, None)
         self._taken.discard(path)
 
     @handles(ChildFailed)

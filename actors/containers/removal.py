@@ -19,9 +19,9 @@ import msgspec
 from actors.containers.gc_rules import (
     LOGS_LANE,
     POD_UID_LABEL,
+    DeadContainer,
     GcPolicy,
     Places,
-    Victim,
     dead_containers,
     removable_sandboxes,
     victim_of,
@@ -97,7 +97,7 @@ class DeadListed(Message, frozen=True):
 class Remove(Message, frozen=True):
     """Parent -> Remover: remove these, in this order."""
 
-    containers: tuple[Victim, ...] = ()
+    containers: tuple[DeadContainer, ...] = ()
     sandboxes: tuple[str, ...] = ()
     log_directories: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Collected(Message, frozen=True):
     error: str
 
 
-class GcHand(Actor):
+class GcChild(Actor):
     """What the children share: short calls that raise one of `Failures`."""
 
     mailbox_capacity: ClassVar[int] = 100
@@ -133,14 +133,14 @@ class GcHand(Actor):
     def call(self, verb: Verb[Req, Res], request: Req) -> Awaitable[Res]:
         return self.wait(self.tools.cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
 
-    async def remove_container(self, victim: Victim) -> None:
+    async def remove_container(self, victim: DeadContainer) -> None:
         """Remove the container, then its log: a later pass finds a log without container, but not the reverse."""
         await self.remove_from_runtime(victim)
         logs = self.tools.logs
         pod_directory = os.path.dirname(victim.log_directory)
         await self.on_disk(pod_directory, logs.remove_container, victim.log_directory, victim.attempt, victim.link)
 
-    async def remove_from_runtime(self, victim: Victim) -> None:
+    async def remove_from_runtime(self, victim: DeadContainer) -> None:
         """Remove only the container."""
         if victim.stop_first:
             await self.gone_or(STOP_CONTAINER, StopContainerRequest(container_id=victim.id, timeout=STOP_SECONDS))
@@ -163,13 +163,13 @@ class GcHand(Actor):
             if not failure.not_found:
                 raise
 
-    def on_disk(self, key: str, deed: Callable[..., T], *args: Any) -> Awaitable[T]:
+    def on_disk(self, key: str, operation: Callable[..., T], *args: Any) -> Awaitable[T]:
         """Run a call of `PodLogs` on the lane, after all earlier calls with that key."""
         lane = self.lane(LOGS_LANE, size=1, per_key=1)
-        return self.wait(lane.submit(key, deed, *args, deadline_ns=DISK_LIMIT_NS), what=deed.__name__)
+        return self.wait(lane.submit(key, operation, *args, deadline_ns=DISK_LIMIT_NS), what=operation.__name__)
 
 
-class DeadLister(GcHand):
+class DeadLister(GcChild):
     """See the module."""
 
     @handles(ListDead)
@@ -193,7 +193,7 @@ class DeadLister(GcHand):
         return DeadListed(message, containers, sandboxes, directories, links)
 
 
-class Remover(GcHand):
+class Remover(GcChild):
     """See the module."""
 
     def __init__(self, parent: ActorRef, tools: GcTools) -> None:
@@ -214,15 +214,15 @@ class Remover(GcHand):
             await self._try(self.on_disk(link, self.tools.logs.remove_link, link), link)
         self.parent.tell(Removed(self.ref, self._removed, tuple(self._errors)))
 
-    async def _try(self, deed: Awaitable[object], what: str) -> None:
+    async def _try(self, operation: Awaitable[object], what: str) -> None:
         try:
-            await deed
+            await operation
             self._removed += 1
         except Failures as failure:
             self._errors.append(f"{what}: {failure}")
 
 
-class PodCollector(GcHand):
+class PodCollector(GcChild):
     """Removes everything of one ended pod, or with `keep_content` what the policy allows, and tells the parent."""
 
     @handles(CollectPod)

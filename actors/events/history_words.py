@@ -24,7 +24,7 @@ from actors.model.observed import (
     startup_of,
 )
 from actors.pod_rules.action_types import PodActions, Start
-from actors.pod_rules.lifecycle import Desired, Event, KillRequested, PodLife, PodStage
+from actors.pod_rules.lifecycle import Event, KillRequested, PodDesired, PodLife, PodStage
 from config.objects import Container, Pod
 from config.pods.identity import is_sidecar, lasting_containers
 
@@ -60,7 +60,7 @@ def cause_of(event: Event, life: PodLife) -> str:
         if event.message or event.reason:
             return shortened(event.message or event.reason)
         return "no source desires it any more" if event.removed else ""
-    if isinstance(event, Desired) and life.stage is PodStage.TERMINATING:
+    if isinstance(event, PodDesired) and life.stage is PodStage.TERMINATING:
         if event.deleting:
             return f"its deletion was asked for, with {life.grace_seconds} s of grace"
         return "its phase was final already" if event.over else ""

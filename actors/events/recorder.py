@@ -41,7 +41,7 @@ TERMINATING_NS = 30 * SECOND_NS
 MAX_TERMINATING = 1_000
 
 
-class CallEnded(Message, frozen=True):
+class EventCallEnded(Message, frozen=True):
     """To itself: the API server has answered the call of this number, or not.
 
     `created`: it was to create the event. `count`: what it told.
@@ -53,7 +53,7 @@ class CallEnded(Message, frozen=True):
     error: ApiError | None
 
 
-class PauseOver(Message, frozen=True):
+class RecorderPauseOver(Message, frozen=True):
     """To itself: try again whether the API server answers."""
 
 
@@ -150,8 +150,8 @@ class EventRecorderActor(Actor):
         ended = partial(_ended, self._sent, created, series.count, call)
         self.begin(partial(api.call, call, timeout_ns=CALL_LIMIT_NS), ended)
 
-    @handles(CallEnded)
-    def call_ended(self, message: CallEnded) -> None:
+    @handles(EventCallEnded)
+    def call_ended(self, message: EventCallEnded) -> None:
         series = self._calls.pop(message.number)
         series.sending = False
         error = message.error
@@ -168,7 +168,7 @@ class EventRecorderActor(Actor):
         if self._queue.waiting:
             self._pump()
 
-    def _refused(self, series: Series, message: CallEnded, error: ApiError) -> None:
+    def _refused(self, series: Series, message: EventCallEnded, error: ApiError) -> None:
         series.tries = 0
         if message.created and error.already_exists:
             # An earlier try has arrived after all, with what was known then.
@@ -199,10 +199,10 @@ class EventRecorderActor(Actor):
             self.log.warning("events cannot be sent now: %s", error)
             pause_ns = int(PAUSE_NS * self.chance.random())
         self._probing = self._pausing = True
-        self.after(max(pause_ns, error.retry_after_ns or 0), PauseOver())
+        self.after(max(pause_ns, error.retry_after_ns or 0), RecorderPauseOver())
 
-    @handles(PauseOver)
-    def pause_over(self, _: PauseOver) -> None:
+    @handles(RecorderPauseOver)
+    def pause_over(self, _: RecorderPauseOver) -> None:
         self._pausing = False
         self._pump()
 
@@ -233,7 +233,7 @@ def sentence(recorded: RecordedEvent) -> str:
     return f"{about}{place}: {event.reason}: {event.message}{times}"
 
 
-def _ended(number: int, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> CallEnded:
+def _ended(number: int, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> EventCallEnded:
     error: BaseException | None
     try:
         error = done.exception()
@@ -241,4 +241,4 @@ def _ended(number: int, created: bool, count: int, call: ApiCall[Any], done: Pen
         error = cancelled
     if error is not None and not isinstance(error, ApiError):
         error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)
-    return CallEnded(number, created, count, error)
+    return EventCallEnded(number, created, count, error)

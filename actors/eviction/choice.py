@@ -1,14 +1,14 @@
 """The choice of victims, from the pods here, their usage and what is short. Pure.
 
-It turns the results of `ranking` and `local_limits` into a `Victim`: the order for the worker, the status message, and
-the signal that the eviction is counted under.
+It turns the results of `ranking` and `local_limits` into a `EvictionVictim`: the order for the worker, the status
+message, and the signal that the eviction is counted under.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from actors.eviction.decisions import Victim
+from actors.eviction.decisions import EvictionVictim
 from actors.eviction.local_limits import over_limits
 from actors.eviction.ranking import victims
 from actors.eviction.signals import SignalReading
@@ -41,10 +41,10 @@ def those_said(candidates: Sequence[Candidate], threshold: Threshold, layout: La
     return [each for each in candidates if is_said(each, threshold.resource, parts)]
 
 
-def over_their_limits(candidates: Sequence[Candidate], layout: Layout) -> tuple[Victim, ...]:
+def over_their_limits(candidates: Sequence[Candidate], layout: Layout) -> tuple[EvictionVictim, ...]:
     """All pods over a disk limit of their own. Such an eviction is no disruption by the node (spec 7.5)."""
     return tuple(
-        Victim(each.candidate.pod.metadata.uid, each.message, HARD_GRACE_SECONDS, False, each.signal)
+        EvictionVictim(each.candidate.pod.metadata.uid, each.message, HARD_GRACE_SECONDS, False, each.signal)
         for each in over_limits(candidates, layout)
     )
 
@@ -55,7 +55,7 @@ def first_to_go(
     candidates: Sequence[Candidate],
     layout: Layout,
     longest_grace_seconds: int,
-) -> Victim | None:
+) -> EvictionVictim | None:
     """The victim for a threshold; None when no pod may be evicted."""
     ranked = victims(threshold.signal, threshold.resource, candidates, layout)
     if not ranked:
@@ -63,7 +63,7 @@ def first_to_go(
     first = ranked[0]
     message, annotations = eviction_words(threshold, reading, first, layout)
     grace = grace_of(threshold, first, longest_grace_seconds)
-    return Victim(first.pod.metadata.uid, message, grace, True, threshold.signal, annotations)
+    return EvictionVictim(first.pod.metadata.uid, message, grace, True, threshold.signal, annotations)
 
 
 def grace_of(threshold: Threshold, candidate: Candidate, longest_seconds: int) -> int:

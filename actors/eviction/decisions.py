@@ -14,7 +14,7 @@ import msgspec
 from actors.eviction.words import Annotations
 
 
-class Victim(msgspec.Struct, frozen=True):
+class EvictionVictim(msgspec.Struct, frozen=True):
     """A pod to evict, and all that its worker and users are told. `signal`: what the eviction is counted under."""
 
     uid: str
@@ -28,11 +28,11 @@ class Victim(msgspec.Struct, frozen=True):
 class Remembered(msgspec.Struct, frozen=True):
     """The saved document. `conditions`: when each node condition was last seen, wall time in ns."""
 
-    victims: tuple[Victim, ...] = ()
+    victims: tuple[EvictionVictim, ...] = ()
     conditions: Mapping[str, int] = {}
 
 
-def text_of(victims: Iterable[Victim], conditions: Mapping[str, int]) -> str:
+def text_of(victims: Iterable[EvictionVictim], conditions: Mapping[str, int]) -> str:
     return msgspec.json.encode(Remembered(tuple(victims), conditions)).decode()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from actors.eviction.decisions import Victim
+from actors.eviction.decisions import EvictionVictim
 from actors.messages.eviction import PodHere
 
 
@@ -16,21 +16,21 @@ class Doomed:
     """See the module."""
 
     def __init__(self) -> None:
-        self._victims: dict[str, Victim] = {}
+        self._victims: dict[str, EvictionVictim] = {}
         self._told: dict[str, int] = {}
         """UID -> the life of the worker that this agent has told."""
 
-    def recall(self, victims: Iterable[Victim]) -> None:
+    def recall(self, victims: Iterable[EvictionVictim]) -> None:
         """Add the decisions of an earlier agent; existing entries win."""
         self._victims = {victim.uid: victim for victim in victims} | self._victims
 
-    def add(self, victims: Iterable[Victim]) -> None:
+    def add(self, victims: Iterable[EvictionVictim]) -> None:
         self._victims |= {victim.uid: victim for victim in victims}
 
     def __bool__(self) -> bool:
         return bool(self._victims)
 
-    def __iter__(self) -> Iterator[Victim]:
+    def __iter__(self) -> Iterator[EvictionVictim]:
         return iter(self._victims.values())
 
     def uids(self) -> frozenset[str]:
@@ -47,7 +47,7 @@ class Doomed:
             if self._told.get(uid, each.lives) != each.lives:
                 del self._told[uid]
 
-    def to_tell(self, pods: Sequence[PodHere]) -> list[tuple[Victim, PodHere]]:
+    def to_tell(self, pods: Sequence[PodHere]) -> list[tuple[EvictionVictim, PodHere]]:
         """The untold victims whose worker is here. They count as told from now on."""
         here = {each.pod.metadata.uid: each for each in pods if each.worker is not None}
         uids = sorted(uid for uid in self._victims.keys() - self._told.keys() if uid in here)

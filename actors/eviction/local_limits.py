@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from actors.eviction.thresholds import Layout
-from actors.eviction.usage import ALL_PARTS, EMPTY_DIR, Candidate, Part, container_disk, disk_of
+from actors.eviction.usage import ALL_PARTS, EMPTY_DIR, Candidate, DiskPart, container_disk, disk_of
 from config.objects import Container, Pod
 from config.pods.identity import is_critical
 from config.pods.requests import pod_limits, read_amounts
@@ -48,7 +48,7 @@ def _excess(candidate: Candidate, layout: Layout) -> Excess | None:
     if sample is None:
         return None
     # Writable layers on a file system of their own do not count against the node's disk.
-    parts = ALL_PARTS - {Part.LAYERS} if layout.layers_with_images else ALL_PARTS
+    parts = ALL_PARTS - {DiskPart.LAYERS} if layout.layers_with_images else ALL_PARTS
     try:
         return (
             _over_empty_dir(candidate, sample)
@@ -68,7 +68,7 @@ def _over_empty_dir(candidate: Candidate, sample: PodSample) -> Excess | None:
     return None
 
 
-def _over_pod_limit(candidate: Candidate, parts: frozenset[Part]) -> Excess | None:
+def _over_pod_limit(candidate: Candidate, parts: frozenset[DiskPart]) -> Excess | None:
     limit = pod_limits(candidate.pod.spec).get(RESOURCE)
     used = disk_of(candidate, parts, inodes=False)
     if limit is None or used is None or used * NANOS <= limit:
@@ -78,7 +78,7 @@ def _over_pod_limit(candidate: Candidate, parts: frozenset[Part]) -> Excess | No
     return Excess(candidate, POD_SIGNAL, text)
 
 
-def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozenset[Part]) -> Excess | None:
+def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozenset[DiskPart]) -> Excess | None:
     samples = {each.name: each for each in sample.containers}
     spec = candidate.pod.spec
     # Only running containers have a sample: the init container whose turn it is, and all sidecars.
@@ -86,7 +86,7 @@ def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozen
         limit, used_by = _limit_of(container), samples.get(container.name)
         if not limit or used_by is None:
             continue
-        if container_disk(used_by, parts - {Part.VOLUMES}, inodes=False) > parse_quantity(limit).value():
+        if container_disk(used_by, parts - {DiskPart.VOLUMES}, inodes=False) > parse_quantity(limit).value():
             text = f'Container {container.name} exceeded its local ephemeral storage limit "{limit}". '
             return Excess(candidate, CONTAINER_SIGNAL, text)
     return None

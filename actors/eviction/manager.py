@@ -26,13 +26,21 @@ from typing import ClassVar
 import msgspec
 
 from actors.eviction.choice import candidates_among, first_to_go, over_their_limits, those_said
-from actors.eviction.decisions import Victim, remembered_in, text_of
+from actors.eviction.decisions import EvictionVictim, remembered_in, text_of
 from actors.eviction.doomed import Doomed
 from actors.eviction.local_limits import has_local_limits
 from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import Reclaim, reclaimable
 from actors.eviction.signals import SignalReading, signals_of
-from actors.eviction.steps import BeginPass, EvictionTools, MemoryRead, MemorySaved, PollEnd, Step, StepIsLate
+from actors.eviction.steps import (
+    BeginEvictionPass,
+    EvictionStep,
+    EvictionTools,
+    MemoryRead,
+    MemorySaved,
+    PollEnd,
+    StepIsLate,
+)
 from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from actors.eviction.usage import Candidate
 from actors.eviction.words import REASON, THRESHOLD_MET, threshold_words
@@ -72,7 +80,7 @@ class EvictionActor(Actor):
         self._configured = configured_thresholds(configuration)
         self._has_limits = configuration.local_storage_capacity_isolation
         self._state = PressureState()
-        self._step = Step.IDLE
+        self._step = EvictionStep.IDLE
         self._sample: NodeSample | None = None
         self._layout = Layout()
         self._decisive: tuple[Threshold, ...] = ()
@@ -99,7 +107,7 @@ class EvictionActor(Actor):
             if self._state.conditions:
                 self._publish()
         self._read = True
-        self.begin_pass(BeginPass())
+        self.begin_pass(BeginEvictionPass())
 
     # --- a pass -----------------------------------------------------------------------------------------------------
 
@@ -107,17 +115,17 @@ class EvictionActor(Actor):
     def limited_pod_seen(self, _: LimitedPodSeen) -> None:
         if self._configuration.local_storage_capacity_isolation and not self._has_limits:
             self._has_limits = True
-            if self._step is Step.IDLE and not self._configured:
-                self.after(PASS_NS, BeginPass(), key="pass")
+            if self._step is EvictionStep.IDLE and not self._configured:
+                self.after(PASS_NS, BeginEvictionPass(), key="pass")
 
     @handles(MemoryRanShort)
     def memory_ran_short(self, _: MemoryRanShort) -> None:
         """Begin a pass now. The timer of the regular pass stays."""
-        self.begin_pass(BeginPass())
+        self.begin_pass(BeginEvictionPass())
 
-    @handles(BeginPass)
-    def begin_pass(self, _: BeginPass) -> None:
-        if not self._read or self._step is not Step.IDLE:
+    @handles(BeginEvictionPass)
+    def begin_pass(self, _: BeginEvictionPass) -> None:
+        if not self._read or self._step is not EvictionStep.IDLE:
             return
         self._freed = False
         if self._doomed or self._has_limits:
@@ -126,12 +134,12 @@ class EvictionActor(Actor):
             self._look(pods=bool(self._state.due))
 
     def end_pass(self, after_ns: int = PASS_NS) -> None:
-        self._enter(Step.IDLE, 0)
+        self._enter(EvictionStep.IDLE, 0)
         self._sample, self._decisive = None, ()
         if self._configured or self._has_limits or self._doomed:
-            self.after(after_ns, BeginPass(), key="pass")
+            self.after(after_ns, BeginEvictionPass(), key="pass")
 
-    def _enter(self, step: Step, late_ns: int = STEP_NS) -> None:
+    def _enter(self, step: EvictionStep, late_ns: int = STEP_NS) -> None:
         self._step = step
         if late_ns:
             self.after(late_ns, StepIsLate(step), key="late")
@@ -142,12 +150,12 @@ class EvictionActor(Actor):
     def step_is_late(self, message: StepIsLate) -> None:
         if message.step is not self._step:
             return
-        if self._step is Step.FREEING:
+        if self._step is EvictionStep.FREEING:
             if not self._free_next():
                 self._look_after_freeing()
-        elif self._step is Step.SAVING:
+        elif self._step is EvictionStep.SAVING:
             self.ask_for_pods()
-        elif self._step is Step.ENDING:
+        elif self._step is EvictionStep.ENDING:
             self.end_pass(0)
         else:
             self.log.warning("what the node is short of is not known now: %s", self._step.value)
@@ -156,13 +164,13 @@ class EvictionActor(Actor):
     # --- samples ----------------------------------------------------------------------------------------------------
 
     def _look(self, *, pods: bool) -> None:
-        self._enter(Step.LOOKING)
+        self._enter(EvictionStep.LOOKING)
         self._sample = None
         self._tools.stats.tell(WantStats(self.ref, 0, pods))
 
     @handles(StatsTaken)
     def stats_taken(self, message: StatsTaken) -> None:
-        if self._step is not Step.LOOKING:
+        if self._step is not EvictionStep.LOOKING:
             return
         sample = message.sample
         self._layout = Layout(sample.image_fs_apart, sample.containers_apart)
@@ -208,16 +216,16 @@ class EvictionActor(Actor):
     # --- the pods ---------------------------------------------------------------------------------------------------
 
     def ask_for_pods(self) -> None:
-        self._enter(Step.ASKING)
+        self._enter(EvictionStep.ASKING)
         self._tools.sync_loop.tell(WantPods(self.ref))
 
     @handles(PodsHere)
     def pods_here(self, message: PodsHere) -> None:
         self._doomed.notice(message.pods)
-        if self._step is Step.ENDING:
+        if self._step is EvictionStep.ENDING:
             self._see_the_end(message)
             return
-        if self._step is not Step.ASKING:
+        if self._step is not EvictionStep.ASKING:
             return
         self._has_limits = self._configuration.local_storage_capacity_isolation and any(
             has_local_limits(here.pod) for here in message.pods
@@ -244,7 +252,7 @@ class EvictionActor(Actor):
         if self._doomed.has_untold():
             self.end_pass(POLL_NS)  # the pods of an earlier agent's decision are not here yet
         else:
-            self._enter(Step.ENDING, END_NS)
+            self._enter(EvictionStep.ENDING, END_NS)
             self.after(POLL_NS, PollEnd(), key="poll")
 
     # --- the choice of a victim -------------------------------------------------------------------------------------
@@ -277,15 +285,15 @@ class EvictionActor(Actor):
             self._tools.meters.took(names.EVICTION_STATS_AGE, age_ns, threshold.signal)
         self.evict((victim,))
 
-    def evict(self, chosen: Sequence[Victim]) -> None:
+    def evict(self, chosen: Sequence[EvictionVictim]) -> None:
         """Save the decision, then carry it out."""
         for victim in chosen:
             self._tools.meters.count(names.EVICTIONS, victim.signal)
         self._doomed.add(chosen)
-        self._enter(Step.SAVING, SAVE_NS + SECOND_NS)
+        self._enter(EvictionStep.SAVING, SAVE_NS + SECOND_NS)
         self.save(decides=True)
 
-    def tell_worker(self, victim: Victim, there: PodHere) -> None:
+    def tell_worker(self, victim: EvictionVictim, there: PodHere) -> None:
         pod, worker = there.pod, there.worker
         if worker is None or is_critical(pod):
             return
@@ -305,7 +313,7 @@ class EvictionActor(Actor):
 
     @handles(PollEnd)
     def poll_end(self, _: PollEnd) -> None:
-        if self._step is Step.ENDING:
+        if self._step is EvictionStep.ENDING:
             self._tools.sync_loop.tell(WantPods(self.ref))
 
     def _see_the_end(self, message: PodsHere) -> None:
@@ -331,7 +339,7 @@ class EvictionActor(Actor):
     def _free_next(self) -> bool:
         if not self._to_free:
             return False
-        self._enter(Step.FREEING)
+        self._enter(EvictionStep.FREEING)
         what = self._to_free.pop(0)
         if what is Reclaim.CONTAINERS:
             self._tools.containers.tell(ReclaimContainers(self.ref))
@@ -343,7 +351,7 @@ class EvictionActor(Actor):
     def reclaimed(self, message: ContainersReclaimed | ImagesReclaimed) -> None:
         if message.error:
             self.log.warning("not everything that is unused could be removed: %s", message.error)
-        if self._step is Step.FREEING and not self._free_next():
+        if self._step is EvictionStep.FREEING and not self._free_next():
             self._look_after_freeing()
 
     def _look_after_freeing(self) -> None:
@@ -377,7 +385,7 @@ class EvictionActor(Actor):
         if message.error:
             self._written = None
             self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
-        if message.decides and self._step is Step.SAVING:
+        if message.decides and self._step is EvictionStep.SAVING:
             self.ask_for_pods()  # tell the workers that exist by now
 
 

@@ -48,7 +48,7 @@ class RenewMarks(Message, frozen=True):
         return "renew"
 
 
-class PauseOver(Message, frozen=True):
+class NotifierPauseOver(Message, frozen=True):
     """To itself: the next notice may trigger a pass again."""
 
 
@@ -110,10 +110,10 @@ class MemoryNotifierActor(Actor):
             return
         self._pausing, self._again = True, False
         self._eviction.tell(MemoryRanShort())
-        self.after(PAUSE_NS, PauseOver())
+        self.after(PAUSE_NS, NotifierPauseOver())
 
-    @handles(PauseOver)
-    def pause_over(self, _: PauseOver) -> None:
+    @handles(NotifierPauseOver)
+    def pause_over(self, _: NotifierPauseOver) -> None:
         self._pausing = False
         if self._again:
             self.passed(MemoryPassed())

@@ -11,7 +11,7 @@ from runtime.logs.pod_files import PodFiles
 from runtime.metrics.meters import UNMEASURED, Meters
 
 
-class Step(Enum):
+class EvictionStep(Enum):
     """See `actors.eviction.manager`."""
 
     IDLE = "nothing until the next pass"
@@ -22,7 +22,7 @@ class Step(Enum):
     ENDING = "the victim is ending"
 
 
-class BeginPass(Message, frozen=True):
+class BeginEvictionPass(Message, frozen=True):
     """To itself: time for a pass."""
 
 
@@ -33,7 +33,7 @@ class PollEnd(Message, frozen=True):
 class StepIsLate(Message, frozen=True):
     """To itself: the step has not been answered."""
 
-    step: Step
+    step: EvictionStep
 
 
 class MemoryRead(Message, frozen=True):

@@ -26,7 +26,7 @@ EMPTY_DIR = VOLUME_SOURCES["empty_dir"].plugin
 _ON_DISK = tuple(VOLUME_SOURCES[source].plugin for source in ("empty_dir", "config_map", "git_repo"))
 
 
-class Part(Enum):
+class DiskPart(Enum):
     """The parts of a pod that lie on a disk."""
 
     LAYERS = "writable layers"
@@ -34,7 +34,7 @@ class Part(Enum):
     VOLUMES = "local volumes"
 
 
-ALL_PARTS = frozenset(Part)
+ALL_PARTS = frozenset(DiskPart)
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -45,13 +45,13 @@ class Candidate(msgspec.Struct, frozen=True):
     worker: ActorRef | None = None
 
 
-def parts_on(signal: str, layout: Layout) -> frozenset[Part]:
+def parts_on(signal: str, layout: Layout) -> frozenset[DiskPart]:
     """The parts of pods that lie on the file system of that signal."""
     if layout.is_split:
         return frozenset() if signal in (IMAGE_FS, IMAGE_FS_INODES) else ALL_PARTS
     if layout.layers_with_images:
         of_images = signal in (IMAGE_FS, IMAGE_FS_INODES, CONTAINER_FS, CONTAINER_FS_INODES)
-        return frozenset({Part.LAYERS}) if of_images else frozenset({Part.LOGS, Part.VOLUMES})
+        return frozenset({DiskPart.LAYERS}) if of_images else frozenset({DiskPart.LOGS, DiskPart.VOLUMES})
     return ALL_PARTS
 
 
@@ -66,7 +66,7 @@ def processes_of(candidate: Candidate) -> int | None:
     return None if candidate.sample is None else candidate.sample.processes
 
 
-def is_said(candidate: Candidate, resource: str, parts: frozenset[Part]) -> bool:
+def is_said(candidate: Candidate, resource: str, parts: frozenset[DiskPart]) -> bool:
     """Whether the kernel alone tells the pod's whole usage of a resource, when the runtime did not report it.
 
     Only the runtime knows the size of writable layers. `parts`: the ones that count, when the resource is a disk.
@@ -77,27 +77,27 @@ def is_said(candidate: Candidate, resource: str, parts: frozenset[Part]) -> bool
         return memory_of(candidate) is not None
     if resource == "pids":
         return processes_of(candidate) is not None
-    return Part.LAYERS not in parts or all(each.layer is not None for each in candidate.sample.containers)
+    return DiskPart.LAYERS not in parts or all(each.layer is not None for each in candidate.sample.containers)
 
 
-def disk_of(candidate: Candidate, parts: frozenset[Part], *, inodes: bool) -> int | None:
+def disk_of(candidate: Candidate, parts: frozenset[DiskPart], *, inodes: bool) -> int | None:
     """Bytes, or inodes, of these parts; None when the pod has no sample."""
     sample = candidate.sample
     if sample is None:
         return None
     total = sum(container_disk(each, parts, inodes=inodes) for each in sample.containers)
-    if Part.VOLUMES in parts:
+    if DiskPart.VOLUMES in parts:
         for name, used, used_inodes in local_volumes(candidate.pod, sample):
             total += (used_inodes if inodes else used) if name not in in_memory(candidate.pod) else 0
     return total
 
 
-def container_disk(container: ContainerSample, parts: frozenset[Part], *, inodes: bool) -> int:
+def container_disk(container: ContainerSample, parts: frozenset[DiskPart], *, inodes: bool) -> int:
     """Bytes, or inodes, of a container's layer and logs, as far as known."""
     total = 0
-    if Part.LAYERS in parts and container.layer is not None:
+    if DiskPart.LAYERS in parts and container.layer is not None:
         total += (container.layer.inodes_used if inodes else container.layer.used) or 0
-    if Part.LOGS in parts and container.logs is not None:
+    if DiskPart.LOGS in parts and container.logs is not None:
         total += container.logs.inodes_used if inodes else container.logs.used
     return total
 

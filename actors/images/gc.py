@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.images import gc_rules as rules
-from actors.images.gc_rules import GcLimits, Life
+from actors.images.gc_rules import GcLimits, ImageLife
 from actors.images.leases import ImageLeases
-from actors.images.removal import ImageHand, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
+from actors.images.removal import ImageRemover, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, handles
 from actors.messages.events import RecordEvent
 from actors.messages.images import ImagesLeased, LeaseImages, ReleaseImages
@@ -44,7 +44,7 @@ AGAIN_NS = 5 * SECOND_NS
 """Between two requests for a removal whose answer was lost."""
 SETTLE_NS = 5 * SECOND_NS
 """Time for workers to lease the images of the first pods."""
-HAND, LATE_HAND = "hand", "late-hand"
+REMOVER, LATE_REMOVER = "remover", "late-remover"
 """The second repeats removals whose answer the first has lost; they may take any time."""
 AGE, SPACE = "age", "space"
 
@@ -75,7 +75,7 @@ class CarryThrough(Message, frozen=True):
         return ("carry", self.image.id)
 
 
-class BeginPass(Message, frozen=True):
+class BeginImagePass(Message, frozen=True):
     """To itself: time for a regular pass."""
 
     def coalesce_key(self) -> Hashable:
@@ -115,7 +115,7 @@ class ImageGCActor(Actor):
         super().__init__()
         self._tools = tools
         self._leases = tools.leases
-        self._lives: dict[str, Life] | None = None
+        self._lives: dict[str, ImageLife] | None = None
         """None: no look has ended yet."""
         self._settles = self._known = False
         self._is_due = False
@@ -125,12 +125,12 @@ class ImageGCActor(Actor):
 
     def on_start(self) -> None:
         # Children outlive a restart of this actor, and still report work for its last life.
-        for name in (HAND, LATE_HAND):
+        for name in (REMOVER, LATE_REMOVER):
             if name not in self.children:
-                self.spawn(ImageHand, self.ref, self._tools.cri, self._tools.host, name=name)
+                self.spawn(ImageRemover, self.ref, self._tools.cri, self._tools.host, name=name)
         for image in self._leases.leaving():
             self._carry_through(image)
-        self.every(PASS_NS, BeginPass())
+        self.every(PASS_NS, BeginImagePass())
         self._look(_Pass(self._leases.begin_look(), only_look=True))
 
     @property
@@ -163,8 +163,8 @@ class ImageGCActor(Actor):
 
     # --- a pass -----------------------------------------------------------------------------------------------------
 
-    @handles(BeginPass)
-    def begin_pass(self, _: BeginPass) -> None:
+    @handles(BeginImagePass)
+    def begin_pass(self, _: BeginImagePass) -> None:
         self._is_due = True
         self._begin()
 
@@ -182,7 +182,7 @@ class ImageGCActor(Actor):
 
     def _look(self, this: _Pass) -> None:
         self._pass = this
-        self.children[HAND].tell(LookAtImages(this.number))
+        self.children[REMOVER].tell(LookAtImages(this.number))
 
     @handles(ImagesLooked)
     def looked(self, message: ImagesLooked) -> None:
@@ -226,7 +226,7 @@ class ImageGCActor(Actor):
             return
         self._leases.leaves(image)
         this.leaving = image.id
-        self.children[HAND].tell(RemoveOne(image))
+        self.children[REMOVER].tell(RemoveOne(image))
 
     def _next_free(self, queue: deque[Image]) -> Image | None:
         """The next image that nobody has leased since the look."""
@@ -281,7 +281,7 @@ class ImageGCActor(Actor):
     def carry_through(self, message: CarryThrough) -> None:
         """Repeat the removal: leases wait while the image may still go."""
         if any(each.id == message.image.id for each in self._leases.leaving()):
-            self.children[LATE_HAND].tell(RemoveOne(message.image))
+            self.children[LATE_REMOVER].tell(RemoveOne(message.image))
 
     def _grant(self, requests: Iterable[LeaseImages]) -> None:
         for request in requests:
@@ -322,7 +322,7 @@ class ImageGCActor(Actor):
         """The failed child has lost its work; the outcome is unknown."""
         for image in self._leases.leaving():
             self._carry_through(image)
-        if self._pass is not None and message.name == HAND:
+        if self._pass is not None and message.name == REMOVER:
             self._pass.errors.append(f"the collection failed: {message.cause}")
             self._end(self._pass)
 

@@ -46,7 +46,7 @@ class GcLimits(msgspec.Struct, frozen=True):
         return self.high_percent < _ALL
 
 
-class Life(msgspec.Struct, frozen=True):
+class ImageLife(msgspec.Struct, frozen=True):
     """When an image was first seen, and last seen in use (None: never), monotonic ns.
 
     `was_there`: it is older than the agent, so its age is unknown.
@@ -84,13 +84,13 @@ def needed_by(containers: Iterable[Container]) -> frozenset[str]:
 
 
 def observed(
-    lives: Mapping[str, Life] | None, images: Iterable[Image], needed: Set[str], now_ns: int
-) -> dict[str, Life]:
+    lives: Mapping[str, ImageLife] | None, images: Iterable[Image], needed: Set[str], now_ns: int
+) -> dict[str, ImageLife]:
     """The life of each image after a look, by id. `needed`: short forms of the images in use now. `lives`: the lives
     before; None: this is the first look.
     """
-    known: dict[str, Life] = {}
-    first = Life(now_ns, was_there=lives is None)
+    known: dict[str, ImageLife] = {}
+    first = ImageLife(now_ns, was_there=lives is None)
     for image in images:
         life = (lives or {}).get(image.id) or first
         in_use = not needed.isdisjoint(forms(image))
@@ -100,7 +100,7 @@ def observed(
 
 def candidates(
     images: Iterable[Image],
-    lives: Mapping[str, Life],
+    lives: Mapping[str, ImageLife],
     needed: Set[str],
     now_ns: int,
     min_age_ns: int,
@@ -118,16 +118,16 @@ def candidates(
     return sorted(free, key=lambda image: _turn(image, lives[image.id]))
 
 
-def _is_of_age(life: Life, now_ns: int, min_age_ns: int, *, urgent: bool) -> bool:
+def _is_of_age(life: ImageLife, now_ns: int, min_age_ns: int, *, urgent: bool) -> bool:
     return now_ns - life.detected_ns >= min_age_ns or (urgent and life.was_there)
 
 
-def _turn(image: Image, life: Life) -> tuple[int, int, str]:
+def _turn(image: Image, life: ImageLife) -> tuple[int, int, str]:
     """The sort key of removal: images never used go first."""
     return -1 if life.used_ns is None else life.used_ns, life.detected_ns, image.id
 
 
-def too_old(images: Iterable[Image], lives: Mapping[str, Life], now_ns: int, max_age_ns: int) -> list[Image]:
+def too_old(images: Iterable[Image], lives: Mapping[str, ImageLife], now_ns: int, max_age_ns: int) -> list[Image]:
     """The images that have been unused for longer than `max_age_ns`; none if that is 0."""
     if not max_age_ns:
         return []

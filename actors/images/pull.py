@@ -20,8 +20,8 @@ from typing import ClassVar
 import msgspec
 
 from actors.images import pull_rules as rules
-from actors.images.pull_flights import Flight, FlightKey, Waiter, on_behalf_of, shown, together
-from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, PullRate, Said
+from actors.images.pull_flights import Flight, FlightKey, PullWaiter, on_behalf_of, shown, together
+from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, ImageEvent, PullRate
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
 from actors.messages.events import pod_event
 from actors.messages.images import ImagePulled, ImagePullFailed, PodWaitedForImage, PullImage, PullWaits
@@ -153,7 +153,7 @@ class ImagePullActor(Actor):
         for other in list(self._flights.values()):
             if other.image == flight.image and key in other.waiters:
                 self._leave(other, key)  # its secrets have changed while it waited
-        waiter = flight.waiters[key] = Waiter(message, self.now_ns())
+        waiter = flight.waiters[key] = PullWaiter(message, self.now_ns())
         self._say(message, rules.pulling(message.image))
         self._start_pulls()
         self._tell_to_wait(flight, waiter)
@@ -196,7 +196,7 @@ class ImagePullActor(Actor):
                 return
             self._start(flight)
 
-    def _tell_to_wait(self, flight: Flight, waiter: Waiter) -> None:
+    def _tell_to_wait(self, flight: Flight, waiter: PullWaiter) -> None:
         if flight.started_ns is None:
             waiter.told_to_wait = True
             waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet()))
@@ -335,13 +335,13 @@ class ImagePullActor(Actor):
             for flight in self._flights.values()
         )
 
-    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: Said | None) -> None:
+    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
         for each in said:
             if each is not None:
                 self._say(request, each)
         request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))
 
-    def _say(self, request: PullImage, said: Said) -> None:
+    def _say(self, request: PullImage, said: ImageEvent) -> None:
         self._events.tell(pod_event(request.pod, said.type, said.reason, said.message, request.field_path))
 
 

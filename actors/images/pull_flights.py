@@ -13,7 +13,7 @@ FlightKey = tuple[str, tuple[Credential, ...]]
 """The image, and the pod's credentials for it."""
 
 
-class Waiter:
+class PullWaiter:
     """A container that waits for the image. `told_to_wait`: its worker knows that the pull has not begun yet."""
 
     __slots__ = ("request", "since_ns", "told_to_wait")
@@ -38,7 +38,7 @@ class Flight:
         self.call: Pending[PullImageResponse] | None = None
         self.untried: list[Credential | None] = []
         self.errors: list[str] = []
-        self.waiters: dict[tuple[str, str], Waiter] = {}
+        self.waiters: dict[tuple[str, str], PullWaiter] = {}
 
 
 def together(errors: list[str]) -> str:

@@ -34,7 +34,7 @@ REASONS_OF_RUNTIME = ("RegistryUnavailable", "SignatureValidationFailed")
 """Reasons that a runtime puts in front of its error (CRI `PullImage`)."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class ImageEvent(msgspec.Struct, frozen=True):
     """An event to record, without its object."""
 
     type: str
@@ -60,7 +60,7 @@ class ImageVerdict(msgspec.Struct, frozen=True):
     image: str
     reason: str = ""
     message: str = ""
-    said: Said | None = None
+    said: ImageEvent | None = None
 
 
 def policy_of(image: str, policy: str | None) -> str:
@@ -80,14 +80,14 @@ def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
         full = with_default_tag(image)
     except InvalidImageNameError as failure:
         text = f'"{image}" is no valid image name: {failure}'
-        said = Said("Warning", "InspectFailed", text)
+        said = ImageEvent("Warning", "InspectFailed", text)
         return ImageVerdict(ImageAction.REFUSE, image, INVALID_IMAGE_NAME, text, said)
     if present and must_look(policy):
         text = f'Container image "{full}" already present on machine and can be accessed by the pod'
-        return ImageVerdict(ImageAction.USE, full, said=Said("Normal", "Pulled", text))
+        return ImageVerdict(ImageAction.USE, full, said=ImageEvent("Normal", "Pulled", text))
     if policy == NEVER:
         text = f'Container image "{full}" is not on this node and its pull policy is Never'
-        said = Said("Warning", ERR_IMAGE_NEVER_PULL, text)
+        said = ImageEvent("Warning", ERR_IMAGE_NEVER_PULL, text)
         return ImageVerdict(ImageAction.REFUSE, full, ERR_IMAGE_NEVER_PULL, text, said)
     return ImageVerdict(ImageAction.PULL, full)
 
@@ -95,36 +95,38 @@ def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
 def inspect_failed(image: str, error: str) -> ImageVerdict:
     """The runtime could not say whether it has the image."""
     text = f'Failed to inspect image "{image}": {error}'
-    return ImageVerdict(ImageAction.REFUSE, image, IMAGE_INSPECT_ERROR, text, Said("Warning", "InspectFailed", text))
+    return ImageVerdict(
+        ImageAction.REFUSE, image, IMAGE_INSPECT_ERROR, text, ImageEvent("Warning", "InspectFailed", text)
+    )
 
 
 # --- what is said ---------------------------------------------------------------------------------------------------
 
 
-def pulling(image: str) -> Said:
+def pulling(image: str) -> ImageEvent:
     """A pull was requested."""
-    return Said("Normal", "Pulling", f'Pulling image "{image}"')
+    return ImageEvent("Normal", "Pulling", f'Pulling image "{image}"')
 
 
-def pulled(image: str, pull_ns: int, with_waiting_ns: int, size_bytes: int) -> Said:
+def pulled(image: str, pull_ns: int, with_waiting_ns: int, size_bytes: int) -> ImageEvent:
     """The image is here; with the time of the pull alone, and since the request."""
     took, waited = (format_duration_ns(ns // 1_000_000 * 1_000_000) for ns in (pull_ns, with_waiting_ns))
     text = (
         f'Successfully pulled image "{image}" in {took} ({waited} including waiting). Image size: {size_bytes} bytes.'
     )
-    return Said("Normal", "Pulled", text)
+    return ImageEvent("Normal", "Pulled", text)
 
 
-def pull_failed(image: str, reason: str, error: str) -> tuple[Said, Said]:
+def pull_failed(image: str, reason: str, error: str) -> tuple[ImageEvent, ImageEvent]:
     """What failed, and the reason that the container's state will show."""
-    failed = Said("Warning", "Failed", f'Failed to pull image "{image}": {error}')
-    return failed, Said("Warning", "Failed", f"Error: {reason}")
+    failed = ImageEvent("Warning", "Failed", f'Failed to pull image "{image}": {error}')
+    return failed, ImageEvent("Warning", "Failed", f"Error: {reason}")
 
 
-def backing_off(image: str) -> tuple[Said, Said]:
+def backing_off(image: str) -> tuple[ImageEvent, ImageEvent]:
     """The pull is not retried yet."""
-    said = Said("Normal", "BackOff", f'Back-off pulling image "{image}"')
-    return said, Said("Warning", "Failed", f"Error: {IMAGE_PULL_BACK_OFF}")
+    said = ImageEvent("Normal", "BackOff", f'Back-off pulling image "{image}"')
+    return said, ImageEvent("Warning", "Failed", f"Error: {IMAGE_PULL_BACK_OFF}")
 
 
 def back_off_message(image: str, reason: str, error: str) -> str:

@@ -38,13 +38,13 @@ Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
 
 
 class LookAtImages(Message, frozen=True):
-    """Parent -> ImageHand: list the images. `number` comes back with the answer."""
+    """Parent -> ImageRemover: list the images. `number` comes back with the answer."""
 
     number: int
 
 
 class ImagesLooked(Message, frozen=True):
-    """ImageHand -> parent: the lists. `whole`: the file system of images, None if unknown. `error`: the look failed,
+    """ImageRemover -> parent: the lists. `whole`: the file system of images, None if unknown. `error`: the look failed,
     and nothing may be concluded from it.
     """
 
@@ -57,13 +57,13 @@ class ImagesLooked(Message, frozen=True):
 
 
 class RemoveOne(Message, frozen=True):
-    """Parent -> ImageHand: remove this image with all its names, and measure the file system."""
+    """Parent -> ImageRemover: remove this image with all its names, and measure the file system."""
 
     image: Image
 
 
 class OneRemoved(Message, frozen=True):
-    """ImageHand -> parent: the image is removed, or `error`; `whole`: the file system now.
+    """ImageRemover -> parent: the image is removed, or `error`; `whole`: the file system now.
 
     Not `certain`: the runtime's answer is lost, and the image may still go at any moment.
     """
@@ -74,7 +74,7 @@ class OneRemoved(Message, frozen=True):
     certain: bool = True
 
 
-class ImageHand(Actor):
+class ImageRemover(Actor):
     """See the module. `host` None: the file system cannot be measured."""
 
     mailbox_capacity: ClassVar[int] = 100

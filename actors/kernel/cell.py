@@ -28,14 +28,14 @@ from actors.kernel.dead_letters import DeadLetters, Reason
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.errors import KernelError, MailboxFullError, NameTakenError
 from actors.kernel.handlers import Handler
-from actors.kernel.handling import Task, Wait
+from actors.kernel.handling import HandlerWait, Task
 from actors.kernel.incarnation import ActorTimers, Effects, Timer
-from actors.kernel.lifecycle import Life
+from actors.kernel.lifecycle import ActorLife
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.message import ActorStopped, Signal
 from actors.kernel.promise import AskFuture
 from actors.kernel.ref import ActorRef
-from actors.kernel.supervision import RestartStrategy, Verdict
+from actors.kernel.supervision import RestartStrategy, SupervisionVerdict
 from actors.kernel.timers import Cancellable
 
 OUTSIDE = "outside"
@@ -50,7 +50,9 @@ class System(Protocol):
     logger: Any
 
     def logger_of(self, actor_class: type[Any]) -> Any: ...
-    def log_failure(self, cell: Cell, failure: BaseException, last_message: str, verdict: Verdict) -> None: ...
+    def log_failure(
+        self, cell: Cell, failure: BaseException, last_message: str, verdict: SupervisionVerdict
+    ) -> None: ...
     def cell_stopped(self, cell: Cell) -> None: ...
 
 
@@ -75,7 +77,7 @@ class Cell:
     kwargs: Mapping[str, Any] | None = None
     """None: the cell is reserved, and has not got its arguments yet."""
 
-    life: Life = Life.NEW
+    life: ActorLife = ActorLife.NEW
     actor: ActorBase | None = None
     task: Task | None = None
     """The handler that waits."""
@@ -150,7 +152,7 @@ class Cell:
         """Under the lock: whether the actor is idle, and the message may wait for more of its key."""
         if reply_to is not None or self.scheduled or self.mailbox.has_urgent():
             return False
-        if self.life is not Life.RUNNING or not self.has_work():
+        if self.life is not ActorLife.RUNNING or not self.has_work():
             return False
         if not self.batching:
             self.batching = True
@@ -185,7 +187,7 @@ class Cell:
     def request_stop(self, reply_to: AskFuture[Any] | None) -> None:
         """Stop soon: before any waiting message, interrupting a handler that waits. May be called more than once."""
         with self.lock:
-            stopped = self.life is Life.STOPPED
+            stopped = self.life is ActorLife.STOPPED
             if not stopped:
                 if reply_to is not None:
                     self.stop_replies = [*(self.stop_replies or ()), reply_to]
@@ -196,7 +198,7 @@ class Cell:
         if stopped and reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
-    def resume(self, wait: Wait, timed_out: bool) -> None:
+    def resume(self, wait: HandlerWait, timed_out: bool) -> None:
         """A wait of the handler is over.
 
         The first of result, deadline and interrupt counts; the others come too late.
@@ -213,7 +215,7 @@ class Cell:
     def wake(self, generation: int) -> None:
         """The back-off after the failure of `generation` is over."""
         with self.lock:
-            if generation != self.generation or self.life not in (Life.BACKING_OFF, Life.PARKED):
+            if generation != self.generation or self.life not in (ActorLife.BACKING_OFF, ActorLife.PARKED):
                 return
             self.alarm = None
             self.start_due = True
@@ -243,14 +245,14 @@ class Cell:
             return handling.has_work(self, self.task)
         if self.actor is not None and not self.stop_requested:
             return self.mailbox.has_messages()
-        if self.life is Life.STOPPED:
+        if self.life is ActorLife.STOPPED:
             return False
-        if self.life is Life.STOPPING:
+        if self.life is ActorLife.STOPPING:
             return not self.child_cells_by_name
         return self.stop_requested or self.start_due
 
     def is_stopping(self) -> bool:
-        return self.life is Life.STOPPING
+        return self.life is ActorLife.STOPPING
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
@@ -282,9 +284,9 @@ class Cell:
         return True
 
     def _turn_of_life(self) -> bool:
-        if self.life is Life.STOPPED:
+        if self.life is ActorLife.STOPPED:
             return False
-        if self.life is Life.STOPPING:
+        if self.life is ActorLife.STOPPING:
             if self.child_cells_by_name:
                 return False
             lifecycle.finish_stop(self)
@@ -338,7 +340,7 @@ class Cell:
                 self.child_cells_by_name = {}
             if name in self.child_cells_by_name:
                 raise NameTakenError(f"{self.path} already has a child named {name!r}")
-            if self.life in (Life.STOPPING, Life.STOPPED):
+            if self.life in (ActorLife.STOPPING, ActorLife.STOPPED):
                 raise pykka.ActorDeadError(f"{self.path} is stopping and takes no more children")
             self.child_cells_by_name[name] = child
         return child
@@ -358,7 +360,7 @@ class Cell:
     def watch(self, watcher: Cell) -> None:
         """`watcher` gets `ActorStopped` once when this cell has stopped; at once when it already has."""
         with self.lock:
-            stopped = self.life is Life.STOPPED
+            stopped = self.life is ActorLife.STOPPED
             if not stopped:
                 self._add_watcher(watcher)
         if stopped:
@@ -368,7 +370,7 @@ class Cell:
         if self.watchers is None:
             self.watchers = {}
         elif len(self.watchers) >= self.watchers_swept_at:  # forget watchers that have stopped themselves
-            self.watchers = {each: None for each in self.watchers if each.life is not Life.STOPPED}
+            self.watchers = {each: None for each in self.watchers if each.life is not ActorLife.STOPPED}
             self.watchers_swept_at = max(16, 2 * len(self.watchers))
         self.watchers[watcher] = None
 

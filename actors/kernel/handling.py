@@ -28,7 +28,7 @@ _STOP: Any = "stop"
 
 
 @dataclass(slots=True, eq=False)
-class Wait:
+class HandlerWait:
     """One wait of a handler. It is `over` when its result, its deadline or the end of its sleep has come."""
 
     suspension: Suspension[Any]
@@ -48,14 +48,14 @@ class Task:
     item: Item | None
     label: str
     started_ns: int
-    wait: Wait | None = None
+    wait: HandlerWait | None = None
     interrupted_by: Any = None
 
     @property
     def waiting_for(self) -> str:
         return "" if self.wait is None else self.wait.suspension.what
 
-    def end_wait(self) -> Wait | None:
+    def end_wait(self) -> HandlerWait | None:
         wait, self.wait = self.wait, None
         if wait is not None and wait.timer is not None:
             wait.timer.cancel()
@@ -153,7 +153,7 @@ def _next_order(cell: Cell, task: Task) -> Interrupted | None:
     return Interrupted(message)
 
 
-def _resume(cell: Cell, task: Task, wait: Wait) -> None:
+def _resume(cell: Cell, task: Task, wait: HandlerWait) -> None:
     suspension = wait.suspension
     pending = suspension.pending
     if pending is None:  # a sleep is over
@@ -225,7 +225,7 @@ def _task_ended(cell: Cell, task: Task, end: BaseException) -> None:
 
 
 def _begin_wait(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
-    wait = task.wait = Wait(suspension)
+    wait = task.wait = HandlerWait(suspension)
     if suspension.timeout_ns is not None:
         wait.timer = cell.dispatcher.schedule(suspension.timeout_ns, lambda: cell.resume(wait, True))
     if suspension.pending is not None:

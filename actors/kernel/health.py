@@ -14,7 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.kernel.cell import Cell
-from actors.kernel.lifecycle import Life
+from actors.kernel.lifecycle import ActorLife
 from actors.kernel.message import Heartbeat
 
 
@@ -44,7 +44,9 @@ def late_actors(root: Cell) -> tuple[LateActor, ...]:
             continue
         doing = cell.life.value if task is None else f"{task.label}, waiting for {task.waiting_for}"
         late.append(LateActor(cell.path, age_ns, limit_ns, doing))
-    return tuple(each for each in late if each.doing != Life.STOPPING.value or not _is_above_one_of(each.path, late))
+    return tuple(
+        each for each in late if each.doing != ActorLife.STOPPING.value or not _is_above_one_of(each.path, late)
+    )
 
 
 def _is_above_one_of(path: str, late: list[LateActor]) -> bool:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from actors.kernel.mailbox import Item
 
 
-class Life(enum.Enum):
+class ActorLife(enum.Enum):
     NEW = "new"
     RUNNING = "running"
     BACKING_OFF = "backing off"
@@ -56,7 +56,7 @@ class StopBegan(msgspec.Struct, frozen=True):
     """Somebody wants the actor to stop, or its strategy gives it up."""
 
 
-class StopEnded(msgspec.Struct, frozen=True):
+class ActorStopEnded(msgspec.Struct, frozen=True):
     """Its children have stopped, and `on_stop` has returned."""
 
 
@@ -73,19 +73,19 @@ def _restarts_are_left(cell: Cell, event: IncarnationFailed) -> bool:
     return event.action is Action.RESTART
 
 
-_IDLE = (Life.NEW, Life.BACKING_OFF, Life.PARKED)
-TABLE: StateTable[Life, Cell] = StateTable("an actor", Life.NEW)
-TABLE.on(_IDLE, IncarnationBegan).to(Life.RUNNING, "its constructor has returned")
+_IDLE = (ActorLife.NEW, ActorLife.BACKING_OFF, ActorLife.PARKED)
+TABLE: StateTable[ActorLife, Cell] = StateTable("an actor", ActorLife.NEW)
+TABLE.on(_IDLE, IncarnationBegan).to(ActorLife.RUNNING, "its constructor has returned")
 (
-    TABLE.on((*_IDLE, Life.RUNNING), IncarnationFailed)
-    .to(Life.STOPPING, "its parent goes on without it", _its_strategy_gives_up)
-    .to(Life.STOPPING, "it is to stop anyway", _its_stop_was_requested)
-    .to(Life.BACKING_OFF, "it is tried again soon", _restarts_are_left)
-    .to(Life.PARKED, "it is tried again, but slowly")
+    TABLE.on((*_IDLE, ActorLife.RUNNING), IncarnationFailed)
+    .to(ActorLife.STOPPING, "its parent goes on without it", _its_strategy_gives_up)
+    .to(ActorLife.STOPPING, "it is to stop anyway", _its_stop_was_requested)
+    .to(ActorLife.BACKING_OFF, "it is tried again soon", _restarts_are_left)
+    .to(ActorLife.PARKED, "it is tried again, but slowly")
 )
-TABLE.on(Life.STOPPING, IncarnationFailed).stay("a failure does not delay a stop")
-TABLE.on((*_IDLE, Life.RUNNING), StopBegan).to(Life.STOPPING, "its children stop first")
-TABLE.on(Life.STOPPING, StopEnded).to(Life.STOPPED, "nothing below it is left")
+TABLE.on(ActorLife.STOPPING, IncarnationFailed).stay("a failure does not delay a stop")
+TABLE.on((*_IDLE, ActorLife.RUNNING), StopBegan).to(ActorLife.STOPPING, "its children stop first")
+TABLE.on(ActorLife.STOPPING, ActorStopEnded).to(ActorLife.STOPPED, "nothing below it is left")
 
 
 def construct(cell: Cell) -> None:
@@ -113,7 +113,7 @@ def fail(cell: Cell, failure: BaseException, last_message: str) -> None:
     """Drop the failed incarnation; the strategy and `TABLE` decide what comes next."""
     _drop_incarnation(cell, failure)
     cell.last_failure = text_of(failure)
-    if cell.life is Life.STOPPING:
+    if cell.life is ActorLife.STOPPING:
         cell.system.logger.error("%s failed in %s: %s", cell.path, last_message, cell.last_failure)
         finish_stop(cell)
         return
@@ -123,7 +123,7 @@ def fail(cell: Cell, failure: BaseException, last_message: str) -> None:
     cell.system.log_failure(cell, failure, last_message, verdict)
     failed = IncarnationFailed(verdict.action)
     after = TABLE.target(cell.life, cell, failed)
-    if after is not Life.STOPPING:
+    if after is not ActorLife.STOPPING:
         _back_off(cell, after, verdict.delay_ns, last_message)
         return
     if _its_strategy_gives_up(cell, failed):
@@ -148,8 +148,8 @@ def _drop_incarnation(cell: Cell, failure: BaseException) -> None:
     cell.effects = None
 
 
-def _back_off(cell: Cell, life: Life, delay_ns: int, last_message: str) -> None:
-    generation, parked = cell.generation, life is Life.PARKED
+def _back_off(cell: Cell, life: ActorLife, delay_ns: int, last_message: str) -> None:
+    generation, parked = cell.generation, life is ActorLife.PARKED
     with cell.lock:
         cell.life = life
         cell.restarts += 1
@@ -185,9 +185,9 @@ def finish_stop(cell: Cell) -> None:
         if cell.task is not None:
             return
     with cell.lock:
-        if cell.life is Life.STOPPED:
+        if cell.life is ActorLife.STOPPED:
             return
-        cell.life = TABLE.target(cell.life, cell, StopEnded())
+        cell.life = TABLE.target(cell.life, cell, ActorStopEnded())
         cell.stopped.set()
         left = cell.mailbox.close()
         watchers, cell.watchers = cell.watchers, None

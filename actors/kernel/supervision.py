@@ -45,7 +45,7 @@ STOP = RestartStrategy(name="stop", on_failure=Action.STOP)
 ESCALATE = RestartStrategy(name="escalate", on_failure=Action.ESCALATE)
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class SupervisionVerdict(msgspec.Struct, frozen=True):
     """What to do, after how many ns, and the times of the failures that still count."""
 
     action: Action
@@ -53,18 +53,18 @@ class Verdict(msgspec.Struct, frozen=True):
     failures: tuple[int, ...]
 
 
-def decide(strategy: RestartStrategy, failures: tuple[int, ...], now_ns: int, chance: float) -> Verdict:
+def decide(strategy: RestartStrategy, failures: tuple[int, ...], now_ns: int, chance: float) -> SupervisionVerdict:
     """Judge a failure at `now_ns`; `failures` are the times of earlier ones, `chance` is drawn from [0, 1)."""
     if strategy.on_failure is not Action.RESTART:
-        return Verdict(strategy.on_failure, 0, failures)
+        return SupervisionVerdict(strategy.on_failure, 0, failures)
     recent = (*(at for at in failures if now_ns - at < strategy.window_ns), now_ns)
     if len(recent) > strategy.budget:
         delay_ns = _jittered(strategy.parked_retry_ns, strategy.jitter, chance)
         # Keep one more than the budget: enough to stay parked, bounded for ever.
-        return Verdict(Action.PARK, delay_ns, recent[-(strategy.budget + 1) :])
+        return SupervisionVerdict(Action.PARK, delay_ns, recent[-(strategy.budget + 1) :])
     exponent = min(len(recent) - 1, 60)
     delay_ns = min(strategy.initial_ns << exponent, strategy.max_ns)
-    return Verdict(Action.RESTART, _jittered(delay_ns, strategy.jitter, chance), recent)
+    return SupervisionVerdict(Action.RESTART, _jittered(delay_ns, strategy.jitter, chance), recent)
 
 
 def _jittered(delay_ns: int, jitter: float, chance: float) -> int:

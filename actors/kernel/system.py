@@ -21,7 +21,7 @@ from actors.kernel.handlers import handles
 from actors.kernel.message import ChildFailed
 from actors.kernel.promise import Promise
 from actors.kernel.ref import ActorRef
-from actors.kernel.supervision import RESTART, Action, RestartStrategy, Verdict
+from actors.kernel.supervision import RESTART, Action, RestartStrategy, SupervisionVerdict
 
 
 class Guardian(Actor):
@@ -62,13 +62,13 @@ class ActorSystem:
         return self.root.spawn(actor_class, args, kwargs, name, strategy)
 
     def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
-        """A reference that takes mail at once; `furnish` constructs its actor.
+        """A reference that takes mail at once; `construct` constructs its actor.
 
-        For actors that must know each other: reserve them all, then furnish each with the references it needs.
+        For actors that must know each other: reserve them all, then construct each with the references it needs.
         """
         return self.root.reserve(actor_class, name, strategy).ref
 
-    def furnish(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
+    def construct(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
         """Give a reserved actor its arguments, once; it is constructed, and restarted, with these."""
         cell: Cell = ref.actor_inbox
         cell.start(args, kwargs)
@@ -125,7 +125,7 @@ class ActorSystem:
         if cell is self.root:
             self._stopped.set_result(None)
 
-    def log_failure(self, cell: Cell, failure: BaseException, last_message: str, verdict: Verdict) -> None:
+    def log_failure(self, cell: Cell, failure: BaseException, last_message: str, verdict: SupervisionVerdict) -> None:
         if verdict.action is Action.RESTART:
             what_next = f"restart {cell.restarts + 1} in {verdict.delay_ns / 1e9:.2f} s"
         elif verdict.action is Action.PARK:

@@ -58,7 +58,7 @@ class Rule(msgspec.Struct, Generic[StageT, StateT, EventT], frozen=True):
         return all(guard(state, event) for guard in self.guards)
 
 
-class Row(Generic[StageT, StateT, EventT]):
+class TransitionRow(Generic[StageT, StateT, EventT]):
     """The rules for one type of event in some stages."""
 
     def __init__(self, stages: tuple[StageT, ...], event: type[EventT]) -> None:
@@ -72,7 +72,7 @@ class Row(Generic[StageT, StateT, EventT]):
         why: str,
         *guards: Callable[[StateT, EventT], bool],
         effect: Callable[[StateT, EventT], StateT] | None = None,
-    ) -> Row[StageT, StateT, EventT]:
+    ) -> TransitionRow[StageT, StateT, EventT]:
         """Append a rule."""
         self.rules.append(Rule(target, why, guards, effect))
         return self
@@ -82,7 +82,7 @@ class Row(Generic[StageT, StateT, EventT]):
         why: str,
         *guards: Callable[[StateT, EventT], bool],
         effect: Callable[[StateT, EventT], StateT] | None = None,
-    ) -> Row[StageT, StateT, EventT]:
+    ) -> TransitionRow[StageT, StateT, EventT]:
         """Append a rule that keeps the stage."""
         self.rules.append(Rule(None, why, guards, effect))
         return self
@@ -98,12 +98,14 @@ class StateTable(Generic[StageT, StateT]):
         self.subject = subject
         self.first = first
         self.otherwise = otherwise
-        self.rows: list[Row[StageT, StateT, Any]] = []
-        self._by_pair: dict[tuple[StageT, type[Any]], Row[StageT, StateT, Any]] = {}
+        self.rows: list[TransitionRow[StageT, StateT, Any]] = []
+        self._by_pair: dict[tuple[StageT, type[Any]], TransitionRow[StageT, StateT, Any]] = {}
 
-    def on(self, stages: StageT | Collection[StageT], event: type[EventT]) -> Row[StageT, StateT, EventT]:
+    def on(self, stages: StageT | Collection[StageT], event: type[EventT]) -> TransitionRow[StageT, StateT, EventT]:
         """Begin the row of `event` in `stages`. Raises ValueError when a stage already has one."""
-        row = Row[StageT, StateT, EventT]((stages,) if isinstance(stages, enum.Enum) else tuple(stages), event)
+        row = TransitionRow[StageT, StateT, EventT](
+            (stages,) if isinstance(stages, enum.Enum) else tuple(stages), event
+        )
         for stage in row.stages:
             if (stage, event) in self._by_pair:
                 raise ValueError(f"{stage.name} has two rows for {event.__name__}")
@@ -174,6 +176,6 @@ class StateTable(Generic[StageT, StateT]):
             if any(set(earlier.guards) <= set(rule.guards) for earlier in row.rules[:place])
         )
 
-    def undecided(self) -> tuple[Row[StageT, StateT, Any], ...]:
+    def undecided(self) -> tuple[TransitionRow[StageT, StateT, Any], ...]:
         """Rows in which every rule has a guard. Where none holds, `otherwise` decides, or the event is refused."""
         return tuple(row for row in self.rows if all(rule.guards for rule in row.rules))

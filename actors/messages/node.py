@@ -53,7 +53,7 @@ class NodePressureObserved(Message, frozen=True):
         return "pressure"
 
 
-class NodeTroubleObserved(Message, frozen=True):
+class NodeProblemObserved(Message, frozen=True):
     """Anybody -> NodeStatusActor: why the node is not ready as far as `source` knows; empty: no reason any more.
 
     A shutdown and storage that is not there tell so (spec 2.12, 9.7).

@@ -15,8 +15,8 @@ from typing import ClassVar, Self
 import msgspec
 
 from actors.kernel import ActorRef, Message
+from actors.model.pod_inputs import PodInputs
 from actors.model.runtime_shown import Shown, both
-from actors.model.surroundings import Surroundings
 from config.objects import Node, Pod
 
 
@@ -143,7 +143,7 @@ class SyncPod(Message, frozen=True):
     pod: Pod
     operation: Operation
     runtime: RuntimeStateObserved | None = None
-    around: Surroundings | None = None
+    around: PodInputs | None = None
 
     def coalesce_key(self) -> Hashable:
         return "desired"

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from actors.model.surroundings import Surroundings
+from actors.model.pod_inputs import PodInputs
 from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, Pod, Secret
 
@@ -88,11 +88,11 @@ class ObjectCacheStarted(Message, frozen=True):
         return "started"
 
 
-class ReadSurroundings(Message, frozen=True):
+class ReadPodInputs(Message, frozen=True):
     """PodWorker -> ClusterCacheActor: what a container is told of services (spec 13.1) and of the node.
 
     `own_namespace`: the pod's `enableServiceLinks`. With `wait` the answer may take seconds, until the services are
-    known; with `needs_node` until the node is. Answered once by `SurroundingsRead` with the same `tag`.
+    known; with `needs_node` until the node is. Answered once by `PodInputsRead` with the same `tag`.
     """
 
     reader: ActorRef
@@ -103,7 +103,7 @@ class ReadSurroundings(Message, frozen=True):
     needs_node: bool = False
 
 
-class SurroundingsRead(Message, frozen=True):
+class PodInputsRead(Message, frozen=True):
     """ClusterCacheActor -> reader: variables of services, and what the node has for pods (quantities by resource).
 
     Not `synced`: the services are not known yet. On a node that stands alone there are none.
@@ -115,10 +115,10 @@ class SurroundingsRead(Message, frozen=True):
     synced: bool
 
 
-class SurroundingsChanged(Message, frozen=True):
+class PodInputsChanged(Message, frozen=True):
     """ClusterCacheActor -> SyncLoopActor: what every pod of the node is told of the cluster; None: it is not known."""
 
-    around: Surroundings | None
+    around: PodInputs | None
 
     def coalesce_key(self) -> Hashable:
         return "around"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
@@ -31,5 +31,7 @@ def expand_strictly(text: str, variables: Mapping[str, str], path: str) -> str:
     """The same where an unknown name must not stand for itself: in a path. Raises StartRefusedError."""
     missing = sorted({match[1] for match in _REFERENCE.finditer(text) if match[1] not in {None, *variables}})
     if missing:
-        raise StartRefusedError(path, f"missing value for {', '.join(map(repr, missing))}: no variable is called so")
+        raise ContainerRefusedError(
+            path, f"missing value for {', '.join(map(repr, missing))}: no variable is called so"
+        )
     return expand(text, variables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class StartRefusedError(ValueError):
+class ContainerRefusedError(ValueError):
     """`path` is the place in the pod (`$.spec.containers[0].env[2]`), `reason` what is wrong and what to do."""
 
     def __init__(self, path: str, reason: str) -> None:

@@ -21,7 +21,7 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
 from actors.messages.pods import FollowNode, NodeObserved
-from actors.node.certificate_rules import Verdict, renewal_at_ns, serving_names, verdict_of, why_due
+from actors.node.certificate_rules import CertificateVerdict, renewal_at_ns, serving_names, verdict_of, why_due
 from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
 from runtime.api import Api, ApiError, BootstrapApi, create, get
@@ -42,7 +42,7 @@ CHECK_NS = 3600 * SECOND_NS
 WITHOUT = "; the one in use has ended: begin the agent with --bootstrap-kubeconfig, or put a valid one in its place"
 
 
-class Purpose(msgspec.Struct, frozen=True):
+class CertificatePurpose(msgspec.Struct, frozen=True):
     """What a certificate is for. `named`: it holds the addresses of the node."""
 
     name: str
@@ -51,11 +51,13 @@ class Purpose(msgspec.Struct, frozen=True):
     named: bool
 
 
-SERVING = Purpose("serving", "kubernetes.io/kubelet-serving", ("digital signature", "server auth"), True)
-CLIENT = Purpose("client", "kubernetes.io/kube-apiserver-client-kubelet", ("digital signature", "client auth"), False)
+SERVING = CertificatePurpose("serving", "kubernetes.io/kubelet-serving", ("digital signature", "server auth"), True)
+CLIENT = CertificatePurpose(
+    "client", "kubernetes.io/kube-apiserver-client-kubelet", ("digital signature", "client auth"), False
+)
 
 
-def certificate_request(purpose: Purpose, pem: bytes, name: str = "") -> CertificateSigningRequest:
+def certificate_request(purpose: CertificatePurpose, pem: bytes, name: str = "") -> CertificateSigningRequest:
     """The signing request object for the request in `pem`. Without a name the API server generates one."""
     request = base64.b64encode(pem).decode()
     return CertificateSigningRequest(
@@ -85,7 +87,7 @@ class NodeCertificateActor(Actor):
 
     def __init__(
         self,
-        purpose: Purpose,
+        purpose: CertificatePurpose,
         api: Api,
         keys: CertificateKeys,
         node_name: str,
@@ -189,9 +191,9 @@ class NodeCertificateActor(Actor):
                 self._look_later()
             return
         verdict, why = verdict_of(found)
-        if verdict is Verdict.ISSUED:
+        if verdict is CertificateVerdict.ISSUED:
             await self._accept(found)
-        elif verdict is not Verdict.WAITS:
+        elif verdict is not CertificateVerdict.WAITS:
             self._try_again(f"request {self._request} was {verdict.value}: {why}")
         elif self._is_overdue():
             self._try_again(f"nobody has decided about request {self._request}; `kubectl certificate approve` does")
@@ -231,6 +233,6 @@ class NodeCertificateActor(Actor):
         self.after(self._again_ns, Consider())
         self._again_ns = min(2 * self._again_ns, AGAIN_MAX_NS)
 
-    async def _on_lane(self, deed: Callable[[], T], what: str) -> T:
+    async def _on_lane(self, operation: Callable[[], T], what: str) -> T:
         lane = self.lane("certificate-keys", size=1, per_key=1)
-        return await self.wait(lane.submit(self.path, deed, deadline_ns=DISK_LIMIT_NS), what=what)
+        return await self.wait(lane.submit(self.path, operation, deadline_ns=DISK_LIMIT_NS), what=what)

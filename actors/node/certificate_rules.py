@@ -13,7 +13,7 @@ EARLIEST, LATEST = 0.7, 0.9
 _NAMED = ("Hostname", "InternalDNS", "ExternalDNS", "InternalIP", "ExternalIP")
 
 
-class Verdict(enum.Enum):
+class CertificateVerdict(enum.Enum):
     """The state of a request."""
 
     WAITS = "waits"
@@ -48,15 +48,15 @@ def why_due(held: HeldCertificate | None, names: Sequence[str], renew_at_ns: int
     return "it ends soon" if wall_ns >= renew_at_ns else ""
 
 
-def verdict_of(request: CertificateSigningRequest) -> tuple[Verdict, str]:
+def verdict_of(request: CertificateSigningRequest) -> tuple[CertificateVerdict, str]:
     """The state, and the reason given by whoever decided."""
     status = request.status
     if status is None:
-        return Verdict.WAITS, ""
+        return CertificateVerdict.WAITS, ""
     for condition in status.conditions:
         why = f"{condition.reason or ''}: {condition.message or ''}".strip(": ")
         if condition.type == "Denied":
-            return Verdict.DENIED, why
+            return CertificateVerdict.DENIED, why
         if condition.type == "Failed":
-            return Verdict.FAILED, why
-    return (Verdict.ISSUED, "") if status.certificate else (Verdict.WAITS, "")
+            return CertificateVerdict.FAILED, why
+    return (CertificateVerdict.ISSUED, "") if status.certificate else (CertificateVerdict.WAITS, "")

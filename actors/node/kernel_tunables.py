@@ -23,7 +23,7 @@ WANTED: tuple[tuple[str, int], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TunableDifference:
     """A parameter with the wrong value."""
 
     name: str
@@ -31,13 +31,15 @@ class Difference:
     found: int
 
 
-def differences(parameters: KernelParameters) -> tuple[Difference, ...]:
+def differences(parameters: KernelParameters) -> tuple[TunableDifference, ...]:
     """The parameters with wrong values. One that this kernel does not have is never wrong."""
     found = ((name, wanted, parameters.get(name)) for name, wanted in WANTED)
-    return tuple(Difference(name, wanted, is_) for name, wanted, is_ in found if is_ is not None and is_ != wanted)
+    return tuple(
+        TunableDifference(name, wanted, is_) for name, wanted, is_ in found if is_ is not None and is_ != wanted
+    )
 
 
-def protected_faults(found: tuple[Difference, ...]) -> tuple[DocumentError, ...]:
+def protected_faults(found: tuple[TunableDifference, ...]) -> tuple[DocumentError, ...]:
     """The faults that keep the agent from starting when it must not touch the kernel."""
     return tuple(
         DocumentError(
@@ -49,7 +51,9 @@ def protected_faults(found: tuple[Difference, ...]) -> tuple[DocumentError, ...]
     )
 
 
-def set_all(parameters: KernelParameters, found: tuple[Difference, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def set_all(
+    parameters: KernelParameters, found: tuple[TunableDifference, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Set the parameters. Returns the changes and the failures, as texts for the log."""
     changed, failed = [], []
     for each in found:

@@ -1,4 +1,4 @@
-"""`Node`: a whole node agent as one object, for the command line, an HTTP server, a simulation, and tests.
+"""`NodeAgent`: a whole node agent as one object, for the command line, an HTTP server, a simulation, and tests.
 
 It builds the actor system on a dispatcher, starts and stops it, and answers questions by asking actors. It is not an
 actor and decides nothing. Stopping ends the agent only: containers run on.
@@ -30,7 +30,7 @@ from actors.messages.stats import HOUSEKEEPING_NS, TakeStats
 from actors.messages.volumes import ListPodVolumes, PodVolume
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node.supervisor import LONG_LIVED, NodeSupervisor
-from actors.node_object.conditions import Verdict
+from actors.node_object.conditions import ConditionVerdict
 from config.objects import Pod
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
@@ -47,7 +47,7 @@ STATS_TIMEOUT_S = 20.0
 """The limit for statistics, which take longer to collect."""
 
 
-class Node:
+class NodeAgent:
     """See the module. `start` once, `stop` once."""
 
     def __init__(self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities) -> None:
@@ -136,9 +136,9 @@ class Node:
         nobody: tuple[HeldManifest, ...] | None = None
         return self._ask(PUSH, ListManifests(), nobody)
 
-    def conditions(self) -> tuple[Verdict, ...]:
+    def conditions(self) -> tuple[ConditionVerdict, ...]:
         """The node conditions that the agent wants to publish."""
-        none: tuple[Verdict, ...] = ()
+        none: tuple[ConditionVerdict, ...] = ()
         return self._ask("node-status", TellConditions(), none)
 
     def wall_ns(self) -> int:

@@ -14,13 +14,13 @@ import msgspec
 
 from actors.kernel import ActorInfo, EndedActors
 from actors.messages.volumes import PodVolume
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from actors.node_object.settings import KUBERNETES_VERSION
-from config.kubelet.feature_gates import GATES, Stage
+from config.kubelet.feature_gates import GATES, FeatureStage
 from runtime.metrics import kubelet as names
 from runtime.metrics import own
 from runtime.metrics.cadvisor import cadvisor_metrics
-from runtime.metrics.exposition import Row, Told, exposition
+from runtime.metrics.exposition import FamilyRows, MetricRow, exposition
 from runtime.metrics.families import Family
 from runtime.metrics.process import process_metrics
 from runtime.metrics.resource import resource_metrics
@@ -35,7 +35,7 @@ NOTHING = NodeSample(0)
 class NodeNumbers:
     """See the module. Every method may wait for actors, and runs on a thread of the HTTP server."""
 
-    def __init__(self, node: Node, version: str) -> None:
+    def __init__(self, node: NodeAgent, version: str) -> None:
         self._node = node
         self._version = version
 
@@ -71,59 +71,65 @@ class NodeNumbers:
 
     # --- counts -----------------------------------------------------------------------------------------------------
 
-    def _facts(self) -> Iterable[Told]:
+    def _facts(self) -> Iterable[FamilyRows]:
         plan = self._node.plan
         major, _, rest = KUBERNETES_VERSION.removeprefix("v").partition(".")
         git_version = f"v{major}.{rest}"
         system = f"{platform.system().lower()}/{platform.machine()}"
         build = (major, rest.partition(".")[0], git_version, "", "", "", "", platform.python_implementation(), system)
-        yield Told(names.BUILD_INFO, [Row(build, 1)])
-        yield Told(own.BUILD_INFO, [Row((self._version,), 1)])
-        yield Told(names.NODE_NAME, [Row((plan.facts.name,), 1)])
-        yield Told(names.CGROUP_VERSION, [Row((), plan.facts.cgroup_version)])
-        yield Told(names.METRICS_PROVIDER, [Row(("cri",), 1)])
+        yield FamilyRows(names.BUILD_INFO, [MetricRow(build, 1)])
+        yield FamilyRows(own.BUILD_INFO, [MetricRow((self._version,), 1)])
+        yield FamilyRows(names.NODE_NAME, [MetricRow((plan.facts.name,), 1)])
+        yield FamilyRows(names.CGROUP_VERSION, [MetricRow((), plan.facts.cgroup_version)])
+        yield FamilyRows(names.METRICS_PROVIDER, [MetricRow(("cri",), 1)])
         gates = [
-            Row((name, "" if gate.stage is Stage.GA else gate.stage.value), float(plan.gates.enabled(name)))
+            MetricRow(
+                (name, "" if gate.stage is FeatureStage.GA else gate.stage.value), float(plan.gates.enabled(name))
+            )
             for name, gate in sorted(GATES.items())
         ]
-        yield Told(names.FEATURE_ENABLED, gates)
+        yield FamilyRows(names.FEATURE_ENABLED, gates)
         process = process_metrics()
         yield from process
         boot = {told.family: told.rows[0].value for told in process}
         before = boot.get(names.STARTUP_PRE_KUBELET, 0)
         since = self._node.meters.value(names.STARTUP)
-        yield Told(names.STARTUP, [Row((), before + since if since else 0)])
+        yield FamilyRows(names.STARTUP, [MetricRow((), before + since if since else 0)])
 
-    def _pods(self) -> Iterable[Told]:
+    def _pods(self) -> Iterable[FamilyRows]:
         running, pods = self._node.running_count(), self._node.pod_count()
         if running is not None:
-            yield Told(names.RUNNING_PODS, [Row((), running.pods)])
+            yield FamilyRows(names.RUNNING_PODS, [MetricRow((), running.pods)])
             states = sorted(running.containers.items())
-            yield Told(names.RUNNING_CONTAINERS, [Row((state,), count) for state, count in states])
+            yield FamilyRows(names.RUNNING_CONTAINERS, [MetricRow((state,), count) for state, count in states])
         if pods is not None:
             for family, (static, others) in ((names.DESIRED_PODS, pods.desired), (names.ACTIVE_PODS, pods.active)):
-                yield Told(family, [Row(("true",), static), Row(("",), others)])
-            yield Told(names.MIRROR_PODS, [Row((), pods.mirrors)])
-            yield Told(names.EPHEMERAL_CONTAINERS, [Row((), pods.ephemeral)])
+                yield FamilyRows(family, [MetricRow(("true",), static), MetricRow(("",), others)])
+            yield FamilyRows(names.MIRROR_PODS, [MetricRow((), pods.mirrors)])
+            yield FamilyRows(names.EPHEMERAL_CONTAINERS, [MetricRow((), pods.ephemeral)])
             working = [
-                Row((lifecycle, config, "unknown" if config == "runtime_only" else "true" if static else ""), count)
+                MetricRow(
+                    (lifecycle, config, "unknown" if config == "runtime_only" else "true" if static else ""), count
+                )
                 for (lifecycle, config, static), count in sorted(pods.working.items())
             ]
-            yield Told(names.WORKING_PODS, working)
+            yield FamilyRows(names.WORKING_PODS, working)
 
-    def _disks(self) -> Iterable[Told]:
+    def _disks(self) -> Iterable[FamilyRows]:
         """Volumes of claims, and logs. The sample may be a minute old, which is good enough for disks."""
         sample = self._node.stats(MINUTE_NS)
         if sample is None:
             return
-        yield Told(own.STATS_PROBLEMS, [Row((), len(sample.problems))])
+        yield FamilyRows(own.STATS_PROBLEMS, [MetricRow((), len(sample.problems))])
         volumes = self._node.volumes()
         kinds = Counter(volume.plugin for volume in volumes)
-        yield Told(names.MANAGED_VOLUMES, [Row((kind, "actual"), count) for kind, count in sorted(kinds.items())])
+        yield FamilyRows(
+            names.MANAGED_VOLUMES, [MetricRow((kind, "actual"), count) for kind, count in sorted(kinds.items())]
+        )
         named = volumes_by_place(volumes)
-        rows: dict[str, list[Row]] = {family.name: [] for family, _ in _OF_VOLUMES}
+        rows: dict[str, list[MetricRow]] = {family.name: [] for family, _ in _OF_VOLUMES}
         seen: set[tuple[str, str]] = set()
-        logs: list[Row] = []
+        logs: list[MetricRow] = []
         for pod in sample.pods:
             for _, name, reading in pod.disk.volumes:
                 labels = (pod.namespace, named.get((pod.uid, name), ("", ""))[1])
@@ -131,21 +137,21 @@ class NodeNumbers:
                     continue  # a claim that two pods share has one series
                 seen.add(labels)
                 for family, field in _OF_VOLUMES:
-                    rows[family.name].append(Row(labels, getattr(reading, field)))
+                    rows[family.name].append(MetricRow(labels, getattr(reading, field)))
             for container, reading in pod.disk.logs:
-                logs.append(Row((pod.uid, pod.namespace, pod.name, container), reading.used))
-        yield Told(names.LOG_BYTES, logs)
+                logs.append(MetricRow((pod.uid, pod.namespace, pod.name, container), reading.used))
+        yield FamilyRows(names.LOG_BYTES, logs)
         for family, _ in _OF_VOLUMES:
-            yield Told(family, rows[family.name])
+            yield FamilyRows(family, rows[family.name])
 
-    def _actors(self) -> Iterable[Told]:
+    def _actors(self) -> Iterable[FamilyRows]:
         node = self._node
         report = node.report()
         by_class: dict[str, list[ActorInfo]] = {}
         for actor in report.actors:
             by_class.setdefault(actor.actor_class, []).append(actor)
         states = Counter((actor.actor_class, actor.state) for actor in report.actors)
-        yield Told(own.ACTORS, [Row(key, count) for key, count in sorted(states.items())])
+        yield FamilyRows(own.ACTORS, [MetricRow(key, count) for key, count in sorted(states.items())])
         yield _by_class(own.MAILBOX_DEPTH, by_class, lambda group: sum(each.mailbox_depth for each in group))
         yield _by_class(own.MAILBOX_DEEPEST, by_class, lambda group: max(each.mailbox_depth for each in group))
         yield _by_class(own.MAILBOX_AGE, by_class, lambda group: _seconds(max(each.oldest_age_ns for each in group)))
@@ -159,18 +165,20 @@ class NodeNumbers:
             handled[known.actor_class] += known.handled
             busy[known.actor_class] += known.busy_ns
             restarts[known.actor_class] += known.restarts
-        yield Told(own.HANDLED, [Row((name,), count) for name, count in sorted(handled.items())])
-        yield Told(own.HANDLING, [Row((name,), ns / SECOND_NS) for name, ns in sorted(busy.items())])
-        yield Told(own.RESTARTS, [Row((name,), count) for name, count in sorted(restarts.items())])
-        yield Told(own.LATE, [Row((), len(node.late_actors()))])
-        yield Told(own.STUCK, [Row((), len(report.stuck))])
+        yield FamilyRows(own.HANDLED, [MetricRow((name,), count) for name, count in sorted(handled.items())])
+        yield FamilyRows(own.HANDLING, [MetricRow((name,), ns / SECOND_NS) for name, ns in sorted(busy.items())])
+        yield FamilyRows(own.RESTARTS, [MetricRow((name,), count) for name, count in sorted(restarts.items())])
+        yield FamilyRows(own.LATE, [MetricRow((), len(node.late_actors()))])
+        yield FamilyRows(own.STUCK, [MetricRow((), len(report.stuck))])
         letters = node.system.dead_letters.counts()
-        yield Told(own.DEAD_LETTERS, [Row((reason.lower(), kind), n) for (reason, kind), n in sorted(letters.items())])
+        yield FamilyRows(
+            own.DEAD_LETTERS, [MetricRow((reason.lower(), kind), n) for (reason, kind), n in sorted(letters.items())]
+        )
         lanes = report.lanes
-        yield Told(own.LANE_RUNNING, [Row((lane.name,), lane.running) for lane in lanes])
-        yield Told(own.LANE_WAITING, [Row((lane.name,), lane.waiting) for lane in lanes])
-        yield Told(own.LANE_THREADS, [Row((lane.name,), lane.threads) for lane in lanes])
-        yield Told(own.LANE_WRITTEN_OFF, [Row((lane.name,), len(lane.written_off)) for lane in lanes])
+        yield FamilyRows(own.LANE_RUNNING, [MetricRow((lane.name,), lane.running) for lane in lanes])
+        yield FamilyRows(own.LANE_WAITING, [MetricRow((lane.name,), lane.waiting) for lane in lanes])
+        yield FamilyRows(own.LANE_THREADS, [MetricRow((lane.name,), lane.threads) for lane in lanes])
+        yield FamilyRows(own.LANE_WRITTEN_OFF, [MetricRow((lane.name,), len(lane.written_off)) for lane in lanes])
 
 
 ALL: Sequence[Family] = (*names.FAMILIES, *own.FAMILIES)
@@ -200,5 +208,7 @@ def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tupl
     return found
 
 
-def _by_class(family: Family, by_class: dict[str, list[ActorInfo]], value: Callable[[list[ActorInfo]], float]) -> Told:
-    return Told(family, [Row((name,), value(group)) for name, group in sorted(by_class.items())])
+def _by_class(
+    family: Family, by_class: dict[str, list[ActorInfo]], value: Callable[[list[ActorInfo]], float]
+) -> FamilyRows:
+    return FamilyRows(family, [MetricRow((name,), value(group)) for name, group in sorted(by_class.items())])

@@ -20,14 +20,14 @@ TIMEOUT_NS = 30 * SECOND_NS
 AGAIN_NS = 10 * SECOND_NS
 
 
-class Told(Message, frozen=True):
+class CidrTold(Message, frozen=True):
     """To itself: the runtime has the addresses, or the error."""
 
     cidr: str
     error: str
 
 
-class TellAgain(Message, frozen=True):
+class TellCidrAgain(Message, frozen=True):
     """To itself: try the runtime again."""
 
     def coalesce_key(self) -> Hashable:
@@ -50,8 +50,8 @@ class PodCidrActor(Actor):
         self._wanted = ",".join(spec.pod_cidrs) or spec.pod_cidr or ""
         self._tell()
 
-    @handles(TellAgain)
-    def tell_again(self, _: TellAgain) -> None:
+    @handles(TellCidrAgain)
+    def tell_again(self, _: TellCidrAgain) -> None:
         self._tell()
 
     def _tell(self) -> None:
@@ -62,15 +62,15 @@ class PodCidrActor(Actor):
         request = UpdateRuntimeConfigRequest(runtime_config=RuntimeConfig(network_config=NetworkConfig(pod_cidr=cidr)))
         self.begin(
             lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=TIMEOUT_NS),
-            lambda done: Told(cidr, str(outcome_of(done).error or "")),
+            lambda done: CidrTold(cidr, str(outcome_of(done).error or "")),
         )
 
-    @handles(Told)
-    def told(self, message: Told) -> None:
+    @handles(CidrTold)
+    def told(self, message: CidrTold) -> None:
         self._telling = ""
         if message.error:
             self.log.warning("the runtime does not take the pods' addresses %s: %s", message.cidr, message.error)
-            self.after(AGAIN_NS, TellAgain())
+            self.after(AGAIN_NS, TellCidrAgain())
         else:
             self._told = message.cidr
             self._tell()

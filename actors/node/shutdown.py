@@ -23,7 +23,7 @@ import msgspec
 from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
 from actors.messages.events import RecordEvent
 from actors.messages.eviction import PodHere, PodsHere, WantPods
-from actors.messages.node import NodeStatusStarted, NodeTroubleObserved
+from actors.messages.node import NodeProblemObserved, NodeStatusStarted
 from actors.messages.pods import TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
 from actors.messages.status import Unwritten, WantUnwritten
@@ -69,7 +69,7 @@ LIMIT_BYTES = 64 * 1024
 TROUBLE = "shutdown"
 
 
-class Stage(Enum):
+class ShutdownStage(Enum):
     """See the module."""
 
     WATCHING = "the machine is not going down"
@@ -112,11 +112,11 @@ class HoldLost(Message, frozen=True):
     why: str
 
 
-class Poll(Message, frozen=True):
+class PollPods(Message, frozen=True):
     """To itself: check whether the pods have ended."""
 
 
-class TellAgain(Message, frozen=True):
+class TellShutdownAgain(Message, frozen=True):
     """To itself: tell others again that the node is going down."""
 
 
@@ -151,7 +151,7 @@ class ShutdownActor(Actor):
         """The groups, cut to the time that the machine grants this time."""
         self._node_name = node_name
         self._path = path
-        self._stage = Stage.WATCHING
+        self._stage = ShutdownStage.WATCHING
         self._hold: Hold | None = None
         self._retry_ns = RETRY_NS
         self._shutdown = NO_SHUTDOWN
@@ -213,14 +213,14 @@ class ShutdownActor(Actor):
             )
         if hold.going_down:
             self._begin()
-        elif self._stage is not Stage.WATCHING or self._presumed:
+        elif self._stage is not ShutdownStage.WATCHING or self._presumed:
             self._call_off()
 
     @handles(MachineChanged)
     def machine_changed(self, message: MachineChanged) -> None:
         if message.going_down:
             self._begin()
-        elif self._stage is not Stage.WATCHING:
+        elif self._stage is not ShutdownStage.WATCHING:
             self._call_off()
             self.hold_machine(HoldMachine())  # be ready for the next shutdown
 
@@ -240,9 +240,9 @@ class ShutdownActor(Actor):
     # --- the beginning and the end of a shutdown --------------------------------------------------------------------
 
     def _begin(self) -> None:
-        if self._stage is not Stage.WATCHING:
+        if self._stage is not ShutdownStage.WATCHING:
             return
-        self._stage, self._presumed, self._lets_go = Stage.ENDING, False, False
+        self._stage, self._presumed, self._lets_go = ShutdownStage.ENDING, False, False
         wall_ns, now_ns = self.wall_ns(), self.now_ns()
         if not self._shutdown.runs_at(wall_ns, self._whole_ns):
             self._shutdown = Shutdown(wall_ns)
@@ -258,11 +258,11 @@ class ShutdownActor(Actor):
         self._told, self._awaited = {}, set()
         self.after(self._until_ns - now_ns, TimeIsOver(), key="over")
         self._tell(True)
-        self.poll(Poll())
+        self.poll(PollPods())
 
     @handles(TimeIsOver)
     def time_is_over(self, _: TimeIsOver) -> None:
-        if self._stage is Stage.ENDING:
+        if self._stage is ShutdownStage.ENDING:
             self.log.warning("the time for the end of pods is over")
             self._end()
         elif self._presumed:
@@ -270,7 +270,7 @@ class ShutdownActor(Actor):
 
     def _end(self) -> None:
         """Save the end, then release the machine."""
-        self._stage = Stage.ENDED
+        self._stage = ShutdownStage.ENDED
         self._shutdown = Shutdown(self._shutdown.began_ns, self.wall_ns())
         self._measure()
         for key in ("poll", "group", "over"):
@@ -289,9 +289,9 @@ class ShutdownActor(Actor):
 
     def _call_off(self) -> None:
         """Cancel the shutdown."""
-        if self._stage is not Stage.WATCHING:
+        if self._stage is not ShutdownStage.WATCHING:
             self._say(CANCELLED)
-        self._stage, self._presumed, self._lets_go = Stage.WATCHING, False, False
+        self._stage, self._presumed, self._lets_go = ShutdownStage.WATCHING, False, False
         self._shutdown = Shutdown(self._shutdown.began_ns, self._shutdown.ended_ns or self.wall_ns())
         for key in ("poll", "group", "over", "again"):
             self.cancel_timer(key)
@@ -301,15 +301,15 @@ class ShutdownActor(Actor):
 
     # --- the pods ---------------------------------------------------------------------------------------------------
 
-    @handles(Poll)
-    def poll(self, _: Poll) -> None:
-        if self._stage is Stage.ENDING:
+    @handles(PollPods)
+    def poll(self, _: PollPods) -> None:
+        if self._stage is ShutdownStage.ENDING:
             self._tools.sync_loop.tell(WantPods(self.ref))
-            self.after(POLL_NS, Poll(), key="poll")
+            self.after(POLL_NS, PollPods(), key="poll")
 
     @handles(PodsHere)
     def pods_here(self, message: PodsHere) -> None:
-        if self._stage is not Stage.ENDING:
+        if self._stage is not ShutdownStage.ENDING:
             return
         now_ns = self.now_ns()
         if not message.complete and now_ns < self._sources_until_ns:
@@ -342,7 +342,7 @@ class ShutdownActor(Actor):
 
     @handles(Unwritten)
     def unwritten(self, message: Unwritten) -> None:
-        if self._stage is Stage.ENDING and self._statuses_until_ns is not None and not message.uids:
+        if self._stage is ShutdownStage.ENDING and self._statuses_until_ns is not None and not message.uids:
             self._end()
 
     def _has_to_end(self, here: PodHere) -> bool:
@@ -353,7 +353,7 @@ class ShutdownActor(Actor):
         if group != self._group:
             self._group, self._awaited = group, set()
             self._group_until_ns = min(now_ns + self._fitted[group].period_ns, self._until_ns)
-            self.after(max(0, self._group_until_ns - now_ns), Poll(), key="group")
+            self.after(max(0, self._group_until_ns - now_ns), PollPods(), key="group")
 
     def _tell_to_end(self, pods: Sequence[PodHere], now_ns: int) -> None:
         for each in pods:
@@ -368,13 +368,13 @@ class ShutdownActor(Actor):
 
     def _tell(self, going_down: bool) -> None:
         self._tools.resources.tell(NodeShutdownObserved(going_down))
-        self._tools.node_status.tell(NodeTroubleObserved(TROUBLE, NOT_READY if going_down else ""))
+        self._tools.node_status.tell(NodeProblemObserved(TROUBLE, NOT_READY if going_down else ""))
         if going_down:
-            self.after(TELL_AGAIN_NS, TellAgain(), key="again")
+            self.after(TELL_AGAIN_NS, TellShutdownAgain(), key="again")
 
-    @handles(TellAgain, NodeStatusStarted)
-    def tell_again(self, _: TellAgain | NodeStatusStarted) -> None:
-        if self._presumed or self._stage is not Stage.WATCHING:
+    @handles(TellShutdownAgain, NodeStatusStarted)
+    def tell_again(self, _: TellShutdownAgain | NodeStatusStarted) -> None:
+        if self._presumed or self._stage is not ShutdownStage.WATCHING:
             self._tell(True)
 
     def _say(self, text: str) -> None:

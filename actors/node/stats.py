@@ -43,7 +43,7 @@ from runtime.metrics.kubelet import VOLUME_COLLECTION
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.stats.capability import HostStats
 from runtime.stats.readings import FsReading, NodeReading, PodDisk, ProcessReading
-from runtime.stats.samples import Listed, NodeSample, Rates
+from runtime.stats.samples import NodeSample, Rates, StatsListing
 from runtime.stats.told import value_of
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class NodeStatsActor(Actor):
             problems=tuple(self._problems),
         )
 
-    async def _ask_runtime(self) -> tuple[Listed, ImageFsInfoResponse | None, bool, bool]:
+    async def _ask_runtime(self) -> tuple[StatsListing, ImageFsInfoResponse | None, bool, bool]:
         """The runtime's answers; whether the lists failed (blind), and whether the usage failed (unsaid)."""
         call = self._cri.call
         answers = await self.gather(
@@ -181,7 +181,7 @@ class NodeStatsActor(Actor):
             what="the runtime's numbers",
         )
         sandboxes, containers, stats, pod_stats, images = (self._answer(each) for each in answers)
-        listed = Listed(
+        listed = StatsListing(
             () if sandboxes is None else sandboxes.items,
             () if containers is None else containers.containers,
             {} if stats is None else {each.attributes.id: each for each in stats.stats if each.attributes},
@@ -201,7 +201,7 @@ class NodeStatsActor(Actor):
 
     # --- processes --------------------------------------------------------------------------------------------------
 
-    async def _find_processes(self, listed: Listed) -> None:
+    async def _find_processes(self, listed: StatsListing) -> None:
         """Look up the process ids of new containers. A runtime that tells none is not asked again."""
         ids = listed.ids()
         self._pids = {id_: self._pids[id_] for id_ in ids if id_ in self._pids}
@@ -274,7 +274,7 @@ class NodeStatsActor(Actor):
 
     # --- disks of pods ----------------------------------------------------------------------------------------------
 
-    async def _count_disks(self, listed: Listed) -> None:
+    async def _count_disks(self, listed: StatsListing) -> None:
         """Begin the counts that are due, and wait a little for pods without numbers."""
         if self._count_every_ns <= 0:
             return

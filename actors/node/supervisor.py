@@ -146,7 +146,7 @@ class NodeSupervisor(Actor):
         if ref is not None:
             assert recipe is not None, f"{ref} is reserved and never made"
             assert ref.actor_class is recipe.actor_class, f"{ref} is reserved as another class"
-            self.furnish(ref, **recipe.arguments)
+            self.construct(ref, **recipe.arguments)
 
     def _start(self, name: str, recipe: Recipe | None) -> None:
         """Start an actor that no other must know. Does nothing for one that this node does without."""

@@ -17,7 +17,7 @@ from actors.cluster.token import TokenActor
 from actors.containers.gc import ContainerGCActor
 from actors.containers.gc_rules import Places
 from actors.containers.log_rotation import LogRotationActor
-from actors.containers.log_rotation_hands import LogTools
+from actors.containers.log_rotation_children import LogTools
 from actors.containers.log_rotation_rules import log_limits
 from actors.containers.removal import GcTools
 from actors.events.historian import HistorianActor

@@ -17,7 +17,7 @@ READY = "Ready"
 TRUE, FALSE = "True", "False"
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ConditionVerdict(msgspec.Struct, frozen=True):
     """The wanted content of a condition."""
 
     type: str
@@ -57,12 +57,12 @@ _EVENTS = {pressure.type: pressure.events for pressure in (_MEMORY, _DISK, _PID)
 OWN = tuple(_EVENTS)
 
 
-def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple[Verdict, ...]:
+def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple[ConditionVerdict, ...]:
     """The conditions in their order. `unready`: why the node is not ready, () when it is."""
     ready = (
-        Verdict(READY, FALSE, "KubeletNotReady", message_of(unready))
+        ConditionVerdict(READY, FALSE, "KubeletNotReady", message_of(unready))
         if unready
-        else Verdict(READY, TRUE, "KubeletReady", "kubelet is posting ready status")
+        else ConditionVerdict(READY, TRUE, "KubeletReady", "kubelet is posting ready status")
     )
     return (
         _pressure(_MEMORY, pressures.memory),
@@ -73,7 +73,7 @@ def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple
 
 
 def next_conditions(
-    existing: tuple[NodeCondition, ...], wanted: tuple[Verdict, ...], wall_ns: int
+    existing: tuple[NodeCondition, ...], wanted: tuple[ConditionVerdict, ...], wall_ns: int
 ) -> tuple[NodeCondition, ...]:
     """`existing` with the agent's own conditions as `wanted`, each in its place, new ones last."""
     now = api_time(wall_ns)
@@ -110,6 +110,6 @@ def is_ready(conditions: tuple[NodeCondition, ...]) -> bool:
     return any(condition.type == READY and condition.status == TRUE for condition in conditions)
 
 
-def _pressure(which: _Pressure, high: bool) -> Verdict:
+def _pressure(which: _Pressure, high: bool) -> ConditionVerdict:
     reason, message = which.high if high else which.low
-    return Verdict(which.type, TRUE if high else FALSE, reason, message)
+    return ConditionVerdict(which.type, TRUE if high else FALSE, reason, message)

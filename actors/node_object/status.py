@@ -10,7 +10,7 @@ from actors.messages.node import NodePressureObserved, VolumesInUseObserved
 from actors.messages.plugins import DriversOnNodeObserved
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import NodeIps, node_addresses
-from actors.node_object.conditions import Verdict, next_conditions, verdicts
+from actors.node_object.conditions import ConditionVerdict, next_conditions, verdicts
 from actors.node_object.csi_node import with_node_ids
 from actors.node_object.features import declared_features, node_features, runtime_handlers
 from actors.node_object.images import status_images
@@ -91,7 +91,7 @@ def next_status(
 
 def wanted_conditions(
     seen: Seen, settings: NodeSettings, capacity: Mapping[str, str], now_ns: int
-) -> tuple[Verdict, ...]:
+) -> tuple[ConditionVerdict, ...]:
     """The wanted content of the agent's conditions."""
     missing = amounts.missing(capacity, settings.configuration)
     return verdicts(seen.pressures, unready_reasons(seen.health, seen.troubles, missing, now_ns))

@@ -29,7 +29,7 @@ POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
 CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
 
-class Listed(msgspec.Struct, frozen=True, gc=False):
+class ListedContainer(msgspec.Struct, frozen=True, gc=False):
     """One listed sandbox (`name` empty) or container, with its pod's UID, name and namespace."""
 
     uid: str
@@ -45,7 +45,7 @@ class Picture(msgspec.Struct, frozen=True):
     in the picture that it was made from.
     """
 
-    entries: Mapping[str, Listed]
+    entries: Mapping[str, ListedContainer]
     states: dict[str, int]
     new: tuple[str, ...]
 
@@ -62,7 +62,7 @@ def count_of(picture: Picture) -> RunningCount:
     return RunningCount(len(ready), states)
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ListingDifference(msgspec.Struct, frozen=True):
     """`changed`: UID -> what has changed of the pod, in the order of listing. `died`: (uid, container name) of
     containers that no longer run.
     """
@@ -75,12 +75,12 @@ def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container],
     """Combine the two lists; returns `before` itself when nothing has changed. Leaves out what carries no pod UID,
     because it is not ours.
     """
-    new: dict[str, Listed] = {}
+    new: dict[str, ListedContainer] = {}
     for sandbox in _changed(sandboxes, before):
         meta = sandbox.metadata
         if meta is not None and meta.uid:
             ready = sandbox.state == PodSandboxState.SANDBOX_READY
-            new[sandbox.id] = Listed(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
+            new[sandbox.id] = ListedContainer(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
     for container in _changed(containers, before):
         labels = container.labels
         uid = labels.get(POD_UID_LABEL)
@@ -88,7 +88,7 @@ def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container],
             pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
             runs = container.state == ContainerState.CONTAINER_RUNNING
             name = labels.get(CONTAINER_NAME_LABEL, "")
-            new[container.id] = Listed(uid, pod, namespace, name, runs, int(container.state))
+            new[container.id] = ListedContainer(uid, pod, namespace, name, runs, int(container.state))
     listed = {each.id for each in sandboxes} | {each.id for each in containers}
     gone = [each for each in before.entries if each not in listed]
     if not new and not gone:
@@ -117,7 +117,7 @@ def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
     return tuple(pods.values())
 
 
-def difference(before: Picture, now: Picture) -> Difference:
+def difference(before: Picture, now: Picture) -> ListingDifference:
     """What changed between two pictures; `now` was made from `before`, or from nothing."""
     changed: dict[str, dict[str, int]] = {}
     died: dict[tuple[str, str], None] = {}
@@ -136,4 +136,4 @@ def difference(before: Picture, now: Picture) -> Difference:
         changed.setdefault(was.uid, {})[entry_id] = GONE
         if was.name and was.running:
             died[was.uid, was.name] = None
-    return Difference({uid: FrozenMap(shown) for uid, shown in changed.items()}, tuple(died))
+    return ListingDifference({uid: FrozenMap(shown) for uid, shown in changed.items()}, tuple(died))

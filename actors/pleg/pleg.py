@@ -46,7 +46,7 @@ from actors.messages.pods import (
 )
 from actors.model.runtime_shown import Shown, both, nothing_is_left, shown_by
 from actors.pleg.event_gatherer import STOPPED, EventGatherer, EventsGathered, PodEventSeen, can_wait
-from actors.pleg.listing import NOTHING, Difference, Picture, count_of, difference, picture_of, strangers
+from actors.pleg.listing import NOTHING, ListingDifference, Picture, count_of, difference, picture_of, strangers
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     ContainerEventResponse,
@@ -108,7 +108,7 @@ class EventHint(Message, frozen=True):
         return EventHint(self.uid, both(self.shown, waiting.shown))
 
 
-class StreamEnded(Message, frozen=True):
+class EventStreamEnded(Message, frozen=True):
     """To itself: the stream has ended; `served` False when the runtime does not implement the verb."""
 
     served: bool
@@ -299,7 +299,7 @@ class PlegActor(Actor):
         if unknown or anyway:
             self._sync_loop.tell(UnknownPodsObserved(unknown))
 
-    def _tell(self, changes: Difference) -> None:
+    def _tell(self, changes: ListingDifference) -> None:
         workers = self._workers
         for uid, shown in changes.changed.items():
             worker = workers.get(uid)
@@ -314,7 +314,7 @@ class PlegActor(Actor):
     def open_stream(self, _: OpenStream) -> None:
         ref, gatherer = self.ref, self.children[GATHERER]
         # As an effect the end is never refused. A lost end would leave the stream closed for good.
-        end: Promise[StreamEnded] = Promise()
+        end: Promise[EventStreamEnded] = Promise()
 
         def on_item(event: ContainerEventResponse) -> None:
             status = event.pod_sandbox_status
@@ -329,7 +329,7 @@ class PlegActor(Actor):
             if self._stopping or end.done():
                 return
             served = failure is None or failure.code != StatusCode.UNIMPLEMENTED
-            end.set_result(StreamEnded(served, "" if failure is None else str(failure)))
+            end.set_result(EventStreamEnded(served, "" if failure is None else str(failure)))
 
         self._stream = self._cri.stream(GET_CONTAINER_EVENTS, GetEventsRequest(), on_item, on_end)
         self.begin(lambda: end, lambda ended: ended.result())
@@ -354,8 +354,8 @@ class PlegActor(Actor):
             elif not nothing_is_left(shown):
                 self.list_within(RELIST_NS)
 
-    @handles(StreamEnded)
-    def stream_ended(self, message: StreamEnded) -> None:
+    @handles(EventStreamEnded)
+    def stream_ended(self, message: EventStreamEnded) -> None:
         self._stream = None
         self.list_within(0)
         if message.served:

@@ -24,7 +24,7 @@ POLL_MISSING_NS = SECOND_NS
 TIMEOUT_NS = 30 * SECOND_NS
 
 
-class Poll(Message, frozen=True):
+class PollRuntime(Message, frozen=True):
     """To itself: time to ask."""
 
 
@@ -53,10 +53,10 @@ class RuntimeMonitorActor(Actor):
         self._told: RuntimeStateObserved | None = None
 
     def on_start(self) -> None:
-        self.ref.tell(Poll())
+        self.ref.tell(PollRuntime())
 
-    @handles(Poll)
-    async def poll(self, _: Poll) -> None:
+    @handles(PollRuntime)
+    async def poll(self, _: PollRuntime) -> None:
         silent_since_ns: int | None = None
         try:
             error, network_error = await self._ask()
@@ -77,7 +77,7 @@ class RuntimeMonitorActor(Actor):
         self._tell(state)
         if self._node_status is not None:  # even if unchanged: it may have been restarted
             self._node_status.tell(state)
-        self.after(POLL_MISSING_NS if error else POLL_NS, Poll())
+        self.after(POLL_MISSING_NS if error else POLL_NS, PollRuntime())
 
     async def _ask(self) -> tuple[str, str]:
         if self._version is None:

@@ -16,8 +16,8 @@ from actors.images.pull_rules import (
     INVALID_IMAGE_NAME,
     PULL,
     REFUSE,
+    ImageEvent,
     ImageVerdict,
-    Said,
     backing_off,
     inspect_failed,
     judge_image,
@@ -30,7 +30,7 @@ from actors.messages.history import HistoryKind
 from actors.messages.images import ImagePulled, ImagePullFailed, PullImage, PullWaits
 from actors.messages.volumes import VolumesPrepared
 from actors.model.identity import field_path, link_path, log_path
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.pod.grants import PodUsers
 from actors.pod.history import PodHistory
 from actors.pod.pod_actor import Pass, PodActor
@@ -46,18 +46,18 @@ from actors.pod_rules.container_start import (
     BEGUN,
     HELD_UP,
     RUNNING,
+    ConfigGathered,
     Created,
     Event,
-    Gathered,
     ImageFound,
     Missing,
     Pulled,
     PullFailed,
     PullNeeded,
-    Refused,
-    Running,
+    StartedContainer,
     StartLife,
     StartStage,
+    StepRefused,
     Wanted,
 )
 from actors.start.container_config import Making, container_config, message_file, target_id
@@ -81,7 +81,7 @@ CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"
 
 
-class Place(msgspec.Struct, frozen=True):
+class StartPlace(msgspec.Struct, frozen=True):
     """Where containers are started: the sandbox of the pod, its volumes, and what the runtime can do with mounts."""
 
     attempt: int
@@ -98,7 +98,7 @@ class _Try(msgspec.Struct):
     start: Start
     container: Container
     name: str
-    place: Place
+    place: StartPlace
     attempt: int
     image: Image | None = None
     config: ContainerConfig | None = None
@@ -217,7 +217,7 @@ class ContainerStarts:
 
     # --- the walk ---------------------------------------------------------------------------------------------------
 
-    async def start(self, pod: Pod, start: Start, place: Place) -> None:
+    async def start(self, pod: Pod, start: Start, place: StartPlace) -> None:
         """Advance the start of one container as far as possible now. Raises CriError."""
         container = start.container
         this = _Try(pod, start, container, container.name, place, start.attempt or 0)
@@ -243,16 +243,16 @@ class ContainerStarts:
         elif life.stage in BEGUN:
             self._view.waiting.pop(name, None)
 
-    def _refused(self, name: str, reason: str, message: str, said: Said | None = None) -> Refused:
+    def _refused(self, name: str, reason: str, message: str, said: ImageEvent | None = None) -> StepRefused:
         """Refuse the step, and record events if the reason is new. The event shows the reason for an image, and the
         message for anything else.
         """
         if self._view.waiting.get(name) != (reason, message):
             self._say(name, said)
             self._view.say("Warning", "Failed", f"Error: {message if said is None else reason}", name)
-        return Refused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
+        return StepRefused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
 
-    def _say(self, name: str, said: Said | None) -> None:
+    def _say(self, name: str, said: ImageEvent | None) -> None:
         if said is not None:
             self._view.say(said.type, said.reason, said.message, name)
 
@@ -284,7 +284,7 @@ class ContainerStarts:
             self._say(name, verdict.said)
         return ImageFound()
 
-    def _refused_image(self, name: str, verdict: ImageVerdict) -> Refused:
+    def _refused_image(self, name: str, verdict: ImageVerdict) -> StepRefused:
         return self._refused(name, verdict.reason, verdict.message, verdict.said)
 
     async def _ask_for_pull(self, this: _Try) -> Event | None:
@@ -334,13 +334,13 @@ class ContainerStarts:
                 ),
                 self._services.node.rules,
             )
-        except (StartRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+        except (ContainerRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             return self._refused(this.name, CREATE_CONFIG_ERROR, str(failure))
         except VolumeImageRefusedError as failure:
             refused = self._refused(this.name, failure.reason, failure.message, failure.said)
             at_ns = failure.retry_at_ns
             return refused if at_ns is None else msgspec.structs.replace(refused, retry_at_ns=at_ns)
-        return Gathered()
+        return ConfigGathered()
 
     async def _create(self, this: _Try) -> Event:
         assert this.config is not None, "it was gathered in this very pass"
@@ -362,13 +362,13 @@ class ContainerStarts:
         self._view.say("Normal", "Started", f"Started container {name}", name)
         self._link_log(name, this.attempt, container_id)
         lifecycle = this.container.lifecycle
-        return Running(hooked=lifecycle is not None and lifecycle.post_start is not None)
+        return StartedContainer(hooked=lifecycle is not None and lifecycle.post_start is not None)
 
     async def _begin_hook(self, this: _Try) -> Event | None:
         """The end of the hook comes as a message; None until then."""
         return self._post_starts.begin(this.container, self._lives.of(this.name).id, self._view.ip())
 
-    def _failed_to(self, reason: str, this: _Try, failure: CriError) -> Refused:
+    def _failed_to(self, reason: str, this: _Try, failure: CriError) -> StepRefused:
         """Note why the container does not run. The call may have succeeded after all; the next look shows that."""
         this.failure = failure
         return self._refused(this.name, reason, failure.message or str(failure))

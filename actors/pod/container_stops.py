@@ -26,7 +26,7 @@ from actors.model.observed import ObservedPod
 from actors.pod.decided_ends import DecidedEnds, EndNote
 from actors.pod.history import PodHistory
 from actors.pod.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes, words_of
-from actors.pod.hook_runner import HookEnd, HookEnded, HookRunner, HookTimeIsUp
+from actors.pod.hook_runner import HookEnd, HookRunEnded, HookRunner, HookTimeIsUp
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.view import PodView
@@ -51,7 +51,7 @@ class EndNoted(Message, frozen=True):
     container_id: str
 
 
-class StopEnded(Message, frozen=True):
+class ContainerStopEnded(Message, frozen=True):
     """To the worker itself: a StopContainer has ended. `error` is empty when the container is gone."""
 
     container_id: str
@@ -185,19 +185,19 @@ class ContainerStops:
                 f"container {end.ending.name}: its preStop hook has ended; it is asked to stop",
                 f"after {took}",
             )
-        if isinstance(message, HookEnded) and message.fell_back:
+        if isinstance(message, HookRunEnded) and message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
         self.stop_container(end)
 
-    @handles(StopEnded)
-    def stop_ended(self, message: StopEnded) -> Pass | None:
+    @handles(ContainerStopEnded)
+    def stop_ended(self, message: ContainerStopEnded) -> Pass | None:
         self._observer.doubt(message.container_id)
         end = self.ends.get(message.container_id)
         if end is not None and end.number == message.number:
             self._note_stop(end, message)
         return self._worker.go_on()
 
-    def _note_stop(self, end: _End, message: StopEnded) -> None:
+    def _note_stop(self, end: _End, message: ContainerStopEnded) -> None:
         wait_ns = NOT_GONE_RETRY_NS
         if message.error:
             wait_ns = RETRY_NS
@@ -310,8 +310,8 @@ class ContainerStops:
         end.asked_wall_ns = self._worker.wall_ns()
         calls = self._calls
 
-        def then(done: Pending[StopContainerResponse]) -> StopEnded:
-            return StopEnded(container_id, number, _failure(done))
+        def then(done: Pending[StopContainerResponse]) -> ContainerStopEnded:
+            return ContainerStopEnded(container_id, number, _failure(done))
 
         self._worker.begin(lambda: calls.stop_container(container_id, timeout), then)
 

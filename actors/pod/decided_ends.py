@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, Pending
-from actors.pod_rules.action_types import KillCause, Wait
+from actors.pod_rules.action_types import BackOffWait, KillCause
 from runtime.logs.pod_files import PodFiles
 
 LIMIT_BYTES = 256 * 1024
@@ -59,7 +59,7 @@ class Decided(msgspec.Struct, frozen=True):
 
     ends: Mapping[str, EndNote] = _NOTHING
     killed: Mapping[str, str] = _NOTHING
-    owed: Mapping[str, Wait] = _NOTHING
+    owed: Mapping[str, BackOffWait] = _NOTHING
 
 
 def path_of(root_directory: str, uid: str) -> str:
@@ -96,7 +96,7 @@ class DecidedEnds:
         self.ends: dict[str, EndNote] = {}
         self.killed: dict[str, KillCause] = {}
         """Container id -> why it was killed while its pod lives on."""
-        self.owed: dict[str, Wait] = {}
+        self.owed: dict[str, BackOffWait] = {}
         """Container name -> the back-off of a container that was removed with all others."""
 
     async def recall(self, *, anything: bool = True) -> None:

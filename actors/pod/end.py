@@ -12,7 +12,7 @@ from actors.messages.pods import CollectPod, PodCollected, Remains
 from actors.messages.volumes import ReleaseVolumes, VolumesReleased
 from actors.model.identity import link_path
 from actors.model.observed import ObservedPod
-from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
+from actors.pod.outcome import CONTINUE, WAIT, Outcome, PassWait
 from actors.pod.pod_actor import Pass
 from actors.pod.pod_pass import PodParts
 from actors.pod.view import Question
@@ -74,9 +74,9 @@ class PodEnd:
             runs = observed.anything_runs()
         await self._parts.show.publish(observed, last=not runs and not begun)
         if runs:
-            return Wait(retry_ns=self._stop_in_turn(observed, view.life))
+            return PassWait(retry_ns=self._stop_in_turn(observed, view.life))
         # An unfinished call may still create something; when it ends, a new pass begins.
-        return Wait(retry_ns=RETRY_NS) if begun else CONTINUE
+        return PassWait(retry_ns=RETRY_NS) if begun else CONTINUE
 
     async def _stop_sandbox(self, sandbox_id: str, observed: ObservedPod) -> None:
         """Stop a sandbox. Publish what is seen while the stop takes long or fails."""
@@ -169,11 +169,11 @@ class PodEnd:
             self._parts.observer.doubt_all()
             observed = await self._parts.look()
             if observed.anything_runs():
-                return Wait(retry_ns=self._stop_in_turn(observed, self._view.life))
+                return PassWait(retry_ns=self._stop_in_turn(observed, self._view.life))
             for sandbox_id in sandboxes_to_stop(observed):
                 await self._calls.stop_sandbox(sandbox_id)
         self._trouble, self._failed = self._failed, ""
-        return Wait(retry_ns=RETRY_NS) if self._trouble else None
+        return PassWait(retry_ns=RETRY_NS) if self._trouble else None
 
     def _is_collected(self) -> bool:
         if not self._collected and self._collect.may_ask():

@@ -19,8 +19,8 @@ from actors.messages.ids import AssignIds, IdsAssigned, ReleaseIds
 from actors.messages.images import ImagesLeased, LeaseImages, ReleaseImages
 from actors.messages.pods import RuntimeStateObserved
 from actors.model.id_ranges import IdRange
-from actors.model.refusal import StartRefusedError
-from actors.pod.outcome import Wait
+from actors.model.refusal import ContainerRefusedError
+from actors.pod.outcome import PassWait
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question
@@ -98,9 +98,9 @@ class PodAdmission:
         self._waits_for = message.text
         return self._worker.go_on()
 
-    def wait(self) -> Wait:
+    def wait(self) -> PassWait:
         """The outcome of a pass while there is no answer."""
-        return Wait(self._waits_for or "the node is asked whether it takes the pod", "it starts then")
+        return PassWait(self._waits_for or "the node is asked whether it takes the pod", "it starts then")
 
 
 _FIELD = "$.spec.hostUsers"
@@ -129,7 +129,7 @@ class PodUsers:
             return None
         if answer.ids is None:
             self._answer = None  # the next try asks again
-            raise StartRefusedError(_FIELD, f"no ids for the pod's user namespace: {answer.error}")
+            raise ContainerRefusedError(_FIELD, f"no ids for the pod's user namespace: {answer.error}")
         return answer.ids
 
     @property
@@ -157,7 +157,7 @@ def check_handler(handler: str, runtime: RuntimeStateObserved) -> None:
     if handler not in runtime.user_namespace_handlers:
         named = f"handler {handler!r}" if handler else "the default handler"
         text = f"{named} of the runtime does not support user namespaces; set hostUsers: true, or upgrade the runtime"
-        raise StartRefusedError(_FIELD, text)
+        raise ContainerRefusedError(_FIELD, text)
 
 
 _NONE: frozenset[str] = frozenset()

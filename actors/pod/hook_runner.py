@@ -25,7 +25,7 @@ SHOWN_BYTES = 1024
 """How many bytes of a failed command's output are shown."""
 
 
-class HookEnded(Message, frozen=True):
+class HookRunEnded(Message, frozen=True):
     """To the worker itself. `error` is empty after success; `number` identifies this run of a hook."""
 
     number: int
@@ -43,7 +43,7 @@ class HookTimeIsUp(Message, frozen=True):
     kind: HookKind
 
 
-HookEnd = HookEnded | HookTimeIsUp
+HookEnd = HookRunEnded | HookTimeIsUp
 
 
 class _Run:
@@ -83,18 +83,18 @@ class HookRunner:
             self.limit(container_id, kind, limit_ns)
         if isinstance(hook, SleepHook):
             run.sleeps = True
-            self._worker.after(hook.ns, HookEnded(number, container_id, kind), key=f"{kind.value} {container_id}")
+            self._worker.after(hook.ns, HookRunEnded(number, container_id, kind), key=f"{kind.value} {container_id}")
             return
 
         def make() -> Pending[Any]:
             run.pending = self._call(container_id, hook, limit_ns)
             return run.pending
 
-        def ended(done: Pending[Any]) -> HookEnded:
+        def ended(done: Pending[Any]) -> HookRunEnded:
             error, fell_back = outcome_of_hook(hook, done)
             if fell_back:
                 self._services.meters.count(names.HANDLER_FALLBACKS)
-            return HookEnded(number, container_id, kind, error, fell_back)
+            return HookRunEnded(number, container_id, kind, error, fell_back)
 
         self._worker.begin(make, ended)
 
@@ -105,7 +105,7 @@ class HookRunner:
             message = HookTimeIsUp(run.number, container_id, kind)
             self._worker.after(max(0, ns), message, key=f"limit of {kind.value} {container_id}")
 
-    @handles(HookEnded, HookTimeIsUp)
+    @handles(HookRunEnded, HookTimeIsUp)
     def ended(self, message: HookEnd) -> Pass | None:
         """A hook has ended. The end of a dropped hook changes nothing."""
         run = self._runs.get((message.container_id, message.kind))

@@ -16,7 +16,7 @@ class Continue(msgspec.Struct, frozen=True):
     """The next step may begin."""
 
 
-class Wait(msgspec.Struct, frozen=True):
+class PassWait(msgspec.Struct, frozen=True):
     """The pass ends here. `text` says what the pod waits for, and `then` what comes next.
 
     Without a `text` the pod waits for what its containers wait for. `retry_ns`: the next pass begins after this time
@@ -59,9 +59,9 @@ class Refuse(msgspec.Struct, frozen=True):
         return self.event or self.message
 
 
-Outcome: TypeAlias = Continue | Wait | Refuse
+Outcome: TypeAlias = Continue | PassWait | Refuse
 CONTINUE = Continue()
-WAIT = Wait()
+WAIT = PassWait()
 """End the pass; the waits of the containers say why."""
 
 

@@ -10,7 +10,7 @@ from actors.kernel import part
 from actors.messages.history import PodWait
 from actors.messages.pods import RuntimePod
 from actors.model.observed import ObservedPod
-from actors.pod.container_starts import ContainerStarts, Place
+from actors.pod.container_starts import ContainerStarts, StartPlace
 from actors.pod.container_stops import ContainerStops
 from actors.pod.decided_ends import DecidedEnds, path_of
 from actors.pod.grants import PodAdmission, PodLeases, PodUsers
@@ -130,7 +130,7 @@ class PodPass:
         self.actions = PodActions()
         self.decided = False
         """Whether this pass has set `actions`."""
-        self.place: Place | None = None
+        self.place: StartPlace | None = None
         """Where containers are started, once the sandbox exists."""
 
     @property

@@ -15,7 +15,7 @@ from actors.pod.history import PodHistory
 from actors.pod.hook_rules import HookImpossibleError, HookKind, hook_of, words_of
 from actors.pod.hook_runner import HookEnd, HookRunner, HookTimeIsUp
 from actors.pod.view import PodView
-from actors.pod_rules.container_start import Gone, HookEnded, PodEnds, StartLife, StartStage
+from actors.pod_rules.container_start import Gone, PodEnds, PostStartEnded, StartLife, StartStage
 from actors.pod_rules.termination import Ending, GraceCause, grace_seconds
 from config.objects import Container
 
@@ -33,7 +33,7 @@ class PostStarts:
         self.hooked: dict[str, Container] = {}
         """By id, until the hook succeeds or the container ends."""
 
-    def begin(self, container: Container, container_id: str, ip: str) -> HookEnded | None:
+    def begin(self, container: Container, container_id: str, ip: str) -> PostStartEnded | None:
         """Begin the hook of a container that runs now. Returns the end of the hook if it is already known."""
         handler = container.lifecycle.post_start if container.lifecycle is not None else None
         assert handler is not None, "only what has a hook waits for one"
@@ -54,7 +54,7 @@ class PostStarts:
             return
         if message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, container.name)
-        over = HookEnded(message.container_id)
+        over = PostStartEnded(message.container_id)
         if message.error:
             over = self._failed(container, message.container_id, message.error)
         else:
@@ -97,12 +97,12 @@ class PostStarts:
             if self._hooks.under_way(container_id, HookKind.POST_START)
         )
 
-    def _meet(self, container: Container, event: HookEnded | Gone | PodEnds) -> StartLife:
+    def _meet(self, container: Container, event: PostStartEnded | Gone | PodEnds) -> StartLife:
         return self._view.start_lives.meet(container.name, event)
 
-    def _failed(self, container: Container, container_id: str, why: str) -> HookEnded:
+    def _failed(self, container: Container, container_id: str, why: str) -> PostStartEnded:
         """Record the failure, and begin to end the container."""
-        over = HookEnded(container_id, self._say_failed(container, why))
+        over = PostStartEnded(container_id, self._say_failed(container, why))
         self._end(container, container_id)
         return over
 

@@ -20,23 +20,23 @@ from actors.messages.references import (
     ObjectRef,
     ObjectsChanged,
     ObjectsRead,
+    PodInputsRead,
     ReadObjects,
+    ReadPodInputs,
     ReadRuntimeClass,
-    ReadSurroundings,
     ReleaseObjects,
     RuntimeClassRead,
-    SurroundingsRead,
 )
-from actors.model.refusal import StartRefusedError
-from actors.model.surroundings import Surroundings
+from actors.model.pod_inputs import PodInputs
+from actors.model.refusal import ContainerRefusedError
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question
 from actors.start.environment import (
     SECRET,
     Data,
+    NeededObject,
     Outline,
-    Reference,
     Sources,
     environment_objects,
     pull_secrets,
@@ -58,11 +58,11 @@ SANDBOX = ""
 """Stands for the RuntimeClass among container names."""
 _THE_SANDBOX = frozenset({SANDBOX})
 
-Answer = TypeVar("Answer", ObjectsRead, SurroundingsRead, RuntimeClassRead)
+Answer = TypeVar("Answer", ObjectsRead, PodInputsRead, RuntimeClassRead)
 Cached = ConfigMap | Secret
 _NOBODY: frozenset[str] = frozenset()
 _NOTHING = ObjectsRead(None, FrozenMap(), FrozenMap())
-_NOWHERE = SurroundingsRead(None, FrozenMap(), FrozenMap(), True)
+_NOWHERE = PodInputsRead(None, FrozenMap(), FrozenMap(), True)
 
 
 class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
@@ -151,9 +151,9 @@ class PodReferences:
         self._view = view
         self._objects = _Asked[ObjectsRead](worker, "objects", self._ask_for_objects)
         self._secrets = _Asked[ObjectsRead](worker, "pull secrets", self._ask_for_secrets)
-        self._around = _Asked[SurroundingsRead](worker, "surroundings", self._ask_for_surroundings)
+        self._around = _Asked[PodInputsRead](worker, "pod_inputs", self._ask_for_pod_inputs)
         self._class = _Asked[RuntimeClassRead](worker, "runtime class", self._ask_for_class)
-        self._held: tuple[Reference, ...] = ()
+        self._held: tuple[NeededObject, ...] = ()
         self._said: tuple[str, ...] = ()
 
     # --- the pod's coming and going ---------------------------------------------------------------------------------
@@ -194,11 +194,11 @@ class PodReferences:
         if pod.spec.runtime_class_name:
             self._class.ask(pod)
 
-    def around_told(self, pod: Pod, around: Surroundings) -> None:
-        """The surroundings came with the pod. If the pod needs nothing else, no question is necessary."""
+    def around_told(self, pod: Pod, around: PodInputs) -> None:
+        """The pod_inputs came with the pod. If the pod needs nothing else, no question is necessary."""
         if around.allocatable is not None or not shows_amounts(pod):
             variables = around.variables_of(pod.metadata.namespace, _has_links(pod))
-            self._around.told(SurroundingsRead(None, variables, around.allocatable or FrozenMap(), synced=True))
+            self._around.told(PodInputsRead(None, variables, around.allocatable or FrozenMap(), synced=True))
 
     def rest(self) -> None:
         """Nothing is to be started now: drop the answers."""
@@ -225,8 +225,8 @@ class PodReferences:
     def _read(self, refs: tuple[ObjectRef, ...], tag: ReferenceTag) -> None:
         self._services.objects.tell(ReadObjects(self._worker.ref, tag, refs, self._view.uid))
 
-    def _ask_for_surroundings(self, pod: Pod, tag: ReferenceTag) -> None:
-        question = ReadSurroundings(
+    def _ask_for_pod_inputs(self, pod: Pod, tag: ReferenceTag) -> None:
+        question = ReadPodInputs(
             self._worker.ref, tag, pod.metadata.namespace, _has_links(pod), not is_static(pod), shows_amounts(pod)
         )
         self._services.cluster.tell(question)
@@ -241,8 +241,8 @@ class PodReferences:
     def objects_read(self, message: ObjectsRead) -> Pass | None:
         return self._go_on_if(self._objects.answered(message) or self._secrets.answered(message))
 
-    @handles(SurroundingsRead)
-    def surroundings_read(self, message: SurroundingsRead) -> Pass | None:
+    @handles(PodInputsRead)
+    def pod_inputs_read(self, message: PodInputsRead) -> Pass | None:
         return self._go_on_if(self._around.answered(message))
 
     @handles(RuntimeClassRead)
@@ -271,11 +271,11 @@ class PodReferences:
         if not (has_objects and has_around):
             return None
         read = self._objects.take(container.name) if objects else _NOTHING
-        surroundings = self._around.take(container.name) if around else _NOWHERE
-        if not surroundings.synced and not is_static(pod):
+        pod_inputs = self._around.take(container.name) if around else _NOWHERE
+        if not pod_inputs.synced and not is_static(pod):
             text = "services have not yet been read at least once, cannot construct envvars"
-            raise StartRefusedError("$.spec.enableServiceLinks", text)
-        return _sources(read, surroundings, pod_ips, self._services.node.host_ips)
+            raise ContainerRefusedError("$.spec.enableServiceLinks", text)
+        return _sources(read, pod_inputs, pod_ips, self._services.node.host_ips)
 
     def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
         """The credentials in the pod's secrets for the image of `container`; None: wait.
@@ -303,7 +303,7 @@ class PodReferences:
             return None
         read = self._class.take(SANDBOX)
         if read.error:
-            raise StartRefusedError("$.spec.runtimeClassName", read.error)
+            raise ContainerRefusedError("$.spec.runtimeClassName", read.error)
         return read.handler
 
 
@@ -312,9 +312,7 @@ def _has_links(pod: Pod) -> bool:
     return pod.spec.enable_service_links is not False
 
 
-def _sources(
-    read: ObjectsRead, around: SurroundingsRead, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]
-) -> Sources:
+def _sources(read: ObjectsRead, around: PodInputsRead, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> Sources:
     config_maps: dict[str, Data] = {}
     secrets: dict[str, Data] = {}
     failures = {(ref.kind, ref.name): each.reason for ref, each in read.failures.items() if not each.not_found}

@@ -13,7 +13,7 @@ worker looks again after a while (`behind_for_ns`). A look that fails raises, an
 `PodCalls` makes one short call at a time. The order to end the pod interrupts the pass that waits for a call. The call
 goes on, and its outcome is unknown until it ends. Such calls are remembered by name (`sandbox 0`, `container web 2`).
 Meanwhile no call of that name begins again, and the pod has not ended. When such a call ends, the worker gets
-`CallEnded` and looks again: the look finds what the call has made.
+`RuntimeCallEnded` and looks again: the look finds what the call has made.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class PodObserver:
         return tuple(self._sandboxes.values()), tuple(self._containers.values())
 
 
-class CallEnded(Message, frozen=True):
+class RuntimeCallEnded(Message, frozen=True):
     """To the worker itself: a call that outlived its pass has ended, with or without success."""
 
     name: str
@@ -261,14 +261,14 @@ class PodCalls:
         """Names of the calls whose outcome is unknown."""
         return frozenset(self._under_way)
 
-    @handles(CallEnded)
-    def ended(self, message: CallEnded) -> None:
+    @handles(RuntimeCallEnded)
+    def ended(self, message: RuntimeCallEnded) -> None:
         """Look at everything: the effect of the call is unknown."""
         self._under_way.pop(message.name, None)
         self._worker.ref.tell(LookAgain())
 
     def forget_ended(self) -> None:
-        """A `CallEnded` may have been lost. The caller looks at everything after this."""
+        """A `RuntimeCallEnded` may have been lost. The caller looks at everything after this."""
         for name in [name for name, pending in self._under_way.items() if pending.done()]:
             del self._under_way[name]
 
@@ -338,7 +338,7 @@ class PodCalls:
         except Interrupted:
             self._observer.doubt_all()
             ref = self._worker.ref
-            pending.add_done_callback(lambda _: ref.tell(CallEnded(name)))
+            pending.add_done_callback(lambda _: ref.tell(RuntimeCallEnded(name)))
             raise
         except BaseException:
             self._observer.doubt_all()

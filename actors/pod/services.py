@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from actors.kernel import ActorRef
 from actors.resources.abilities import Abilities
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
 from runtime.hooks import HookCaller
@@ -32,7 +32,7 @@ class NodeFacts:
     runtime_name: str
     cgroup_version: int
     memory_capacity_bytes: int
-    rules: NodeRules
+    rules: ContainerNodeRules
     container_logs_directory: str = "/var/log/containers"
     page_sizes: tuple[int, ...] = ()
     """Sizes of huge pages, in bytes."""

@@ -24,7 +24,7 @@ from actors.pod_rules.actions import coming_again
 from actors.pod_rules.lifecycle import is_termination_requested
 from actors.pod_rules.restart_all import in_progress
 from actors.pod_status.api_status import NO_WAITING, compute_pod_status, family_differs
-from actors.pod_status.container_statuses import Waiting
+from actors.pod_status.container_statuses import ContainerWaiting
 from actors.pod_status.final import final_status
 from actors.start.container_config import (
     LOG_TAIL_BYTES,
@@ -118,7 +118,9 @@ class PodShow:
             previous=published,
             wall_ns=self._worker.wall_ns(),
             node=node,
-            waiting={name: Waiting(reason, text) for name, (reason, text) in waiting} if waiting else NO_WAITING,
+            waiting={name: ContainerWaiting(reason, text) for name, (reason, text) in waiting}
+            if waiting
+            else NO_WAITING,
             probes=probes,
             ended=ended,
             forced=forced,

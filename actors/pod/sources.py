@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.kernel import Actor, LaneExhaustedError, Pending
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.node_object.events import node_event
 from actors.pod.references import PodReferences
 from actors.pod.services import PodServices
@@ -90,7 +90,7 @@ class PodNames:
         except (OSError, ResolverError, LaneExhaustedError) as failure:
             why = (failure.strerror if isinstance(failure, OSError) else "") or str(failure)
             text = f"the node's {path} (resolvConf) cannot be used: {why}"
-            raise StartRefusedError("$.spec.dnsPolicy", text) from failure
+            raise ContainerRefusedError("$.spec.dnsPolicy", text) from failure
 
     def _read_resolv_conf(self) -> Pending[str]:
         path = self._services.configuration.resolv_conf

@@ -21,7 +21,7 @@ from actors.pod.services import PodServices
 from actors.pod_rules.container_start import BEGINNING as NOT_STARTED
 from actors.pod_rules.container_start import RUNS_UNSTARTED, Event, StartLife, advance
 from actors.pod_rules.lifecycle import BEGINNING
-from actors.pod_status.api_status import NOT_FORCED, NodeView, pod_ips
+from actors.pod_status.api_status import NOT_FORCED, StatusNodeView, pod_ips
 from config.objects import Pod, PodStatus
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class PodView:
         self.pod: Pod | None = None
         self.life = BEGINNING
         self.runtime = RuntimeStateObserved("", "")
-        self.node = NodeView(services.node.host_ips, services.node.runtime_name)
+        self.node = StatusNodeView(services.node.host_ips, services.node.runtime_name)
         """What a status says of the node. The runtime's name is a guess until the runtime has reported it."""
         self.checked: Pod | None = None
         """The last form of the pod that a pass has checked."""
@@ -132,7 +132,7 @@ class PodView:
         self.runtime = runtime
         if runtime.runtime_name:
             handlers = runtime.recursive_read_only_handlers
-            self.node = NodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
+            self.node = StatusNodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ import msgspec
 from actors.images.pull_rules import (
     INVALID_IMAGE_NAME,
     ImageAction,
-    Said,
+    ImageEvent,
     inspect_failed,
     judge_image,
     must_look,
@@ -30,9 +30,9 @@ from actors.kernel import Actor, ActorRef, handles
 from actors.messages.history import HistoryKind
 from actors.messages.images import ImagePulled, ImagePullFailed, PullImage
 from actors.messages.volumes import PrepareSubPaths, PrepareVolumes, SubPathsPrepared, VolumesPrepared, WantedSubPath
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.pod.history import PodHistory
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.references import PodReferences
 from actors.pod.services import PodServices
@@ -56,7 +56,9 @@ _VOLUME_KEY = "volumes/"
 class VolumeImageRefusedError(Exception):
     """An image is not available now. `retry_at_ns` (monotonic); None: the caller chooses. `said`: an event."""
 
-    def __init__(self, reason: str, message: str, retry_at_ns: int | None = None, said: Said | None = None) -> None:
+    def __init__(
+        self, reason: str, message: str, retry_at_ns: int | None = None, said: ImageEvent | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
@@ -215,12 +217,12 @@ class PodVolumes:
         self._ask(pod)
         return wait
 
-    def _wait(self, pod: Pod) -> Wait:
+    def _wait(self, pod: Pod) -> PassWait:
         error = self.made.error
         names = ", ".join(sorted(used_volumes(pod)))
         text = error or (f"its volumes are being made: {names}" if names else "its directory is being made")
         then = "they are tried again without an end; its containers are started after that"
-        return Wait(text, then, "FailedMount" if error else "")
+        return PassWait(text, then, "FailedMount" if error else "")
 
     def _ask(self, pod: Pod) -> None:
         if self._question.may_ask():
@@ -280,7 +282,7 @@ class PodSubPaths:
                 self._owner.tell(PrepareSubPaths(self._worker.ref, uid, container, wanted))
             return None
         if answer.error:
-            raise StartRefusedError(f"{path}.volumeMounts", answer.error)
+            raise ContainerRefusedError(f"{path}.volumeMounts", answer.error)
         return answer.paths
 
     @handles(SubPathsPrepared)

@@ -149,7 +149,7 @@ class PodActions(msgspec.Struct, frozen=True):
         return min([each.until_ns for each in self.backing_off]) if self.backing_off else None
 
 
-class Wait(msgspec.Struct, frozen=True, gc=False):
+class BackOffWait(msgspec.Struct, frozen=True, gc=False):
     """`until_ns`: do not start before (0: at once). `delay_ns`: the back-off behind it.
 
     `next_delay_ns`: the back-off of the successor, noted on the container that starts now.
@@ -160,7 +160,7 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
     next_delay_ns: int
 
 
-AT_ONCE_FIRST = Wait(0, 0, 0)
+AT_ONCE_FIRST = BackOffWait(0, 0, 0)
 
 
 def back_off(
@@ -170,7 +170,7 @@ def back_off(
     wall_ns: int,
     *,
     excused: bool = False,
-) -> Wait:
+) -> BackOffWait:
     """When `container` may start after `last`, the newest of its name. `excused`: its end was not its own doing.
 
     Only a container that exited causes a delay. With another image or other resources the back-off begins anew.
@@ -179,15 +179,15 @@ def back_off(
         return AT_ONCE_FIRST
     owed_ns = _owed_ns(last, periods)
     if not last.exited or excused:
-        return Wait(0, 0, owed_ns)  # it never started or is lost: its delay stays
+        return BackOffWait(0, 0, owed_ns)  # it never started or is lost: its delay stays
     if last.annotations and not _same_key(container, last):
         return AT_ONCE_FIRST
     ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
     if owed_ns == 0 or ran_ns > periods.reset_after_ns:
-        return Wait(0, 0, periods.initial_ns)
+        return BackOffWait(0, 0, periods.initial_ns)
     until_ns = min(last.finished_at_ns, wall_ns) + owed_ns
     next_delay_ns = min(2 * owed_ns, periods.max_ns)
-    return Wait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
+    return BackOffWait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
 
 
 def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
@@ -229,7 +229,7 @@ class ContainerView(msgspec.Struct, frozen=True):
     wall_ns: int
     killed: Mapping[str, KillCause] = {}
     """Container id -> why this agent has ended it."""
-    owed: Mapping[str, Wait] = {}
+    owed: Mapping[str, BackOffWait] = {}
     """Container name -> the back-off of one that was removed to be made anew."""
 
     def here(self, name: str) -> ObservedContainer | None:
@@ -252,7 +252,7 @@ def begin(
     if newest is None and container.name in view.owed:
         wait = view.owed[container.name]
         if wait.until_ns <= view.wall_ns:
-            wait = Wait(0, wait.delay_ns, wait.next_delay_ns)
+            wait = BackOffWait(0, wait.delay_ns, wait.next_delay_ns)
     if (
         not forced
         and last is not None

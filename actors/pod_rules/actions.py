@@ -23,13 +23,13 @@ from actors.model.observed import (
 from actors.pod_rules.action_types import (
     NOTHING_IN_FLIGHT,
     BackingOff,
+    BackOffWait,
     ContainerView,
     InFlight,
     Kill,
     KillCause,
     PodActions,
     Start,
-    Wait,
     begin,
 )
 from actors.pod_rules.init_actions import INITIALIZED, init_actions, kill_cause, kill_older
@@ -48,7 +48,7 @@ from config.pods.identity import restarts_all_containers
 
 _NO_NAMES: frozenset[str] = frozenset()
 _NOTHING_KILLED: Mapping[str, KillCause] = {}
-_NOTHING_OWED: Mapping[str, Wait] = {}
+_NOTHING_OWED: Mapping[str, BackOffWait] = {}
 
 
 def compute_pod_actions(
@@ -61,7 +61,7 @@ def compute_pod_actions(
     in_flight: InFlight = NOTHING_IN_FLIGHT,
     resized: frozenset[str] = _NO_NAMES,
     killed: Mapping[str, KillCause] = _NOTHING_KILLED,
-    owed: Mapping[str, Wait] = _NOTHING_OWED,
+    owed: Mapping[str, BackOffWait] = _NOTHING_OWED,
 ) -> PodActions:
     """See the module. `resized`: names of running containers that need a restart to get their new resources.
 

@@ -101,7 +101,7 @@ class Missing(msgspec.Struct, frozen=True):
     """An object that it refers to is not known yet, and was requested."""
 
 
-class Gathered(msgspec.Struct, frozen=True):
+class ConfigGathered(msgspec.Struct, frozen=True):
     """Its configuration is complete, and its files are there."""
 
 
@@ -111,7 +111,7 @@ class Created(msgspec.Struct, frozen=True):
     id: str
 
 
-class Refused(msgspec.Struct, frozen=True):
+class StepRefused(msgspec.Struct, frozen=True):
     """The current step failed, for this (reason, message). It is tried again at `retry_at_ns`."""
 
     reason: str
@@ -119,13 +119,13 @@ class Refused(msgspec.Struct, frozen=True):
     retry_at_ns: int
 
 
-class Running(msgspec.Struct, frozen=True):
+class StartedContainer(msgspec.Struct, frozen=True):
     """The runtime has started it. `hooked`: it has a postStart hook."""
 
     hooked: bool = False
 
 
-class HookEnded(msgspec.Struct, frozen=True):
+class PostStartEnded(msgspec.Struct, frozen=True):
     """The postStart hook of container `id` has ended. `error` is (reason, message), or None."""
 
     id: str
@@ -150,11 +150,11 @@ Event: TypeAlias = (
     | Pulled
     | PullFailed
     | Missing
-    | Gathered
+    | ConfigGathered
     | Created
-    | Refused
-    | Running
-    | HookEnded
+    | StepRefused
+    | StartedContainer
+    | PostStartEnded
     | Gone
     | PodEnds
 )
@@ -198,15 +198,15 @@ def _back_off_is_not_over(life: StartLife, event: PullNeeded) -> bool:
     return failed is not None and failed.image == life.image and event.now_ns < failed.retry_at_ns
 
 
-def _it_has_a_hook(life: StartLife, event: Running) -> bool:
+def _it_has_a_hook(life: StartLife, event: StartedContainer) -> bool:
     return event.hooked
 
 
-def _of_this_container(life: StartLife, event: HookEnded | Gone) -> bool:
+def _of_this_container(life: StartLife, event: PostStartEnded | Gone) -> bool:
     return event.id == life.id
 
 
-def _it_failed(life: StartLife, event: HookEnded) -> bool:
+def _it_failed(life: StartLife, event: PostStartEnded) -> bool:
     return event.error is not None
 
 
@@ -237,15 +237,15 @@ def _created(life: StartLife, event: Created) -> StartLife:
     return _replace(life, id=event.id, pulled="")
 
 
-def _refused(life: StartLife, event: Refused | PullFailed) -> StartLife:
+def _refused(life: StartLife, event: StepRefused | PullFailed) -> StartLife:
     return _replace(life, reason=event.reason, message=event.message, retry_at_ns=event.retry_at_ns)
 
 
-def _running(life: StartLife, event: Running) -> StartLife:
+def _running(life: StartLife, event: StartedContainer) -> StartLife:
     return _replace(life, reason="", message="", failed=None)
 
 
-def _spoiled(life: StartLife, event: HookEnded | Gone) -> StartLife:
+def _spoiled(life: StartLife, event: PostStartEnded | Gone) -> StartLife:
     if event.error is None:
         return life
     reason, message = event.error
@@ -267,18 +267,18 @@ TABLE.on(_S.LOOKING, ImageFound).to(_S.GATHERING, "its image is here")
 )
 TABLE.on(_S.PULLING, Pulled).to(_S.RESTING, "the next pass finds it", effect=_at_rest)
 TABLE.on(_S.PULLING, PullFailed).to(_S.UNPULLED, "it is pulled again after its back-off", effect=_unpulled)
-TABLE.on(_S.GATHERING, Gathered).to(_S.CREATING, "everything that it is made of is here")
+TABLE.on(_S.GATHERING, ConfigGathered).to(_S.CREATING, "everything that it is made of is here")
 TABLE.on((_S.PULLING, _S.GATHERING), Missing).to(_S.ASKING, "the answer is a reason to look again")
 TABLE.on(_S.CREATING, Created).to(_S.STARTING, "it is created", effect=_created)
 (
-    TABLE.on(_S.STARTING, Running)
+    TABLE.on(_S.STARTING, StartedContainer)
     .to(_S.HOOKED, "it has not started before its hook has ended", _it_has_a_hook, effect=_running)
     .to(_S.STARTED, "it runs", effect=_running)
 )
 _ACTING = (_S.LOOKING, _S.PULLING, _S.GATHERING, _S.CREATING, _S.STARTING)
-TABLE.on(_ACTING, Refused).to(_S.REFUSED, "it cannot be done now", effect=_refused)
+TABLE.on(_ACTING, StepRefused).to(_S.REFUSED, "it cannot be done now", effect=_refused)
 (
-    TABLE.on(_S.HOOKED, HookEnded)
+    TABLE.on(_S.HOOKED, PostStartEnded)
     .to(_S.UNDONE, "a container whose hook fails is stopped", _of_this_container, _it_failed, effect=_spoiled)
     .to(_S.STARTED, "it runs, and its hook has succeeded", _of_this_container)
 )

@@ -19,7 +19,7 @@ from config.objects import Container
 from config.pods.identity import is_sidecar
 
 
-class Step(msgspec.Struct, frozen=True):
+class InitStep(msgspec.Struct, frozen=True):
     """What to do. `initialized`: regular containers may run. `failed`: the init container that ends the pod."""
 
     initialized: bool
@@ -29,7 +29,7 @@ class Step(msgspec.Struct, frozen=True):
     backing_off: tuple[BackingOff, ...] = ()
 
 
-INITIALIZED = Step(True)
+INITIALIZED = InitStep(True)
 
 
 class _Plan:
@@ -56,8 +56,8 @@ class _Plan:
         else:
             self.start.append(begun)
 
-    def step(self, initialized: bool, failed: str = "") -> Step:
-        return Step(
+    def step(self, initialized: bool, failed: str = "") -> InitStep:
+        return InitStep(
             initialized,
             failed,
             tuple(reversed(self.kill)),
@@ -66,7 +66,7 @@ class _Plan:
         )
 
 
-def init_actions(view: ContainerView) -> Step:
+def init_actions(view: ContainerView) -> InitStep:
     """See the module."""
     pod = view.pod
     inits = pod.spec.init_containers

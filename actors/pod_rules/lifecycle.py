@@ -9,9 +9,10 @@ source brings the pod again: a pod that comes back starts a new life after this 
     TERMINATED   nothing of it runs; the worker cleans up what it had on the node
     FINISHED     nothing is left to do; the worker ends
 
-Three events come from outside: the pod as desired (`Desired`), the order to end it (`KillRequested`), and the discovery
-that only the runtime knows it (`Orphaned`). Three are good ends of a pass: `Synced`, `ContainersStopped`, `CleanedUp`.
-A pass that fails is no event: it is tried again in the same stage. `NameTaken` and `NameFree` concern static pods.
+Three events come from outside: the pod as desired (`PodDesired`), the order to end it (`KillRequested`), and the
+discovery that only the runtime knows it (`Orphaned`). Three are good ends of a pass: `Synced`, `ContainersStopped`,
+`CleanedUp`. A pass that fails is no event: it is tried again in the same stage. `NameTaken` and `NameFree` concern
+static pods.
 
 A waiting pod has no worker, nor has one that comes back while its old worker ends. The sync loop (`actors.sync.loop`)
 applies the rules of WAITING and of coming back for them.
@@ -80,7 +81,7 @@ BEGINNING = PodLife(PodStage.WAITING)
 # --- events ---------------------------------------------------------------------------------------------------------
 
 
-class Desired(msgspec.Struct, frozen=True):
+class PodDesired(msgspec.Struct, frozen=True):
     """A source desires the pod in this form. `created`: for the first time. `over`: its phase is terminal.
 
     `nothing_runs`: the worker has looked, and no container of the pod runs.
@@ -133,13 +134,13 @@ class CleanedUp(msgspec.Struct, frozen=True):
     """A pass of TERMINATED has ended: nothing of the pod is left on the node."""
 
 
-Event: TypeAlias = Desired | KillRequested | Orphaned | NameTaken | NameFree | Synced | ContainersStopped | CleanedUp
+Event: TypeAlias = PodDesired | KillRequested | Orphaned | NameTaken | NameFree | Synced | ContainersStopped | CleanedUp
 
 
-def desired(pod: Pod, *, created: bool = False, nothing_runs: bool = False, static: bool = False) -> Desired:
+def desired(pod: Pod, *, created: bool = False, nothing_runs: bool = False, static: bool = False) -> PodDesired:
     """The event that tells a worker its pod."""
     meta, status = pod.metadata, pod.status
-    return Desired(
+    return PodDesired(
         created=created,
         deleting=meta.deletion_timestamp is not None,
         over=status is not None and status.phase in TERMINAL_PHASES,
@@ -174,19 +175,19 @@ def kill_requested(
 # --- rules ----------------------------------------------------------------------------------------------------------
 
 
-def _ended_and_nothing_runs(life: PodLife, event: Desired) -> bool:
+def _ended_and_nothing_runs(life: PodLife, event: PodDesired) -> bool:
     return event.over and event.nothing_runs
 
 
-def _deleting_or_ended(life: PodLife, event: Desired) -> bool:
+def _deleting_or_ended(life: PodLife, event: PodDesired) -> bool:
     return event.deleting or event.over
 
 
-def _name_taken(life: PodLife, event: Desired | KillRequested) -> bool:
+def _name_taken(life: PodLife, event: PodDesired | KillRequested) -> bool:
     return life.name_taken
 
 
-def _brought_anew(life: PodLife, event: Desired) -> bool:
+def _brought_anew(life: PodLife, event: PodDesired) -> bool:
     return event.created or life.runtime_only
 
 
@@ -198,14 +199,14 @@ def _runtime_only(life: PodLife, event: ContainersStopped) -> bool:
     return life.runtime_only
 
 
-def _restart_requested(life: PodLife, event: Desired) -> PodLife:
+def _restart_requested(life: PodLife, event: PodDesired) -> PodLife:
     return msgspec.structs.replace(life, restart_requested=True)
 
 
 _S = PodStage
 TABLE = StateTable[PodStage, PodLife]("a pod", _S.WAITING)
 (
-    TABLE.on(_S.WAITING, Desired)
+    TABLE.on(_S.WAITING, PodDesired)
     .to(_S.TERMINATED, "it ended under an earlier agent; traces are left", _ended_and_nothing_runs)
     .to(_S.TERMINATING, "it is to be deleted, or has ended", _deleting_or_ended)
     .stay("one static pod of a name at a time", _name_taken)
@@ -220,7 +221,7 @@ TABLE.on(_S.WAITING, NameFree).to(_S.SYNCING, "its turn has come")
 )
 TABLE.on(_S.WAITING, Orphaned).to(_S.TERMINATING, "nobody desires it; its end is all there is to do")
 (
-    TABLE.on(_S.SYNCING, Desired)
+    TABLE.on(_S.SYNCING, PodDesired)
     .to(_S.TERMINATING, "it is to be deleted, or has ended", _deleting_or_ended)
     .stay("the newest form is desired")
 )
@@ -231,7 +232,7 @@ TABLE.on(_S.SYNCING, KillRequested).to(_S.TERMINATING, "its end is asked for")
     .stay("it is as desired, for now")
 )
 (
-    TABLE.on(_S.TERMINATING, Desired)
+    TABLE.on(_S.TERMINATING, PodDesired)
     .stay("a UID lives once at a time", _brought_anew, effect=_restart_requested)
     .stay("an end is final; it may only be hurried")
 )
@@ -242,7 +243,7 @@ TABLE.on(_S.TERMINATING, KillRequested).stay("an end is final; it may only be hu
     .to(_S.TERMINATED, "nothing of it runs")
 )
 (
-    TABLE.on((_S.TERMINATED, _S.FINISHED), Desired)
+    TABLE.on((_S.TERMINATED, _S.FINISHED), PodDesired)
     .stay("a UID lives once at a time", _brought_anew, effect=_restart_requested)
     .stay("it has ended already")
 )
@@ -288,7 +289,7 @@ def _noted(life: PodLife, event: Event) -> PodLife:
     """The life with everything that an event adds in any stage; the same object when nothing is new."""
     changed: dict[str, object]
     match event:
-        case Desired():
+        case PodDesired():
             changed = {"deleted": life.deleted or event.deleting, "static": life.static or event.static}
         case KillRequested():
             changed = {
@@ -311,7 +312,7 @@ def _grace(life: PodLife, event: Event) -> int | None:
     """The shortest grace period that was requested, at least one second. The spec's if none was."""
     if isinstance(event, Orphaned):
         return MINIMUM_GRACE_SECONDS
-    if not isinstance(event, (Desired, KillRequested)):
+    if not isinstance(event, (PodDesired, KillRequested)):
         return life.grace_seconds
     ordered = event.grace_seconds if isinstance(event, KillRequested) else None
     asked = [each for each in (life.grace_seconds, event.deletion_grace_seconds, ordered) if each is not None]

@@ -18,9 +18,9 @@ from actors.model.observed import NO_RESULTS, ObservedPod, ProbeResults, sandbox
 from actors.pod_rules.restart_all import in_progress, marked
 from actors.pod_status.conditions import RUNNING, TERMINAL, all_run, pod_conditions, pod_phase, with_disruption
 from actors.pod_status.container_statuses import (
-    Kind,
+    ContainerKind,
+    ContainerWaiting,
     StatusView,
-    Waiting,
     container_status,
 )
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
@@ -73,7 +73,7 @@ def is_ipv6(ip: str) -> bool:
     return ":" in ip
 
 
-NO_WAITING: Mapping[str, Waiting] = {}
+NO_WAITING: Mapping[str, ContainerWaiting] = {}
 _NOBODY: frozenset[str] = frozenset()
 _name_of = attrgetter("name")
 
@@ -95,7 +95,7 @@ class Forced(msgspec.Struct, frozen=True):
 NOT_FORCED = Forced()
 
 
-class NodeView(msgspec.Struct, frozen=True):
+class StatusNodeView(msgspec.Struct, frozen=True):
     """The node in a status: its addresses, primary family first, and the runtime's name in container ids."""
 
     ips: tuple[str, ...] = ()
@@ -110,9 +110,9 @@ def compute_pod_status(
     *,
     previous: PodStatus | None,
     wall_ns: int,
-    node: NodeView,
+    node: StatusNodeView,
     probes: ProbeResults = NO_RESULTS,
-    waiting: Mapping[str, Waiting] = NO_WAITING,
+    waiting: Mapping[str, ContainerWaiting] = NO_WAITING,
     ended: bool = False,
     forced: Forced = NOT_FORCED,
     coming: frozenset[str] = _NOBODY,
@@ -141,14 +141,14 @@ def compute_pod_status(
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
     able = handler in node.recursive_read_only_handlers
     view = StatusView(pod, observed, probes, waiting, node.runtime_name, begun, ended, coming, restarting_all, able)
-    init = _group(view, inits, Kind.INIT, previous.init_container_statuses) if inits else ()
-    regular = _group(view, spec.containers, Kind.REGULAR, previous.container_statuses)
+    init = _group(view, inits, ContainerKind.INIT, previous.init_container_statuses) if inits else ()
+    regular = _group(view, spec.containers, ContainerKind.REGULAR, previous.container_statuses)
     if len(regular) > 1:
         regular = _sorted(regular)
     ephemeral: tuple[ContainerStatus, ...] = ()
     if spec.ephemeral_containers:
         known = previous.ephemeral_container_statuses
-        ephemeral = _sorted(_group(view, spec.ephemeral_containers, Kind.EPHEMERAL, known))
+        ephemeral = _sorted(_group(view, spec.ephemeral_containers, ContainerKind.EPHEMERAL, known))
     everyone = init + regular
     shown = dict(zip(map(_name_of, everyone), everyone, strict=True))
     phase = _phase(pod, observed, shown, previous, ended, forced, coming)
@@ -236,12 +236,12 @@ def _start_time(pod: Pod, observed: ObservedPod, wall_ns: int) -> str:
 
 
 def _group(
-    view: StatusView, containers: Iterable[Container], kind: Kind, previous: tuple[ContainerStatus, ...]
+    view: StatusView, containers: Iterable[Container], kind: ContainerKind, previous: tuple[ContainerStatus, ...]
 ) -> tuple[ContainerStatus, ...]:
     old = dict(zip(map(_name_of, previous), previous, strict=True))
     statuses: tuple[ContainerStatus, ...] = ()
     for container in containers:
-        of_kind = Kind.SIDECAR if kind is Kind.INIT and is_sidecar(container) else kind
+        of_kind = ContainerKind.SIDECAR if kind is ContainerKind.INIT and is_sidecar(container) else kind
         statuses += (container_status(view, container, of_kind, old.get(container.name)),)
     return statuses
 

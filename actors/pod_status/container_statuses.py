@@ -40,14 +40,14 @@ CREATING = "ContainerCreating"
 INITIALIZING = "PodInitializing"
 
 
-class Waiting(msgspec.Struct, frozen=True, gc=False):
+class ContainerWaiting(msgspec.Struct, frozen=True, gc=False):
     """Why a container has not (re)started: what the worker met when it tried."""
 
     reason: str
     message: str = ""
 
 
-class Kind(enum.Enum):
+class ContainerKind(enum.Enum):
     """Containers of the three lists of a spec, and sidecars; they differ in what ready means."""
 
     INIT = "init"
@@ -62,7 +62,7 @@ class StatusView(msgspec.Struct, frozen=True):
     pod: Pod
     observed: ObservedPod
     probes: ProbeResults
-    waiting: Mapping[str, Waiting]
+    waiting: Mapping[str, ContainerWaiting]
     runtime_name: str
     initialized: bool
     ended: bool
@@ -75,7 +75,7 @@ class StatusView(msgspec.Struct, frozen=True):
 
 
 def container_status(
-    view: StatusView, container: Container, kind: Kind, old: ContainerStatus | None
+    view: StatusView, container: Container, kind: ContainerKind, old: ContainerStatus | None
 ) -> ContainerStatus:
     """The status of one container; `old` is the one last published."""
     group = view.observed.by_name.get(container.name)
@@ -104,7 +104,7 @@ _WAITING = ContainerState(waiting=ContainerStateWaiting())
 def _of_observed(
     view: StatusView,
     container: Container,
-    kind: Kind,
+    kind: ContainerKind,
     group: tuple[ObservedContainer, ...],
     old: ContainerStatus | None,
 ) -> ContainerStatus:
@@ -116,14 +116,14 @@ def _of_observed(
         state = default_waiting(view.pod)
     elif runs:
         state = ContainerState(running=ContainerStateRunning(started_at=api_time(newest.started_at_ns)))
-        if kind is Kind.INIT or kind is Kind.EPHEMERAL:
-            started = kind is Kind.EPHEMERAL
+        if kind is ContainerKind.INIT or kind is ContainerKind.EPHEMERAL:
+            started = kind is ContainerKind.EPHEMERAL
         else:
             ready = is_ready(container, newest, view.probes)
             started = ready or is_started(container, newest, view.probes)
     elif newest.exited:
         state = ContainerState(terminated=_terminated(view, newest))
-        ready = kind is Kind.INIT and newest.exit_code == 0
+        ready = kind is ContainerKind.INIT and newest.exit_code == 0
     elif newest.may_run and old is not None and (lost := _shown_lost(old, _id(view, newest))) is not None:
         # The runtime lost it while it ran, and the status shows that already: do not raise the count twice.
         state, restarts = lost, old.restart_count
@@ -165,13 +165,15 @@ def _last_state(
     return None
 
 
-def _of_missing(view: StatusView, container: Container, kind: Kind, old: ContainerStatus | None) -> ContainerStatus:
+def _of_missing(
+    view: StatusView, container: Container, kind: ContainerKind, old: ContainerStatus | None
+) -> ContainerStatus:
     state = old.state if old is not None else None
     if not view.ended and _restarts_with_all(view, kind, old):
         return _removed(view, container, old)
     if old is not None and state is not None and state.terminated is not None:
         return old
-    if kind is Kind.INIT and view.initialized:
+    if kind is ContainerKind.INIT and view.initialized:
         state = ContainerState(terminated=ContainerStateTerminated(exit_code=0, reason="Completed"))
         return _unmade(view, container, state, None, old.restart_count if old else 0, ready=True)
     if old is None:
@@ -184,10 +186,10 @@ def _of_missing(view: StatusView, container: Container, kind: Kind, old: Contain
     return _unmade(view, container, default_waiting(view.pod), last, restarts)
 
 
-def _restarts_with_all(view: StatusView, kind: Kind, old: ContainerStatus | None) -> bool:
+def _restarts_with_all(view: StatusView, kind: ContainerKind, old: ContainerStatus | None) -> bool:
     waiting = old.state.waiting if old is not None and old.state is not None else None
     marked = waiting is not None and waiting.reason == RESTARTING_ALL
-    return kind is not Kind.EPHEMERAL and (marked or view.restarting_all)
+    return kind is not ContainerKind.EPHEMERAL and (marked or view.restarting_all)
 
 
 def _removed(view: StatusView, container: Container, old: ContainerStatus | None) -> ContainerStatus:
@@ -207,10 +209,10 @@ def _removed(view: StatusView, container: Container, old: ContainerStatus | None
 def _with_waiting(
     view: StatusView,
     container: Container,
-    kind: Kind,
+    kind: ContainerKind,
     status: ContainerStatus,
     newest: ObservedContainer | None,
-    waiting: Waiting,
+    waiting: ContainerWaiting,
 ) -> ContainerStatus:
     """A container that should start and cannot shows why; its old state becomes the last state."""
     state = status.state
@@ -230,17 +232,17 @@ def _with_waiting(
 def _comes_again(
     view: StatusView,
     container: Container,
-    kind: Kind,
+    kind: ContainerKind,
     newest: ObservedContainer | None,
     ended: ContainerStateTerminated,
 ) -> bool:
-    if kind is Kind.EPHEMERAL:
+    if kind is ContainerKind.EPHEMERAL:
         return False
     if container.name in view.coming:
         return True
-    if kind is Kind.INIT:
+    if kind is ContainerKind.INIT:
         return ended.exit_code != 0 and should_restart_failed_init(view.pod, container, ended.exit_code)
-    return kind is Kind.SIDECAR or should_restart(view.pod, container, newest)
+    return kind is ContainerKind.SIDECAR or should_restart(view.pod, container, newest)
 
 
 def _terminated(view: StatusView, ended: ObservedContainer) -> ContainerStateTerminated:

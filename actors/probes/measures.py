@@ -8,10 +8,10 @@ from actors.probes.rules import ProbeKind
 from config.objects import Pod
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
-from runtime.probes import Outcome
+from runtime.probes import ProbeOutcome
 
 _SUCCESSFUL = "successful"
-_RESULTS = {Outcome.SUCCESS: _SUCCESSFUL, Outcome.WARNING: _SUCCESSFUL, Outcome.FAILURE: "failed"}
+_RESULTS = {ProbeOutcome.SUCCESS: _SUCCESSFUL, ProbeOutcome.WARNING: _SUCCESSFUL, ProbeOutcome.FAILURE: "failed"}
 _UNKNOWN = "unknown"
 _EVERY_RESULT = (*sorted(set(_RESULTS.values())), _UNKNOWN)
 
@@ -34,13 +34,13 @@ class ProbeMeter:
         """Count a success that took no time. A cheaper form of `answered`, valid because nobody else counts here."""
         zeros = self._at_once
         if zeros is None:
-            self.answered(Outcome.SUCCESS, 0)
+            self.answered(ProbeOutcome.SUCCESS, 0)
         else:
             zeros.zeros += 1
 
-    def answered(self, outcome: Outcome, took_ns: int) -> None:
+    def answered(self, outcome: ProbeOutcome, took_ns: int) -> None:
         """Count one answer and its duration."""
-        result = _SUCCESSFUL if outcome is Outcome.SUCCESS else _RESULTS.get(outcome, _UNKNOWN)
+        result = _SUCCESSFUL if outcome is ProbeOutcome.SUCCESS else _RESULTS.get(outcome, _UNKNOWN)
         total, duration = self._totals.get(result), self._duration
         if duration is None:
             duration = self._duration = self._meters.series(names.PROBE_DURATION, self._heading, *self._who[:3])

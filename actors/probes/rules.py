@@ -13,7 +13,7 @@ import msgspec
 from actors.model.expansion import expand
 from config.objects import Container, Probe
 from runtime.io.network import address
-from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
+from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 
 SECOND_NS = 1_000_000_000
 LATE_NS = SECOND_NS
@@ -127,7 +127,7 @@ def judged(check: Check | None, answer: ProbeAnswer, elapsed_ns: int, timeout_ns
     slack_ns = LATE_EXEC_NS if isinstance(check, ExecCheck) else LATE_NS
     if elapsed_ns <= timeout_ns + slack_ns:
         return answer
-    return ProbeAnswer(Outcome.LATE, f"answered after {elapsed_ns / SECOND_NS:.1f} s, which is too late to count")
+    return ProbeAnswer(ProbeOutcome.LATE, f"answered after {elapsed_ns / SECOND_NS:.1f} s, which is too late to count")
 
 
 # --- what is asked --------------------------------------------------------------------------------------------------
@@ -177,20 +177,20 @@ def _ip(pod_ip: str) -> str:
 # --- what is said ---------------------------------------------------------------------------------------------------
 
 
-class Said(msgspec.Struct, frozen=True):
+class ProbeEvent(msgspec.Struct, frozen=True):
     """An event, always of type Warning."""
 
     reason: str
     message: str
 
 
-def said_of(kind: ProbeKind, answer: ProbeAnswer) -> Said | None:
+def said_of(kind: ProbeKind, answer: ProbeAnswer) -> ProbeEvent | None:
     """The event for one answer; None if it needs none."""
-    if answer.outcome is Outcome.FAILURE:
-        return Said("Unhealthy", f"{kind.heading} probe failed: {answer.text}")
-    if answer.outcome is Outcome.WARNING:
-        return Said("ProbeWarning", f"{kind.heading} probe warning: {answer.text}")
-    if answer.outcome is Outcome.UNKNOWN:
+    if answer.outcome is ProbeOutcome.FAILURE:
+        return ProbeEvent("Unhealthy", f"{kind.heading} probe failed: {answer.text}")
+    if answer.outcome is ProbeOutcome.WARNING:
+        return ProbeEvent("ProbeWarning", f"{kind.heading} probe warning: {answer.text}")
+    if answer.outcome is ProbeOutcome.UNKNOWN:
         text = f"{kind.heading} probe errored and resulted in unknown state: {answer.text}"
-        return Said("Unhealthy", text)
+        return ProbeEvent("Unhealthy", text)
     return None

@@ -57,10 +57,10 @@ from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, Probe
 from config.pods.identity import lasting_containers
 from runtime.metrics.meters import Meters
-from runtime.probes import Check, Outcome, ProbeAnswer, Prober
+from runtime.probes import Check, ProbeAnswer, ProbeOutcome, Prober
 
 SECOND_NS = 1_000_000_000
-_SUCCESS = Outcome.SUCCESS
+_SUCCESS = ProbeOutcome.SUCCESS
 _STARTUP, _READINESS, _LIVENESS = ProbeKind
 
 Begun: TypeAlias = Pending[ProbeAnswer] | ProbeAnswer
@@ -279,7 +279,7 @@ class ProbeRunner(Actor):
         asker = self._askers.get(key)
         if asker is not None:
             asker.meter.answered(answer.outcome, took_ns)
-        if answer.outcome is Outcome.LATE:
+        if answer.outcome is ProbeOutcome.LATE:
             self.log.warning("%s probe of %s: %s", key.kind.heading, key.container, answer.text)
         elif self._lives[key].stage is not ProbeStage.CHECKING:
             self._say(key, answer)
@@ -291,8 +291,8 @@ class ProbeRunner(Actor):
         try:
             asker = self._asker_of(key, life)
         except CheckImpossibleError as failure:
-            self._say(key, ProbeAnswer(Outcome.UNKNOWN, str(failure)))
-            self._meet(key, Answered(life.check, Outcome.UNKNOWN, self.now_ns(), final=True))
+            self._say(key, ProbeAnswer(ProbeOutcome.UNKNOWN, str(failure)))
+            self._meet(key, Answered(life.check, ProbeOutcome.UNKNOWN, self.now_ns(), final=True))
             return
         if begun is None:
             begun = self._begun(asker)
@@ -368,4 +368,4 @@ def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:
     try:
         return done.result(0)
     except BaseException as failure:
-        return ProbeAnswer(Outcome.UNKNOWN, f"the probe itself has failed: {failure!r}")
+        return ProbeAnswer(ProbeOutcome.UNKNOWN, f"the probe itself has failed: {failure!r}")

@@ -32,9 +32,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from actors.machines.table import Row, StagedState, StateTable
+from actors.machines.table import StagedState, StateTable, TransitionRow
 from actors.probes.rules import MAX_TRIES, ProbeKind, Terms, next_due_ns
-from runtime.probes import Outcome
+from runtime.probes import ProbeOutcome
 
 
 class ProbeStage(enum.StrEnum):
@@ -99,7 +99,7 @@ class Answered(msgspec.Struct, frozen=True):
     """Check number `check` has ended. `final`: do not repeat it, whatever its outcome."""
 
     check: int
-    outcome: Outcome
+    outcome: ProbeOutcome
     now_ns: int
     final: bool = False
 
@@ -136,11 +136,11 @@ def _of_an_earlier_check(life: ProbeLife, event: Answered) -> bool:
 
 
 def _no_verdict(life: ProbeLife, event: Answered) -> bool:
-    return event.outcome in (Outcome.UNKNOWN, Outcome.LATE)
+    return event.outcome in (ProbeOutcome.UNKNOWN, ProbeOutcome.LATE)
 
 
 def _no_verdict_and_tries_left(life: ProbeLife, event: Answered) -> bool:
-    return event.outcome is Outcome.UNKNOWN and not event.final and life.tries < MAX_TRIES
+    return event.outcome is ProbeOutcome.UNKNOWN and not event.final and life.tries < MAX_TRIES
 
 
 def _it_decides(life: ProbeLife, event: Answered) -> bool:
@@ -183,7 +183,7 @@ def _asked_again(life: ProbeLife, event: Answered) -> ProbeLife:
 
 
 def _counted(life: ProbeLife, event: Answered) -> ProbeLife:
-    good = event.outcome in (Outcome.SUCCESS, Outcome.WARNING)
+    good = event.outcome in (ProbeOutcome.SUCCESS, ProbeOutcome.WARNING)
     streak = life.streak + 1 if good is life.good else 1
     needed = life.terms.successes if good else life.terms.failures
     result = good if streak >= needed else life.result
@@ -198,7 +198,7 @@ def _renamed(life: ProbeLife, event: ContainerRuns) -> ProbeLife:
 
 _S = ProbeStage
 TABLE = StateTable[ProbeStage, ProbeLife]("a probe", _S.ABSENT, otherwise="it says nothing new")
-_Row: TypeAlias = Row[ProbeStage, ProbeLife, ContainerRuns]
+_Row: TypeAlias = TransitionRow[ProbeStage, ProbeLife, ContainerRuns]
 
 
 def _begins(row: _Row, *guards: Callable[[ProbeLife, ContainerRuns], bool]) -> _Row:

@@ -25,7 +25,7 @@ SHUTDOWN = Rejected("NodeShutdown", "Pod was rejected as the node is shutting do
 MEMORY_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
 
 
-class Pressure(msgspec.Struct, frozen=True):
+class NodePressure(msgspec.Struct, frozen=True):
     """What the node is short of (spec 7.2)."""
 
     memory: bool = False
@@ -38,7 +38,7 @@ class Pressure(msgspec.Struct, frozen=True):
         return tuple(name for name, there in found.items() if there)
 
 
-NO_PRESSURE = Pressure()
+NO_PRESSURE = NodePressure()
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     book: Book
     abilities: Abilities
     groups_policy: bool = True
-    pressure: Pressure = NO_PRESSURE
+    pressure: NodePressure = NO_PRESSURE
     shutting_down: bool = False
 
 
@@ -91,7 +91,7 @@ def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
     return room if after is None else after
 
 
-def pressure_rejection(pod: Pod, critical: bool, pressure: Pressure) -> Rejected | None:
+def pressure_rejection(pod: Pod, critical: bool, pressure: NodePressure) -> Rejected | None:
     """The rejection of a pod by a node under pressure (spec 7.7)."""
     if critical or pressure == NO_PRESSURE:
         return None

@@ -36,7 +36,7 @@ from actors.model.allocation import Allocation, Book, allocation_of, resized
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
-from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, Preempts, Pressure, Snapshot, admit
+from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
 from actors.resources.preemption import MESSAGE, REASON
 from actors.resources.verdict import Rejected
 from config.api.resources import NODES
@@ -108,7 +108,7 @@ class ResourceManagerActor(Actor):
         self._sync_loop = sync_loop
         self._api = api
         self._node: Node | None = None
-        self._pressure: Pressure = NO_PRESSURE
+        self._pressure: NodePressure = NO_PRESSURE
         self._going_down = False
         self._book: Book | None = None
         self._workers: dict[str, ActorRef] = {}
@@ -338,7 +338,7 @@ class ResourceManagerActor(Actor):
 
     @handles(NodePressureObserved)
     def pressure_observed(self, message: NodePressureObserved) -> None:
-        self._pressure = Pressure(message.memory, message.disk, message.pid)
+        self._pressure = NodePressure(message.memory, message.disk, message.pid)
 
     @handles(NodeShutdownObserved)
     def shutdown_observed(self, message: NodeShutdownObserved) -> None:

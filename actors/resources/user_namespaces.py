@@ -88,6 +88,6 @@ class UserNamespaceActor(Actor):
                 self.log.warning("the ids of pod %s cannot be kept: %s", uid, fault)
         return slots
 
-    async def _on_disk(self, deed: Callable[..., T], *args: str) -> T:
+    async def _on_disk(self, operation: Callable[..., T], *args: str) -> T:
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        return await self.wait(lane.submit("ids", deed, *args, deadline_ns=DISK_NS), what="the records of ids")
+        return await self.wait(lane.submit("ids", operation, *args, deadline_ns=DISK_NS), what="the records of ids")

@@ -26,7 +26,7 @@ _FIRST_SECOND = "1970-01-01T00:00:00Z"
 TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
 
 
-class Desired(msgspec.Struct, frozen=True, gc=False):
+class SourcePod(msgspec.Struct, frozen=True, gc=False):
     """One pod of one source: `read` as the source last showed it, `pod` with the local annotations, as told."""
 
     read: Pod
@@ -36,9 +36,9 @@ class Desired(msgspec.Struct, frozen=True, gc=False):
 class Desire(msgspec.Struct, frozen=True):
     """Everything desired: source -> uid -> pod. A source that is not ready is not in it."""
 
-    sources: Mapping[str, dict[str, Desired]] = {}
+    sources: Mapping[str, dict[str, SourcePod]] = {}
 
-    def take(self, source: str, difference: Difference) -> None:
+    def take(self, source: str, difference: SourceDifference) -> None:
         """Update the pods of `source` in place; only the owner may. With hundreds of pods, a copy would cost more than
         the change of one.
         """
@@ -55,21 +55,21 @@ class Desire(msgspec.Struct, frozen=True):
 NOTHING = Desire()
 
 
-class Change(msgspec.Struct, frozen=True):
+class PodChange(msgspec.Struct, frozen=True):
     """One pod changed. With REMOVE, `pod` is its last known object."""
 
     operation: Operation
     pod: Pod
 
 
-class Difference(msgspec.Struct, frozen=True):
+class SourceDifference(msgspec.Struct, frozen=True):
     """What changed in one source: UIDs that are gone, the new and changed pods as desired `now`, and the changes in
     telling order.
     """
 
     gone: tuple[str, ...]
-    now: Mapping[str, Desired]
-    changes: tuple[Change, ...]
+    now: Mapping[str, SourcePod]
+    changes: tuple[PodChange, ...]
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class Merged(msgspec.Struct, frozen=True):
     """The new state, the changes in telling order, the pods left out, and whether this was the source's first set."""
 
     desire: Desire
-    changes: tuple[Change, ...]
+    changes: tuple[PodChange, ...]
     duplicates: tuple[Duplicate, ...]
     first: bool
 
@@ -95,34 +95,34 @@ def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) ->
     """
     before = desire.sources.get(source, {})
     unique, duplicates = _without_duplicates(pods)
-    changes: list[Change] = []
-    now: dict[str, Desired] = {}
+    changes: list[PodChange] = []
+    now: dict[str, SourcePod] = {}
     for uid, read in unique.items():
         now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
-    changes += [Change(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
+    changes += [PodChange(Operation.REMOVE, old.pod) for uid, old in before.items() if uid not in now]
     first = source not in desire.sources
     return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), duplicates, first)
 
 
 def merge_changes(
     desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int
-) -> Difference:
+) -> SourceDifference:
     """Like `merge`, for a source that is ready and tells only its changes.
 
     The source guarantees unique names. The cost is linear in the changes.
     """
     before = desire.sources[source]
     left = tuple(sorted(gone))
-    changes: list[Change] = []
+    changes: list[PodChange] = []
     for uid in left:
         known = before.get(uid)
         if known is not None:
-            changes.append(Change(Operation.REMOVE, known.pod))
-    now: dict[str, Desired] = {}
+            changes.append(PodChange(Operation.REMOVE, known.pod))
+    now: dict[str, SourcePod] = {}
     for read in changed:
         uid = read.metadata.uid
         now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
-    return Difference(left, now, _in_telling_order(changes) if len(changes) > 1 else tuple(changes))
+    return SourceDifference(left, now, _in_telling_order(changes) if len(changes) > 1 else tuple(changes))
 
 
 def compare(known: Pod, read: Pod) -> Operation | None:
@@ -153,13 +153,13 @@ def fixed_width_time(wall_ns: int) -> str:
     return f"{second[:-1]}.{wall_ns % 1_000_000_000:09d}Z"
 
 
-def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, changes: list[Change]) -> Desired:
+def _taken(known: SourcePod | None, source: str, read: Pod, now_wall_ns: int, changes: list[PodChange]) -> SourcePod:
     """The desired pod now that its source shows `read`; `known` was desired before. Appends a change to `changes`."""
     if known is None:
         local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
         pod = _with_annotations(read, {**read.metadata.annotations, **local})
-        changes.append(Change(Operation.ADD, pod))
-        return Desired(read, pod)
+        changes.append(PodChange(Operation.ADD, pod))
+        return SourcePod(read, pod)
     operation = None if read is known.read else compare(known.read, read)
     if operation is None:
         return known
@@ -168,11 +168,11 @@ def _taken(known: Desired | None, source: str, read: Pod, now_wall_ns: int, chan
         local = {key: value for key, value in annotations.items() if key in LOCAL_ANNOTATIONS}
         annotations = {**read.metadata.annotations, **local}
     pod = _with_annotations(read, annotations)
-    changes.append(Change(operation, pod))
-    return Desired(read, pod)
+    changes.append(PodChange(operation, pod))
+    return SourcePod(read, pod)
 
 
-def _in_telling_order(changes: list[Change]) -> tuple[Change, ...]:
+def _in_telling_order(changes: list[PodChange]) -> tuple[PodChange, ...]:
     """Sort by operation; changes of one operation keep their order."""
     changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
     return tuple(changes)

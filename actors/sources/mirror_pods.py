@@ -22,7 +22,7 @@ from actors.messages.mirrors import (
 )
 from actors.messages.pods import FollowNode, NodeObserved, Operation
 from actors.messages.status import StatusManagerStarted
-from actors.sources.mirror_rules import MirrorDeed, mirror_deed, mirror_of, shows
+from actors.sources.mirror_rules import MirrorOperation, mirror_of, mirror_operation, shows
 from config.api.resources import PODS
 from config.objects import Node, Pod
 from config.pods.identity import display_name, full_name
@@ -31,7 +31,7 @@ from runtime.api import Api, ApiError, create, delete, get
 SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
 MAX_DELAY_NS = 60 * SECOND_NS
-MAX_UNHEARD_NS = 8 * SECOND_NS
+MAX_UNCONFIRMED_NS = 8 * SECOND_NS
 """The longest delay while the API server does not answer, so that all static pods show soon after an outage."""
 
 
@@ -44,11 +44,11 @@ class ConsiderMirror(Message, frozen=True):
         return self.name
 
 
-class MirrorDeedEnded(Message, frozen=True):
+class MirrorOperationEnded(Message, frozen=True):
     """To itself: a call has ended. `pod` is what the API shows after it; None if nothing or unknown."""
 
     name: str
-    deed: MirrorDeed
+    operation: MirrorOperation
     pod: Pod | None
     error: ApiError | None
 
@@ -153,7 +153,8 @@ class MirrorPodActor(Actor):
         for known in self._names.values():
             self._show(known)
 
-    # --- deeds ------------------------------------------------------------------------------------------------------
+    # --- operations
+    # ------------------------------------------------------------------------------------------------------
 
     def _consider_all(self) -> None:
         for name in list(self._names):
@@ -167,12 +168,12 @@ class MirrorPodActor(Actor):
         known = self._names.get(name)
         if known is None or known.busy:
             return
-        deed = mirror_deed(known.static, known.mirror, sources_ready=self._sources_ready)
-        if deed is MirrorDeed.NOTHING:
+        operation = mirror_operation(known.static, known.mirror, sources_ready=self._sources_ready)
+        if operation is MirrorOperation.NOTHING:
             if known.static is None and known.mirror is None:
                 del self._names[name]
                 self.cancel_timer(name)
-        elif deed is MirrorDeed.CREATE:
+        elif operation is MirrorOperation.CREATE:
             self._create(name, known)
         else:
             self._delete(name, known)
@@ -184,7 +185,7 @@ class MirrorPodActor(Actor):
         known.busy = True
         api, namespace = self._api, static.metadata.namespace
         call = create(PODS, namespace, mirror_of(static, self._node_name, node.metadata.uid))
-        self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorDeed.CREATE, done))
+        self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorOperation.CREATE, done))
 
     def _delete(self, name: str, known: _Name) -> None:
         mirror = known.mirror
@@ -193,14 +194,14 @@ class MirrorPodActor(Actor):
         api, meta = self._api, mirror.metadata
         self.log.info("mirror pod %s is not what runs here; deleting it", display_name(mirror))
         call = delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid)
-        self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorDeed.DELETE, done))
+        self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorOperation.DELETE, done))
 
-    @handles(MirrorDeedEnded)
-    async def deed_ended(self, message: MirrorDeedEnded) -> None:
+    @handles(MirrorOperationEnded)
+    async def operation_ended(self, message: MirrorOperationEnded) -> None:
         name, error = message.name, message.error
         known = self._names[name]
         known.busy = False
-        if message.deed is MirrorDeed.DELETE and (error is None or error.not_found or error.conflict):
+        if message.operation is MirrorOperation.DELETE and (error is None or error.not_found or error.conflict):
             known.mirror = None  # `MirrorPodChanged` reports any other pod
             error = None
         elif error is None:
@@ -234,15 +235,15 @@ class MirrorPodActor(Actor):
         if str(error) != known.said:
             known.said = str(error)
             self.log.warning("the mirror pod of %s: %s", name, error)
-        longest_ns = MAX_UNHEARD_NS if error.outcome_unknown else MAX_DELAY_NS
+        longest_ns = MAX_UNCONFIRMED_NS if error.outcome_unknown else MAX_DELAY_NS
         base_ns = min(longest_ns, FIRST_DELAY_NS << min(known.failures - 1, 10))
         delay_ns = int(base_ns * (1 + 0.5 * self.chance.random()))
         self.after(max(delay_ns, error.retry_after_ns or 0), ConsiderMirror(name), key=name)
 
 
-def _ended(name: str, deed: MirrorDeed, done: Pending[Pod | None]) -> MirrorDeedEnded:
+def _ended(name: str, operation: MirrorOperation, done: Pending[Pod | None]) -> MirrorOperationEnded:
     outcome = outcome_of(done)
     error = outcome.error
     if error is not None and not isinstance(error, ApiError):
-        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", f"{deed.value} mirror pod")
-    return MirrorDeedEnded(name, deed, outcome.value if error is None else None, error)
+        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", f"{operation.value} mirror pod")
+    return MirrorOperationEnded(name, operation, outcome.value if error is None else None, error)

@@ -15,7 +15,7 @@ from config.objects import ObjectMeta, OwnerReference, Pod
 from config.pods.identity import CONFIG_MIRROR, config_hash, mirror_hash
 
 
-class MirrorDeed(enum.Enum):
+class MirrorOperation(enum.Enum):
     """What to do about the mirror of one full name."""
 
     NOTHING = "nothing"
@@ -23,16 +23,16 @@ class MirrorDeed(enum.Enum):
     DELETE = "delete"
 
 
-def mirror_deed(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) -> MirrorDeed:
+def mirror_operation(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) -> MirrorOperation:
     """What to do. `static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod in the API.
 
     A mirror without a static pod is deleted only when every source is ready: its pod may not have been read yet.
     """
     if mirror is None:
-        return MirrorDeed.NOTHING if static is None else MirrorDeed.CREATE
+        return MirrorOperation.NOTHING if static is None else MirrorOperation.CREATE
     if static is None:
-        return MirrorDeed.DELETE if sources_ready else MirrorDeed.NOTHING
-    return MirrorDeed.NOTHING if shows(mirror, static) else MirrorDeed.DELETE
+        return MirrorOperation.DELETE if sources_ready else MirrorOperation.NOTHING
+    return MirrorOperation.NOTHING if shows(mirror, static) else MirrorOperation.DELETE
 
 
 def shows(mirror: Pod, static: Pod) -> bool:

@@ -164,11 +164,11 @@ class PushSourceActor(FileSourceActor):
 
     # ----------------------------------------------------------------------------------------------------------------
 
-    async def _on_lane(self, deed: Callable[[], _Answer]) -> _Answer | ManifestsRefused:
+    async def _on_lane(self, operation: Callable[[], _Answer]) -> _Answer | ManifestsRefused:
         lane = self.lane("pushed-manifests", size=1, per_key=1)
         try:
             return await self.wait(
-                lane.submit(self.path, deed, deadline_ns=TAKING_LIMIT_NS), what=f"the disk of {self._path}"
+                lane.submit(self.path, operation, deadline_ns=TAKING_LIMIT_NS), what=f"the disk of {self._path}"
             )
         except (DeadlineExceededError, LaneExhaustedError) as failure:
             text = f"the disk does not answer, and whether it is kept is not known: {failure}"

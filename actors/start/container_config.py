@@ -2,7 +2,7 @@
 
 Most of it follows from the spec, the node and a few facts; that part is computed once for all pods that share them.
 
-Pure. A step that cannot do its work raises `StartRefusedError`, whose text is the message of the waiting reason
+Pure. A step that cannot do its work raises `ContainerRefusedError`, whose text is the message of the waiting reason
 `CreateContainerConfigError`.
 
 An ephemeral container sees the processes of its target through the id of the target's running container; one that has
@@ -20,7 +20,7 @@ from actors.model.expansion import expand
 from actors.model.id_ranges import IdRange
 from actors.model.identity import container_annotations, container_labels, log_path
 from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.environment import NO_SOURCES, Sources, environment, outline_of
 from actors.start.mounts import MountAbilities, VolumesInside, agent_volumes, container_devices, container_mounts
 from actors.start.resources import ResourceRules, container_resources
@@ -72,7 +72,7 @@ def joined_message(of_runtime: str, of_container: str) -> str:
     return f"{of_runtime}: {of_container}" if of_runtime and of_container else of_runtime or of_container
 
 
-class NodeRules(msgspec.Struct, frozen=True):
+class ContainerNodeRules(msgspec.Struct, frozen=True):
     """The facts of the node that a container's configuration depends on. One value for all containers."""
 
     root_directory: str
@@ -112,7 +112,7 @@ class Making(msgspec.Struct, frozen=True):
     """The ids of the pod's user namespace."""
 
 
-def container_config(pod: Pod, container: Container, making: Making, node: NodeRules) -> ContainerConfig:
+def container_config(pod: Pod, container: Container, making: Making, node: ContainerNodeRules) -> ContainerConfig:
     """The whole message. Raises StartRefusedError."""
     outline = outline_of(pod, container)
     path = outline.path
@@ -176,7 +176,9 @@ def _envs(variables: Mapping[str, str]) -> tuple[KeyValue, ...]:
 _linux: OncePerSpecAnd[LinuxContainerConfig] = OncePerSpecAnd()
 
 
-def _linux_of(pod: Pod, container: Container, path: str, making: Making, node: NodeRules) -> LinuxContainerConfig:
+def _linux_of(
+    pod: Pod, container: Container, path: str, making: Making, node: ContainerNodeRules
+) -> LinuxContainerConfig:
     """Resources and security. They depend only on the spec, the node and these facts."""
     image = making.image
     facts = (
@@ -191,7 +193,9 @@ def _linux_of(pod: Pod, container: Container, path: str, making: Making, node: N
     return _linux.of(pod.spec, (container, node), facts, lambda: _linux_anew(pod, container, path, making, node))
 
 
-def _linux_anew(pod: Pod, container: Container, path: str, making: Making, node: NodeRules) -> LinuxContainerConfig:
+def _linux_anew(
+    pod: Pod, container: Container, path: str, making: Making, node: ContainerNodeRules
+) -> LinuxContainerConfig:
     return LinuxContainerConfig(
         resources=container_resources(pod, container, node.resources),
         security_context=container_security(
@@ -215,11 +219,11 @@ def _stop_signal(container: Container, path: str) -> Signal:
     # As in a shell, real-time signals count from both ends: SIGRTMIN+3.
     name = asked.replace("+", "PLUS").replace("-", "MINUS")
     if name not in Signal.__members__:
-        raise StartRefusedError(f"{path}.lifecycle.stopSignal", f"{asked!r} is no signal; write it like SIGUSR1")
+        raise ContainerRefusedError(f"{path}.lifecycle.stopSignal", f"{asked!r} is no signal; write it like SIGUSR1")
     return Signal[name]
 
 
-def message_file(pod: Pod, container: Container, attempt: int, node: NodeRules) -> str:
+def message_file(pod: Pod, container: Container, attempt: int, node: ContainerNodeRules) -> str:
     """The host path of the container's termination message; empty when it has none."""
     if not container.termination_message_path:
         return ""
@@ -237,5 +241,5 @@ def target_id(container: Container, path: str, observed: ObservedPod) -> str:
         return ""
     target = observed.newest(name)
     if target is None or not target.running:
-        raise StartRefusedError(f"{path}.targetContainerName", f"container {name} of the pod does not run")
+        raise ContainerRefusedError(f"{path}.targetContainerName", f"container {name} of the pod does not run")
     return target.id

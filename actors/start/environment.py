@@ -19,7 +19,7 @@ import msgspec
 from actors.messages.references import ObjectRef
 from actors.model.expansion import expand
 from actors.model.identity import lasting_annotations
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.env_file import EnvFileError, read_env_file
 from actors.start.pod_fields import resource_value, variable_field
 from config.objects import (
@@ -36,7 +36,7 @@ from config.objects import (
 from config.pods.once_per_spec import once_per_spec
 
 
-class Purpose(enum.Enum):
+class ObjectPurpose(enum.Enum):
     """Why an object is needed: to start a container, all the time, or to pull an image."""
 
     ENVIRONMENT = "environment"
@@ -44,38 +44,38 @@ class Purpose(enum.Enum):
     PULL = "pull"
 
 
-class Reference(msgspec.Struct, frozen=True):
+class NeededObject(msgspec.Struct, frozen=True):
     """One reference of a pod. `optional`: the object may be missing."""
 
     ref: ObjectRef
     optional: bool
-    purpose: Purpose
+    purpose: ObjectPurpose
 
 
 # Volumes that name a secret with credentials in `secret_ref` (spec 8.9).
 _WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io", "storageos")
 
 
-def references(pod: Pod) -> tuple[Reference, ...]:
+def references(pod: Pod) -> tuple[NeededObject, ...]:
     """Every reference, in the order: pull secrets, containers, volumes. An object may occur more than once."""
     named = _named_in(pod.spec)
     if not named:
         return ()
     namespace = pod.metadata.namespace
     return tuple(
-        Reference(ObjectRef(kind, namespace, name), optional, purpose) for kind, name, optional, purpose in named
+        NeededObject(ObjectRef(kind, namespace, name), optional, purpose) for kind, name, optional, purpose in named
     )
 
 
 def environment_objects(pod: Pod) -> tuple[ObjectRef, ...]:
     """The objects that variables of any container are taken from, each once."""
     found = references(pod)
-    return _objects(found, Purpose.ENVIRONMENT) if found else ()
+    return _objects(found, ObjectPurpose.ENVIRONMENT) if found else ()
 
 
 def pull_secrets(pod: Pod) -> tuple[ObjectRef, ...]:
     """The pull secrets, in the order of the pod, each once."""
-    return _objects(references(pod), Purpose.PULL)
+    return _objects(references(pod), ObjectPurpose.PULL)
 
 
 def has_environment_objects(container: Container) -> bool:
@@ -109,17 +109,17 @@ def _uses_tokens(spec: PodSpec) -> bool:
 
 
 @once_per_spec
-def _named_in(spec: PodSpec) -> tuple[tuple[str, str, bool, Purpose], ...]:
+def _named_in(spec: PodSpec) -> tuple[tuple[str, str, bool, ObjectPurpose], ...]:
     """Kind, name, optional, and purpose of each reference."""
     found = [
-        *((SECRET, each.name, True, Purpose.PULL) for each in spec.image_pull_secrets),
-        *((*each, Purpose.ENVIRONMENT) for container in _everyone_in(spec) for each in _of_container(container)),
-        *((*each, Purpose.VOLUME) for volume in spec.volumes for each in _of_volume(volume)),
+        *((SECRET, each.name, True, ObjectPurpose.PULL) for each in spec.image_pull_secrets),
+        *((*each, ObjectPurpose.ENVIRONMENT) for container in _everyone_in(spec) for each in _of_container(container)),
+        *((*each, ObjectPurpose.VOLUME) for volume in spec.volumes for each in _of_volume(volume)),
     ]
     return tuple((kind, name, bool(optional), purpose) for kind, name, optional, purpose in found if name)
 
 
-def _objects(found: Iterable[Reference], purpose: Purpose) -> tuple[ObjectRef, ...]:
+def _objects(found: Iterable[NeededObject], purpose: ObjectPurpose) -> tuple[ObjectRef, ...]:
     return tuple(dict.fromkeys(each.ref for each in found if each.purpose is purpose))
 
 
@@ -279,9 +279,11 @@ def _object(sources: Sources, kind: str, name: str | None, optional: bool | None
         return data
     failure = sources.failures.get((kind, name))
     if failure is not None:
-        raise StartRefusedError(path, failure)
+        raise ContainerRefusedError(path, failure)
     if not optional:
-        raise StartRefusedError(path, f'{kind.lower()} "{name}" not found; create it, or mark the reference optional')
+        raise ContainerRefusedError(
+            path, f'{kind.lower()} "{name}" not found; create it, or mark the reference optional'
+        )
     return None
 
 
@@ -289,27 +291,27 @@ def _key(data: Data | None, key: str, optional: bool | None, whose: str, path: s
     if data is None:
         return None
     if key not in data and not optional:
-        raise StartRefusedError(path, f"couldn't find key {key} in {whose}")
+        raise ContainerRefusedError(path, f"couldn't find key {key} in {whose}")
     return data.get(key)
 
 
 def _from_file(sources: Sources, origin: FileKeySelector, path: str) -> str | None:
     if sources.files is None:
-        raise StartRefusedError(path, "variables from files are switched off by the feature gate EnvFiles")
+        raise ContainerRefusedError(path, "variables from files are switched off by the feature gate EnvFiles")
     where = f"file {origin.path} of volume {origin.volume_name}"
     file = sources.files.get((origin.volume_name, origin.path), FileText())
     if file.error:
-        raise StartRefusedError(path, f"couldn't read {where}: {file.error}")
+        raise ContainerRefusedError(path, f"couldn't read {where}: {file.error}")
     if file.text is None:
         if origin.optional:
             return None
-        raise StartRefusedError(path, f"{where} not found; an earlier container must write it")
+        raise ContainerRefusedError(path, f"{where} not found; an earlier container must write it")
     try:
         value = read_env_file(file.text).get(origin.key)
     except EnvFileError as failure:
-        raise StartRefusedError(path, f"couldn't parse {where}: {failure}") from failure
+        raise ContainerRefusedError(path, f"couldn't parse {where}: {failure}") from failure
     if not value and not origin.optional:
-        raise StartRefusedError(path, f"couldn't find key {origin.key} in {where}")
+        raise ContainerRefusedError(path, f"couldn't find key {origin.key} in {where}")
     return value or None
 
 

@@ -24,7 +24,7 @@ from actors.messages.pods import RuntimeStateObserved
 from actors.messages.volumes import WantedSubPath
 from actors.model.expansion import expand_strictly
 from actors.model.id_ranges import IdRange
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.security import id_mappings
 from config.objects import Container, Pod, PodSpec, VolumeMount
 from config.pods.once_per_spec import once_per_spec
@@ -70,7 +70,7 @@ def sub_path_of(mount: VolumeMount, path: str, variables: Mapping[str, str]) -> 
     if mount.sub_path_expr:
         sub_path = expand_strictly(mount.sub_path_expr, variables, f"{path}.{field}")
     if sub_path.startswith("/") or ".." in sub_path.split("/"):
-        raise StartRefusedError(f"{path}.{field}", f"{sub_path!r} must be relative and must not contain '..'")
+        raise ContainerRefusedError(f"{path}.{field}", f"{sub_path!r} must be relative and must not contain '..'")
     return sub_path
 
 
@@ -165,7 +165,7 @@ def container_mounts(
     for index, mount in enumerate(container.volume_mounts):
         place = f"{path}.volumeMounts[{index}]"
         if mount.mount_propagation == BIDIRECTIONAL and not privileged:
-            raise StartRefusedError(f"{place}.mountPropagation", "Bidirectional needs a privileged container")
+            raise ContainerRefusedError(f"{place}.mountPropagation", "Bidirectional needs a privileged container")
         sub_path = sub_path_of(mount, place, variables or {})
         if mount.name in volumes.images:
             mounts.append(_image_mount(mount, place, volumes.images[mount.name], sub_path, volumes.able))
@@ -186,10 +186,10 @@ def container_mounts(
 
 def _mount(mount: VolumeMount, place: str, host_path: str | None, volumes: VolumesInside) -> Mount:
     if not host_path:
-        raise StartRefusedError(f"{place}.name", f"volume {mount.name!r} is not there yet")
+        raise ContainerRefusedError(f"{place}.name", f"volume {mount.name!r} is not there yet")
     propagation = _PROPAGATION.get(mount.mount_propagation)
     if propagation is None:
-        raise StartRefusedError(f"{place}.mountPropagation", f"{mount.mount_propagation!r} is not known")
+        raise ContainerRefusedError(f"{place}.mountPropagation", f"{mount.mount_propagation!r} is not known")
     return Mount(
         container_path=_inside(mount),
         host_path=host_path,
@@ -202,9 +202,9 @@ def _mount(mount: VolumeMount, place: str, host_path: str | None, volumes: Volum
 
 def _image_mount(mount: VolumeMount, place: str, image: ImageSpec, sub_path: str, able: MountAbilities) -> Mount:
     if able.no_images:
-        raise StartRefusedError(place, able.no_images)
+        raise ContainerRefusedError(place, able.no_images)
     if sub_path and able.no_image_parts:
-        raise StartRefusedError(f"{place}.subPath", able.no_image_parts)
+        raise ContainerRefusedError(f"{place}.subPath", able.no_image_parts)
     return Mount(container_path=_inside(mount), image=image, image_sub_path=sub_path, readonly=True)
 
 
@@ -221,11 +221,13 @@ def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
     if asked in (None, "Disabled"):
         return False
     if not mount.read_only:
-        raise StartRefusedError(place, "needs readOnly: true")
+        raise ContainerRefusedError(place, "needs readOnly: true")
     if mount.mount_propagation not in (None, "None"):
-        raise StartRefusedError(place, f"cannot stand beside mountPropagation {mount.mount_propagation}")
+        raise ContainerRefusedError(place, f"cannot stand beside mountPropagation {mount.mount_propagation}")
     if asked == "Enabled" and not able:
-        raise StartRefusedError(place, "the handler of the runtime does not support it; use IfPossible, or upgrade it")
+        raise ContainerRefusedError(
+            place, "the handler of the runtime does not support it; use IfPossible, or upgrade it"
+        )
     return able
 
 
@@ -238,7 +240,9 @@ def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[
     for index, device in enumerate(container.volume_devices):
         host_path = paths.get(device.name)
         if not host_path:
-            raise StartRefusedError(f"{path}.volumeDevices[{index}].name", f"volume {device.name!r} is not there yet")
+            raise ContainerRefusedError(
+                f"{path}.volumeDevices[{index}].name", f"volume {device.name!r} is not there yet"
+            )
         claim = claims.get(device.name)
         read_only = claim is not None and bool(claim.read_only)
         permissions = "r" if read_only else "mrw"

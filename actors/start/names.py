@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import msgspec
 
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from config.objects import Pod, PodDNSConfig
 from runtime.cri.messages import DNSConfig
 
@@ -34,7 +34,7 @@ def pod_hostname(pod: Pod, cluster_domain: str) -> str:
     domain = pod_domain(pod, cluster_domain)
     name = f"{hostname}.{domain}" if domain else hostname
     if len(name) > FQDN_LIMIT:
-        raise StartRefusedError(
+        raise ContainerRefusedError(
             "$.spec.setHostnameAsFQDN", f"{name!r} is longer than {FQDN_LIMIT} characters; shorten name or subdomain"
         )
     return name

@@ -2,7 +2,7 @@
 
 Variables and downwardAPI files share the rules but offer different fields. A variable can show addresses, which are
 known before a container starts. A file can show all labels or annotations, which may change later. Every function
-raises `StartRefusedError` with the given `path`, the place of the reference.
+raises `ContainerRefusedError` with the given `path`, the place of the reference.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from config.objects import Container, Pod, ResourceFieldSelector
 from config.values.quantity import parse_quantity
 
@@ -33,7 +33,7 @@ def variable_field(pod: Pod, field: str, path: str, pod_ips: tuple[str, ...], ho
     }
     if field not in values:
         offered = ", ".join(("metadata.name", "metadata.namespace", "metadata.uid", *values))
-        raise StartRefusedError(path, f"{field!r} cannot be a variable; use one of {offered}")
+        raise ContainerRefusedError(path, f"{field!r} cannot be a variable; use one of {offered}")
     return values[field]
 
 
@@ -46,7 +46,9 @@ def file_field(pod: Pod, field: str, path: str) -> str:
     value = _named_field(pod, field)
     if value is None:
         offered = "metadata.name, metadata.namespace, metadata.uid, metadata.labels, metadata.annotations"
-        raise StartRefusedError(path, f"{field!r} cannot be a file; use one of {offered}, or metadata.labels['key']")
+        raise ContainerRefusedError(
+            path, f"{field!r} cannot be a file; use one of {offered}, or metadata.labels['key']"
+        )
     return value
 
 
@@ -81,11 +83,13 @@ def resource_value(
         # A limit of zero means no limit.
         amount = next((each for each in amounts if each and parse_quantity(each).nanos), None)
         if amount is None:
-            raise StartRefusedError(f"{path}.resource", f"no limit of {resource} is set, and the node's is not known")
+            raise ContainerRefusedError(
+                f"{path}.resource", f"no limit of {resource} is set, and the node's is not known"
+            )
     elif kind == "requests":
         amount = (resources.requests.get(resource) if resources is not None else None) or "0"
     else:
-        raise StartRefusedError(f"{path}.resource", f"{selector.resource!r} must begin with limits. or requests.")
+        raise ContainerRefusedError(f"{path}.resource", f"{selector.resource!r} must begin with limits. or requests.")
     divisor = parse_quantity(selector.divisor).nanos if selector.divisor else 0
     # Round up: a container is never told less than it has.
     return str(-(-parse_quantity(amount).nanos // (divisor or 1_000_000_000)))
@@ -110,7 +114,7 @@ def _owner(pod: Pod, container: Container | None, name: str, path: str) -> Conta
     everyone = (*pod.spec.init_containers, *pod.spec.containers)
     owner = next((each for each in everyone if each.name == name), None)
     if owner is None:
-        raise StartRefusedError(f"{path}.containerName", f"the pod has no container {name!r}")
+        raise ContainerRefusedError(f"{path}.containerName", f"the pod has no container {name!r}")
     return owner
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.model.id_ranges import IdRange
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from config.objects import (
     AppArmorProfile,
     Container,
@@ -83,7 +83,7 @@ def container_security(
     group = own.run_as_group if own.run_as_group is not None else whole.run_as_group
     if group is not None and user is None and not username:
         # The runtime needs a user along with a group; without one the container would run as root in that group.
-        raise StartRefusedError(f"{path}.securityContext.runAsGroup", "a group needs a user: set runAsUser as well")
+        raise ContainerRefusedError(f"{path}.securityContext.runAsGroup", "a group needs a user: set runAsUser as well")
     open_proc = own.proc_mount == "Unmasked"
     apparmor = apparmor_profile(pod, container)
     privileged = bool(own.privileged)
@@ -161,7 +161,7 @@ def _users(pod: Pod, ids: IdRange | None) -> UserNamespace | None:
     if pod.spec.host_users is not False:
         return None
     if ids is None:
-        raise StartRefusedError("$.spec.hostUsers", "the pod has no ids of the host for its user namespace")
+        raise ContainerRefusedError("$.spec.hostUsers", "the pod has no ids of the host for its user namespace")
     mapping = id_mappings(ids)
     return UserNamespace(mode=NamespaceMode.POD, uids=mapping, gids=mapping)
 
@@ -215,15 +215,15 @@ def _user(whole: PodSecurityContext, own: SecurityContext, image: Image | None) 
 
 def _check_non_root(user: int | None, username: str, path: str) -> None:
     if user == 0:
-        raise StartRefusedError(path, "the container would run as root; set runAsUser to another user")
+        raise ContainerRefusedError(path, "the container would run as root; set runAsUser to another user")
     if user is None and username:
-        raise StartRefusedError(
+        raise ContainerRefusedError(
             path, f"the image's user {username!r} is a name, which may be root; set runAsUser to its number"
         )
     if user is None:
-        raise StartRefusedError(path, "the image names no user, so it runs as root; set runAsUser")
+        raise ContainerRefusedError(path, "the image names no user, so it runs as root; set runAsUser")
     if user < 0:
-        raise StartRefusedError(path, f"the image's user {user} is no user")
+        raise ContainerRefusedError(path, f"the image's user {user} is no user")
 
 
 def _seccomp(profile: SeccompProfile | None, path: str, root_directory: str, seccomp_default: bool) -> SecurityProfile:
@@ -235,9 +235,11 @@ def _seccomp(profile: SeccompProfile | None, path: str, root_directory: str, sec
         return SecurityProfile(profile_type=ProfileType.Unconfined if unconfined else ProfileType.RuntimeDefault)
     name = profile.localhost_profile
     if not name:
-        raise StartRefusedError(f"{path}.localhostProfile", "is required when the type is Localhost")
+        raise ContainerRefusedError(f"{path}.localhostProfile", "is required when the type is Localhost")
     if name.startswith("/") or ".." in name.split("/"):
-        raise StartRefusedError(f"{path}.localhostProfile", f"{name!r} must stay below the node's seccomp directory")
+        raise ContainerRefusedError(
+            f"{path}.localhostProfile", f"{name!r} must stay below the node's seccomp directory"
+        )
     return SecurityProfile(profile_type=ProfileType.Localhost, localhost_ref=f"{root_directory}/seccomp/{name}")
 
 

@@ -28,7 +28,7 @@ _FAILURES = frozenset(
 """Waiting reasons that count as failures. Back-off reasons do not: the failure was counted before."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class EndedContainer(msgspec.Struct, frozen=True):
     """A container that has ended since the status before."""
 
     kind: str
@@ -40,7 +40,7 @@ class Changes(msgspec.Struct, frozen=True):
     """What is new in a status. `started` and `ended` by type of container, `failed`: (type, reason)."""
 
     started: tuple[str, ...] = ()
-    ended: tuple[Ended, ...] = ()
+    ended: tuple[EndedContainer, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     runs: bool = False
     """The pod has started to run."""
@@ -56,13 +56,13 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
         known_ids.add(status.container_id or "")
     known_ids |= known_ends
     started: tuple[str, ...] = ()
-    ended: tuple[Ended, ...] = ()
+    ended: tuple[EndedContainer, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     for kind, status in _containers(after):
         for end in _ends(status):
             id_ = end.container_id or ""
             if id_ not in known_ends:
-                ended += (Ended(kind, end.exit_code or 0, end.reason or ""),)
+                ended += (EndedContainer(kind, end.exit_code or 0, end.reason or ""),)
             if id_ and id_ not in known_ids:
                 known_ids.add(id_)
                 started += (kind,)

@@ -11,7 +11,7 @@ from actors.messages.counts import PodCount
 from config.objects import Pod
 from config.pods.identity import has_ended
 
-_CONFIGS = {"DESIRED": "desired", "GOING": "orphan", "UNHEARD": "desired", "ORPHAN": "runtime_only"}
+_CONFIGS = {"DESIRED": "desired", "GOING": "orphan", "UNREPORTED": "desired", "ORPHAN": "runtime_only"}
 
 
 class CountedPod(msgspec.Struct, frozen=True):

@@ -18,13 +18,13 @@ class Standing(enum.Enum):
     DESIRED = "desired"
     GOING = "no longer desired; its worker is ending it"
     ORPHAN = "never desired; the runtime runs it; its worker is ending it"
-    UNHEARD = "known from before a restart of the sync loop; the sources have not spoken since"
+    UNREPORTED = "known from before a restart of the sync loop; the sources have not spoken since"
 
 
 class PodEntry(msgspec.Struct, eq=False):
     """One pod. `pod`: its last known form. `restart`: the form to start anew with. `orphan`: what the runtime shows."""
 
-    standing: Standing = Standing.UNHEARD
+    standing: Standing = Standing.UNREPORTED
     pod: Pod | None = None
     orphan: RuntimePod | None = None
     static: bool = False

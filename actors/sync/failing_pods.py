@@ -72,7 +72,7 @@ class FailingPods:
         entry.pod = entry.restart = None
         entry.standing, entry.static, entry.name = Standing.DESIRED, is_static(pod), entry.name or full_name(pod)
         entry.worker = entry.worker or self._sync_loop.children.get(uid)
-        state.unheard.discard(uid)
+        state.unreported.discard(uid)
         if entry.static:
             (state.lines.join if entry.worker is None else state.lines.goes_first)(entry.name, uid)
         if quarantined.failures > 1:

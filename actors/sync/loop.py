@@ -94,7 +94,7 @@ class SyncLoopActor(Actor):
         for uid, worker in self.children.items():
             # Earlier counts of lives are lost, and none of their numbers may be used again.
             self._state.entries[uid] = PodEntry(worker=worker, lives=self._number)
-            self._state.unheard.add(uid)
+            self._state.unreported.add(uid)
             self.watch(worker)
             worker.tell(AnnounceYourself())
         self._ask_again()
@@ -106,7 +106,7 @@ class SyncLoopActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        self._workers.forget_surroundings()
+        self._workers.forget_pod_inputs()
         self._ask_again()
         self._ask_for_the_runtime()
         self._workers.tell_all(AnnounceYourself())
@@ -137,7 +137,7 @@ class SyncLoopActor(Actor):
                 self._mirrors.changed(change)
                 return
             self._tell_what_the_api_shows(change, entry)
-        self._state.unheard.discard(uid)
+        self._state.unreported.discard(uid)
         if change.operation is Operation.REMOVE:
             if entry is not None:
                 if entry.standing is Standing.DESIRED and pod.metadata.deletion_timestamp is not None:
@@ -256,8 +256,8 @@ class SyncLoopActor(Actor):
         if not state.all_ready and state.sources <= state.ready:
             state.all_ready = True
             for uid, entry in list(state.entries.items()):
-                if entry.standing is Standing.UNHEARD:
-                    state.unheard.discard(uid)
+                if entry.standing is Standing.UNREPORTED:
+                    state.unreported.discard(uid)
                     self.remove(uid, entry)
             self._mirrors.tell(StaticSourcesReady())
         self._orphans.end_all()

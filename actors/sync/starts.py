@@ -75,7 +75,7 @@ class PodStarts:
         """Whether it is the pod's turn: it is first in the line of its name, and no orphan of that name runs."""
         state = self._state
         state.lines.join(entry.name, uid)
-        if state.unknown is None or entry.source not in state.ready or state.unheard:
+        if state.unknown is None or entry.source not in state.ready or state.unreported:
             return False
         return state.lines.first(entry.name) == uid and not self._orphans.end_named(entry.name)
 
@@ -84,7 +84,7 @@ class PodStarts:
         state = self._state
         first = state.lines.first(entry.name)
         text = name_wait(
-            heard=entry.source in state.ready and not state.unheard,
+            heard=entry.source in state.ready and not state.unreported,
             listed=state.unknown is not None,
             ahead=first if first != uid else "",
             orphan=first == uid,

@@ -24,7 +24,7 @@ class SyncState(msgspec.Struct, eq=False):
     """The sources that have told all of their pods since the sync loop began. The sync loop adds them."""
     all_ready: bool = False
     """Whether every source has told all of its pods."""
-    unheard: set[str] = set()
+    unreported: set[str] = set()
     """UIDs from before a restart that no source has named since."""
     unknown: tuple[RuntimePod, ...] | None = None
     """The pods that the runtime runs and no worker has announced; None until the first list."""

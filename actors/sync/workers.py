@@ -17,8 +17,8 @@ from actors.messages.pods import (
     SyncPod,
     TerminatePod,
 )
-from actors.messages.references import SurroundingsChanged
-from actors.model.surroundings import Surroundings
+from actors.messages.references import PodInputsChanged
+from actors.model.pod_inputs import PodInputs
 from actors.pod.services import PodServices
 from actors.pod.worker import PodWorker
 from actors.sync.entries import PodEntry
@@ -58,7 +58,7 @@ class PodWorkers:
         self._mirrors = mirrors
         self._spawn = spawn
         self._runtime = RUNTIME_NOT_ASKED
-        self._around: Surroundings | None = None
+        self._around: PodInputs | None = None
         """The last word of `ClusterCacheActor`; None: workers ask it."""
 
     def start(self, uid: str, entry: PodEntry) -> None:
@@ -72,7 +72,7 @@ class PodWorkers:
         for _, worker in self._state.workers():
             worker.tell(message)
 
-    def _brief(self, entry: PodEntry, around: Surroundings | None = None) -> None:
+    def _brief(self, entry: PodEntry, around: PodInputs | None = None) -> None:
         """Tell a worker all it must know: it has begun, restarted or lost messages.
 
         `around` only for a worker that reads it at once: in a waiting message it would be outdated.
@@ -90,7 +90,7 @@ class PodWorkers:
         entry: PodEntry,
         operation: Operation,
         runtime: RuntimeStateObserved | None = None,
-        around: Surroundings | None = None,
+        around: PodInputs | None = None,
     ) -> None:
         """Tell the worker of a desired pod its newest form."""
         worker, pod = entry.worker, entry.pod
@@ -142,11 +142,11 @@ class PodWorkers:
         """Why the runtime is away; empty if it answers or has not been asked yet."""
         return "" if self._runtime is RUNTIME_NOT_ASKED else self._runtime.error
 
-    @handles(SurroundingsChanged)
-    def surroundings_changed(self, message: SurroundingsChanged) -> None:
+    @handles(PodInputsChanged)
+    def pod_inputs_changed(self, message: PodInputsChanged) -> None:
         """For workers that start from now on; running ones ask when they need it."""
         self._around = message.around
 
-    def forget_surroundings(self) -> None:
-        """Forget the surroundings: a change of them may be lost and is not told again, so workers ask."""
+    def forget_pod_inputs(self) -> None:
+        """Forget the pod_inputs: a change of them may be lost and is not told again, so workers ask."""
         self._around = None

@@ -34,7 +34,7 @@ Key = PodDirectory | VolumePlace | Device
 SET_UP = "MountVolume.SetUp"
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class VolumeProblem(msgspec.Struct, frozen=True):
     """What is wrong, as text for people; with the reason of its event, and the step that failed."""
 
     text: str
@@ -53,13 +53,13 @@ class Thing(msgspec.Struct):
     life: ThingLife = ABSENT
     failures: int = 0
     retry_at_ns: int = 0
-    trouble: Trouble | None = None
+    trouble: VolumeProblem | None = None
     host_path: str = ""
     version: bytes | None = None
     device: str = ""
     in_use: bool = True
 
-    def failed(self, trouble: Trouble, now_ns: int) -> None:
+    def failed(self, trouble: VolumeProblem, now_ns: int) -> None:
         """Count one more failure in a row, and set the back-off (spec 8.1)."""
         self.trouble = trouble
         self.retry_at_ns = now_ns + back_off_ns(self.failures)

@@ -1,9 +1,9 @@
 """The calls that make volumes and take them down, on a lane: a part of the `VolumeReconcilerActor`.
 
 Each thing has one call at a time, in its own slots of the lane, so a dead mount delays only its own pod. A call has no
-deadline on the lane. When it is late the actor goes on but keeps its record: only `CallEnded` proves that the call does
-no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in the order of their
-beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's message is lost.
+deadline on the lane. When it is late the actor goes on but keeps its record: only `VolumeCallEnded` proves that the
+call does no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in the order of
+their beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's message is lost.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, Message, Pending, outcome_of
 from actors.messages.events import pod_event
-from actors.volumes.actual import SET_UP, Device, PodDirectory, Trouble
-from actors.volumes.plan import DEVICE_STEP, Do, Step
+from actors.volumes.actual import SET_UP, Device, PodDirectory, VolumeProblem
+from actors.volumes.plan import DEVICE_STEP, Do, VolumeStep
 from config.objects import Pod
-from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeError, VolumePlace
+from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeFailedError, VolumePlace
 
 SECOND_NS = 1_000_000_000
 CALL_LIMIT_NS = 123 * SECOND_NS
@@ -33,26 +33,26 @@ _HANGS = (
 )
 
 
-class Call(msgspec.Struct):
+class VolumeCall(msgspec.Struct):
     """A call under way. `uid`: of its pod, empty for a device that is taken down. `pod`: the pod to make something for.
     `due_ns`: when it is late.
     """
 
     number: int
-    step: Step
+    step: VolumeStep
     uid: str
     pod: Pod | None
     due_ns: int
     late: bool = False
 
 
-class CallEnded(Message, frozen=True):
+class VolumeCallEnded(Message, frozen=True):
     """To the actor itself. `trouble` is None on success. `path`: where the volume is now. `found`: volumes that still
     lie in the directory to remove.
     """
 
     number: int
-    trouble: Trouble | None = None
+    trouble: VolumeProblem | None = None
     path: str = ""
     found: tuple[LocatedVolume, ...] = ()
 
@@ -68,7 +68,7 @@ class VolumeCalls:
         self._actor = actor
         self._volumes = volumes
         self._events = events
-        self._under_way: dict[int, Call] = {}
+        self._under_way: dict[int, VolumeCall] = {}
         self._number = 0
         self._watched = False
         """A timer is set for the first call that is not late yet."""
@@ -81,21 +81,21 @@ class VolumeCalls:
         """Whether this call is still under way."""
         return number in self._under_way
 
-    def begin(self, step: Step, pod: Pod | None) -> None:
+    def begin(self, step: VolumeStep, pod: Pod | None) -> None:
         """Begin the call of a step. `pod`: the pod that it serves, None when something is taken down."""
         self._number += 1
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
-        self._under_way[number] = Call(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
+        self._under_way[number] = VolumeCall(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
         if not self._watched:
             self._watch()
         self._actor.begin(partial(self._submit, step, pod), partial(_ended, number, step))
 
-    def ended(self, message: CallEnded) -> Call:
+    def ended(self, message: VolumeCallEnded) -> VolumeCall:
         """Remove and return the call that has ended."""
         return self._under_way.pop(message.number)
 
-    def late(self) -> list[Call]:
+    def late(self) -> list[VolumeCall]:
         """The calls that have become late since the last check."""
         self._watched = False
         now_ns = self._actor.now_ns()
@@ -111,18 +111,18 @@ class VolumeCalls:
             self._watched = True
             self._actor.after(due_ns - self._actor.now_ns(), LookForLate())
 
-    def tell_mapped(self, call: Call, path: str) -> None:
+    def tell_mapped(self, call: VolumeCall, path: str) -> None:
         """Send the event that a block device is mapped; file systems get no event."""
         if call.pod is not None and call.step.volume is not None and call.step.volume.spec.block:
             name, field_path = call.step.volume.spec.name, call.step.volume.spec.field_path
             text = f'{MAP} succeeded for volume "{name}" volumeMapPath "{path}"'
             self._teller(call.pod, field_path)("Normal", "SuccessfulMountVolume", text)
 
-    def _submit(self, step: Step, pod: Pod | None) -> Pending[Any]:
+    def _submit(self, step: VolumeStep, pod: Pod | None) -> Pending[Any]:
         lane, volumes, key = self._lane, self._volumes, step.key
         if isinstance(key, PodDirectory):
-            deed = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
-            return lane.submit(key, deed, key.uid)
+            operation = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
+            return lane.submit(key, operation, key.uid)
         if step.volume is None or pod is None:
             if isinstance(key, VolumePlace):
                 return lane.submit(key, volumes.release, key)
@@ -138,23 +138,27 @@ class VolumeCalls:
         return lambda kind, reason, text: events.tell(pod_event(pod, kind, reason, text, field_path))
 
 
-def late_trouble(step: Step) -> Trouble:
+def late_trouble(step: VolumeStep) -> VolumeProblem:
     """The trouble of a thing whose call hangs."""
     return _trouble(step, _HANGS, "FailedMount")
 
 
-def _ended(number: int, step: Step, done: Pending[Any]) -> CallEnded:
+def _ended(number: int, step: VolumeStep, done: Pending[Any]) -> VolumeCallEnded:
     outcome = outcome_of(done)
     error = outcome.error
     if error is None:
         value = outcome.value
-        return CallEnded(number, found=value) if isinstance(value, tuple) else CallEnded(number, path=value or "")
-    reason = error.reason if isinstance(error, VolumeError) else "FailedMount"
-    return CallEnded(number, _trouble(step, str(error) or type(error).__name__, reason))
+        return (
+            VolumeCallEnded(number, found=value)
+            if isinstance(value, tuple)
+            else VolumeCallEnded(number, path=value or "")
+        )
+    reason = error.reason if isinstance(error, VolumeFailedError) else "FailedMount"
+    return VolumeCallEnded(number, _trouble(step, str(error) or type(error).__name__, reason))
 
 
-def _trouble(step: Step, text: str, reason: str) -> Trouble:
+def _trouble(step: VolumeStep, text: str, reason: str) -> VolumeProblem:
     if step.volume is not None and step.volume.spec.block:
         reason = "FailedMapVolume" if reason == "FailedMount" else reason
-        return Trouble(text, reason, MAP_DEVICE if step.do is Do.STAGE else MAP)
-    return Trouble(text, reason, DEVICE_STEP if step.do is Do.STAGE else SET_UP)
+        return VolumeProblem(text, reason, MAP_DEVICE if step.do is Do.STAGE else MAP)
+    return VolumeProblem(text, reason, DEVICE_STEP if step.do is Do.STAGE else SET_UP)

@@ -66,7 +66,7 @@ class GatheringLate(Message, frozen=True):
     number: int
 
 
-class Gathered(msgspec.Struct, frozen=True):
+class GatheredContents(msgspec.Struct, frozen=True):
     """The contents of a pod's volumes. `refresh_wall_ns`: when to renew a token; 0 for never.
 
     `refers`: whether anything in it comes from the API server. `specs`, `waits`: as in `ClaimsResolved`.
@@ -123,12 +123,12 @@ class VolumeContents:
         gathering = self._open.get(pod.metadata.uid)
         return gathering is not None and gathering.pod is pod
 
-    def gather(self, pod: Pod) -> Gathered | None:
+    def gather(self, pod: Pod) -> GatheredContents | None:
         """Begin a new gathering for this pod. None: answers are awaited, and another method returns the outcome."""
         uid = pod.metadata.uid
         self.forget(uid)
         if not specs_of(pod):
-            return Gathered(pod, NO_CONTENTS, 0, refers=False)
+            return GatheredContents(pod, NO_CONTENTS, 0, refers=False)
         wants = wants_of(pod)
         self._number += 1
         gathering = self._open[uid] = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
@@ -143,14 +143,14 @@ class VolumeContents:
         self._actor.after(GATHER_LIMIT_NS, GatheringLate(uid, gathering.number), key=("gather", uid))
         return None
 
-    def objects_read(self, message: ObjectsRead) -> Gathered | None:
+    def objects_read(self, message: ObjectsRead) -> GatheredContents | None:
         gathering = self._of(message.tag)
         if gathering is None:
             return None
         gathering.objects, gathering.failures = message.objects, message.failures
         return self._answered(gathering)
 
-    def token_issued(self, message: TokenIssued) -> Gathered | None:
+    def token_issued(self, message: TokenIssued) -> GatheredContents | None:
         gathering, tag = self._of(message.tag), message.tag
         if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
@@ -158,7 +158,7 @@ class VolumeContents:
         gathering.refresh_at(message.refresh_wall_ns)
         return self._answered(gathering)
 
-    def claims_resolved(self, message: ClaimsResolved) -> Gathered | None:
+    def claims_resolved(self, message: ClaimsResolved) -> GatheredContents | None:
         gathering = self._of(message.tag)
         if gathering is None:
             return None
@@ -166,14 +166,14 @@ class VolumeContents:
         gathering.refresh_at(message.refresh_wall_ns)
         return self._answered(gathering)
 
-    def token_refused(self, message: TokenRefused) -> Gathered | None:
+    def token_refused(self, message: TokenRefused) -> GatheredContents | None:
         gathering, tag = self._of(message.tag), message.tag
         if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
         gathering.refusals[tag.token] = message.reason
         return self._answered(gathering)
 
-    def late(self, message: GatheringLate) -> Gathered | None:
+    def late(self, message: GatheringLate) -> GatheredContents | None:
         """End the gathering with what it has; None if it is over already."""
         gathering = self._open.get(message.uid)
         if gathering is None or gathering.number != message.number:
@@ -226,11 +226,11 @@ class VolumeContents:
         gathering = self._open.get(tag.uid)
         return gathering if gathering is not None and gathering.number == tag.number else None
 
-    def _answered(self, gathering: _Gathering) -> Gathered | None:
+    def _answered(self, gathering: _Gathering) -> GatheredContents | None:
         gathering.waiting -= 1
         return None if gathering.waiting else self._end(gathering)
 
-    def _end(self, gathering: _Gathering) -> Gathered:
+    def _end(self, gathering: _Gathering) -> GatheredContents:
         self.forget(gathering.pod.metadata.uid)
         answers = Answers(
             gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._allocatable
@@ -238,7 +238,7 @@ class VolumeContents:
         pod, wants = gathering.pod, gathering.wants
         refers = bool(wants.refs or wants.tokens or claimed_volumes(pod))
         contents, refresh_wall_ns = contents_of(pod, answers), gathering.refresh_wall_ns
-        return Gathered(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
+        return GatheredContents(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
 
 
 def claimed_volumes(pod: Pod) -> tuple[str, ...]:

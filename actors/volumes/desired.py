@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from actors.messages.claims import VolumeWait, is_claimed
-from actors.volumes.actual import SET_UP, Trouble
-from actors.volumes.contents import Gathered
+from actors.volumes.actual import SET_UP, VolumeProblem
+from actors.volumes.contents import GatheredContents
 from config.frozen_map import FrozenMap
 from config.objects import Pod
-from runtime.volumes.capability import LocatedVolume, Payload, VolumeError, VolumeSpec
+from runtime.volumes.capability import LocatedVolume, Payload, VolumeFailedError, VolumeSpec
 from runtime.volumes.pod_volumes import specs_of
 
 ATTACHING = "AttachVolume.Attach"
@@ -34,12 +34,12 @@ class DesiredVolume(msgspec.Struct, frozen=True):
     name: str
     spec: VolumeSpec
     at: LocatedVolume | None = None
-    waits: Trouble | None = None
+    waits: VolumeProblem | None = None
     in_use: str = ""
 
 
 def desired_volumes(
-    pod: Pod, gathered: Gathered, locate: Callable[[str, VolumeSpec], LocatedVolume]
+    pod: Pod, gathered: GatheredContents, locate: Callable[[str, VolumeSpec], LocatedVolume]
 ) -> tuple[DesiredVolume, ...]:
     """Every volume that a container of the pod uses, in the order of the pod."""
     specs = specs_of(pod)
@@ -47,7 +47,7 @@ def desired_volumes(
 
 
 def _desired(
-    pod: Pod, bare: VolumeSpec, gathered: Gathered, locate: Callable[[str, VolumeSpec], LocatedVolume]
+    pod: Pod, bare: VolumeSpec, gathered: GatheredContents, locate: Callable[[str, VolumeSpec], LocatedVolume]
 ) -> DesiredVolume:
     name = bare.volume.name
     spec = bare
@@ -56,7 +56,7 @@ def _desired(
         if resolved is None:
             wait = gathered.waits.get(name, VolumeWait(NOT_RESOLVED))
             step = ATTACHING if wait.in_use else SET_UP
-            return DesiredVolume(name, bare, None, Trouble(wait.text, wait.reason, step), wait.in_use)
+            return DesiredVolume(name, bare, None, VolumeProblem(wait.text, wait.reason, step), wait.in_use)
         # The bare spec is from this version of the pod, so its field path is the right one.
         spec = msgspec.structs.replace(resolved, field_path=bare.field_path)
     refusal = gathered.contents.refusals.get(name)
@@ -65,9 +65,9 @@ def _desired(
         spec = msgspec.structs.replace(spec, payload=FrozenMap(payload), version=digest_of(payload))
     try:
         at = locate(pod.metadata.uid, spec)
-    except VolumeError as failure:
-        return DesiredVolume(name, spec, None, Trouble(str(failure), failure.reason), spec.in_use)
-    return DesiredVolume(name, spec, at, None if refusal is None else Trouble(refusal), spec.in_use)
+    except VolumeFailedError as failure:
+        return DesiredVolume(name, spec, None, VolumeProblem(str(failure), failure.reason), spec.in_use)
+    return DesiredVolume(name, spec, at, None if refusal is None else VolumeProblem(refusal), spec.in_use)
 
 
 def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVolume]) -> tuple[DesiredVolume, ...]:

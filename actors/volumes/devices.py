@@ -13,7 +13,7 @@ from actors.kernel import Actor, ActorRef, Message
 from actors.messages.node import VolumesInUseObserved
 from actors.volumes.actual import ActualWorld, Device
 from actors.volumes.desired import DesiredVolume
-from actors.volumes.plan import PodPlan, Step, plan_device
+from actors.volumes.plan import PodPlan, VolumeStep, plan_device
 from actors.volumes.state import Found
 
 
@@ -26,7 +26,9 @@ class DeviceDue(Message, frozen=True):
 class VolumeDevices:
     """See the module. `begin` begins a step; `node` is told which volumes are in use."""
 
-    def __init__(self, actor: Actor, actual: ActualWorld, begin: Callable[[Step], None], node: ActorRef | None) -> None:
+    def __init__(
+        self, actor: Actor, actual: ActualWorld, begin: Callable[[VolumeStep], None], node: ActorRef | None
+    ) -> None:
         self._actor = actor
         self._actual = actual
         self._begin_step = begin

@@ -16,12 +16,12 @@ from actors.kernel import Actor, ActorRef, Message
 from actors.messages.claims import is_claimed
 from actors.messages.events import pod_event
 from actors.messages.volumes import PodVolume, PrepareVolumes, VolumesPrepared
-from actors.volumes.actual import ActualWorld, Thing, Trouble, back_off_ns
+from actors.volumes.actual import ActualWorld, Thing, VolumeProblem, back_off_ns
 from actors.volumes.claims.rules import groups_of
-from actors.volumes.contents import ContentSources, Gathered, VolumeContents
+from actors.volumes.contents import ContentSources, GatheredContents, VolumeContents
 from actors.volumes.desired import DesiredVolume, desired_volumes, with_places_of, without_secrets
 from actors.volumes.devices import VolumeDevices
-from actors.volumes.plan import POD_ITSELF, PodPlan, Step, is_for_one_pod, plan_wanted
+from actors.volumes.plan import POD_ITSELF, PodPlan, VolumeStep, is_for_one_pod, plan_wanted
 from actors.volumes.state import is_usable
 from config.frozen_map import FrozenMap
 from config.objects import Pod
@@ -48,7 +48,7 @@ class _Pod(msgspec.Struct):
     `asked`: its worker waits for an answer; `answer`: the last one. `passing`: contents are known and steps may begin.
     `attempted`: names of the volumes that this pass tries; only their troubles become events.
     `failures`, `retry_at_ns`: the back-off while others have to change something.
-    `refers`, `refresh_wall_ns`: as in `Gathered`.
+    `refers`, `refresh_wall_ns`: as in `GatheredContents`.
     """
 
     worker: ActorRef
@@ -75,7 +75,7 @@ class VolumePasses:
         devices: VolumeDevices,
         events: ActorRef,
         sources: ContentSources,
-        begin: Callable[[Step, Pod], None],
+        begin: Callable[[VolumeStep, Pod], None],
     ) -> None:
         self.contents = VolumeContents(actor, sources)
         self._actor = actor
@@ -148,7 +148,7 @@ class VolumePasses:
                 self._actor.after(self._refresh_in_ns(0), RenewalDue(uid), key=uid)
             self.go_on(self.contents.gather(known.pod))
 
-    def go_on(self, gathered: Gathered | None) -> None:
+    def go_on(self, gathered: GatheredContents | None) -> None:
         """Begin a pass with these contents, or update the pass under way."""
         known = self._pods.get(gathered.pod.metadata.uid) if gathered is not None else None
         if gathered is None or known is None:
@@ -277,7 +277,7 @@ def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepare
     return VolumesPrepared(FrozenMap(plan.host_paths), "; ".join(errors), groups, foreign)
 
 
-def text_of(name: str, trouble: Trouble) -> str:
+def text_of(name: str, trouble: VolumeProblem) -> str:
     """The error of a volume, or of the pod's directory, as text for people."""
     if name == POD_ITSELF:
         return f"the directory of the pod cannot be made: {trouble.text}"

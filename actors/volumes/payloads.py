@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from actors.messages.references import ObjectRef, ReadFailure
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.mounts import agent_volumes
 from actors.start.pod_fields import file_field, resource_value
 from config.api.secret_data import config_map_bytes, secret_bytes
@@ -236,7 +236,7 @@ class _Filling:
         for index, item in enumerate(items):
             try:
                 text = self._field(item, f"{path}.items[{index}]")
-            except (StartRefusedError, ValueError) as refused:
+            except (ContainerRefusedError, ValueError) as refused:
                 self.faults.append(str(refused))
             else:
                 self.files[item.path] = VolumeFile(text.encode(), self._mode if item.mode is None else item.mode)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from actors.volumes.actual import ActualWorld, Device, Key, PodDirectory, Thing, Trouble
+from actors.volumes.actual import ActualWorld, Device, Key, PodDirectory, Thing, VolumeProblem
 from actors.volumes.desired import DesiredVolume
 from actors.volumes.state import ThingStage, is_under_way, is_usable, may_make, may_unmake
 
@@ -41,7 +41,7 @@ class Do(enum.StrEnum):
 TAKING_DOWN = frozenset({Do.UNMAKE, Do.REMOVE_DIRECTORY, Do.UNSTAGE})
 
 
-class Step(msgspec.Struct, frozen=True):
+class VolumeStep(msgspec.Struct, frozen=True):
     """Something to begin now. `volume`: the volume that it serves, None when something is taken down."""
 
     do: Do
@@ -55,10 +55,10 @@ class PodPlan(msgspec.Struct, frozen=True):
     0 for never. `begins_calls`: whether its steps begin any call.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[VolumeStep, ...] = ()
     busy: bool = False
     host_paths: Mapping[str, str] = {}
-    troubles: Mapping[str, Trouble] = {}
+    troubles: Mapping[str, VolumeProblem] = {}
     waiting: frozenset[str] = frozenset()
     wake_ns: int = 0
     begins_calls: bool = False
@@ -72,11 +72,11 @@ class _Plan(msgspec.Struct):
     """A plan in the making."""
 
     now_ns: int
-    steps: dict[Key, Step] = {}
+    steps: dict[Key, VolumeStep] = {}
     begins_calls: bool = False
     busy: bool = False
     host_paths: dict[str, str] = {}
-    troubles: dict[str, Trouble] = {}
+    troubles: dict[str, VolumeProblem] = {}
     waiting: set[str] = set()
     wake_ns: int = 0
 
@@ -84,14 +84,14 @@ class _Plan(msgspec.Struct):
         steps, waiting = tuple(self.steps.values()), frozenset(self.waiting)
         return PodPlan(steps, self.busy, self.host_paths, self.troubles, waiting, self.wake_ns, self.begins_calls)
 
-    def wait(self, name: str, trouble: Trouble) -> None:
+    def wait(self, name: str, trouble: VolumeProblem) -> None:
         """The volume cannot be tried until others change something."""
         self.troubles[name] = trouble
         self.waiting.add(name)
 
-    def trouble(self, name: str, trouble: Trouble | None, thing: Thing) -> None:
+    def trouble(self, name: str, trouble: VolumeProblem | None, thing: Thing) -> None:
         """The volume cannot be tried now, but after its back-off."""
-        self.troubles[name] = trouble or Trouble("it has not been tried yet")
+        self.troubles[name] = trouble or VolumeProblem("it has not been tried yet")
         if thing.retry_at_ns > self.now_ns:
             self.wake_ns = min(self.wake_ns or thing.retry_at_ns, thing.retry_at_ns)
 
@@ -104,7 +104,7 @@ class _Plan(msgspec.Struct):
                 self.trouble(name, thing.trouble, thing)
         else:
             may_begin = may_unmake(thing.life) if do in TAKING_DOWN else may_make(thing.life)
-            self.steps.setdefault(key, Step(do if may_begin else Do.SAY_AGAIN, key, volume))
+            self.steps.setdefault(key, VolumeStep(do if may_begin else Do.SAY_AGAIN, key, volume))
             self.begins_calls = self.begins_calls or may_begin
 
 
@@ -112,7 +112,9 @@ def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], no
     """The plan when only the pod's directory matters; `names`: the volumes that wait for it."""
     if directory.retry_at_ns <= now_ns and not is_under_way(directory.life):
         may_begin = may_unmake(directory.life) if do in TAKING_DOWN else may_make(directory.life)
-        return PodPlan((Step(do if may_begin else Do.SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin)
+        return PodPlan(
+            (VolumeStep(do if may_begin else Do.SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin
+        )
     plan = _Plan(now_ns)
     plan.attempt(do, PodDirectory(uid), directory, None, names)
     return plan.made()
@@ -164,14 +166,14 @@ def is_for_one_pod(volume: DesiredVolume) -> bool:
     return ONE_POD_ONLY in volume.spec.access_modes
 
 
-def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Trouble | None:
+def _conflict(volume: DesiredVolume, actual: ActualWorld) -> VolumeProblem | None:
     """The trouble when another pod has, or may have, a volume that only one pod may have (spec 8.4)."""
     if not is_for_one_pod(volume) or volume.at is None:
         return None
     for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
         if actual.pod(place.uid).volumes[place].life.stage is not ThingStage.ABSENT:
             text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {place.uid}"
-            return Trouble(text, step=DEVICE_STEP)
+            return VolumeProblem(text, step=DEVICE_STEP)
     return None
 
 

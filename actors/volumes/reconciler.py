@@ -26,13 +26,13 @@ from actors.messages.volumes import (
     ReleaseVolumes,
     VolumeReconcilerStarted,
 )
-from actors.volumes.actual import ActualWorld, Device, PodDirectory, Trouble
+from actors.volumes.actual import ActualWorld, Device, PodDirectory, VolumeProblem
 from actors.volumes.calls import (
     LANE_PER_THING,
     LANE_SIZE,
-    Call,
-    CallEnded,
     LookForLate,
+    VolumeCall,
+    VolumeCallEnded,
     VolumeCalls,
     late_trouble,
 )
@@ -40,7 +40,7 @@ from actors.volumes.contents import ContentSources, GatheringLate
 from actors.volumes.devices import DeviceDue, VolumeDevices
 from actors.volumes.orphans import DiskScanned, PodsListed, ScanDisk, VolumeOrphans
 from actors.volumes.passes import RenewalDue, VolumePasses
-from actors.volumes.plan import TAKING_DOWN, Do, Step
+from actors.volumes.plan import TAKING_DOWN, Do, VolumeStep
 from actors.volumes.release import ReleaseDue, VolumeReleases
 from actors.volumes.state import Failed, Late, LostEnded, MakeBegun, Succeeded, ThingStage, UnmakeBegun
 from actors.volumes.sub_paths import SubPathsMounted, VolumeSubPaths
@@ -163,7 +163,7 @@ class VolumeReconcilerActor(Actor):
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
-    def _begin(self, step: Step, pod: Pod | None = None) -> None:
+    def _begin(self, step: VolumeStep, pod: Pod | None = None) -> None:
         key, volume = step.key, step.volume
         if step.do is Do.SAY_AGAIN:
             thing = self._actual.thing(key)
@@ -176,8 +176,8 @@ class VolumeReconcilerActor(Actor):
         self._actual.meet(key, UnmakeBegun() if step.do in TAKING_DOWN else MakeBegun())
         self._calls.begin(step, pod)
 
-    @handles(CallEnded)
-    def call_ended(self, message: CallEnded) -> None:
+    @handles(VolumeCallEnded)
+    def call_ended(self, message: VolumeCallEnded) -> None:
         call = self._calls.ended(message)
         step = call.step
         thing = self._actual.thing(step.key)
@@ -196,7 +196,7 @@ class VolumeReconcilerActor(Actor):
             self._actual.meet(step.key, Succeeded())
         else:
             waits = step.volume.waits if step.volume is not None else None
-            thing.failed(message.trouble or waits or Trouble("nothing is there"), self.now_ns())
+            thing.failed(message.trouble or waits or VolumeProblem("nothing is there"), self.now_ns())
             self._actual.meet(step.key, Failed())
             if step.do is Do.UNSTAGE and thing.trouble is not None:
                 self.log.warning("%s cannot be unstaged: %s", step.key, thing.trouble.text)
@@ -207,7 +207,7 @@ class VolumeReconcilerActor(Actor):
         for call in self._calls.late():
             self._is_late(call)
 
-    def _is_late(self, call: Call) -> None:
+    def _is_late(self, call: VolumeCall) -> None:
         thing = self._actual.thing(call.step.key)
         thing.failed(late_trouble(call.step), self.now_ns())
         if call.uid not in self._passes and call.step.do not in TAKING_DOWN:
@@ -215,7 +215,7 @@ class VolumeReconcilerActor(Actor):
         self._actual.meet(call.step.key, Late())
         self._after(call, thing.device)
 
-    def _after(self, call: Call, device: str) -> None:
+    def _after(self, call: VolumeCall, device: str) -> None:
         """Advance everyone concerned after a call has ended or is late. `device`: the one the volume was on."""
         key = call.step.key
         has_come_late = call.late and call.number not in self._calls

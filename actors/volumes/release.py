@@ -14,12 +14,12 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, Message
 from actors.messages.volumes import VolumesReleased
-from actors.volumes.actual import ActualWorld, PodDirectory, Trouble
-from actors.volumes.plan import POD_ITSELF, Step, plan_unwanted
+from actors.volumes.actual import ActualWorld, PodDirectory, VolumeProblem
+from actors.volumes.plan import POD_ITSELF, VolumeStep, plan_unwanted
 from actors.volumes.state import Failed, Found, ThingStage
 from runtime.volumes.capability import LocatedVolume
 
-STILL_THERE = Trouble("volumes that were taken down are there again")
+STILL_THERE = VolumeProblem("volumes that were taken down are there again")
 
 
 class ReleaseDue(Message, frozen=True):
@@ -43,7 +43,7 @@ class VolumeReleases:
         self,
         actor: Actor,
         actual: ActualWorld,
-        begin: Callable[[Step], None],
+        begin: Callable[[VolumeStep], None],
         gone: Callable[[str], None],
     ) -> None:
         self._actor = actor
@@ -120,5 +120,5 @@ class VolumeReleases:
         self._actor.after(ns, ReleaseDue(uid), key=("release", uid))
 
 
-def _text(name: str, trouble: Trouble) -> str:
+def _text(name: str, trouble: VolumeProblem) -> str:
     return trouble.text if name == POD_ITSELF else f'volume "{name}": {trouble.text}'

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from actors.kernel import Actor, Lane, Message, Pending, outcome_of
 from actors.messages.volumes import PrepareSubPaths, SubPathsPrepared
 from config.frozen_map import FrozenMap
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.sub_path import SubPath, SubPaths
 
 SUB_PATHS_LIMIT_NS = 30_000_000_000
@@ -67,7 +67,7 @@ def _ended(asked: PrepareSubPaths, done: Pending[Mapping[int, str]]) -> SubPaths
     outcome = outcome_of(done)
     if outcome.error is None:
         return SubPathsMounted(asked, FrozenMap(outcome.value or {}), "")
-    if isinstance(outcome.error, VolumeError):
+    if isinstance(outcome.error, VolumeFailedError):
         return SubPathsMounted(asked, FrozenMap(), str(outcome.error))
     text = f'failed to prepare subPath for container "{asked.container}": {outcome.error}'
     return SubPathsMounted(asked, FrozenMap(), text)

@@ -33,7 +33,7 @@ class Happening(msgspec.Struct, frozen=True, rename="camel"):
     detail: str
 
 
-class Waiting(msgspec.Struct, frozen=True, rename="camel"):
+class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
     """What is waited for, since `since` where that is remembered; `then` comes next, at `until` where that is known
     (else both are empty).
     """
@@ -65,7 +65,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     gone: str
     happened: tuple[Happening, ...]
     forgotten: int
-    waits: tuple[Waiting, ...]
+    waits: tuple[PodWaiting, ...]
 
 
 def explanation_of(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> Explanation:
@@ -143,11 +143,11 @@ def _happening(entry: HistoryEntry) -> Happening:
     return Happening(first, last, entry.count, entry.kind.value, entry.text, entry.detail)
 
 
-def _waiting(wait: PodWait, story: PodStory) -> Waiting:
+def _waiting(wait: PodWait, story: PodStory) -> PodWaiting:
     until = "" if wait.until_wall_ns is None else stamp(wait.until_wall_ns)
     since_ns = _since(wait, story)
     since = "" if since_ns is None else stamp(since_ns)
-    return Waiting(wait.subject, wait.reason, wait.text, wait.then, until, since)
+    return PodWaiting(wait.subject, wait.reason, wait.text, wait.then, until, since)
 
 
 def stamp(wall_ns: int) -> str:

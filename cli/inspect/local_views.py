@@ -13,7 +13,7 @@ import msgspec
 
 from actors.kernel import SystemReport
 from actors.messages.history import KnownPod, PodStory
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from cli.inspect.explanation import Explanation, explanation_of
 from cli.inspect.pod_choice import NoSuchPodError, choose
 from config.documents.codec import from_builtins
@@ -31,7 +31,7 @@ class PodsUnknownError(NoSuchPodError):
     """There may be such a pod: nobody can say."""
 
 
-def views_of(node: Node) -> Mapping[str, View]:
+def views_of(node: NodeAgent) -> Mapping[str, View]:
     """Everything there is to see of `node`."""
 
     def health() -> Reply:
@@ -52,7 +52,7 @@ def views_of(node: Node) -> Mapping[str, View]:
     }
 
 
-def questions_of(node: Node) -> Mapping[str, Question]:
+def questions_of(node: NodeAgent) -> Mapping[str, Question]:
     """What there is to see of one thing of `node`, named by whoever asks."""
 
     def explain(wanted: str) -> Reply:
@@ -66,7 +66,7 @@ def questions_of(node: Node) -> Mapping[str, Question]:
     return {EXPLAIN: explain}
 
 
-def explanation(node: Node, wanted: str) -> Explanation:
+def explanation(node: NodeAgent, wanted: str) -> Explanation:
     """Of the pod that `wanted` means. Raises NoSuchPodError, of which PodsUnknownError is one."""
     found = node.pods_if_known()
     pods = {pod.metadata.uid: pod for pod in found or ()}

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from actors.kernel import PoolDispatcher
 from actors.model.id_ranges import IdRangeError, node_range
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities
 from cli.file_errors import why
 from cli.inspect.local_views import questions_of, views_of
@@ -27,7 +27,7 @@ from cli.run.log_lines import log_to
 from cli.run.machine_checks import Findings, look_at_machine, prepare_machine
 from cli.run.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, node_server
 from cli.run.node_start import (
-    Machine,
+    NodeMachine,
     addresses_of,
     open_lines,
     plan_of,
@@ -66,7 +66,7 @@ STOP_TIMEOUT_NS = 20 * SECOND_NS
 LOCK_RETRY_SECONDS = 1.0
 
 
-class StartRefusedError(Exception):
+class AgentRefusedError(Exception):
     """The agent cannot start; the text has one line per fault."""
 
 
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         start = configuration_of(flags, cgroup_version=cgroup_version())
         return run(start)
-    except (ConfigurationRejected, StartRefusedError, LockFileError, RootDirectoryTakenError, OSError) as error:
+    except (ConfigurationRejected, AgentRefusedError, LockFileError, RootDirectoryTakenError, OSError) as error:
         for line in why(error).splitlines():
             print(f"actorlet run: {line}", file=sys.stderr)
         return 1
@@ -114,7 +114,7 @@ def run(start: StartConfiguration) -> int:
         try:
             cri = after.enter_context(GrpcCri(runtime, configuration.image_service_endpoint or None))
         except EndpointError as error:
-            raise StartRefusedError(f"--container-runtime-endpoint: {error}") from None
+            raise AgentRefusedError(f"--container-runtime-endpoint: {error}") from None
         loop = after.enter_context(closing(LoopThread("http")))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
@@ -131,7 +131,7 @@ def run(start: StartConfiguration) -> int:
         )
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)
-        node = Node(dispatcher, plan, capabilities)
+        node = NodeAgent(dispatcher, plan, capabilities)
         endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
         try:
             endpoint.start()
@@ -187,7 +187,7 @@ def _share_mounts(root: str, after: ExitStack) -> None:
         LOG.warning("mounts do not travel between containers and the node: %s", why(error))
 
 
-def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread, wall_ns: int) -> bool:
+def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThread, wall_ns: int) -> bool:
     """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed. False when a signal came first."""
     if not (start.node.kubeconfig and start.node.bootstrap_kubeconfig):
         return True
@@ -198,7 +198,7 @@ def _has_joined(start: StartConfiguration, machine: Machine, loop: LoopThread, w
     try:
         return join_with_bootstrap(start, machine.name, loop, wall_ns, pause)
     except JoiningEnded as error:
-        raise StartRefusedError(str(error)) from None
+        raise AgentRefusedError(str(error)) from None
 
 
 def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
@@ -206,7 +206,7 @@ def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
     try:
         access = read_access(start.node.kubeconfig)
     except DocumentError as error:
-        raise StartRefusedError("\n".join(f"{start.node.kubeconfig}: {fault}" for fault in error.faults)) from None
+        raise AgentRefusedError("\n".join(f"{start.node.kubeconfig}: {fault}" for fault in error.faults)) from None
     for warning in access.warnings:
         LOG.warning("%s: %s", start.node.kubeconfig, warning)
     LOG.info("the API server is %s", access.cluster.server)
@@ -214,7 +214,7 @@ def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
 
 
 def _serve(
-    start: StartConfiguration, machine: Machine, node: Node, capabilities: NodeCapabilities, loop: LoopThread
+    start: StartConfiguration, machine: NodeMachine, node: NodeAgent, capabilities: NodeCapabilities, loop: LoopThread
 ) -> NodeServer:
     """The node's HTTP server, started. Raises StartRefusedError."""
     configuration = start.configuration
@@ -242,7 +242,7 @@ def _serve(
         )
         server.start()
     except (CertificateError, PortTakenError) as error:
-        raise StartRefusedError(str(error)) from None
+        raise AgentRefusedError(str(error)) from None
     if server.ports.main is not None:
         LOG.info("serving on %s:%d", configuration.address, server.ports.main)
         if is_open_to_all(configuration):
@@ -254,7 +254,7 @@ def _serve(
     return server
 
 
-def _wait(node: Node) -> str:
+def _wait(node: NodeAgent) -> str:
     """Until a signal comes; gives its name. Says to systemd that all is well, while it is and where it asks."""
     every = watchdog_interval_seconds()
     if every is None:
@@ -298,7 +298,7 @@ def _refuse(start: StartConfiguration, found: Findings) -> None:
         joined = bool(start.node.kubeconfig)
         texts += gate_faults(configuration.authentication, configuration.authorization, joined)
     if texts:
-        raise StartRefusedError("\n".join(texts))
+        raise AgentRefusedError("\n".join(texts))
 
 
 def _id_faults(configuration: KubeletConfiguration, files: IdFiles) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from actors.node.certificate import CLIENT as CLIENT_PURPOSE
 from actors.node.certificate import certificate_request
-from actors.node.certificate_rules import Verdict, verdict_of
+from actors.node.certificate_rules import CertificateVerdict, verdict_of
 from cli.run.node_start import open_lines
 from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from config.credentials.kubeconfig import ApiAccess, Pem, kubeconfig_document
@@ -147,9 +147,9 @@ def _signed(api: Api, keys: LocalCertificateKeys, user: str, pause: Pause) -> by
             LOG.warning("a certificate cannot be asked for yet: %s", error or "no answer")
         else:
             verdict, why = verdict_of(found)
-            if verdict is Verdict.ISSUED and found.status is not None:
+            if verdict is CertificateVerdict.ISSUED and found.status is not None:
                 return base64.b64decode(found.status.certificate or "")
-            if verdict is not Verdict.WAITS:
+            if verdict is not CertificateVerdict.WAITS:
                 keys.forget()
                 raise JoiningEnded(f"request {name} for a certificate was {verdict.value}: {why}")
         if not pause(wait):

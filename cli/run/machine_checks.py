@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from actors.node.kernel_tunables import Difference, differences, protected_faults, set_all
+from actors.node.kernel_tunables import TunableDifference, differences, protected_faults, set_all
 from actors.node.start_checks import asked_cgroups, reservable_capacity, start_faults, start_remarks, start_warnings
 from actors.node_object.settings import Remark
 from config.documents.codec import DocumentError
@@ -30,7 +30,7 @@ class Findings:
     faults: tuple[DocumentError, ...]
     warnings: tuple[str, ...]
     remarks: tuple[Remark, ...]
-    to_set: tuple[Difference, ...]
+    to_set: tuple[TunableDifference, ...]
 
 
 def look_at_machine(

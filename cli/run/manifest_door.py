@@ -12,7 +12,7 @@ import msgspec
 
 from actors.messages.manifests import ManifestChange, ManifestsRefused, ManifestsTaken
 from actors.messages.pods import SourceProblem
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from runtime.http_server.local_endpoint import Reply
 
 NOBODY = "the node is not ready to take manifests; try again in a while"
@@ -21,7 +21,7 @@ NOBODY = "the node is not ready to take manifests; try again in a while"
 class NodeManifests:
     """See the module."""
 
-    def __init__(self, node: Node | None) -> None:
+    def __init__(self, node: NodeAgent | None) -> None:
         self._node = node
 
     def take(self, content: bytes) -> Reply:

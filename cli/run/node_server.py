@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from actors.node.numbers import NodeNumbers
 from actors.node_object.settings import agent_version
 from cli.main import own_version
@@ -24,7 +24,7 @@ from config.objects import Pod
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from runtime.http_server.auth.client_certificates import NOTHING
-from runtime.http_server.auth.gate import ALWAYS_ALLOW, Gate
+from runtime.http_server.auth.gate import ALWAYS_ALLOW, AccessGate
 from runtime.http_server.auth.serving_certificate import ServingTls
 from runtime.http_server.endpoints import Facts, NodeEndpoints
 from runtime.http_server.local_endpoint import Reply
@@ -41,9 +41,10 @@ SECOND_NS = 1_000_000_000
 
 
 class NodeWindow:
-    """`runtime.http_server.endpoints.NodeView` of a node that may be made after its server: until then it is empty."""
+    """`runtime.http_server.endpoints.ServedNode` of a node that may be made after its server: until then it is
+    empty."""
 
-    def __init__(self, node: Node | None = None) -> None:
+    def __init__(self, node: NodeAgent | None = None) -> None:
         self.node = node
         self._looked = NO_PARTS
 
@@ -127,7 +128,7 @@ def node_server(
 ) -> NodeServer:
     """Not started yet. Raises CertificateError, GateError."""
     configuration = serving.configuration
-    gate = Gate(
+    gate = AccessGate(
         serving.node, configuration.authentication, configuration.authorization, None if api is None else api.main
     )
     tls = None

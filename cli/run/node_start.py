@@ -15,7 +15,7 @@ from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_
 from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
 from actors.resources.cgroups.plan import TIERED
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from actors.start.resources import MemoryRules, ResourceRules, SwapRules
 from cli.main import own_version
 from config.credentials.kubeconfig import ApiAccess
@@ -67,7 +67,7 @@ MICROSECOND_NS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class NodeMachine:
     """What the node runs on: the name and addresses it has there, and the facts. A memory of 0 bytes is not known."""
 
     name: str
@@ -83,16 +83,16 @@ class Machine:
         return self.facts.cgroup_version
 
 
-def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts | None = None) -> Machine:
+def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts | None = None) -> NodeMachine:
     """Name and addresses (of `--node-ip`), when given, win over what the machine says of itself."""
     host = host or LocalHostFacts()
     facts = host.machine()
     own_name = (name.strip() or facts.host_name).lower()
-    return Machine(own_name, node_ips(own_name, tuple(addresses), host.network(own_name)).addresses, facts)
+    return NodeMachine(own_name, node_ips(own_name, tuple(addresses), host.network(own_name)).addresses, facts)
 
 
 def plan_of(
-    start: StartConfiguration, machine: Machine, root: str, runtime_name: str, container_logs: str = CONTAINER_LOGS
+    start: StartConfiguration, machine: NodeMachine, root: str, runtime_name: str, container_logs: str = CONTAINER_LOGS
 ) -> NodePlan:
     """What the node is told. `root` is its directory, absolute; `container_logs` holds the links to logs."""
     return NodePlan(
@@ -127,7 +127,7 @@ def plan_of(
     )
 
 
-def registration_of(start: StartConfiguration, machine: Machine) -> Registration:
+def registration_of(start: StartConfiguration, machine: NodeMachine) -> Registration:
     """What the flags say of the Node object. The host name is the node's: `--hostname-override` is both."""
     return Registration(
         labels=start.node.node_labels,
@@ -156,9 +156,11 @@ def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfig
     )
 
 
-def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Machine, root: str) -> NodeRules:
+def _rules(
+    configuration: KubeletConfiguration, gates: FeatureGates, machine: NodeMachine, root: str
+) -> ContainerNodeRules:
     one_process = configuration.single_process_oom_kill
-    return NodeRules(
+    return ContainerNodeRules(
         root_directory=root,
         resources=ResourceRules(
             cpu_quota=configuration.cpu_cfs_quota,
@@ -179,14 +181,14 @@ def _rules(configuration: KubeletConfiguration, gates: FeatureGates, machine: Ma
     )
 
 
-def _swap(configuration: KubeletConfiguration, machine: Machine) -> SwapRules | None:
+def _swap(configuration: KubeletConfiguration, machine: NodeMachine) -> SwapRules | None:
     """None: nobody counts it (spec 9.8)."""
     if machine.cgroup_version != 2 or not machine.facts.swap_counted:
         return None
     return SwapRules(configuration.memory_swap.swap_behavior == LIMITED_SWAP, machine.facts.swap_bytes)
 
 
-def _memory(configuration: KubeletConfiguration, gates: FeatureGates, machine: Machine) -> MemoryRules | None:
+def _memory(configuration: KubeletConfiguration, gates: FeatureGates, machine: NodeMachine) -> MemoryRules | None:
     if machine.cgroup_version != 2 or not gates.enabled("MemoryQoS"):
         return None
     left = allocatable(capacity({}, machine.facts, None, configuration), configuration)[MEMORY]

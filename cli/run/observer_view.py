@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from actors.kernel.inspection import ActorInfo
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from cli.inspect.explanation import stamp
 from cli.inspect.local_views import explanation
 from cli.inspect.pod_choice import NoSuchPodError
@@ -34,7 +34,7 @@ POD = "pod/"
 NOTHING: Mapping[str, bytes] = {}
 
 
-def look(node: Node, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
+def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
     """Every part. Where nobody can say which pods there are, those of the look `before` are shown on."""
     wall_ns = node.wall_ns()
     report = node.report()
@@ -73,7 +73,7 @@ def look(node: Node, version: str, before: Mapping[str, bytes] = NOTHING) -> Map
     return found
 
 
-def timeline(node: Node, uid: str) -> bytes | None:
+def timeline(node: NodeAgent, uid: str) -> bytes | None:
     """What `actorlet explain` tells of that pod."""
     try:
         return msgspec.json.encode(explanation(node, uid))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simulation.play.play import Outcome
+from simulation.play.play import PlayOutcome
 
 SECOND_NS = 10**9
 PERCENTILES = (50, 90, 99)
@@ -15,7 +15,7 @@ VIOLATIONS_SHOWN = 10
 Json = dict[str, Any]
 
 
-def report_of(outcome: Outcome, *, seed: int, nodes: int, wall_s: float, memory: int) -> Json:
+def report_of(outcome: PlayOutcome, *, seed: int, nodes: int, wall_s: float, memory: int) -> Json:
     """As in `docs/simulate.md`. `memory`: bytes."""
     return {
         "seed": seed,

@@ -13,8 +13,8 @@ import msgspec
 
 from cli.simulate.report import Json, report_of
 from simulation.play.failure import Failure, first_failure
-from simulation.play.parts import Part, together
-from simulation.play.play import Outcome, Play
+from simulation.play.parts import PlayPart, together
+from simulation.play.play import Play, PlayOutcome
 from simulation.scenarios.scenario import Scenario
 
 
@@ -23,8 +23,8 @@ class PartPlayed(msgspec.Struct, frozen=True):
     `peak_rss_bytes`: the most memory of the process that has played it.
     """
 
-    part: Part
-    outcome: Outcome
+    part: PlayPart
+    outcome: PlayOutcome
     failure: Failure | None
     turns: int
     peak_rss_bytes: int
@@ -40,7 +40,7 @@ class SeedPlayed(msgspec.Struct, frozen=True):
     within: str
 
 
-def part_played(part: Part, play: Play) -> PartPlayed:
+def part_played(part: PlayPart, play: Play) -> PartPlayed:
     """Of a play that is over, or was interrupted."""
     return PartPlayed(part, play.outcome(), first_failure(play), play.world.dispatcher.steps, peak_rss_bytes())
 
@@ -57,7 +57,7 @@ def seed_played(
     return SeedPlayed(seed, report, None, 0, "")
 
 
-def name_of(part: Part, seed: int) -> str:
+def name_of(part: PlayPart, seed: int) -> str:
     """To people; of a world that is all there is, its seed."""
     return f"seed {seed}" if part.seed == seed else f"seed {seed}, {part.node}"
 

@@ -22,7 +22,7 @@ from cli.simulate.play_watch import Interrupt, at_s, come, played, pods, virtual
 from cli.simulate.seed_played import PartPlayed, SeedPlayed, memory_of, name_of, part_played, seed_played
 from cli.simulate.side_process import DiedError, NoProcessError, Side, SideProcess, first_over
 from simulation.play.failure import Failure
-from simulation.play.parts import Part, parts_of
+from simulation.play.parts import PlayPart, parts_of
 from simulation.play.play import Play
 from simulation.scenarios.scenario import Scenario
 
@@ -53,7 +53,7 @@ class _Seed(msgspec.Struct, eq=False):
     """How far a seed is. `given`: by the number of its part, what it came to."""
 
     seed: int
-    parts: tuple[Part, ...]
+    parts: tuple[PlayPart, ...]
     began_s: float
     ended_s: float = 0.0
     begun: int = 0
@@ -176,9 +176,9 @@ class SeedsSideBySide:
             self._seeds_begun += 1
 
     def _begin(
-        self, what: str, deed: Callable[[Side], Any], ended: Callable[[Any], None], *, shrinks: bool = False
+        self, what: str, operation: Callable[[Side], Any], ended: Callable[[Any], None], *, shrinks: bool = False
     ) -> None:
-        process = SideProcess(deed)
+        process = SideProcess(operation)
         self._under_way.append(_UnderWay(process, self._bars.add(what), shrinks, ended))
 
     def _take(self, over: _UnderWay) -> None:
@@ -213,7 +213,7 @@ class SeedsSideBySide:
 # --- what they do -----------------------------------------------------------------------------------------------------
 
 
-def _play(part: Part, side: Side) -> PartPlayed:
+def _play(part: PlayPart, side: Side) -> PartPlayed:
     def show(play: Play) -> None:
         stand = side.stand
         stand.share, stand.virtual_s, stand.count = play.share(), at_s(play), come(play)

@@ -1,7 +1,7 @@
-"""One deed in a process of its own: forked, told how far it is, asked to end, and known by name when it dies.
+"""One operation in a process of its own: forked, told how far it is, asked to end, and known by name when it dies.
 
-What the deed gives comes back through a pipe, and how far it is through shared memory, so that it never waits for a
-reader. It is asked whether to stop between two pieces of work, and is to when its caller wants that or is no more:
+What the operation gives comes back through a pipe, and how far it is through shared memory, so that it never waits for
+a reader. It is asked whether to stop between two pieces of work, and is to when its caller wants that or is no more:
 nobody is left behind when the caller is killed. An interrupt from the keyboard goes to everybody at the terminal; only
 the caller heeds it.
 
@@ -38,7 +38,8 @@ class NoProcessError(Exception):
 
 
 class Stand(ctypes.Structure):
-    """How far a deed is: the part of it from 0 to 1, virtual seconds, and how many there are of what it counts."""
+    """How far an operation is: the part of it from 0 to 1, virtual seconds, and how many there are of what it
+    counts."""
 
     _fields_ = (
         ("share", ctypes.c_double),
@@ -53,7 +54,7 @@ class Stand(ctypes.Structure):
 
 
 class Side:
-    """The deed's own view: where it says how far it is, and asks whether to go on."""
+    """The operation's own view: where it says how far it is, and asks whether to go on."""
 
     def __init__(self, stand: Stand, caller: int) -> None:
         self.stand = stand
@@ -67,11 +68,11 @@ class Side:
 class SideProcess(Generic[Given]):
     """See the module. Raises `NoProcessError`."""
 
-    def __init__(self, deed: Callable[[Side], Given]) -> None:
+    def __init__(self, operation: Callable[[Side], Given]) -> None:
         self.stand: Stand = _FORK.RawValue(Stand)
         self.answer, theirs = _FORK.Pipe(duplex=False)
         side = Side(self.stand, os.getpid())
-        self._process = _FORK.Process(target=_do, args=(deed, side, theirs, self.answer), daemon=True)
+        self._process = _FORK.Process(target=_do, args=(operation, side, theirs, self.answer), daemon=True)
         try:
             self._process.start()
         except OSError as error:
@@ -81,7 +82,8 @@ class SideProcess(Generic[Given]):
             theirs.close()  # so that the answer ends when the process does
 
     def take(self) -> Given:
-        """What the deed gave, once it is over (`first_over`). Raises what the deed raised, and `DiedError`."""
+        """What the operation gave, once it is over (`first_over`). Raises what the operation raised, and
+        `DiedError`."""
         try:
             done, given = self.answer.recv()
         except EOFError:
@@ -111,11 +113,11 @@ def first_over(processes: Sequence[SideProcess[Any]], within_s: float) -> list[S
     return [each for each in processes if each.answer in ready]
 
 
-def _do(deed: Callable[[Side], Any], side: Side, answer: Connection, read_by_caller: Connection) -> None:
+def _do(operation: Callable[[Side], Any], side: Side, answer: Connection, read_by_caller: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     read_by_caller.close()  # or it could not be known that nobody reads
     try:
-        given = (True, deed(side))
+        given = (True, operation(side))
     except Exception as error:
         given = (False, _as_sent(error))
     try:

@@ -24,7 +24,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.cri.behaviour_values import rate_bytes_per_s, size_bytes
 from simulation.cri.files import DirectoryFiles
 from simulation.cri.image_names import full_name
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 
 _DEFAULTS = Settings()
 _KINDS = ("fail", "lose", "hang", "slow", "late")
@@ -114,7 +114,7 @@ def _endpoint(text: str) -> str:
 def _image(text: str) -> str:
     try:
         return full_name(text)
-    except Refusal as refusal:
+    except CriRefusal as refusal:
         raise argparse.ArgumentTypeError(refusal.message) from None
 
 

@@ -25,7 +25,7 @@ import msgspec
 from rich.console import Console
 
 from actors.kernel import PoolDispatcher
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.sources.source import decoder_of
 from cli.file_errors import why
@@ -34,7 +34,7 @@ from cli.run.log_lines import log_to
 from cli.run.node_server import NodeWindow, Serving, node_server
 from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
-from cli.up.progress import Look, Progress, look_at, progress
+from cli.up.progress import ClusterProgress, ProgressSnapshot, look_at, progress
 from cli.up.screens import JsonScreen, LineScreen, LiveScreen, Screen
 from cli.up.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
 from config import examples
@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
             capabilities = real_capabilities(cri, plan, loop, api)
         window = NodeWindow()
         plan, link = _served(plan, embedded, root, window, capabilities, after)
-        window.node = node = Node(dispatcher, plan, capabilities)
+        window.node = node = NodeAgent(dispatcher, plan, capabilities)
         endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
         after.callback(endpoint.close)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
@@ -200,17 +200,17 @@ def _lines(kubeconfig: str, start: StartConfiguration, loop: LoopThread, after: 
 
 
 def _watch(
-    node: Node,
+    node: NodeAgent,
     dispatcher: PoolDispatcher,
     screen: Screen,
     options: argparse.Namespace,
     wanted: dict[str, str],
     signals: set[signal.Signals],
-) -> Progress:
+) -> ClusterProgress:
     """Show the node until a signal comes or, with `--once`, until it has come to an end."""
     deadline_ns = dispatcher.now_ns() + int(options.deadline * SECOND_NS)
     while True:
-        look: Look = look_at(node, dispatcher.wall_ns())
+        look: ProgressSnapshot = look_at(node, dispatcher.wall_ns())
         outcome = progress(look, wanted)
         screen.show(look, outcome)
         over = outcome.arrived or outcome.settled or dispatcher.now_ns() >= deadline_ns
@@ -220,7 +220,7 @@ def _watch(
             return outcome
 
 
-def _verdict(options: argparse.Namespace, outcome: Progress, wanted: int) -> int:
+def _verdict(options: argparse.Namespace, outcome: ClusterProgress, wanted: int) -> int:
     if not options.once:
         return 0
     if outcome.arrived:

@@ -12,7 +12,7 @@ from actors.events.history_words import wait_words
 from actors.kernel import SystemReport
 from actors.messages.history import PodWait
 from actors.messages.pods import PullInProgress, SourceProblem
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from config.objects import Pod
 from config.pods.words import has_arrived, pod_line, status_word, trouble
 
@@ -21,7 +21,7 @@ _AT_END = frozenset({"Running", "Succeeded", "Failed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProgressSnapshot:
     """What there was to see at `wall_ns`. `waits`: UID -> what a pod waits for that has not arrived."""
 
     pods: tuple[Pod, ...]
@@ -32,16 +32,16 @@ class Look:
     waits: Mapping[str, tuple[PodWait, ...]] = field(default_factory=dict)
 
 
-def look_at(node: Node, wall_ns: int) -> Look:
+def look_at(node: NodeAgent, wall_ns: int) -> ProgressSnapshot:
     """Ask the node for everything. Where nobody can say which pods there are, none is taken up yet."""
     pods = node.pods_if_known() or ()
     stories = {pod.metadata.uid: node.story(pod.metadata.uid) for pod in pods if not has_arrived(pod)}
     waits = {uid: story.waits for uid, story in stories.items() if story is not None}
-    return Look(pods, node.pulls(), node.problems(), node.report(), wall_ns, waits)
+    return ProgressSnapshot(pods, node.pulls(), node.problems(), node.report(), wall_ns, waits)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ClusterProgress:
     """`arrived`: every wanted pod is ready or has succeeded, and nothing is wrong. `settled`: waiting changes nothing.
 
     `reasons` has a line for all that keeps the first from being true.
@@ -52,7 +52,7 @@ class Progress:
     reasons: tuple[str, ...]
 
 
-def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
+def progress(look: ProgressSnapshot, wanted: Mapping[str, str]) -> ClusterProgress:
     """`wanted`: UID -> namespace/name of every pod that the manifests describe."""
     seen = {pod.metadata.uid: pod for pod in look.pods}
     late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
@@ -64,10 +64,10 @@ def progress(look: Look, wanted: Mapping[str, str]) -> Progress:
     phases = {pod.status.phase if pod.status else None for uid, pod in seen.items() if uid in wanted}
     unready = any(pod.status is not None and pod.status.phase == "Running" for pod in late)
     settled = not wanted.keys() - seen.keys() and phases <= _AT_END and not unready
-    return Progress(not reasons and not problems, settled, (*reasons, *problems))
+    return ClusterProgress(not reasons and not problems, settled, (*reasons, *problems))
 
 
-def _reason(look: Look, pod: Pod) -> str:
+def _reason(look: ProgressSnapshot, pod: Pod) -> str:
     """Why it has not arrived; where its status has no more than a word, what it waits for."""
     told, word = trouble(pod), status_word(pod)
     waits = look.waits.get(pod.metadata.uid, ()) if told == word else ()
@@ -78,7 +78,7 @@ def _waits_for(wait: PodWait) -> str:
     return wait_words(wait) if wait.subject == THE_POD else f"{wait.subject}: {wait_words(wait)}"
 
 
-def as_document(look: Look, outcome: Progress) -> dict[str, Any]:
+def as_document(look: ProgressSnapshot, outcome: ClusterProgress) -> dict[str, Any]:
     """What `--output json` prints, one document a line."""
     return {
         "arrived": outcome.arrived,

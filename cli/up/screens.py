@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.inspect.tables import actor_table, names_of, pod_table, pull_table
-from cli.up.progress import Look, Progress, as_document
+from cli.up.progress import ClusterProgress, ProgressSnapshot, as_document
 from config.pods.words import pod_line
 
 LINES_OF_LOG = 5
@@ -29,7 +29,7 @@ _ACTORS_AT_LEAST = 1
 class Screen(Protocol):
     """See the module."""
 
-    def show(self, look: Look, outcome: Progress) -> None: ...
+    def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None: ...
 
     def __enter__(self) -> Self: ...
 
@@ -58,10 +58,10 @@ class LiveScreen:
         self._warnings = RecentWarnings()
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
-    def show(self, look: Look, outcome: Progress) -> None:
+    def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None:
         self._live.update(self.drawn(look, outcome), refresh=True)
 
-    def drawn(self, look: Look, outcome: Progress) -> RenderableType:
+    def drawn(self, look: ProgressSnapshot, outcome: ClusterProgress) -> RenderableType:
         """All parts from top to bottom; the actors get the rows that the others leave."""
         parts: list[RenderableType] = [Text(self._title, style="bold")]
         if self._kubeconfig:
@@ -117,7 +117,7 @@ class LineScreen:
         self._link = link
         self._told: dict[Hashable, object] = {}
 
-    def show(self, look: Look, outcome: Progress) -> None:
+    def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None:
         for pod in look.pods:
             line = pod_line(pod, look.wall_ns)
             restarts = line.restarts.partition(" ")[0]
@@ -164,7 +164,7 @@ class JsonScreen:
         self._last = ""
         self._told: object = None
 
-    def show(self, look: Look, outcome: Progress) -> None:
+    def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None:
         document = as_document(look, outcome)
         if self._kubeconfig:
             document = {"kubeconfig": self._kubeconfig, **document}

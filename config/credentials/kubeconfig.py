@@ -19,7 +19,7 @@ import yaml
 
 from config.credentials.kubeconfig_fields import Fields
 from config.documents.codec import DocumentError
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.documents.text import read_document
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -120,7 +120,7 @@ def decode_kubeconfig(data: bytes, directory: str, context: str = "") -> ApiAcce
         faults = [DocumentError("$", "the document is empty", "a kubeconfig has clusters, users and contexts")]
     if faults:
         raise _together(faults)
-    root = Place()
+    root = DocumentPlace()
     document = Fields(root, value)
     if root.faults:
         raise _together(root.faults)
@@ -129,7 +129,7 @@ def decode_kubeconfig(data: bytes, directory: str, context: str = "") -> ApiAcce
     users = document.named("users", "user")
     contexts = document.named("contexts", "context")
     current = document.text("current-context")
-    name, where = (context, Place("--context", root.faults)) if context else (current, root / "current-context")
+    name, where = (context, DocumentPlace("--context", root.faults)) if context else (current, root / "current-context")
     document.ignore("preferences", "extensions")
     found = _chosen(contexts, "context", name, where, "choose one with current-context")
     access = _access(found, name, clusters, users, directory) if found is not None else None
@@ -189,7 +189,7 @@ def _check_header(document: Fields) -> None:
             (document.place / field).fault(f"is {found!r}, which this is not", f"write '{field}: {expected}'")
 
 
-def _chosen(entries: dict[str, Fields], what: str, name: str, where: Place, hint: str) -> Fields | None:
+def _chosen(entries: dict[str, Fields], what: str, name: str, where: DocumentPlace, hint: str) -> Fields | None:
     if name in entries:
         return entries[name]
     have = f"there are {', '.join(sorted(entries))}" if entries else f"the document has no {what}s"
@@ -267,7 +267,7 @@ def _user(fields: Fields, directory: str) -> UserAccess:
     return access
 
 
-def _check_user(place: Place, user: UserAccess) -> None:
+def _check_user(place: DocumentPlace, user: UserAccess) -> None:
     if user.client_certificate and not user.client_key:
         (place / "client-key").fault("is missing beside the client certificate", "give client-key or client-key-data")
     if user.client_key and not user.client_certificate:

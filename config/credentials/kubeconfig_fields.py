@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Mapping
 
 from config.documents.codec import DocumentError
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 
 
 class Fields:
@@ -21,7 +21,7 @@ class Fields:
     `warnings` is shared by all objects of one document.
     """
 
-    def __init__(self, place: Place, value: object, warnings: list[DocumentError] | None = None) -> None:
+    def __init__(self, place: DocumentPlace, value: object, warnings: list[DocumentError] | None = None) -> None:
         self.place = place
         self.value = value
         self.warnings: list[DocumentError] = [] if warnings is None else warnings
@@ -136,7 +136,7 @@ class Fields:
             )
         self._left = {}
 
-    def _texts(self, place: Place, value: object) -> tuple[str, ...]:
+    def _texts(self, place: DocumentPlace, value: object) -> tuple[str, ...]:
         if value is None:
             return ()
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -145,7 +145,7 @@ class Fields:
         return ()
 
 
-def _anything(place: Place, value: object) -> Fields:
+def _anything(place: DocumentPlace, value: object) -> Fields:
     fields = Fields(place, value if isinstance(value, Mapping) else None)
     fields.value = value
     return fields

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from config.documents.walk import Fault, Step, path_text, walk
+from config.documents.walk import FieldFault, Step, path_text, walk
 from config.objects import ApiObject, ApiStruct, UnknownFields
 from config.objects.base import UNKNOWN_KEY
 
@@ -158,7 +158,7 @@ for _kind in ApiObject.__subclasses__():
     _decoder(_kind)
 
 
-def _errors(faults: list[Fault]) -> DocumentError:
+def _errors(faults: list[FieldFault]) -> DocumentError:
     first, *rest = faults
     return DocumentError(*first, also=tuple(DocumentError(*fault) for fault in rest))
 

@@ -1,6 +1,6 @@
 """A place in a document, to which faults can be pinned while a validation walks down.
 
-A `Place` is a path and the list that all places of one walk share. Refuses to know any rule.
+A `DocumentPlace` is a path and the list that all places of one walk share. Refuses to know any rule.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from config.documents.walk import path_text
 T = TypeVar("T")
 
 
-class Place:
-    """See the module. `Place()` is the root of a new walk."""
+class DocumentPlace:
+    """See the module. `DocumentPlace()` is the root of a new walk."""
 
     __slots__ = ("_parent", "_step", "faults")
 
     def __init__(self, path: str = "$", faults: list[DocumentError] | None = None) -> None:
-        self._parent: Place | None = None
+        self._parent: DocumentPlace | None = None
         self._step: str | int = path
         self.faults: list[DocumentError] = [] if faults is None else faults
 
@@ -32,15 +32,15 @@ class Place:
             return str(step)
         return self._parent.path + path_text((step if isinstance(step, str) else (step, None),))[1:]
 
-    def __truediv__(self, step: str | int) -> Place:
+    def __truediv__(self, step: str | int) -> DocumentPlace:
         """The place of a field, or of the item with that index."""
-        place = Place.__new__(Place)
+        place = DocumentPlace.__new__(DocumentPlace)
         place._parent = self
         place._step = step
         place.faults = self.faults
         return place
 
-    def items(self, field: str, values: Iterable[T]) -> Iterator[tuple[Place, T]]:
+    def items(self, field: str, values: Iterable[T]) -> Iterator[tuple[DocumentPlace, T]]:
         """Every item of the list `field` with its place."""
         below = self / field
         for index, value in enumerate(values):

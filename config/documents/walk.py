@@ -23,7 +23,7 @@ Step = str | tuple[int, str | None]
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
-class Fault(NamedTuple):
+class FieldFault(NamedTuple):
     path: str
     reason: str
     hint: str
@@ -42,7 +42,7 @@ def path_text(path: tuple[Step, ...]) -> str:
     return text
 
 
-def walk(value: object, kind: type[ApiStruct]) -> tuple[Any, list[Fault]]:
+def walk(value: object, kind: type[ApiStruct]) -> tuple[Any, list[FieldFault]]:
     """(`value` as the struct accepts it, every fault). Without faults the first part converts to `kind`."""
     walker = _Walker()
     return _shape(kind)(walker, value), walker.faults
@@ -53,15 +53,15 @@ class _Walker:
 
     def __init__(self) -> None:
         self.path: list[Step] = []
-        self.faults: list[Fault] = []
+        self.faults: list[FieldFault] = []
         # Unknown fields of the innermost kind around, and how deep in the path that kind is.
         self.record: list[tuple[tuple[Step, ...], bytes]] | None = None
         self.depth_of_kind = 0
 
     def fault(self, reason: str, hint: str = "") -> None:
-        self.faults.append(Fault(path_text(tuple(self.path)), reason, hint))
+        self.faults.append(FieldFault(path_text(tuple(self.path)), reason, hint))
 
-    def set_aside(self, key: str, value: object) -> None:
+    def note_unknown(self, key: str, value: object) -> None:
         if self.record is not None:
             path = (*self.path[self.depth_of_kind :], key)
             self.record.append((path, msgspec.json.encode(value)))
@@ -207,7 +207,7 @@ def _shape(kind: type[ApiStruct]) -> _Shape:
         known: dict[str, Any] = {}
         for key, item in value.items():
             if key not in types_by_name:
-                walker.set_aside(key, item)
+                walker.note_unknown(key, item)
             elif item is not None:
                 shape = lazily.get(key)
                 if shape is None:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from config.kubelet.configuration import document_name
 
 
-class Kind(StrEnum):
+class FlagKind(StrEnum):
     """What a value is, and the word that stands for it in the help."""
 
     TEXT = "text"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
     SWITCH = "switch"
 
 
-BARE: Mapping[Kind, str] = {Kind.BOOLEAN: "true", Kind.VERSION: "true", Kind.SWITCH: "true"}
+BARE: Mapping[FlagKind, str] = {FlagKind.BOOLEAN: "true", FlagKind.VERSION: "true", FlagKind.SWITCH: "true"}
 """Kinds that may stand without a value, and the value they then have; they never take the next argument."""
 
 
@@ -42,7 +42,7 @@ class Flag:
     """One flag. `attribute` is where the value goes: in NodeFlags, or, with `configures`, in KubeletConfiguration."""
 
     name: str
-    kind: Kind
+    kind: FlagKind
     group: str
     help: str
     attribute: str = ""
@@ -63,51 +63,57 @@ FIELDS = "Deprecated: set the field in the file of --config"
 NOTHING = "Without effect"
 
 OWN = (
-    Flag("config", Kind.TEXT, FILES, "configuration file, KubeletConfiguration in YAML or JSON", "config"),
-    Flag("config-dir", Kind.TEXT, FILES, "directory of *.conf drop-ins laid over the file in order", "config_dir"),
-    Flag("kubeconfig", Kind.TEXT, JOINING, "how to reach the API server; without it the node is alone", "kubeconfig"),
-    Flag("bootstrap-kubeconfig", Kind.TEXT, JOINING, "used once to get a client certificate", "bootstrap_kubeconfig"),
-    Flag("cert-dir", Kind.TEXT, JOINING, "where certificates are kept", "cert_dir"),
-    Flag("node-labels", Kind.PAIRS, JOINING, "labels to register the node with", "node_labels"),
-    Flag("provider-id", Kind.TEXT, JOINING, "the node's id at its provider", "provider_id", configures=True),
-    Flag("cloud-provider", Kind.TEXT, JOINING, '"external", or empty for none', "cloud_provider"),
-    Flag("hostname-override", Kind.TEXT, NODE, "the node's name instead of the host's", "hostname_override"),
-    Flag("node-ip", Kind.TEXT, NODE, "the node's address, or one of each family", "node_ip"),
-    Flag("root-dir", Kind.TEXT, NODE, "where pods and state are kept", "root_dir"),
-    Flag("runtime-cgroups", Kind.TEXT, NODE, "cgroup of the container runtime", "runtime_cgroups"),
-    Flag("seccomp-default", Kind.BOOLEAN, NODE, "RuntimeDefault for pods without profile", "seccomp_default", True),
-    Flag("fail-cgroupv1", Kind.BOOLEAN, NODE, "refuse to start on cgroup v1", "fail_cgroup_v1", configures=True),
-    Flag("lock-file", Kind.TEXT, NODE, "file to hold locked while running (alpha)", "lock_file"),
+    Flag("config", FlagKind.TEXT, FILES, "configuration file, KubeletConfiguration in YAML or JSON", "config"),
+    Flag("config-dir", FlagKind.TEXT, FILES, "directory of *.conf drop-ins laid over the file in order", "config_dir"),
+    Flag(
+        "kubeconfig", FlagKind.TEXT, JOINING, "how to reach the API server; without it the node is alone", "kubeconfig"
+    ),
+    Flag(
+        "bootstrap-kubeconfig", FlagKind.TEXT, JOINING, "used once to get a client certificate", "bootstrap_kubeconfig"
+    ),
+    Flag("cert-dir", FlagKind.TEXT, JOINING, "where certificates are kept", "cert_dir"),
+    Flag("node-labels", FlagKind.PAIRS, JOINING, "labels to register the node with", "node_labels"),
+    Flag("provider-id", FlagKind.TEXT, JOINING, "the node's id at its provider", "provider_id", configures=True),
+    Flag("cloud-provider", FlagKind.TEXT, JOINING, '"external", or empty for none', "cloud_provider"),
+    Flag("hostname-override", FlagKind.TEXT, NODE, "the node's name instead of the host's", "hostname_override"),
+    Flag("node-ip", FlagKind.TEXT, NODE, "the node's address, or one of each family", "node_ip"),
+    Flag("root-dir", FlagKind.TEXT, NODE, "where pods and state are kept", "root_dir"),
+    Flag("runtime-cgroups", FlagKind.TEXT, NODE, "cgroup of the container runtime", "runtime_cgroups"),
+    Flag("seccomp-default", FlagKind.BOOLEAN, NODE, "RuntimeDefault for pods without profile", "seccomp_default", True),
+    Flag("fail-cgroupv1", FlagKind.BOOLEAN, NODE, "refuse to start on cgroup v1", "fail_cgroup_v1", configures=True),
+    Flag("lock-file", FlagKind.TEXT, NODE, "file to hold locked while running (alpha)", "lock_file"),
     Flag(
         "exit-on-lock-contention",
-        Kind.BOOLEAN,
+        FlagKind.BOOLEAN,
         NODE,
         "end when another asks for the lock file (alpha)",
         "exit_on_lock_contention",
     ),
     Flag(
         "image-credential-provider-config",
-        Kind.TEXT,
+        FlagKind.TEXT,
         IMAGES,
         "file or directory of CredentialProviderConfig",
         "image_credential_provider_config",
     ),
     Flag(
         "image-credential-provider-bin-dir",
-        Kind.TEXT,
+        FlagKind.TEXT,
         IMAGES,
         "directory of the provider programs",
         "image_credential_provider_bin_dir",
     ),
-    Flag("v", Kind.INT32, LOGGING, "verbosity, 0 and up", "logging.verbosity", configures=True),
-    Flag("vmodule", Kind.VMODULE, LOGGING, "verbosity of single files", "logging.vmodule", configures=True),
-    Flag("log-flush-frequency", Kind.DURATION, LOGGING, "longest wait in memory", "logging.flush_frequency", True),
-    Flag("accept-manifests", Kind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests", "accept_manifests"),
-    Flag("version", Kind.VERSION, OTHER, "print the version and end", "version"),
-    Flag("help", Kind.SWITCH, OTHER, "print this and end", "help"),
+    Flag("v", FlagKind.INT32, LOGGING, "verbosity, 0 and up", "logging.verbosity", configures=True),
+    Flag("vmodule", FlagKind.VMODULE, LOGGING, "verbosity of single files", "logging.vmodule", configures=True),
+    Flag("log-flush-frequency", FlagKind.DURATION, LOGGING, "longest wait in memory", "logging.flush_frequency", True),
+    Flag(
+        "accept-manifests", FlagKind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests", "accept_manifests"
+    ),
+    Flag("version", FlagKind.VERSION, OTHER, "print the version and end", "version"),
+    Flag("help", FlagKind.SWITCH, OTHER, "print this and end", "help"),
     Flag(
         "minimum-container-ttl-duration",
-        Kind.DURATION,
+        FlagKind.DURATION,
         GARBAGE,
         "age a dead container reaches at least",
         "minimum_container_ttl_ns",
@@ -115,7 +121,7 @@ OWN = (
     ),
     Flag(
         "maximum-dead-containers-per-container",
-        Kind.INT32,
+        FlagKind.INT32,
         GARBAGE,
         "dead instances kept of each container",
         "maximum_dead_containers_per_container",
@@ -123,7 +129,7 @@ OWN = (
     ),
     Flag(
         "maximum-dead-containers",
-        Kind.INT32,
+        FlagKind.INT32,
         GARBAGE,
         "dead containers kept in all; negative is no limit",
         "maximum_dead_containers",
@@ -272,11 +278,11 @@ def _replaced() -> Iterator[Flag]:
     for line in _REPLACED.split("\n"):
         if words := line.split():
             name, kind, attribute = words
-            yield Flag(name, Kind[kind], FIELDS, "", attribute, configures=True, deprecated=True)
+            yield Flag(name, FlagKind[kind], FIELDS, "", attribute, configures=True, deprecated=True)
 
 
 def _without_effect() -> Iterator[Flag]:
-    for names, kind in ((_IGNORED, Kind.TEXT), (_IGNORED_BOOLEANS, Kind.BOOLEAN)):
+    for names, kind in ((_IGNORED, FlagKind.TEXT), (_IGNORED_BOOLEANS, FlagKind.BOOLEAN)):
         for name in names.split():
             yield Flag(name, kind, NOTHING, "", deprecated=True)
 

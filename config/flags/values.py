@@ -7,7 +7,7 @@ flag is repeated and everything else is replaced. What cannot be read is a Value
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from config.flags.table import Kind
+from config.flags.table import FlagKind
 from config.kubelet.configuration import MemoryReservation, RegisteredTaint, VerbosityByFile
 from config.kubelet.feature_gates import TRUTHS, parse_gates
 from config.values.durations import DurationError, parse_duration_ns
@@ -15,7 +15,7 @@ from config.values.durations import DurationError, parse_duration_ns
 Reader = Callable[[str, Any], Any]
 
 
-def read_value(kind: Kind, text: str, before: Any = None) -> Any:
+def read_value(kind: FlagKind, text: str, before: Any = None) -> Any:
     """The value of a flag; `before` is what its earlier occurrences gave. Raises ValueError saying why not."""
     return _READERS[kind](text, before)
 
@@ -136,22 +136,22 @@ def _version(text: str, _before: Any) -> str:
     return text if text == "raw" else ("true" if TRUTHS[text] else "")
 
 
-_READERS: Mapping[Kind, Reader] = {
-    Kind.TEXT: _text,
-    Kind.BOOLEAN: _boolean,
-    Kind.SWITCH: _boolean,
-    Kind.INT32: _integer(32),
-    Kind.INT64: _integer(64),
-    Kind.DECIMAL: _decimal,
-    Kind.DURATION: _duration,
-    Kind.LIST: _list,
-    Kind.NUMBERS: _numbers,
-    Kind.PAIRS: _pairs("="),
-    Kind.GATES: _gates,
-    Kind.THRESHOLDS: _pairs("<"),
-    Kind.HEADERS: _headers,
-    Kind.TAINTS: _taints,
-    Kind.MEMORY: _memory,
-    Kind.VMODULE: _vmodule,
-    Kind.VERSION: _version,
+_READERS: Mapping[FlagKind, Reader] = {
+    FlagKind.TEXT: _text,
+    FlagKind.BOOLEAN: _boolean,
+    FlagKind.SWITCH: _boolean,
+    FlagKind.INT32: _integer(32),
+    FlagKind.INT64: _integer(64),
+    FlagKind.DECIMAL: _decimal,
+    FlagKind.DURATION: _duration,
+    FlagKind.LIST: _list,
+    FlagKind.NUMBERS: _numbers,
+    FlagKind.PAIRS: _pairs("="),
+    FlagKind.GATES: _gates,
+    FlagKind.THRESHOLDS: _pairs("<"),
+    FlagKind.HEADERS: _headers,
+    FlagKind.TAINTS: _taints,
+    FlagKind.MEMORY: _memory,
+    FlagKind.VMODULE: _vmodule,
+    FlagKind.VERSION: _version,
 }

@@ -13,16 +13,16 @@ import msgspec
 from config.documents.codec import DocumentError
 
 
-class Stage(StrEnum):
+class FeatureStage(StrEnum):
     ALPHA = "Alpha"
     BETA = "Beta"
     GA = "GA"
     DEPRECATED = "Deprecated"
 
 
-class Gate(msgspec.Struct, frozen=True):
+class FeatureGate(msgspec.Struct, frozen=True):
     name: str
-    stage: Stage
+    stage: FeatureStage
     since: str
     default: bool
     locked: bool
@@ -158,17 +158,17 @@ _OFF = """
     ClientsPreferCBOR Alpha 1.32
 """
 
-ALL_OF_STAGE: Mapping[str, Stage] = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
+ALL_OF_STAGE: Mapping[str, FeatureStage] = {"AllAlpha": FeatureStage.ALPHA, "AllBeta": FeatureStage.BETA}
 """Names that choose for every unlocked gate of a stage that is not named itself."""
 
 
-def _rows(table: str, default: bool) -> Iterator[Gate]:
+def _rows(table: str, default: bool) -> Iterator[FeatureGate]:
     for line in table.split("\n"):
         if words := line.split():
-            yield Gate(words[0], Stage(words[1]), words[2], default, "locked" in words[3:])
+            yield FeatureGate(words[0], FeatureStage(words[1]), words[2], default, "locked" in words[3:])
 
 
-GATES: Mapping[str, Gate] = {gate.name: gate for gate in (*_rows(_ON, True), *_rows(_OFF, False))}
+GATES: Mapping[str, FeatureGate] = {gate.name: gate for gate in (*_rows(_ON, True), *_rows(_OFF, False))}
 
 
 class FeatureGates(msgspec.Struct, frozen=True):
@@ -216,7 +216,7 @@ def choose_gates(chosen: Mapping[str, bool], path: str = "$.featureGates") -> Ga
             )
         else:
             kept[name] = value
-            if gate is not None and gate.stage in (Stage.GA, Stage.DEPRECATED):
+            if gate is not None and gate.stage in (FeatureStage.GA, FeatureStage.DEPRECATED):
                 warnings.append(
                     DocumentError(where, f"{name} is {gate.stage} and will go in a later release", "remove it")
                 )

@@ -6,7 +6,7 @@ every reference is found, with its place.
 
 from __future__ import annotations
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import Container, PodSpec, Volume, VolumeProjection
 from config.pods.volume_sources import VOLUME_SOURCES
 
@@ -21,7 +21,7 @@ _PROJECTIONS = {
 }
 
 
-def check_api_references(place: Place, spec: PodSpec, *, every: bool) -> None:
+def check_api_references(place: DocumentPlace, spec: PodSpec, *, every: bool) -> None:
     """A fault for every reference in the spec at `place`.
 
     With `every` false (the gate is off) only claims of resources and trust bundles are refused.
@@ -47,7 +47,7 @@ def check_api_references(place: Place, spec: PodSpec, *, every: bool) -> None:
             _check_environment(at, container)
 
 
-def _check_environment(at: Place, container: Container) -> None:
+def _check_environment(at: DocumentPlace, container: Container) -> None:
     for place, variable in at.items("env", container.env):
         source = variable.value_from
         if source is not None and source.secret_key_ref is not None:
@@ -61,7 +61,7 @@ def _check_environment(at: Place, container: Container) -> None:
             _refuse(place / "configMapRef", "a config map")
 
 
-def _check_volume(at: Place, volume: Volume, every: bool) -> None:
+def _check_volume(at: DocumentPlace, volume: Volume, every: bool) -> None:
     if volume.projected is not None:
         for place, projection in (at / "projected").items("sources", volume.projected.sources):
             _check_projection(place, projection, every)
@@ -75,11 +75,11 @@ def _check_volume(at: Place, volume: Volume, every: bool) -> None:
             _refuse(at, "a secret")
 
 
-def _check_projection(at: Place, projection: VolumeProjection, every: bool) -> None:
+def _check_projection(at: DocumentPlace, projection: VolumeProjection, every: bool) -> None:
     for name, what in _PROJECTIONS.items():
         if getattr(projection, name) is not None and (every or name == "cluster_trust_bundle"):
             _refuse(at, what)
 
 
-def _refuse(at: Place, what: str) -> None:
+def _refuse(at: DocumentPlace, what: str) -> None:
     at.fault(f"a static pod cannot use {what}", _HINT)

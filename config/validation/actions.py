@@ -1,20 +1,20 @@
 """Whether probes and hooks of a container can be carried out (spec 3.11, 5).
 
-Pure; faults go to the `Place`.
+Pure; faults go to the `DocumentPlace`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import Container, ExecAction, HTTPGetAction, LifecycleHandler, PodSpec, Probe, TCPSocketAction
 from config.values.name_rules import check, header_name, port_name
 
 _STOP_SIGNALS_OF_WINDOWS = ("SIGTERM", "SIGKILL")
 
 
-def check_probe(at: Place, probe: object, *, liveness: bool) -> None:
+def check_probe(at: DocumentPlace, probe: object, *, liveness: bool) -> None:
     """`liveness` is true of startup probes as well: one success is enough for both."""
     if not isinstance(probe, Probe):
         return
@@ -40,7 +40,7 @@ def check_probe(at: Place, probe: object, *, liveness: bool) -> None:
         (at / "terminationGracePeriodSeconds").fault("a readiness probe ends nothing", "remove it")
 
 
-def check_lifecycle(at: Place, container: Container, spec: PodSpec | None) -> None:
+def check_lifecycle(at: DocumentPlace, container: Container, spec: PodSpec | None) -> None:
     """Hooks, and the stop signal, which needs `spec.os` to be said (KEP-4960)."""
     lifecycle = container.lifecycle
     if lifecycle is None:
@@ -65,7 +65,7 @@ def check_lifecycle(at: Place, container: Container, spec: PodSpec | None) -> No
             (at / "stopSignal").one_of(lifecycle.stop_signal, _STOP_SIGNALS_OF_WINDOWS)
 
 
-def _check_handler(at: Place, handler: LifecycleHandler) -> None:
+def _check_handler(at: DocumentPlace, handler: LifecycleHandler) -> None:
     actions = {
         "exec": handler.exec,
         "httpGet": handler.http_get,
@@ -78,7 +78,7 @@ def _check_handler(at: Place, handler: LifecycleHandler) -> None:
         (at / "sleep" / "seconds").at_least(handler.sleep.seconds, 0)
 
 
-def _check_one_action(at: Place, actions: Mapping[str, object]) -> None:
+def _check_one_action(at: DocumentPlace, actions: Mapping[str, object]) -> None:
     given = [name for name, action in actions.items() if action is not None]
     if not given:
         at.fault("has no action", f"add one of {', '.join(actions)}")
@@ -87,7 +87,7 @@ def _check_one_action(at: Place, actions: Mapping[str, object]) -> None:
 
 
 def _check_actions(
-    at: Place, exec_: ExecAction | None, http: HTTPGetAction | None, tcp: TCPSocketAction | None
+    at: DocumentPlace, exec_: ExecAction | None, http: HTTPGetAction | None, tcp: TCPSocketAction | None
 ) -> None:
     if exec_ is not None:
         (at / "exec" / "command").required(exec_.command)
@@ -100,7 +100,7 @@ def _check_actions(
         _check_port(at / "tcpSocket" / "port", tcp.port)
 
 
-def _check_port(at: Place, port: int | str | None) -> None:
+def _check_port(at: DocumentPlace, port: int | str | None) -> None:
     if port is None:
         at.required(port, "name the port or give its number")
     elif isinstance(port, str):

@@ -1,14 +1,14 @@
 """Whether the containers of a pod can be meant: names, images, mounts, environment, ports, restart rules.
 
-Pure; faults go to the `Place`. Probes, hooks and security contexts have a file of their own. Refuses to know whether
-images and files exist.
+Pure; faults go to the `DocumentPlace`. Probes, hooks and security contexts have a file of their own. Refuses to know
+whether images and files exist.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import (
     Container,
     ContainerPort,
@@ -33,7 +33,7 @@ PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _EXIT_CODES_AT_MOST = 255
 
 
-def check_containers(place: Place, spec: PodSpec) -> None:
+def check_containers(place: DocumentPlace, spec: PodSpec) -> None:
     """Every container of the spec at `place`: regular, init and ephemeral."""
     volumes = {volume.name: volume for volume in spec.volumes}
     claims = [claim.name for claim in spec.resource_claims]
@@ -73,7 +73,7 @@ def _probes(container: Container) -> tuple[tuple[str, object], ...]:
 
 
 def _check_container(
-    at: Place, container: Container, volumes: Mapping[str, Volume], claims: list[str], spec: PodSpec
+    at: DocumentPlace, container: Container, volumes: Mapping[str, Volume], claims: list[str], spec: PodSpec
 ) -> None:
     """What holds for containers of every sort."""
     if (at / "image").required(container.image, "name an image such as docker.io/library/busybox:1.36") and (
@@ -92,7 +92,7 @@ def _check_container(
     check_container_security(at / "securityContext", container, spec)
 
 
-def _check_init(at: Place, container: Container) -> None:
+def _check_init(at: DocumentPlace, container: Container) -> None:
     """A sidecar may have all that regular containers have; a container that ends may not."""
     sidecar = is_sidecar(container)
     _check_restart(at, container)
@@ -107,7 +107,7 @@ def _check_init(at: Place, container: Container) -> None:
         (at / "lifecycle").fault("an init container that ends has no hooks", "remove it, or set restartPolicy: Always")
 
 
-def _check_restart(at: Place, container: Container) -> None:
+def _check_restart(at: DocumentPlace, container: Container) -> None:
     """Restart policy and rules of the container alone (KEP-753, KEP-5307)."""
     (at / "restartPolicy").one_of(container.restart_policy, ("Always", "OnFailure", "Never"))
     if container.restart_policy_rules and container.restart_policy is None:
@@ -116,7 +116,7 @@ def _check_restart(at: Place, container: Container) -> None:
         _check_rule(place, rule)
 
 
-def _check_rule(at: Place, rule: ContainerRestartRule) -> None:
+def _check_rule(at: DocumentPlace, rule: ContainerRestartRule) -> None:
     if (at / "action").required(rule.action):
         (at / "action").one_of(rule.action, ("Restart", "RestartAllContainers"))
     if (at / "exitCodes").required(rule.exit_codes) and rule.exit_codes is not None:
@@ -128,7 +128,7 @@ def _check_rule(at: Place, rule: ContainerRestartRule) -> None:
             (at / "exitCodes" / "values").fault("has a value twice")
 
 
-def _check_ephemeral(at: Place, container: EphemeralContainer, spec: PodSpec) -> None:
+def _check_ephemeral(at: DocumentPlace, container: EphemeralContainer, spec: PodSpec) -> None:
     refused = {
         "ports": container.ports,
         "livenessProbe": container.liveness_probe,
@@ -147,7 +147,7 @@ def _check_ephemeral(at: Place, container: EphemeralContainer, spec: PodSpec) ->
         (at / "targetContainerName").fault(f"there is no container {target!r} in the pod")
 
 
-def _check_ports(at: Place, ports: Iterable[ContainerPort]) -> None:
+def _check_ports(at: DocumentPlace, ports: Iterable[ContainerPort]) -> None:
     names: set[str] = set()
     for place, port in at.items("ports", ports):
         if port.name:
@@ -163,12 +163,12 @@ def _check_ports(at: Place, ports: Iterable[ContainerPort]) -> None:
         (place / "protocol").one_of(port.protocol, ("TCP", "UDP", "SCTP"))
 
 
-def check_port_number(at: Place, number: int) -> None:
+def check_port_number(at: DocumentPlace, number: int) -> None:
     if not 1 <= number <= 65535:
         at.fault(f"must be between 1 and 65535, not {number}")
 
 
-def _check_host_ports(place: Place, spec: PodSpec) -> None:
+def _check_host_ports(place: DocumentPlace, spec: PodSpec) -> None:
     """No two containers on one port of the node; on the network of the node, both ports are one."""
     taken: dict[tuple[str, str, int], str] = {}
     lasting = [(at, c) for at, c in place.items("initContainers", spec.init_containers) if is_sidecar(c)]
@@ -187,7 +187,7 @@ def _check_host_ports(place: Place, spec: PodSpec) -> None:
             taken.setdefault(key, port_at.path)
 
 
-def _check_environment(at: Place, variables: Iterable[EnvVar], volumes: Mapping[str, Volume]) -> None:
+def _check_environment(at: DocumentPlace, variables: Iterable[EnvVar], volumes: Mapping[str, Volume]) -> None:
     for place, variable in at.items("env", variables):
         if (place / "name").required(variable.name):
             check(place / "name", environment_name(variable.name))
@@ -223,7 +223,7 @@ def _sources(source: object) -> tuple[object, ...]:
     return tuple(getattr(source, name) for name in names)
 
 
-def _check_environment_sources(at: Place, sources: Iterable[EnvFromSource]) -> None:
+def _check_environment_sources(at: DocumentPlace, sources: Iterable[EnvFromSource]) -> None:
     for place, source in at.items("envFrom", sources):
         if source.prefix:
             check(place / "prefix", environment_name(source.prefix))
@@ -239,7 +239,7 @@ def _check_environment_sources(at: Place, sources: Iterable[EnvFromSource]) -> N
                 check(place / field / "name", dns_subdomain(ref.name or ""))
 
 
-def check_inner_path(at: Place, path: str | None) -> None:
+def check_inner_path(at: DocumentPlace, path: str | None) -> None:
     """A relative path that stays inside."""
     if not at.required(path) or path is None:
         return
@@ -249,7 +249,7 @@ def check_inner_path(at: Place, path: str | None) -> None:
         at.fault(f"{path!r} must not contain ..", "name a place inside the volume")
 
 
-def _check_mounts(at: Place, container: Container, volumes: Mapping[str, Volume]) -> None:
+def _check_mounts(at: DocumentPlace, container: Container, volumes: Mapping[str, Volume]) -> None:
     paths: set[str] = set()
     devices = {device.device_path for device in container.volume_devices}
     for place, mount in at.items("volumeMounts", container.volume_mounts):
@@ -265,7 +265,7 @@ def _check_mounts(at: Place, container: Container, volumes: Mapping[str, Volume]
         _check_propagation(place, mount, container)
 
 
-def _check_sub_path(place: Place, mount: VolumeMount) -> None:
+def _check_sub_path(place: DocumentPlace, mount: VolumeMount) -> None:
     if mount.sub_path:
         check_inner_path(place / "subPath", mount.sub_path)
     if mount.sub_path_expr:
@@ -274,7 +274,7 @@ def _check_sub_path(place: Place, mount: VolumeMount) -> None:
             (place / "subPathExpr").fault("cannot stand beside subPath", "keep one of them")
 
 
-def _check_propagation(place: Place, mount: VolumeMount, container: Container) -> None:
+def _check_propagation(place: DocumentPlace, mount: VolumeMount, container: Container) -> None:
     propagation = mount.mount_propagation
     (place / "mountPropagation").one_of(propagation, ("None", "HostToContainer", "Bidirectional"))
     privileged = container.security_context is not None and container.security_context.privileged
@@ -289,7 +289,7 @@ def _check_propagation(place: Place, mount: VolumeMount, container: Container) -
             (place / "recursiveReadOnly").fault("cannot stand beside mountPropagation", "remove one of them")
 
 
-def _check_devices(at: Place, container: Container, volumes: Mapping[str, Volume]) -> None:
+def _check_devices(at: DocumentPlace, container: Container, volumes: Mapping[str, Volume]) -> None:
     seen: set[str] = set()
     for place, device in at.items("volumeDevices", container.volume_devices):
         _check_device(place, device, volumes)
@@ -298,7 +298,7 @@ def _check_devices(at: Place, container: Container, volumes: Mapping[str, Volume
         seen.add(device.device_path)
 
 
-def _check_device(place: Place, device: VolumeDevice, volumes: Mapping[str, Volume]) -> None:
+def _check_device(place: DocumentPlace, device: VolumeDevice, volumes: Mapping[str, Volume]) -> None:
     (place / "devicePath").required(device.device_path)
     volume = volumes.get(device.name)
     if volume is None:

@@ -1,13 +1,14 @@
 """Whether references to fields and resources of the pod itself can be resolved (spec 13.3).
 
-Pure; faults go to the `Place`. Environment and downward API share the rules and differ in which fields they offer.
+Pure; faults go to the `DocumentPlace`. Environment and downward API share the rules and differ in which fields they
+offer.
 """
 
 from __future__ import annotations
 
 import re
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import ObjectFieldSelector, ResourceFieldSelector
 from config.validation.resources import check_quantity
 from config.values.name_rules import check, qualified_name
@@ -29,7 +30,7 @@ _RESOURCES = tuple(
 )
 
 
-def check_field_reference(at: Place, reference: ObjectFieldSelector, *, environment: bool) -> None:
+def check_field_reference(at: DocumentPlace, reference: ObjectFieldSelector, *, environment: bool) -> None:
     """`environment` says whether it is for a variable, else for a file of a volume."""
     path = reference.field_path
     (at / "apiVersion").one_of(reference.api_version, ("v1",))
@@ -45,7 +46,7 @@ def check_field_reference(at: Place, reference: ObjectFieldSelector, *, environm
         )
 
 
-def check_resource_reference(at: Place, reference: ResourceFieldSelector, *, in_volume: bool) -> None:
+def check_resource_reference(at: DocumentPlace, reference: ResourceFieldSelector, *, in_volume: bool) -> None:
     """A file of a volume must say of which container."""
     if in_volume:
         (at / "containerName").required(reference.container_name)

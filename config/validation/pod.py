@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from config.documents.codec import DocumentError
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import HostAlias, ObjectMeta, Pod, PodDNSConfig, PodResourceClaim, PodSpec, Toleration
 from config.validation.containers import check_containers
 from config.validation.resources import check_pod_resources, check_quantity
@@ -33,19 +33,19 @@ def validate_pod(pod: Pod, at: str = "$") -> tuple[DocumentError, ...]:
 
 def validate_metadata(metadata: ObjectMeta, at: str = "$") -> tuple[DocumentError, ...]:
     """Every fault of the metadata of the pod at `at`."""
-    place = Place(at)
+    place = DocumentPlace(at)
     _check_metadata(place / "metadata", metadata)
     return tuple(place.faults)
 
 
 def validate_spec(spec: PodSpec, at: str = "$") -> tuple[DocumentError, ...]:
     """Every fault of the spec of the pod at `at`; they are the same for all pods of one spec."""
-    place = Place(at)
+    place = DocumentPlace(at)
     _check_spec(place / "spec", spec)
     return tuple(place.faults)
 
 
-def _check_metadata(at: Place, metadata: ObjectMeta) -> None:
+def _check_metadata(at: DocumentPlace, metadata: ObjectMeta) -> None:
     if (at / "name").required(metadata.name, "name the pod"):
         check(at / "name", dns_subdomain(metadata.name))
     if (at / "namespace").required(metadata.namespace):
@@ -67,13 +67,13 @@ def _check_metadata(at: Place, metadata: ObjectMeta) -> None:
             (place / field).required(value)
 
 
-def _check_labels(at: Place, labels: Mapping[str, str]) -> None:
+def _check_labels(at: DocumentPlace, labels: Mapping[str, str]) -> None:
     for key, value in labels.items():
         check(at / key, qualified_name(key))
         check(at / key, label_value(value))
 
 
-def _check_spec(at: Place, spec: PodSpec) -> None:
+def _check_spec(at: DocumentPlace, spec: PodSpec) -> None:
     (at / "restartPolicy").one_of(spec.restart_policy, ("Always", "OnFailure", "Never"))
     (at / "dnsPolicy").one_of(spec.dns_policy, ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))
     (at / "preemptionPolicy").one_of(spec.preemption_policy, ("PreemptLowerPriority", "Never"))
@@ -106,7 +106,7 @@ def _check_spec(at: Place, spec: PodSpec) -> None:
         (at / "nodeName").fault("cannot be set while there are schedulingGates", "remove one of them")
 
 
-def _check_names(at: Place, spec: PodSpec) -> None:
+def _check_names(at: DocumentPlace, spec: PodSpec) -> None:
     for field, label in (("hostname", spec.hostname), ("subdomain", spec.subdomain)):
         if label:
             check(at / field, dns_label(label))
@@ -129,7 +129,7 @@ def _check_names(at: Place, spec: PodSpec) -> None:
         (place / "name").required(secret.name)
 
 
-def _check_claims(at: Place, claims: Iterable[PodResourceClaim]) -> None:
+def _check_claims(at: DocumentPlace, claims: Iterable[PodResourceClaim]) -> None:
     seen: set[str] = set()
     for place, claim in at.items("resourceClaims", claims):
         if (place / "name").required(claim.name):
@@ -141,7 +141,7 @@ def _check_claims(at: Place, claims: Iterable[PodResourceClaim]) -> None:
             place.fault("must have one of resourceClaimName and resourceClaimTemplateName", "keep one of them")
 
 
-def _check_tolerations(at: Place, tolerations: Iterable[Toleration]) -> None:
+def _check_tolerations(at: DocumentPlace, tolerations: Iterable[Toleration]) -> None:
     for place, toleration in at.items("tolerations", tolerations):
         operator = toleration.operator or "Equal"
         (place / "operator").one_of(operator, ("Equal", "Exists", "Lt", "Gt"))
@@ -158,14 +158,14 @@ def _check_tolerations(at: Place, tolerations: Iterable[Toleration]) -> None:
             (place / "effect").fault("must be NoExecute where there are tolerationSeconds", "set effect: NoExecute")
 
 
-def _check_host_aliases(at: Place, aliases: Iterable[HostAlias]) -> None:
+def _check_host_aliases(at: DocumentPlace, aliases: Iterable[HostAlias]) -> None:
     for place, alias in at.items("hostAliases", aliases):
         check(place / "ip", ip(alias.ip))
         for name_at, name in place.items("hostnames", alias.hostnames):
             check(name_at, dns_subdomain(name))
 
 
-def _check_dns(at: Place, spec: PodSpec) -> None:
+def _check_dns(at: DocumentPlace, spec: PodSpec) -> None:
     dns = spec.dns_config or PodDNSConfig()
     place = at / "dnsConfig"
     if spec.dns_policy == "None" and not dns.nameservers:

@@ -1,13 +1,13 @@
 """Whether the resources of a container or a pod can be meant (spec 10.17).
 
-Pure; faults go to the `Place`. Refuses to know what the node has.
+Pure; faults go to the `DocumentPlace`. Refuses to know what the node has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import ContainerResizePolicy, PodSpec, ResourceRequirements
 from config.values.name_rules import check, qualified_name
 from config.values.quantity import Quantity, QuantityError, parse_quantity
@@ -17,7 +17,7 @@ _POD_LEVEL = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
 
 
-def check_quantity(place: Place, text: str) -> Quantity | None:
+def check_quantity(place: DocumentPlace, text: str) -> Quantity | None:
     """The quantity, or None after a fault: it must be readable and not negative."""
     try:
         quantity = parse_quantity(text)
@@ -30,7 +30,7 @@ def check_quantity(place: Place, text: str) -> Quantity | None:
     return quantity
 
 
-def check_resources(place: Place, resources: ResourceRequirements | None, claims: Iterable[str]) -> None:
+def check_resources(place: DocumentPlace, resources: ResourceRequirements | None, claims: Iterable[str]) -> None:
     """Names, amounts, requests within limits, and claims that name one of `claims` of the pod."""
     if resources is None:
         return
@@ -51,7 +51,7 @@ def check_resources(place: Place, resources: ResourceRequirements | None, claims
     _check_claims(place, resources, set(claims))
 
 
-def check_pod_resources(place: Place, spec: PodSpec) -> None:
+def check_pod_resources(place: DocumentPlace, spec: PodSpec) -> None:
     """Resources of the pod as a whole: few kinds, no claims, and room for what its containers ask for."""
     resources = spec.resources
     if resources is None:
@@ -73,7 +73,7 @@ def check_pod_resources(place: Place, spec: PodSpec) -> None:
             continue  # The unreadable one has its own fault already.
 
 
-def check_resize_policies(place: Place, policies: Iterable[ContainerResizePolicy]) -> None:
+def check_resize_policies(place: DocumentPlace, policies: Iterable[ContainerResizePolicy]) -> None:
     """One known policy per known resource."""
     seen: set[str] = set()
     for at, policy in place.items("resizePolicy", policies):
@@ -84,7 +84,7 @@ def check_resize_policies(place: Place, policies: Iterable[ContainerResizePolicy
         seen.add(policy.resource_name)
 
 
-def _check_amounts(place: Place, amounts: Mapping[str, str]) -> dict[str, Quantity]:
+def _check_amounts(place: DocumentPlace, amounts: Mapping[str, str]) -> dict[str, Quantity]:
     """The readable ones, by name."""
     good: dict[str, Quantity] = {}
     for name, text in amounts.items():
@@ -105,7 +105,7 @@ def _can_be_overcommitted(name: str) -> bool:
     return ("/" not in name or "kubernetes.io/" in name) and not name.startswith(_HUGE_PAGES)
 
 
-def _check_claims(place: Place, resources: ResourceRequirements, known: set[str]) -> None:
+def _check_claims(place: DocumentPlace, resources: ResourceRequirements, known: set[str]) -> None:
     seen: set[tuple[str, str | None]] = set()
     for at, claim in place.items("claims", resources.claims):
         if (at / "name").required(claim.name) and claim.name not in known:

@@ -1,20 +1,20 @@
 """Whether security contexts are sound in themselves and with each other (spec 17.4, 17.5).
 
-Pure; faults go to the `Place`. Refuses to know what the node allows.
+Pure; faults go to the `DocumentPlace`. Refuses to know what the node allows.
 """
 
 from __future__ import annotations
 
 import re
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import AppArmorProfile, Container, PodSpec, SeccompProfile
 
 _SYSCTL = re.compile(r"[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _ID_AT_MOST = 2**31 - 1
 
 
-def check_pod_security(at: Place, spec: PodSpec) -> None:
+def check_pod_security(at: DocumentPlace, spec: PodSpec) -> None:
     """The security context of the pod as a whole."""
     context = spec.security_context
     if context is None:
@@ -49,7 +49,7 @@ def check_pod_security(at: Place, spec: PodSpec) -> None:
             (place / "name").fault(f"{name!r} is the node's when hostIPC is true", "remove it")
 
 
-def check_container_security(at: Place, container: Container, spec: PodSpec) -> None:
+def check_container_security(at: DocumentPlace, container: Container, spec: PodSpec) -> None:
     """The security context of one container, alone and within its pod."""
     context = container.security_context
     if context is None:
@@ -69,7 +69,7 @@ def check_container_security(at: Place, container: Container, spec: PodSpec) -> 
     _check_profile(at / "appArmorProfile", context.app_armor_profile)
 
 
-def check_host_namespaces(place: Place, spec: PodSpec) -> None:
+def check_host_namespaces(place: DocumentPlace, spec: PodSpec) -> None:
     """What the pod takes from the node must not contradict what it wants for itself."""
     if spec.share_process_namespace and spec.host_pid:
         (place / "shareProcessNamespace").fault("cannot stand beside hostPID", "keep one of them")
@@ -83,12 +83,12 @@ def check_host_namespaces(place: Place, spec: PodSpec) -> None:
                 (place / field).fault("cannot stand beside hostUsers: false", "keep one of them")
 
 
-def _check_id(at: Place, number: int | None) -> None:
+def _check_id(at: DocumentPlace, number: int | None) -> None:
     if number is not None and not 0 <= number <= _ID_AT_MOST:
         at.fault(f"must be between 0 and {_ID_AT_MOST}, not {number}")
 
 
-def _check_profile(at: Place, profile: SeccompProfile | AppArmorProfile | None) -> None:
+def _check_profile(at: DocumentPlace, profile: SeccompProfile | AppArmorProfile | None) -> None:
     if profile is None:
         return
     if not (at / "type").required(profile.type):

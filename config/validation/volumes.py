@@ -1,6 +1,7 @@
 """Whether the volumes of a pod can be meant: one source each, and what every source needs.
 
-Pure; faults go to the `Place`. Refuses to know which of them this node can mount, and what a static pod may refer to.
+Pure; faults go to the `DocumentPlace`. Refuses to know which of them this node can mount, and what a static pod may
+refer to.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 from config.objects import (
     CSIVolumeSource,
     DownwardAPIVolumeFile,
@@ -40,7 +41,7 @@ _MODE_AT_MOST = 0o777
 _PROJECTIONS = {field.name: field.encode_name for field in msgspec.structs.fields(VolumeProjection)}
 
 
-def check_volumes(place: Place, volumes: Iterable[Volume]) -> None:
+def check_volumes(place: DocumentPlace, volumes: Iterable[Volume]) -> None:
     """Every volume of the spec at `place`."""
     names: set[str] = set()
     for at, volume in place.items("volumes", volumes):
@@ -68,19 +69,19 @@ def _json_names(kind: type[msgspec.Struct]) -> Mapping[str, str]:
     return {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
 
 
-def check_required(at: Place, value: msgspec.Struct, names: Iterable[str]) -> None:
+def check_required(at: DocumentPlace, value: msgspec.Struct, names: Iterable[str]) -> None:
     """The attributes `names` of `value` must have values."""
     json_names = _json_names(type(value))
     for name in names:
         (at / json_names[name]).required(getattr(value, name))
 
 
-def _check_mode(at: Place, mode: int | None) -> None:
+def _check_mode(at: DocumentPlace, mode: int | None) -> None:
     if mode is not None and not 0 <= mode <= _MODE_AT_MOST:
         at.fault(f"must be between 0 and 0777, not {mode:#o}", "write three octal digits such as 0644")
 
 
-def _check_items(at: Place, items: Iterable[KeyToPath]) -> None:
+def _check_items(at: DocumentPlace, items: Iterable[KeyToPath]) -> None:
     for place, item in at.items("items", items):
         if (place / "key").required(item.key):
             check(place / "key", config_key(item.key))
@@ -88,13 +89,13 @@ def _check_items(at: Place, items: Iterable[KeyToPath]) -> None:
         _check_mode(place / "mode", item.mode)
 
 
-def _check_file_path(at: Place, path: str) -> None:
+def _check_file_path(at: DocumentPlace, path: str) -> None:
     check_inner_path(at, path)
     if path.startswith(".."):
         at.fault(f"{path!r} must not begin with ..", "choose another name")
 
 
-def _check_files(at: Place, files: Iterable[DownwardAPIVolumeFile]) -> None:
+def _check_files(at: DocumentPlace, files: Iterable[DownwardAPIVolumeFile]) -> None:
     for place, file in at.items("items", files):
         _check_file_path(place / "path", file.path)
         _check_mode(place / "mode", file.mode)
@@ -106,7 +107,7 @@ def _check_files(at: Place, files: Iterable[DownwardAPIVolumeFile]) -> None:
             check_resource_reference(place / "resourceFieldRef", file.resource_field_ref, in_volume=True)
 
 
-def _empty_dir(at: Place, source: EmptyDirVolumeSource) -> None:
+def _empty_dir(at: DocumentPlace, source: EmptyDirVolumeSource) -> None:
     medium = source.medium or ""
     if medium not in ("", "Memory") and not medium.startswith("HugePages"):
         (at / "medium").fault(f"{medium!r} is not supported", "use Memory, HugePages, or leave it out for disk")
@@ -114,37 +115,37 @@ def _empty_dir(at: Place, source: EmptyDirVolumeSource) -> None:
         check_quantity(at / "sizeLimit", source.size_limit)
 
 
-def _host_path(at: Place, source: HostPathVolumeSource) -> None:
+def _host_path(at: DocumentPlace, source: HostPathVolumeSource) -> None:
     if ".." in source.path.split("/"):
         (at / "path").fault(f"{source.path!r} must not contain ..", "write the whole path")
     (at / "type").one_of(source.type, _HOST_PATH_TYPES)
 
 
-def _keys(at: Place, source: Any) -> None:
+def _keys(at: DocumentPlace, source: Any) -> None:
     _check_mode(at / "defaultMode", source.default_mode)
     _check_items(at, source.items)
 
 
-def _downward(at: Place, source: DownwardAPIVolumeSource) -> None:
+def _downward(at: DocumentPlace, source: DownwardAPIVolumeSource) -> None:
     _check_mode(at / "defaultMode", source.default_mode)
     _check_files(at, source.items)
 
 
-def _image(at: Place, source: ImageVolumeSource) -> None:
+def _image(at: DocumentPlace, source: ImageVolumeSource) -> None:
     (at / "pullPolicy").one_of(source.pull_policy, PULL_POLICIES)
 
 
-def _nfs(at: Place, source: NFSVolumeSource) -> None:
+def _nfs(at: DocumentPlace, source: NFSVolumeSource) -> None:
     if source.path and not source.path.startswith("/"):
         (at / "path").fault(f"{source.path!r} must be absolute", "begin it with /")
 
 
-def _csi(at: Place, source: CSIVolumeSource) -> None:
+def _csi(at: DocumentPlace, source: CSIVolumeSource) -> None:
     if source.driver:
         check(at / "driver", dns_subdomain(source.driver.lower()))
 
 
-def _ephemeral(at: Place, source: EphemeralVolumeSource) -> None:
+def _ephemeral(at: DocumentPlace, source: EphemeralVolumeSource) -> None:
     template = source.volume_claim_template
     if (at / "volumeClaimTemplate").required(template) and template is not None:
         spec = at / "volumeClaimTemplate" / "spec"
@@ -156,7 +157,7 @@ def _ephemeral(at: Place, source: EphemeralVolumeSource) -> None:
                 check_quantity(spec / "resources" / "requests" / "storage", storage)
 
 
-def _projected(at: Place, source: ProjectedVolumeSource) -> None:
+def _projected(at: DocumentPlace, source: ProjectedVolumeSource) -> None:
     _check_mode(at / "defaultMode", source.default_mode)
     paths: set[str] = set()
     for place, projection in at.items("sources", source.sources):
@@ -169,9 +170,9 @@ def _projected(at: Place, source: ProjectedVolumeSource) -> None:
             paths.add(path)
 
 
-def _check_projection(at: Place, projection: VolumeProjection) -> list[tuple[Place, str]]:
+def _check_projection(at: DocumentPlace, projection: VolumeProjection) -> list[tuple[DocumentPlace, str]]:
     """The files it writes, each with the place that says so."""
-    written: list[tuple[Place, str]] = []
+    written: list[tuple[DocumentPlace, str]] = []
     for field, keyed in (("secret", projection.secret), ("configMap", projection.config_map)):
         if keyed is not None:
             (at / field / "name").required(keyed.name)
@@ -195,7 +196,7 @@ def _check_projection(at: Place, projection: VolumeProjection) -> list[tuple[Pla
     return written
 
 
-def _check_token(at: Place, token: ServiceAccountTokenProjection) -> None:
+def _check_token(at: DocumentPlace, token: ServiceAccountTokenProjection) -> None:
     _check_file_path(at / "path", token.path)
     seconds = token.expiration_seconds
     (at / "expirationSeconds").at_least(seconds, _TOKEN_SECONDS_AT_LEAST)
@@ -203,7 +204,7 @@ def _check_token(at: Place, token: ServiceAccountTokenProjection) -> None:
         (at / "expirationSeconds").fault(f"must be at most {2**32}, not {seconds}")
 
 
-_RULES: dict[str, Callable[[Place, Any], None]] = {
+_RULES: dict[str, Callable[[DocumentPlace, Any], None]] = {
     "config_map": _keys,
     "csi": _csi,
     "downward_api": _downward,

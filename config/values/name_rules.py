@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address
 
-from config.documents.places import Place
+from config.documents.places import DocumentPlace
 
 Refusal = tuple[str, str] | None
 
@@ -92,7 +92,7 @@ def ip(text: str) -> Refusal:
     return None
 
 
-def check(place: Place, refusal: Refusal) -> None:
+def check(place: DocumentPlace, refusal: Refusal) -> None:
     """Pin the refusal, if there is one, to the place."""
     if refusal is not None:
         place.fault(*refusal)

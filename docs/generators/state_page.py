@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from actors.machines.table import Row, StateTable
+from actors.machines.table import StateTable, TransitionRow
 
 FOLDER = Path(__file__).resolve().parents[1]
 
@@ -76,7 +76,7 @@ def rules_of(table: StateTable[Any, Any]) -> str:
     return "\n".join(lines)
 
 
-def _is_everywhere(table: StateTable[Any, Any], row: Row[Any, Any, Any]) -> bool:
+def _is_everywhere(table: StateTable[Any, Any], row: TransitionRow[Any, Any, Any]) -> bool:
     return row.stages == table.stages
 
 

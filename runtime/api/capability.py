@@ -12,13 +12,13 @@ from typing import Protocol
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import ApiError
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 
 
 class Api(Protocol):
     """An API server."""
 
-    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """Make one call. `timeout_ns` None takes the default of the client.
 
         Calls wait for the client's rate limit in the order they came; the time limit counts from when a call leaves.

@@ -26,7 +26,7 @@ from runtime.api.retries import wait_before_retry_ns
 from runtime.api.watching import Watching
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 
 LOG = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class ApiClient:
         self._silent = 0
         self._closed = False
 
-    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`."""
         answer: _Answer[R] = _Answer(self, call, self._timeout_ns if timeout_ns is None else timeout_ns)
         try:

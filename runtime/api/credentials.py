@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from config.credentials.kubeconfig import ApiAccess, ExecPlugin
-from runtime.api.exec_credential import PluginAnswer, PluginError, exec_info, read_answer
+from runtime.api.exec_credential import CredentialPluginError, PluginAnswer, exec_info, read_answer
 from runtime.api.tls import Pair
 from runtime.files.text_file import text_or_empty
 
@@ -134,7 +134,7 @@ class Credentials:
     async def _run(self, plugin: ExecPlugin) -> Held:
         try:
             answer = await self._answer_of(plugin)
-        except PluginError as error:
+        except CredentialPluginError as error:
             self._failure = str(error)
             raise CredentialsError(self._failure) from None
         finally:
@@ -164,12 +164,14 @@ class Credentials:
                 stderr=asyncio.subprocess.PIPE,
             )
         except (OSError, ValueError) as error:
-            raise PluginError(_with_hint(plugin, f"{plugin.command} cannot be run: {_reason(error)}")) from None
+            raise CredentialPluginError(
+                _with_hint(plugin, f"{plugin.command} cannot be run: {_reason(error)}")
+            ) from None
         try:
             async with asyncio.timeout(PLUGIN_TIMEOUT_SECONDS):
                 printed, complaint = await process.communicate()
         except TimeoutError:
-            raise PluginError(f"{plugin.command} did not end within {PLUGIN_TIMEOUT_SECONDS:.0f} s") from None
+            raise CredentialPluginError(f"{plugin.command} did not end within {PLUGIN_TIMEOUT_SECONDS:.0f} s") from None
         finally:
             if process.returncode is None:
                 process.kill()
@@ -177,7 +179,7 @@ class Credentials:
         if process.returncode:
             said = " ".join(complaint.decode(errors="replace").split())[-STDERR_SHOWN_CHARACTERS:]
             why = f"{plugin.command} ended with status {process.returncode}" + (f": {said}" if said else "")
-            raise PluginError(_with_hint(plugin, why))
+            raise CredentialPluginError(_with_hint(plugin, why))
         return read_answer(plugin, printed)
 
 

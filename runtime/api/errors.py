@@ -53,5 +53,5 @@ class ApiError(Exception):
 
     @property
     def outcome_unknown(self) -> bool:
-        """The deed may have been done all the same."""
+        """The operation may have been done all the same."""
         return self.code == 0 or self.code >= 500

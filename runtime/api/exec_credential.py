@@ -14,7 +14,7 @@ import msgspec
 from config.credentials.kubeconfig import ClusterAccess, ExecPlugin, Pem
 
 
-class PluginError(Exception):
+class CredentialPluginError(Exception):
     """The plugin gives no credential; the message says why, and how to install it when it is not there."""
 
 
@@ -68,17 +68,21 @@ def read_answer(plugin: ExecPlugin, printed: bytes) -> PluginAnswer:
     try:
         document = _DECODER.decode(printed)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PluginError(f"{plugin.command} printed no ExecCredential: {error}") from None
+        raise CredentialPluginError(f"{plugin.command} printed no ExecCredential: {error}") from None
     if document.kind != "ExecCredential" or document.api_version != plugin.api_version:
         found = f"{document.api_version or 'no apiVersion'} {document.kind or 'without kind'}"
-        raise PluginError(
+        raise CredentialPluginError(
             f"{plugin.command} printed {found}; the kubeconfig asks for {plugin.api_version} ExecCredential"
         )
     status = document.status
     if status is None or not (status.token or status.certificate or status.key):
-        raise PluginError(f"{plugin.command} printed an ExecCredential without a token or certificate in its status")
+        raise CredentialPluginError(
+            f"{plugin.command} printed an ExecCredential without a token or certificate in its status"
+        )
     if bool(status.certificate) != bool(status.key):
-        raise PluginError(f"{plugin.command} printed one of clientCertificateData and clientKeyData without the other")
+        raise CredentialPluginError(
+            f"{plugin.command} printed one of clientCertificateData and clientKeyData without the other"
+        )
     pair = (Pem(data=status.certificate), Pem(data=status.key)) if status.certificate and status.key else None
     return PluginAnswer(status.token or "", pair, _expiry_ns(plugin, status.expires))
 
@@ -91,5 +95,5 @@ def _expiry_ns(plugin: ExecPlugin, text: str | None) -> int | None:
         if moment.tzinfo is None:
             raise ValueError("it has no time zone")
     except ValueError as error:
-        raise PluginError(f"{plugin.command} printed the expirationTimestamp {text!r}: {error}") from None
+        raise CredentialPluginError(f"{plugin.command} printed the expirationTimestamp {text!r}: {error}") from None
     return int(moment.timestamp() * 10**9)

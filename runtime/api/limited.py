@@ -17,7 +17,7 @@ from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.token_bucket import TokenBucket
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 
 CLOSED = "the client was closed"
 
@@ -41,7 +41,7 @@ class LimitedApi:
         self._ticking = False
         self._closed = False
 
-    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`."""
         with self._lock:
             direct = self._may_leave()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import UNREACHABLE, ApiError
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 
 REASON = "this node stands alone, it has no API server"
 
@@ -15,7 +15,7 @@ REASON = "this node stands alone, it has no API server"
 class NoApiServer:
     """`runtime.api.capability.Api`."""
 
-    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         ended: concurrent.futures.Future[R] = concurrent.futures.Future()
         ended.set_exception(ApiError(0, UNREACHABLE, REASON, call.verb))
         return ended

@@ -15,7 +15,8 @@ Waiting: none after success, otherwise 0.8 s, doubling, with as much again at ra
 the server asked for. Only a watch that proved itself (an event came, or it lasted a second) makes the wait small again:
 a list that works and a watch that does not would otherwise go round without a pause.
 
-Refuses to know objects, timers and connections: who follows keeps a `Place`, reports each end, and does the `Step`.
+Refuses to know objects, timers and connections: who follows keeps a `WatchPlace`, reports each end, and does the
+`WatchStep`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ ANY_VERSION = "0"
 NEWEST_VERSION = ""
 
 
-class Place(msgspec.Struct, frozen=True):
+class WatchPlace(msgspec.Struct, frozen=True):
     """Where the following of one collection stands.
 
     `resource_version`: up to where everything is known (`synced`), or what the first list asks for. `failures`: how
@@ -52,7 +53,7 @@ class Place(msgspec.Struct, frozen=True):
     failures: int = 0
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListSucceeded(msgspec.Struct, frozen=True):
     """A list succeeded, as of `resource_version`."""
 
     resource_version: str
@@ -75,35 +76,35 @@ class WatchEnded(msgspec.Struct, frozen=True):
     lasted_ns: int = 0
 
 
-Outcome = Listed | ListFailed | WatchEnded
+Outcome = ListSucceeded | ListFailed | WatchEnded
 
 
-class Action(enum.Enum):
+class WatchAction(enum.Enum):
     LIST = "list"
     WATCH = "watch"
 
 
-class Step(msgspec.Struct, frozen=True):
+class WatchStep(msgspec.Struct, frozen=True):
     """Do `action` from `resource_version` once `after_ns` have passed."""
 
-    action: Action
+    action: WatchAction
     resource_version: str
     after_ns: int = 0
 
 
-def first_step(place: Place) -> Step:
+def first_step(place: WatchPlace) -> WatchStep:
     """How to begin, or to go on from a place that was kept."""
-    return Step(Action.WATCH if place.synced else Action.LIST, place.resource_version)
+    return WatchStep(WatchAction.WATCH if place.synced else WatchAction.LIST, place.resource_version)
 
 
-def next_step(place: Place, outcome: Outcome, chance: Callable[[], float]) -> tuple[Place, Step]:
+def next_step(place: WatchPlace, outcome: Outcome, chance: Callable[[], float]) -> tuple[WatchPlace, WatchStep]:
     """(where it stands now, what to do next). `chance` gives numbers in [0, 1), such as `Random.random`."""
-    if isinstance(outcome, Listed):
-        listed = Place(outcome.resource_version, synced=True, fresh=True, failures=place.failures)
+    if isinstance(outcome, ListSucceeded):
+        listed = WatchPlace(outcome.resource_version, synced=True, fresh=True, failures=place.failures)
         return listed, first_step(listed)
     if isinstance(outcome, ListFailed):
         version = NEWEST_VERSION if _version_refused(outcome.error) else place.resource_version
-        failed = Place(version, failures=place.failures + 1)
+        failed = WatchPlace(version, failures=place.failures + 1)
         return failed, _later(failed, outcome.error, chance)
     return _after_watch(place, outcome, chance)
 
@@ -119,27 +120,27 @@ def wait_ns(failures: int, chance: Callable[[], float]) -> int:
     return base_ns + int(base_ns * chance())
 
 
-def _after_watch(place: Place, ended: WatchEnded, chance: Callable[[], float]) -> tuple[Place, Step]:
+def _after_watch(place: WatchPlace, ended: WatchEnded, chance: Callable[[], float]) -> tuple[WatchPlace, WatchStep]:
     error = ended.error
     proven = bool(ended.resource_version) or ended.lasted_ns >= PROVEN_NS
     version = ended.resource_version or place.resource_version
     if error is None and proven:
-        after = Place(version, synced=True)
+        after = WatchPlace(version, synced=True)
         return after, first_step(after)
     again = place.failures + 1 if not proven else 1
     if error is not None and error.expired and not (place.fresh and not proven):
         # The ordinary end of a long absence: the list need not wait, whatever the waits before it were.
-        expired = Place(version, failures=again - 1)
+        expired = WatchPlace(version, failures=again - 1)
         return expired, first_step(expired)
     synced = error is None or error.code == 429 or error.outcome_unknown
-    failed = Place(version, synced=synced, fresh=place.fresh and not proven, failures=again)
+    failed = WatchPlace(version, synced=synced, fresh=place.fresh and not proven, failures=again)
     return failed, _later(failed, error, chance)
 
 
-def _later(place: Place, error: ApiError | None, chance: Callable[[], float]) -> Step:
+def _later(place: WatchPlace, error: ApiError | None, chance: Callable[[], float]) -> WatchStep:
     step = first_step(place)
     asked_ns = error.retry_after_ns if error is not None else None
-    return Step(step.action, step.resource_version, max(wait_ns(place.failures, chance), asked_ns or 0))
+    return WatchStep(step.action, step.resource_version, max(wait_ns(place.failures, chance), asked_ns or 0))
 
 
 def _version_refused(error: ApiError) -> bool:

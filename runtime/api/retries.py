@@ -3,7 +3,7 @@
 The rule: only what the server asked for. 429 with a Retry-After means that the server has not begun with the call, so
 any call is made again; 503 with one may mean that something behind it has, so only reads are. Four times at most, and
 never when the wait would outlast the time of the call. Everything else is for who called: only he knows whether the
-deed may be done twice.
+operation may be done twice.
 """
 
 from __future__ import annotations

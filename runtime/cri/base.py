@@ -1,4 +1,4 @@
-"""What the generated modules of the interface are made of: `Message`, `OpenEnum` and `Verb`.
+"""What the generated modules of the interface are made of: `CriMessage`, `OpenEnum` and `Verb`.
 
 `runtime.cri.struct_source` writes `runtime/cri/v1/messages.py` and `runtime/cri/v1/verbs.py` from `api.proto`.
 """
@@ -29,7 +29,7 @@ class OpenEnum(IntEnum):
         return member
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class CriMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A message of runtime.v1 with the field names and zero defaults of the interface.
 
     Actors and worlds share messages: nothing in one ever changes. The garbage collector skips them, because a tree of
@@ -37,7 +37,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     """
 
 
-class SecretMessage(Message, frozen=True, kw_only=True):
+class SecretMessage(CriMessage, frozen=True, kw_only=True):
     """A message with fields that the interface marks `debug_redact`. They stay out of logs: `repr` omits them."""
 
     secret_fields: ClassVar[tuple[str, ...]] = ()
@@ -49,8 +49,8 @@ class SecretMessage(Message, frozen=True, kw_only=True):
         return f"{type(self).__name__}({''.join(shown)}...)"
 
 
-Req = TypeVar("Req", bound=Message)
-Res = TypeVar("Res", bound=Message)
+Req = TypeVar("Req", bound=CriMessage)
+Res = TypeVar("Res", bound=CriMessage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,17 @@ from typing import Protocol
 
 from runtime.cri.errors import CriError
 from runtime.cri.verbs import Req, Res, Verb
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 
 
 class Cri(Protocol):
     """A container runtime."""
 
-    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> PendingAnswer[Res]:
         """Ask for one verb that is not streaming.
 
         `timeout_ns` None takes the default of the verb. Fails with `CriError`; after `DEADLINE_EXCEEDED` or
-        `UNAVAILABLE` the deed may still have been done. Cancelling the answer cancels the call.
+        `UNAVAILABLE` the operation may still have been done. Cancelling the answer cancels the call.
         """
         ...
 

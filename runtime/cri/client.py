@@ -18,9 +18,9 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from runtime.cri.deadlines import DEFAULT_TIMEOUT_NS, deadline_ns
-from runtime.cri.endpoint import Endpoint, knock, parse_endpoint
+from runtime.cri.endpoint import CriEndpoint, knock, parse_endpoint
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.line import Ended, Line, failed
+from runtime.cri.line import Line, SubscriptionEnded, failed
 from runtime.cri.messages import ImageFsInfoRequest, StatusRequest, VersionRequest, VersionResponse
 from runtime.cri.readiness import (
     API_VERSION,
@@ -35,7 +35,7 @@ from runtime.cri.readiness import (
 )
 from runtime.cri.verbs import IMAGE_FS_INFO, IMAGE_SERVICE, STATUS, VERSION, Req, Res, Verb
 from runtime.cri.wire import codec
-from runtime.io.pending import Pending, Subscription, settle
+from runtime.io.pending import PendingAnswer, Subscription, settle
 
 T = TypeVar("T")
 _SECOND_NS = 10**9
@@ -53,7 +53,7 @@ class GrpcCri:
         self._images = Line(parse_endpoint(image_endpoint)) if image_endpoint and apart else self._runtime
         self._default_timeout_ns = default_timeout_ns
 
-    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> PendingAnswer[Res]:
         """See `Cri.call`. Without `timeout_ns` the verb gets the time of `runtime.cri.deadlines`."""
         if timeout_ns is None:
             timeout_ns = deadline_ns(verb, request, self._default_timeout_ns)
@@ -75,10 +75,10 @@ class GrpcCri:
             data = codec(verb.request).encode(request)
         except (ValueError, TypeError) as error:
             on_end(CriError(StatusCode.INVALID_ARGUMENT, f"request cannot be sent: {error}", verb.name))
-            return Ended()
+            return SubscriptionEnded()
         return self._line(verb).follow(verb.path, verb.name, data, codec(verb.response).decode, on_item, on_end)
 
-    def check(self, *, timeout_ns: int = 5 * _SECOND_NS) -> Pending[RuntimeReport]:
+    def check(self, *, timeout_ns: int = 5 * _SECOND_NS) -> PendingAnswer[RuntimeReport]:
         """Find out who answers: a `RuntimeReport`, or the `RuntimeFault` that says what is wrong. Each of its few
         calls gets `timeout_ns`.
         """
@@ -98,7 +98,7 @@ class GrpcCri:
     def _line(self, verb: Verb[Any, Any]) -> Line:
         return self._images if verb.service == IMAGE_SERVICE else self._runtime
 
-    def _check(self, timeout_ns: int) -> Generator[Pending[Any], Any, RuntimeReport]:
+    def _check(self, timeout_ns: int) -> Generator[PendingAnswer[Any], Any, RuntimeReport]:
         line = self._runtime
         try:
             version = yield from self._version(timeout_ns)
@@ -119,7 +119,7 @@ class GrpcCri:
                 raise _fault(self._images.endpoint, error, timeout_ns) from None
         return report(version, status)
 
-    def _version(self, timeout_ns: int) -> Generator[Pending[Any], Any, VersionResponse]:
+    def _version(self, timeout_ns: int) -> Generator[PendingAnswer[Any], Any, VersionResponse]:
         """The version; asked for again when the first attempt met a runtime that was just starting."""
         data = codec(VersionRequest).encode(VersionRequest(version=API_VERSION))
         read = codec(VersionResponse).decode
@@ -140,7 +140,7 @@ class GrpcCri:
             raise NotARuntime(line.endpoint, f"it takes connections, but does not speak gRPC: {why}") from None
 
 
-def _which_version(line: Line, error: CriError, timeout_ns: int) -> Generator[Pending[Any], Any, RuntimeFault]:
+def _which_version(line: Line, error: CriError, timeout_ns: int) -> Generator[PendingAnswer[Any], Any, RuntimeFault]:
     """The fault of a gRPC server without our interface: an old runtime, or no runtime."""
     try:
         yield line.ask("/runtime.v1alpha2.RuntimeService/Version", "Version", b"", bytes, timeout_ns)
@@ -153,7 +153,7 @@ def _which_version(line: Line, error: CriError, timeout_ns: int) -> Generator[Pe
     return OtherVersion(line.endpoint, "it speaks only runtime.v1alpha2, runtime.v1 is needed; upgrade the runtime")
 
 
-def _fault(endpoint: Endpoint, error: CriError, timeout_ns: int) -> RuntimeFault:
+def _fault(endpoint: CriEndpoint, error: CriError, timeout_ns: int) -> RuntimeFault:
     if error.code == StatusCode.DEADLINE_EXCEEDED:
         return RuntimeSilent(
             endpoint, f"no answer to {error.verb} within {timeout_ns / _SECOND_NS:g} s; it hangs or is overloaded"
@@ -165,11 +165,11 @@ def _fault(endpoint: Endpoint, error: CriError, timeout_ns: int) -> RuntimeFault
     return RuntimeFault(endpoint, f"{error.verb} fails: {error.message} ({error.code.name})")
 
 
-def _walk(steps: Generator[Pending[Any], Any, T]) -> Pending[T]:
+def _walk(steps: Generator[PendingAnswer[Any], Any, T]) -> PendingAnswer[T]:
     """Run a series of calls without a thread that waits: each `yield` of an answer goes on when the answer is there."""
     answer: Future[T] = Future()
 
-    def go_on(pending: Pending[Any]) -> None:
+    def go_on(pending: PendingAnswer[Any]) -> None:
         try:
             error = pending.exception(0)
             following = steps.send(pending.result(0)) if error is None else steps.throw(error)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.cri.messages import CheckpointContainerRequest, ExecSyncRequest, Message, StopContainerRequest
+from runtime.cri.messages import CheckpointContainerRequest, CriMessage, ExecSyncRequest, StopContainerRequest
 from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX, Verb
 
 DEFAULT_TIMEOUT_NS = 2 * 60 * 10**9
 _SECOND_NS = 10**9
 
 
-def deadline_ns(verb: Verb[Any, Any], request: Message, base_ns: int = DEFAULT_TIMEOUT_NS) -> int | None:
+def deadline_ns(verb: Verb[Any, Any], request: CriMessage, base_ns: int = DEFAULT_TIMEOUT_NS) -> int | None:
     """The time for `verb` with `request` in nanoseconds; None is for ever."""
     if verb == PULL_IMAGE or verb.streaming:
         return None

@@ -21,7 +21,7 @@ class EndpointError(ValueError):
     """The text names no endpoint."""
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class CriEndpoint(msgspec.Struct, frozen=True):
     """`path` of a unix socket, or None and `address` (host:port) of TCP."""
 
     path: str | None
@@ -36,7 +36,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         return f"unix://{self.path}" if self.path is not None else f"tcp://{self.address}"
 
 
-def parse_endpoint(text: str) -> Endpoint:
+def parse_endpoint(text: str) -> CriEndpoint:
     """The endpoint that `text` names. Raises `EndpointError`."""
     if text.startswith("/"):
         return _unix(text, text)
@@ -52,19 +52,19 @@ def parse_endpoint(text: str) -> Endpoint:
             complete = False
         if not complete:
             raise EndpointError(f"endpoint {text!r}: TCP needs host and port, as in tcp://127.0.0.1:8989")
-        return Endpoint(path=None, address=url.netloc)
+        return CriEndpoint(path=None, address=url.netloc)
     raise EndpointError(f"endpoint {text!r} is neither unix:///path/of/socket nor tcp://host:port nor an absolute path")
 
 
-def _unix(path: str, text: str) -> Endpoint:
+def _unix(path: str, text: str) -> CriEndpoint:
     if not path.startswith("/") or path.endswith("/"):
         raise EndpointError(f"endpoint {text!r}: a socket needs an absolute path, as in unix:///run/cri.sock")
     if len(path.encode()) > _PATH_BYTES_MAX:
         raise EndpointError(f"endpoint {text!r}: the path of a socket holds at most {_PATH_BYTES_MAX} bytes")
-    return Endpoint(path=path)
+    return CriEndpoint(path=path)
 
 
-def knock(endpoint: Endpoint) -> int | None:
+def knock(endpoint: CriEndpoint) -> int | None:
     """Whether somebody listens on a unix socket: None if so, else why not, as an errno. Never blocks.
 
     gRPC says of every failed connection only "unavailable", in words that change with its version. A TCP endpoint is

@@ -2,7 +2,7 @@
 
 The codes are those of gRPC with the same numbers. Two groups matter to callers. `NOT_FOUND` is an answer: the thing is
 gone, which is success for whoever wanted it gone. `UNAVAILABLE`, `DEADLINE_EXCEEDED` and `CANCELLED` say nothing about
-whether the deed was done: look again before doing it twice.
+whether the operation was done: look again before doing it twice.
 """
 
 from __future__ import annotations
@@ -56,5 +56,5 @@ class CriError(Exception):
 
     @property
     def outcome_unknown(self) -> bool:
-        """The deed may have been done all the same."""
+        """The operation may have been done all the same."""
         return self.code in _OUTCOME_UNKNOWN

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from runtime.cri.endpoint import Endpoint, knock
+from runtime.cri.endpoint import CriEndpoint, knock
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.readiness import socket_fault
 from runtime.cri.transport import FROM_GRPC, SIZE_OPTIONS, grpc
-from runtime.io.pending import Pending, Subscription, settle
+from runtime.io.pending import PendingAnswer, Subscription, settle
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,7 +37,7 @@ CHANNEL_OPTIONS: list[tuple[str, int | str]] = [
 class Line:
     """A channel, connected on the first call."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: CriEndpoint) -> None:
         self.endpoint = endpoint
         self._channel = grpc.insecure_channel(endpoint.target, options=CHANNEL_OPTIONS)
 
@@ -50,7 +50,7 @@ class Line:
         timeout_ns: int | None,
         *,
         wait_for_ready: bool = False,
-    ) -> Pending[T]:
+    ) -> PendingAnswer[T]:
         """One answer, read by `read`. `name` is the verb in errors. `wait_for_ready` keeps trying to connect."""
         method = self._channel.unary_unary(path)
         timeout = None if timeout_ns is None else timeout_ns / 1e9
@@ -76,7 +76,7 @@ class Line:
             call = self._channel.unary_stream(path)(data)
         except ValueError:
             on_end(_closed(name))
-            return Ended()
+            return SubscriptionEnded()
         return _Stream(self, call, name, read, on_item, on_end)
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class _Answer(Future[T]):
         return cancelled
 
 
-class Ended:
+class SubscriptionEnded:
     """A subscription that is over."""
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ class _Stream:
         on_end(None if self._closed.is_set() else error)
 
 
-def failed(error: CriError) -> Pending[Any]:
+def failed(error: CriError) -> PendingAnswer[Any]:
     """An answer that has failed already."""
     answer: Future[Any] = Future()
     answer.set_exception(error)

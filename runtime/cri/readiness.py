@@ -12,7 +12,7 @@ import os
 
 import msgspec
 
-from runtime.cri.endpoint import Endpoint
+from runtime.cri.endpoint import CriEndpoint
 from runtime.cri.messages import RuntimeCondition, StatusResponse, VersionResponse
 
 API_VERSION = "0.1.0"
@@ -21,7 +21,7 @@ API_VERSION = "0.1.0"
 class RuntimeFault(Exception):  # noqa: N818 - named for the cause, as its subclasses are
     """The runtime at an endpoint cannot be worked with. The text says why and what to do."""
 
-    def __init__(self, endpoint: Endpoint | str, why: str) -> None:
+    def __init__(self, endpoint: CriEndpoint | str, why: str) -> None:
         super().__init__(f"container runtime at {endpoint}: {why}")
         self.endpoint = endpoint
         self.why = why
@@ -51,7 +51,7 @@ class RuntimeSilent(RuntimeFault):
     """Somebody listens, and no answer comes in time."""
 
 
-def socket_fault(endpoint: Endpoint, code: int) -> RuntimeFault:
+def socket_fault(endpoint: CriEndpoint, code: int) -> RuntimeFault:
     """The fault that the errno of a failed connection stands for."""
     if code == errno.ENOENT:
         return SocketMissing(endpoint, "there is no such socket; start the runtime, or correct the endpoint")
@@ -66,7 +66,7 @@ def socket_fault(endpoint: Endpoint, code: int) -> RuntimeFault:
     return RuntimeFault(endpoint, f"connecting fails: {os.strerror(code)}")
 
 
-def version_fault(endpoint: Endpoint | str, version: VersionResponse) -> OtherVersion | None:
+def version_fault(endpoint: CriEndpoint | str, version: VersionResponse) -> OtherVersion | None:
     """The fault of a runtime that speaks another version of the interface; None when it speaks ours.
 
     The field `version` decides. `runtime_api_version` is free: containerd says `v1` there, cri-o `v1` or `0.1.0`.

@@ -20,13 +20,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from runtime.cri.capability import Cri
-from runtime.cri.endpoint import Endpoint, knock, parse_endpoint
+from runtime.cri.endpoint import CriEndpoint, knock, parse_endpoint
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.messages import Message
+from runtime.cri.messages import CriMessage
 from runtime.cri.transport import SIZE_OPTIONS, TO_GRPC, grpc
 from runtime.cri.verbs import ALL_VERBS, Verb
 from runtime.cri.wire import codec
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 LOG = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class CriServer:
         await self._server.start()
 
 
-def _make_room(endpoint: Endpoint) -> None:
+def _make_room(endpoint: CriEndpoint) -> None:
     if endpoint.path is None:
         return
     found = knock(endpoint)
@@ -130,9 +130,9 @@ def _method(cri: Cri, verb: Verb[Any, Any]) -> Any:
     async def many(data: bytes, context: Any) -> None:
         request = await _request(decode, data, context)
         loop = asyncio.get_running_loop()
-        items: asyncio.Queue[tuple[Message | None, CriError | None]] = asyncio.Queue()
+        items: asyncio.Queue[tuple[CriMessage | None, CriError | None]] = asyncio.Queue()
 
-        def put(item: Message | None, error: CriError | None) -> None:
+        def put(item: CriMessage | None, error: CriError | None) -> None:
             _tell(loop, items.put_nowait, (item, error))
 
         following = cri.stream(verb, request, lambda item: put(item, None), lambda error: put(None, error))
@@ -160,7 +160,7 @@ async def _request(decode: Any, data: bytes, context: Any) -> Any:
         return await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
 
 
-async def _answer(pending: Pending[Any]) -> Any:
+async def _answer(pending: PendingAnswer[Any]) -> Any:
     """Wait for an answer without a thread; when the waiting is cancelled, so is the call."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()

@@ -63,14 +63,14 @@ def messages_source(file: FileDescriptorProto) -> str:
         "from collections.abc import Mapping",
         "from typing import ClassVar",
         "",
-        "from runtime.cri.base import Message, OpenEnum, SecretMessage",
+        "from runtime.cri.base import CriMessage, OpenEnum, SecretMessage",
     ]
     for enum, path in enums:
         lines += ["", "", *_enum(enum, path, comments)]
     for index, message in enumerate(file.message_type):
         lines += ["", "", *_message(message, (MESSAGES, index), comments, zeros)]
     names = [enum.name for enum, _ in enums] + [message.name for message in file.message_type]
-    return "\n".join([*lines, "", "", *_exported([*names, "Message", "OpenEnum"]), ""])
+    return "\n".join([*lines, "", "", *_exported([*names, "CriMessage", "OpenEnum"]), ""])
 
 
 def verbs_source(file: FileDescriptorProto) -> str:
@@ -118,7 +118,7 @@ def _enum(enum: EnumDescriptorProto, path: Path, comments: dict[Path, str]) -> I
 
 def _message(message: DescriptorProto, path: Path, comments: dict[Path, str], zeros: dict[str, str]) -> Iterator[str]:
     secret = tuple(field.name for field in message.field if field.options.debug_redact)
-    yield f"class {message.name}({'SecretMessage' if secret else 'Message'}, frozen=True, kw_only=True):"
+    yield f"class {message.name}({'SecretMessage' if secret else 'CriMessage'}, frozen=True, kw_only=True):"
     yield from _docstring(comments, path)
     maps = {nested.name: nested for nested in message.nested_type if nested.options.map_entry}
     for index, field in enumerate(message.field):

@@ -19,10 +19,10 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as WireMessage
 
 from runtime.cri import messages
-from runtime.cri.messages import Message, OpenEnum
+from runtime.cri.messages import CriMessage, OpenEnum
 from runtime.cri.v1 import api_pb2
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=CriMessage)
 
 
 class Codec(Generic[M]):
@@ -51,7 +51,7 @@ class Codec(Generic[M]):
         return message
 
 
-_CODECS: dict[type[Message], Codec[Any]] = {}
+_CODECS: dict[type[CriMessage], Codec[Any]] = {}
 
 
 def codec(message: type[M]) -> Codec[M]:
@@ -76,7 +76,7 @@ class _Members(dict[int, OpenEnum]):
 @cache
 def _functions(name: str) -> tuple[Callable[[Any, Any], None], Callable[[Any], Any]]:
     """`fill(struct, wire)` writes into an empty wire message, `read(wire)` makes a struct."""
-    struct: type[Message] = getattr(messages, name)
+    struct: type[CriMessage] = getattr(messages, name)
     scope: dict[str, Any] = {"Struct": struct}
     fill = ["def fill(struct, wire):", "    pass"]
     read = ["def read(wire):", "    return Struct("]

@@ -105,7 +105,7 @@ class Usage(msgspec.Struct, frozen=True):
     used: int | None = None
 
 
-class VolumeStats(msgspec.Struct, frozen=True):
+class DriverVolumeStats(msgspec.Struct, frozen=True):
     """What a driver measures of a volume. `abnormal` None: it does not say how the volume is."""
 
     space: Usage = Usage()
@@ -145,7 +145,7 @@ class CsiNode(Protocol):
         """NodeExpandVolume: the size in bytes now, 0 when the driver does not say."""
         ...
 
-    def stats(self, handle: str, path: str, staging_path: str) -> VolumeStats:
+    def stats(self, handle: str, path: str, staging_path: str) -> DriverVolumeStats:
         """NodeGetVolumeStats."""
         ...
 

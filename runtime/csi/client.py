@@ -15,12 +15,12 @@ from config.frozen_map import FrozenMap
 from runtime.csi.capability import (
     Ability,
     Access,
+    DriverVolumeStats,
     ExpandVolume,
     NodeInfo,
     PublishVolume,
     StageVolume,
     Usage,
-    VolumeStats,
 )
 from runtime.csi.v1 import csi_pb2 as wire
 from runtime.plugins.errors import PluginError
@@ -103,13 +103,13 @@ class GrpcCsiNode:
         answer = self._ask("NodeExpandVolume", request, wire.NodeExpandVolumeResponse)
         return int(answer.capacity_bytes)
 
-    def stats(self, handle: str, path: str, staging_path: str) -> VolumeStats:
+    def stats(self, handle: str, path: str, staging_path: str) -> DriverVolumeStats:
         request = wire.NodeGetVolumeStatsRequest(volume_id=handle, volume_path=path, staging_target_path=staging_path)
         answer = self._ask("NodeGetVolumeStats", request, wire.NodeGetVolumeStatsResponse)
         by_unit = {usage.unit: Usage(usage.available, usage.total, usage.used) for usage in answer.usage}
         condition = answer.volume_condition
         told = answer.HasField("volume_condition")
-        return VolumeStats(
+        return DriverVolumeStats(
             by_unit.get(wire.VolumeUsage.BYTES, Usage()),
             by_unit.get(wire.VolumeUsage.INODES, Usage()),
             condition.abnormal if told else None,

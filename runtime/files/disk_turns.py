@@ -1,8 +1,8 @@
-"""`DiskTurns`: what one reader does on a disk that may hang, one deed after the other, on threads that many share.
+"""`DiskTurns`: what one reader does on a disk that may hang, one operation after the other, on threads that many share.
 
-Whoever waits for a deed may be gone before it is over (a client that hangs up, a disk that takes too long), and nothing
-can stop a thread in the middle of one. So the last deed, which gives back what the others have opened, is not done
-beside one that still opens: it comes after it, however long that takes. Runs on one loop.
+Whoever waits for an operation may be gone before it is over (a client that hangs up, a disk that takes too long), and
+nothing can stop a thread in the middle of one. So the last operation, which gives back what the others have opened, is
+not done beside one that still opens: it comes after it, however long that takes. Runs on one loop.
 """
 
 from __future__ import annotations
@@ -18,27 +18,28 @@ DISK_SECONDS = 30.0
 
 
 class DiskTurns:
-    """See the module. `seconds`: how long a deed is waited for."""
+    """See the module. `seconds`: how long an operation is waited for."""
 
     def __init__(self, threads: Executor, seconds: float = DISK_SECONDS) -> None:
         self._threads = threads
         self._seconds = seconds
         self._last: Future[Any] | None = None
 
-    async def take(self, deed: Callable[[], T]) -> T:
-        """What the deed gives. Raises what it raises, and TimeoutError (an OSError) when the disk takes too long."""
-        turn = self._last = self._threads.submit(deed)
+    async def take(self, operation: Callable[[], T]) -> T:
+        """What the operation gives. Raises what it raises, and TimeoutError (an OSError) when the disk takes too
+        long."""
+        turn = self._last = self._threads.submit(operation)
         async with asyncio.timeout(self._seconds):
             return await asyncio.wrap_future(turn)
 
-    def end(self, deed: Callable[[], None]) -> None:
-        """Do this once the last of the others is over; nobody waits for it. There are no deeds after it."""
+    def end(self, operation: Callable[[], None]) -> None:
+        """Do this once the last of the others is over; nobody waits for it. There are no operations after it."""
 
         def hand_over(_: object) -> None:
             try:
-                self._threads.submit(deed)
+                self._threads.submit(operation)
             except RuntimeError:
-                deed()  # the threads end, and with them whoever would have minded the delay
+                operation()  # the threads end, and with them whoever would have minded the delay
 
         if self._last is None:
             hand_over(None)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 HOOK_USER_AGENT = "kube-lifecycle/1.36"
 """What servers know the hooks of a kubelet by."""
@@ -25,7 +25,7 @@ class HookAnswer(msgspec.Struct, frozen=True, gc=False):
 class HookCaller(Protocol):
     """Who makes the HTTP calls of hooks."""
 
-    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> Pending[HookAnswer]:
+    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> PendingAnswer[HookAnswer]:
         """GET once; whoever has waited long enough cancels. Never blocks the caller, and never fails.
 
         `container_id` is for whoever plays a container. `headers` as the pod has them, in order; `Host` is one of them.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from runtime.hooks.capability import HOOK_USER_AGENT, HookAnswer
 from runtime.http_call import HttpCallError, get
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 
 class NetworkHookCaller:
@@ -19,7 +19,7 @@ class NetworkHookCaller:
     def __init__(self, loop: LoopThread) -> None:
         self._loop = loop
 
-    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> Pending[HookAnswer]:
+    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> PendingAnswer[HookAnswer]:
         return self._loop.submit(call(url, headers))
 
 

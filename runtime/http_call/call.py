@@ -12,7 +12,7 @@ from functools import cache
 
 import msgspec
 
-from runtime.http_call.request import Headers, Request, over_http, redirect_of, request_of, without
+from runtime.http_call.request import Headers, HttpCallRequest, over_http, redirect_of, request_of, without
 from runtime.http_client import HttpConnection, HttpError, HttpResponse
 from runtime.http_client.dialing import tls_without_checks
 from runtime.io.connecting import connected, reset_on_close
@@ -81,7 +81,7 @@ async def _follow(url: str, headers: Headers, agent: str) -> HttpAnswer:
     raise HttpCallError(f"stopped after {MAX_REDIRECTS} redirects")
 
 
-async def _exchange(request: Request) -> tuple[int, str, bytes]:
+async def _exchange(request: HttpCallRequest) -> tuple[int, str, bytes]:
     """(status, Location, the beginning of the body)."""
     try:
         line = await connected(request.host, request.port)

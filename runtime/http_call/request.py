@@ -24,7 +24,7 @@ _OURS = frozenset({"connection", "content-length", "trailer", "transfer-encoding
 _LEFT_OUT_IF_EMPTY = frozenset({"accept", "user-agent"})
 
 
-class Request(msgspec.Struct, frozen=True):
+class HttpCallRequest(msgspec.Struct, frozen=True):
     """`host`: a name, or an address without brackets."""
 
     host: str
@@ -34,7 +34,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=KEPT_REQUESTS)
-def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> Request:
+def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> HttpCallRequest:
     """Raises ValueError for what cannot be asked: another scheme, no host, a line break in a header."""
     parsed = URL(url)
     if parsed.scheme not in ("http", "https"):
@@ -58,7 +58,7 @@ def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> Reque
     sent.append(("Connection", "close"))
     tls = parsed.scheme == "https"
     origin = HttpOrigin(parsed.raw_host, parsed.port, proxy="" if tls else proxy)
-    return Request(parsed.raw_host, parsed.port, tls, origin.request("GET", parsed.raw_path_qs or "/", sent))
+    return HttpCallRequest(parsed.raw_host, parsed.port, tls, origin.request("GET", parsed.raw_path_qs or "/", sent))
 
 
 class Redirect(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from runtime.cri.errors import StatusCode
 from runtime.cri.messages import CheckpointContainerRequest
 from runtime.cri.verbs import CHECKPOINT_CONTAINER
 from runtime.http_server.auth.reviews import settled
-from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.sessions.sessions import Sessions
 from runtime.http_server.targets import first_of
 
@@ -50,10 +50,12 @@ class Checkpoints:
         except CriError as error:
             what = f"checkpointing of {pod.metadata.namespace}/{pod.metadata.name}/{container} failed"
             if error.code is StatusCode.UNIMPLEMENTED:
-                raise Refusal(500, f"{what}: this container runtime makes no checkpoints ({error.message})") from None
-            raise Refusal(500, f"{what}: {error}") from None
+                raise HttpRefusal(
+                    500, f"{what}: this container runtime makes no checkpoints ({error.message})"
+                ) from None
+            raise HttpRefusal(500, f"{what}: {error}") from None
         except OSError as error:
-            raise Refusal(500, f"{error.filename}: {error.strerror}") from None
+            raise HttpRefusal(500, f"{error.filename}: {error.strerror}") from None
         return web.Response(body=msgspec.json.encode({"items": [archive]}), content_type="application/json")
 
 
@@ -61,7 +63,7 @@ def timeout_of(query: Query) -> int:
     """Seconds that the runtime may take; 0: as long as it thinks right. Raises Refusal."""
     text = first_of(query).get("timeout", "0")
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) <= SECONDS_AT_MOST):
-        raise Refusal(404, f"timeout: {text!r} is no number of seconds from 0 to {SECONDS_AT_MOST}")
+        raise HttpRefusal(404, f"timeout: {text!r} is no number of seconds from 0 to {SECONDS_AT_MOST}")
     return int(text)
 
 

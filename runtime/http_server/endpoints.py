@@ -23,17 +23,17 @@ from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.http_server import manifest_door
 from runtime.http_server.auth.client_certificates import NOTHING, Shown
-from runtime.http_server.auth.gate import Gate, bearer_of, refuse_other_sites
+from runtime.http_server.auth.gate import AccessGate, bearer_of, refuse_other_sites
 from runtime.http_server.checkpoints import Checkpoints
-from runtime.http_server.doorman import Way
-from runtime.http_server.heads import Head, Refusal, query_of, sound_path
+from runtime.http_server.connection import Way
+from runtime.http_server.heads import Head, HttpRefusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.manifest_door import ManifestDoor
 from runtime.http_server.measured import MAIN, READ_ONLY, label_of, measured
 from runtime.http_server.numbers import Numbers, NumbersView
 from runtime.http_server.observer import Observer, ObserverView, asking_for_token, is_observed
-from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, Endpoint, Switch, asked
+from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, ServerEndpoint, Switch, asked
 from runtime.http_server.profiles import Profiles
 from runtime.http_server.running import run_command, running_pods
 from runtime.http_server.sessions.sessions import Sessions, streams_of
@@ -55,7 +55,7 @@ _NO_SWITCH: frozenset[Switch] = frozenset()
 _VAR_LOG = SystemLogPlaces()
 
 
-class NodeView(ObserverView, ManifestDoor, NumbersView, Protocol):
+class ServedNode(ObserverView, ManifestDoor, NumbersView, Protocol):
     """What the actors know, and what they take. Each method may wait, and is called on a thread."""
 
     def pods(self) -> tuple[Pod, ...] | None:
@@ -95,10 +95,10 @@ class NodeEndpoints:
     def __init__(
         self,
         facts: Facts,
-        view: NodeView,
+        view: ServedNode,
         cri: Cri,
         logs: LogSource,
-        gate: Gate,
+        gate: AccessGate,
         meters: Meters = UNMEASURED,
         shown_by: Callable[[asyncio.BaseTransport | None], Shown] = lambda _: NOTHING,
     ) -> None:
@@ -118,26 +118,26 @@ class NodeEndpoints:
         self._observer = Observer(view, self._on_thread)
         self._threads = DaemonThreads(THREADS, "http-server")
         self._began = time.time()
-        self._answers: dict[Endpoint, Answer] = {
-            Endpoint.HEALTH: self._health,
-            Endpoint.READY: self._health,
-            Endpoint.PODS: self._list_pods,
-            Endpoint.RUNNING_PODS: self._list_running,
-            Endpoint.LOGS: self._log,
-            Endpoint.RUN: self._run,
-            Endpoint.CHECKPOINT: self._checkpoint,
-            Endpoint.SYSTEM_LOGS: self._system_log,
-            Endpoint.CONFIGURATION: self._configuration,
-            Endpoint.STATUS: self._status_page,
-            Endpoint.FLAGS: self._flags_page,
-            Endpoint.PROFILES: self._profile,
-            Endpoint.VERBOSITY: self._set_verbosity,
-            Endpoint.MANIFESTS: self._manifests,
-            Endpoint.SUMMARY: self._numbers.summary,
-            Endpoint.METRICS: self._numbers.metrics,
-            Endpoint.OBSERVER: self._observer_page,
-            Endpoint.OBSERVER_STREAM: self._observer_stream,
-            Endpoint.OBSERVER_POD: self._observer_pod,
+        self._answers: dict[ServerEndpoint, Answer] = {
+            ServerEndpoint.HEALTH: self._health,
+            ServerEndpoint.READY: self._health,
+            ServerEndpoint.PODS: self._list_pods,
+            ServerEndpoint.RUNNING_PODS: self._list_running,
+            ServerEndpoint.LOGS: self._log,
+            ServerEndpoint.RUN: self._run,
+            ServerEndpoint.CHECKPOINT: self._checkpoint,
+            ServerEndpoint.SYSTEM_LOGS: self._system_log,
+            ServerEndpoint.CONFIGURATION: self._configuration,
+            ServerEndpoint.STATUS: self._status_page,
+            ServerEndpoint.FLAGS: self._flags_page,
+            ServerEndpoint.PROFILES: self._profile,
+            ServerEndpoint.VERBOSITY: self._set_verbosity,
+            ServerEndpoint.MANIFESTS: self._manifests,
+            ServerEndpoint.SUMMARY: self._numbers.summary,
+            ServerEndpoint.METRICS: self._numbers.metrics,
+            ServerEndpoint.OBSERVER: self._observer_page,
+            ServerEndpoint.OBSERVER_STREAM: self._observer_stream,
+            ServerEndpoint.OBSERVER_POD: self._observer_pod,
         }
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class NodeEndpoints:
             authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
         try:
             await self._gate.admit(request.method, path, authorization, shown)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             raise asking_for_token(refusal) if is_observed(path) else refusal from None
         return await self._answer(request, asked(request.method, path, self._facts.on))
 
@@ -170,9 +170,9 @@ class NodeEndpoints:
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             path = sound_path(request.path)
             if not hmac.compare_digest(bearer_of(request.headers.get("Authorization", "")).encode(), token.encode()):
-                raise asking_for_token(Refusal(401, "Unauthorized"))
+                raise asking_for_token(HttpRefusal(401, "Unauthorized"))
             if not is_observed(path):
-                raise Refusal(404, "there is /ui here, and nothing else")
+                raise HttpRefusal(404, "there is /ui here, and nothing else")
             return await self._answer(request, asked(request.method, path, self._facts.on))
 
         return answer
@@ -188,7 +188,7 @@ class NodeEndpoints:
         await self._gate.admit(head.method, path, head.header("authorization"), self._shown_by(transport))
         what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:
-            raise Refusal(400, "nothing is upgraded here")
+            raise HttpRefusal(400, "nothing is upgraded here")
         if head.header("upgrade").lower() == "websocket":
             self._meters.count(metric_names.WEBSOCKETS, label_of(what.pattern))
         with measured(self._meters, head.method, what, MAIN):
@@ -198,16 +198,16 @@ class NodeEndpoints:
         """Raises Refusal."""
         path = sound_path(request.path)
         if request.method not in ("GET", "HEAD"):
-            raise Refusal(405, "405: Method Not Allowed")
+            raise HttpRefusal(405, "405: Method Not Allowed")
         return await self._answer(request, asked(request.method, path, _NO_SWITCH), READ_ONLY)
 
     async def health(self, request: web.BaseRequest) -> web.StreamResponse:
         """The health port: alive as long as it answers (spec 11.1); ready while no actor is late. Raises Refusal."""
         path = sound_path(request.path)
         what = asked(request.method, path, _NO_SWITCH)
-        if what.endpoint not in (Endpoint.HEALTH, Endpoint.READY):
-            raise Refusal(404, f"there is no {path}")
-        return await self._checked(request, what.names, CHECKS if what.endpoint is Endpoint.READY else ALIVE)
+        if what.endpoint not in (ServerEndpoint.HEALTH, ServerEndpoint.READY):
+            raise HttpRefusal(404, f"there is no {path}")
+        return await self._checked(request, what.names, CHECKS if what.endpoint is ServerEndpoint.READY else ALIVE)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -221,10 +221,10 @@ class NodeEndpoints:
         """Serve a client whose websocket is translated; `upgrade` serves the others."""
         head = Head(request.method, request.raw_path, tuple(request.headers.items()))
         if not self.translates(head):
-            raise Refusal(400, "Upgrade request required")
+            raise HttpRefusal(400, "Upgrade request required")
         self._meters.count(metric_names.WEBSOCKETS, label_of(what.pattern))
         way = await self._way(what, head)
-        streams = None if what.endpoint is Endpoint.PORT_FORWARD else streams_of(head.query)
+        streams = None if what.endpoint is ServerEndpoint.PORT_FORWARD else streams_of(head.query)
         return await self._websockets.serve(request, way, streams)
 
     async def _way(self, what: Asked, head: Head) -> Way:
@@ -267,11 +267,11 @@ class NodeEndpoints:
         if not command and request.body_exists:
             command = first_of(query_of((await request.read()).decode(errors="replace"))).get("cmd", "")
         if not command.split():
-            raise Refusal(400, "there is no cmd")
+            raise HttpRefusal(400, "there is no cmd")
         try:
             id_ = await self._sessions.running(pod, names["container"])
         except CriError as error:
-            raise Refusal(500, f"the runtime does not say what it runs: {error}") from None
+            raise HttpRefusal(500, f"the runtime does not say what it runs: {error}") from None
         return web.Response(body=await run_command(self._cri, id_, command), content_type="text/plain")
 
     async def _checkpoint(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
@@ -291,7 +291,7 @@ class NodeEndpoints:
     async def _set_verbosity(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
         text = (await request.read()).decode(errors="replace").strip()
         if not (text.isascii() and text.isdecimal() and len(text) < 4):
-            raise Refusal(400, f"{text[:100]!r} is no verbosity; give a number such as 4")
+            raise HttpRefusal(400, f"{text[:100]!r} is no verbosity; give a number such as 4")
         self._facts.set_verbosity(int(text))
         return web.Response(text=f"successfully set the verbosity of the log to {text}\n")
 
@@ -307,14 +307,14 @@ class NodeEndpoints:
     async def _observer_pod(self, _: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
         told = await self._on_thread(partial(self._view.timeline, names["uid"]))
         if told is None:
-            raise Refusal(404, f"nothing is known of a pod {names['uid']}")
+            raise HttpRefusal(404, f"nothing is known of a pod {names['uid']}")
         return _json(told)
 
     async def _pods(self) -> tuple[Pod, ...]:
         """Raises Refusal when the pods are unknown: clients would believe an empty list or a 404."""
         pods = await self._on_thread(self._view.pods)
         if pods is None:
-            raise Refusal(503, "the node cannot say now which pods it has; ask again", (("Retry-After", "1"),))
+            raise HttpRefusal(503, "the node cannot say now which pods it has; ask again", (("Retry-After", "1"),))
         return pods
 
     async def _status_page(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:

@@ -16,7 +16,7 @@ FIELDS_AT_MOST = 1 << 16
 """Every word of a command is one: as many as a head has room for, and bodies are no worse."""
 
 
-class Refusal(Exception):  # noqa: N818  # an answer, not a mishap
+class HttpRefusal(Exception):  # noqa: N818  # an answer, not a mishap
     """The answer is this status and this text."""
 
     def __init__(self, status: int, text: str, headers: Query = (), content_type: str = "text/plain") -> None:
@@ -70,7 +70,7 @@ def query_of(text: str) -> Query:
     try:
         return tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_AT_MOST))
     except ValueError as error:
-        raise Refusal(400, f"the query cannot be read: {error}") from None
+        raise HttpRefusal(400, f"the query cannot be read: {error}") from None
 
 
 def head_of(text: bytes) -> Head:
@@ -78,12 +78,12 @@ def head_of(text: bytes) -> Head:
     first, *rest = text.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not words[0].isalpha():
-        raise Refusal(400, "the request line is not HTTP")
+        raise HttpRefusal(400, "the request line is not HTTP")
     headers = []
     for line in rest:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
-            raise Refusal(400, "a header line has no name")
+            raise HttpRefusal(400, "a header line has no name")
         headers.append((name, value.strip()))
     return Head(words[0], words[1], tuple(headers), words[2])
 
@@ -92,7 +92,7 @@ def sound_path(path: str) -> str:
     """The path, when it means itself. Raises Refusal."""
     parts = path.split("/")
     if parts[0] != "" or len(parts) < 2:
-        raise Refusal(400, "the target is no absolute path")
+        raise HttpRefusal(400, "the target is no absolute path")
     if "\0" in path or "\\" in path or any(part in (".", "..") for part in parts) or "" in parts[1:-1]:
-        raise Refusal(400, "the path goes up, or has empty parts")
+        raise HttpRefusal(400, "the path goes up, or has empty parts")
     return path

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.heads import HttpRefusal, Query
 
 SYNC_LOOP = "/node/sync-loop"
 CHECKS = ("ping", "log", "syncloop", "actors")
@@ -20,7 +20,7 @@ def wanted_checks(checks: tuple[str, ...], only: str | None, query: Query) -> tu
     """Those of `checks` that are asked for. Raises Refusal."""
     if only is not None:
         if only not in checks:
-            raise Refusal(404, f"there is no check {only}; there are {', '.join(checks)}")
+            raise HttpRefusal(404, f"there is no check {only}; there are {', '.join(checks)}")
         return (only,)
     left_out = {value for name, value in query if name == "exclude"}
     return tuple(each for each in checks if each not in left_out)

@@ -19,8 +19,8 @@ from typing import Any
 
 from aiohttp import web
 
-from runtime.http_server.doorman import HEAD_BYTES_AT_MOST, Doorman, FindWay, Limits, Way
-from runtime.http_server.heads import Head, Refusal
+from runtime.http_server.connection import HEAD_BYTES_AT_MOST, FindWay, Limits, ServedConnection, Way
+from runtime.http_server.heads import Head, HttpRefusal
 from runtime.io.event_loop import LoopThread
 
 LOG = logging.getLogger("actorlet.http-server")
@@ -110,7 +110,7 @@ class HttpListener:
         )
         try:
             self._server = await loop.create_server(
-                self._doorman, sock=sockets, ssl=self._tls, backlog=1024, ssl_handshake_timeout=_handshake(self._tls)
+                self._connection, sock=sockets, ssl=self._tls, backlog=1024, ssl_handshake_timeout=_handshake(self._tls)
             )
         except BaseException:
             sockets.close()
@@ -127,7 +127,7 @@ class HttpListener:
             if isinstance(transport, asyncio.Transport):
                 transport.abort()
 
-    def _doorman(self) -> Doorman:
+    def _connection(self) -> ServedConnection:
         assert self._web is not None
         return _Counted(self, self._web, self._upgrade, self._limits, self._stays)
 
@@ -154,7 +154,7 @@ class HttpListener:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._handler(request)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             return refusal_response(refusal)
         except (web.HTTPException, ConnectionError, asyncio.CancelledError):
             raise
@@ -163,8 +163,8 @@ class HttpListener:
             return web.Response(status=500, text="the request could not be answered; the log of the agent says why")
 
 
-class _Counted(Doorman):
-    """A doorman whose connections are counted for as long as he has them."""
+class _Counted(ServedConnection):
+    """A connection whose connections are counted for as long as he has them."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Counted(Doorman):
         super().connection_lost(exc)
 
 
-def refusal_response(refusal: Refusal) -> web.Response:
+def refusal_response(refusal: HttpRefusal) -> web.Response:
     """The same, as aiohttp sends it."""
     return web.Response(
         status=refusal.status, text=refusal.text, headers=dict(refusal.headers), content_type=refusal.content_type
@@ -199,7 +199,7 @@ def refusal_response(refusal: Refusal) -> web.Response:
 
 
 async def _no_upgrade(head: Head, transport: asyncio.Transport) -> Way:
-    raise Refusal(400, "nothing is upgraded here")
+    raise HttpRefusal(400, "nothing is upgraded here")
 
 
 def _handshake(tls: ssl.SSLContext | None) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.heads import HttpRefusal, Query
 from runtime.logs.lines import SECOND_NS, time_ns
 
 SERVICES_AT_MOST = 4
@@ -63,7 +63,7 @@ def log_query(query: Query) -> LogQuery:
     )
     faults += _faults(made, services, files)
     if faults:
-        raise Refusal(400, "\n".join(faults))
+        raise HttpRefusal(400, "\n".join(faults))
     return made
 
 

@@ -20,9 +20,9 @@ from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatu
 from runtime.cri.verbs import CONTAINER_STATUS
 from runtime.files.disk_turns import DiskTurns
 from runtime.http_server.auth.reviews import settled
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.io.daemon_threads import DaemonThreads
-from runtime.logs.lines import LogOptions
+from runtime.logs.lines import LogReadOptions
 from runtime.logs.reader import LogReader
 from runtime.logs.source import LogSource
 
@@ -45,7 +45,7 @@ class LogStreams:
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def answer(self, request: web.BaseRequest, container_id: str, options: LogOptions) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest, container_id: str, options: LogReadOptions) -> web.StreamResponse:
         """The log of that container. Raises Refusal while nothing has been sent."""
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
@@ -61,19 +61,19 @@ class LogStreams:
             await response.write_eof()
             return response
 
-    async def copy(self, container_id: str, options: LogOptions, write: Write) -> None:
+    async def copy(self, container_id: str, options: LogReadOptions, write: Write) -> None:
         """The log of that container, piece by piece. Raises Refusal, OSError, and what `write` raises."""
         async with self._opened(container_id, options) as pump:
             await pump(write)
 
     @asynccontextmanager
     async def _opened(
-        self, container_id: str, options: LogOptions
+        self, container_id: str, options: LogReadOptions
     ) -> AsyncIterator[Callable[[Write], Awaitable[None]]]:
         """What copies the log. Raises Refusal."""
         status = await self._status(container_id)
         if status is None or not status.log_path:
-            raise Refusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
+            raise HttpRefusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")
         follow = options.follow and status.state == ContainerState.CONTAINER_RUNNING
         reader = LogReader(self._source, status.log_path, status.id or container_id, options)
         turns = DiskTurns(self._threads)
@@ -81,7 +81,7 @@ class LogStreams:
             try:
                 await turns.take(reader.open)
             except OSError as error:
-                raise Refusal(500, f"the log cannot be read: {error.strerror or error}") from None
+                raise HttpRefusal(500, f"the log cannot be read: {error.strerror or error}") from None
             yield lambda write: self._pump(reader, turns, write, container_id, follow=follow)
         finally:
             turns.end(reader.close)
@@ -113,7 +113,7 @@ class LogStreams:
     async def _runs(self, container_id: str) -> bool:
         try:
             status = await self._status(container_id)
-        except Refusal:
+        except HttpRefusal:
             return True  # nobody knows; the log is there all the same
         return status is not None and status.state == ContainerState.CONTAINER_RUNNING
 
@@ -123,5 +123,5 @@ class LogStreams:
         except CriError as error:
             if error.not_found:
                 return None
-            raise Refusal(500, f"the runtime does not say where the log is: {error}") from None
+            raise HttpRefusal(500, f"the runtime does not say where the log is: {error}") from None
         return answer.status

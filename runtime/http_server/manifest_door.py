@@ -17,7 +17,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.local_endpoint import Reply
 
 BODY_SECONDS = 60.0
@@ -45,12 +45,12 @@ async def answer(
     """Raises Refusal."""
     pod = (names["namespace"], names["name"]) if names else None
     if pod is not None:
-        deed = partial(door.withdraw if request.method == "DELETE" else door.shown, *pod)
+        operation = partial(door.withdraw if request.method == "DELETE" else door.shown, *pod)
     elif request.method == "POST":
-        deed = partial(door.take, await _body(request))
+        operation = partial(door.take, await _body(request))
     else:
-        deed = partial(door.listed)
-    reply = await on_thread(deed)
+        operation = partial(door.listed)
+    reply = await on_thread(operation)
     return web.Response(body=reply.body, status=reply.status, content_type=JSON)
 
 
@@ -59,7 +59,7 @@ async def _body(request: web.BaseRequest) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             content = await request.read()
     except TimeoutError:
-        raise Refusal(408, f"the manifest was not there within {BODY_SECONDS:.0f} s") from None
+        raise HttpRefusal(408, f"the manifest was not there within {BODY_SECONDS:.0f} s") from None
     if not content:
-        raise Refusal(400, "there is no manifest in the request; send one as its body")
+        raise HttpRefusal(400, "there is no manifest in the request; send one as its body")
     return content

@@ -9,11 +9,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from runtime.http_server.paths import Asked, Endpoint
+from runtime.http_server.paths import Asked, ServerEndpoint
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 
-LONG_RUNNING = frozenset({Endpoint.EXEC, Endpoint.ATTACH, Endpoint.PORT_FORWARD, Endpoint.LOGS, Endpoint.PROFILES})
+LONG_RUNNING = frozenset(
+    {
+        ServerEndpoint.EXEC,
+        ServerEndpoint.ATTACH,
+        ServerEndpoint.PORT_FORWARD,
+        ServerEndpoint.LOGS,
+        ServerEndpoint.PROFILES,
+    }
+)
 MAIN, READ_ONLY = "readwrite", "readonly"
 
 

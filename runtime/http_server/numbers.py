@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from aiohttp import web
 
-from runtime.http_server.heads import Refusal, query_of
+from runtime.http_server.heads import HttpRefusal, query_of
 from runtime.http_server.targets import first_of
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.metrics import slis
@@ -67,7 +67,7 @@ class Numbers:
         asked = first_of(query_of(request.rel_url.raw_query_string)).get("only_cpu_and_memory", "")
         body = await self._on_thread(partial(self._view.summary, only_cpu_and_memory=asked in _TRUE))
         if body is None:
-            raise Refusal(500, "what this node and its pods use is not known now; the log of the agent may say why")
+            raise HttpRefusal(500, "what this node and its pods use is not known now; the log of the agent may say why")
         return web.Response(body=body, content_type="application/json")
 
     async def metrics(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 
 LOOK_EVERY_SECONDS = 0.7
 ALIVE_EVERY_SECONDS = 15.0
@@ -46,9 +46,9 @@ def is_observed(path: str) -> bool:
     return path == "/ui" or path.startswith("/ui/")
 
 
-def asking_for_token(refusal: Refusal) -> Refusal:
+def asking_for_token(refusal: HttpRefusal) -> HttpRefusal:
     """So that a browser asks the person for one."""
-    return Refusal(401, refusal.text, (CHALLENGE,)) if refusal.status == 401 else refusal
+    return HttpRefusal(401, refusal.text, (CHALLENGE,)) if refusal.status == 401 else refusal
 
 
 class ObserverView(Protocol):
@@ -81,14 +81,14 @@ class Observer:
     def page(self, name: str) -> web.Response:
         """A file of the page. Raises Refusal."""
         if name not in _FILES:
-            raise Refusal(404, f"there is no /ui/{name}")
+            raise HttpRefusal(404, f"there is no /ui/{name}")
         file, kind = _FILES[name]
         return web.Response(body=(PAGE / file).read_bytes(), content_type=kind, charset="utf-8", headers=HEADERS)
 
     async def stream(self, request: web.BaseRequest) -> web.StreamResponse:
         """Goes on until the client goes. Raises Refusal."""
         if self._watchers >= WATCHERS_AT_MOST:
-            raise Refusal(503, f"{WATCHERS_AT_MOST} are watching already", (("Retry-After", "10"),))
+            raise HttpRefusal(503, f"{WATCHERS_AT_MOST} are watching already", (("Retry-After", "10"),))
         response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
         self._watchers += 1
         try:

@@ -10,12 +10,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 
 DEBUG_DISABLED = "Debug endpoints are disabled."
 
 
-class Endpoint(enum.Enum):
+class ServerEndpoint(enum.Enum):
     """What is asked for."""
 
     HEALTH = "health"
@@ -42,8 +42,8 @@ class Endpoint(enum.Enum):
     METRICS = "metrics"
 
 
-UPGRADED = frozenset({Endpoint.EXEC, Endpoint.ATTACH, Endpoint.PORT_FORWARD})
-STREAMED = frozenset({Endpoint.LOGS, Endpoint.OBSERVER_STREAM})
+UPGRADED = frozenset({ServerEndpoint.EXEC, ServerEndpoint.ATTACH, ServerEndpoint.PORT_FORWARD})
+STREAMED = frozenset({ServerEndpoint.LOGS, ServerEndpoint.OBSERVER_STREAM})
 """Answers whose length is not known when they begin: nobody can have the head of one alone."""
 
 
@@ -66,7 +66,7 @@ class Route:
     """One path. A part in braces is a name; one with a star, at the end, is all that is left, empty or not."""
 
     pattern: str
-    endpoint: Endpoint
+    endpoint: ServerEndpoint
     methods: tuple[str, ...] = ("GET",)
     needs: tuple[Switch, ...] = ()
 
@@ -99,38 +99,38 @@ _SYSTEM_LOGS = (Switch.DEBUG, Switch.SYSTEM_LOGS)
 _MANIFESTS = (Switch.MANIFESTS,)
 
 ROUTES = (
-    Route("/healthz", Endpoint.HEALTH),
-    Route("/healthz/{check}", Endpoint.HEALTH),
-    Route("/livez", Endpoint.HEALTH),
-    Route("/livez/{check}", Endpoint.HEALTH),
-    Route("/readyz", Endpoint.READY),
-    Route("/readyz/{check}", Endpoint.READY),
-    Route("/pods", Endpoint.PODS),
-    Route("/stats/summary", Endpoint.SUMMARY, _GET_POST),
-    Route("/stats/summary/", Endpoint.SUMMARY, _GET_POST),
-    Route("/metrics", Endpoint.METRICS),
-    *(Route(f"/metrics/{page}", Endpoint.METRICS) for page in ("cadvisor", "probes", "resource", "slis")),
-    Route("/runningpods/", Endpoint.RUNNING_PODS, needs=_DEBUG),
-    Route("/runningpods", Endpoint.RUNNING_PODS, needs=_DEBUG),
-    Route("/containerLogs/{namespace}/{pod}/{container}", Endpoint.LOGS, needs=_DEBUG),
-    *(Route(f"/exec/{each}", Endpoint.EXEC, _GET_POST, _DEBUG) for each in _IN_CONTAINER),
-    *(Route(f"/attach/{each}", Endpoint.ATTACH, _GET_POST, _DEBUG) for each in _IN_CONTAINER),
-    *(Route(f"/portForward/{each}", Endpoint.PORT_FORWARD, _GET_POST, _DEBUG) for each in _IN_POD),
-    *(Route(f"/run/{each}", Endpoint.RUN, ("POST",), _DEBUG) for each in _IN_CONTAINER),
-    Route("/checkpoint/{namespace}/{pod}/{container}", Endpoint.CHECKPOINT, ("POST",), _CHECKPOINT),
-    Route("/logs/{*file}", Endpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
-    Route("/logs", Endpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
-    Route("/configz", Endpoint.CONFIGURATION, needs=_DEBUG),
-    Route("/statusz", Endpoint.STATUS, needs=_DEBUG),
-    Route("/flagz", Endpoint.FLAGS, needs=_DEBUG),
-    Route("/debug/pprof/{*profile}", Endpoint.PROFILES, needs=(Switch.DEBUG, Switch.PROFILING)),
-    Route("/debug/flags/v", Endpoint.VERBOSITY, ("PUT",), (Switch.DEBUG, Switch.VERBOSITY)),
-    Route("/manifests", Endpoint.MANIFESTS, _GET_POST, _MANIFESTS),
-    Route("/manifests/{namespace}/{name}", Endpoint.MANIFESTS, ("GET", "DELETE"), _MANIFESTS),
-    Route("/ui", Endpoint.OBSERVER, needs=_DEBUG),
-    Route("/ui/{file}", Endpoint.OBSERVER, needs=_DEBUG),
-    Route("/ui/live/stream", Endpoint.OBSERVER_STREAM, needs=_DEBUG),
-    Route("/ui/pods/{uid}", Endpoint.OBSERVER_POD, needs=_DEBUG),
+    Route("/healthz", ServerEndpoint.HEALTH),
+    Route("/healthz/{check}", ServerEndpoint.HEALTH),
+    Route("/livez", ServerEndpoint.HEALTH),
+    Route("/livez/{check}", ServerEndpoint.HEALTH),
+    Route("/readyz", ServerEndpoint.READY),
+    Route("/readyz/{check}", ServerEndpoint.READY),
+    Route("/pods", ServerEndpoint.PODS),
+    Route("/stats/summary", ServerEndpoint.SUMMARY, _GET_POST),
+    Route("/stats/summary/", ServerEndpoint.SUMMARY, _GET_POST),
+    Route("/metrics", ServerEndpoint.METRICS),
+    *(Route(f"/metrics/{page}", ServerEndpoint.METRICS) for page in ("cadvisor", "probes", "resource", "slis")),
+    Route("/runningpods/", ServerEndpoint.RUNNING_PODS, needs=_DEBUG),
+    Route("/runningpods", ServerEndpoint.RUNNING_PODS, needs=_DEBUG),
+    Route("/containerLogs/{namespace}/{pod}/{container}", ServerEndpoint.LOGS, needs=_DEBUG),
+    *(Route(f"/exec/{each}", ServerEndpoint.EXEC, _GET_POST, _DEBUG) for each in _IN_CONTAINER),
+    *(Route(f"/attach/{each}", ServerEndpoint.ATTACH, _GET_POST, _DEBUG) for each in _IN_CONTAINER),
+    *(Route(f"/portForward/{each}", ServerEndpoint.PORT_FORWARD, _GET_POST, _DEBUG) for each in _IN_POD),
+    *(Route(f"/run/{each}", ServerEndpoint.RUN, ("POST",), _DEBUG) for each in _IN_CONTAINER),
+    Route("/checkpoint/{namespace}/{pod}/{container}", ServerEndpoint.CHECKPOINT, ("POST",), _CHECKPOINT),
+    Route("/logs/{*file}", ServerEndpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
+    Route("/logs", ServerEndpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
+    Route("/configz", ServerEndpoint.CONFIGURATION, needs=_DEBUG),
+    Route("/statusz", ServerEndpoint.STATUS, needs=_DEBUG),
+    Route("/flagz", ServerEndpoint.FLAGS, needs=_DEBUG),
+    Route("/debug/pprof/{*profile}", ServerEndpoint.PROFILES, needs=(Switch.DEBUG, Switch.PROFILING)),
+    Route("/debug/flags/v", ServerEndpoint.VERBOSITY, ("PUT",), (Switch.DEBUG, Switch.VERBOSITY)),
+    Route("/manifests", ServerEndpoint.MANIFESTS, _GET_POST, _MANIFESTS),
+    Route("/manifests/{namespace}/{name}", ServerEndpoint.MANIFESTS, ("GET", "DELETE"), _MANIFESTS),
+    Route("/ui", ServerEndpoint.OBSERVER, needs=_DEBUG),
+    Route("/ui/{file}", ServerEndpoint.OBSERVER, needs=_DEBUG),
+    Route("/ui/live/stream", ServerEndpoint.OBSERVER_STREAM, needs=_DEBUG),
+    Route("/ui/pods/{uid}", ServerEndpoint.OBSERVER_POD, needs=_DEBUG),
 )
 
 
@@ -138,7 +138,7 @@ ROUTES = (
 class Asked:
     """An endpoint, and the names in its path."""
 
-    endpoint: Endpoint
+    endpoint: ServerEndpoint
     names: Mapping[str, str]
     pattern: str = ""
     """Of its route."""
@@ -153,10 +153,10 @@ def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
             continue
         for need in route.needs:
             if need not in on:
-                raise Refusal(*need.value)
+                raise HttpRefusal(*need.value)
         if method in route.methods or (method == "HEAD" and "GET" in route.methods and route.endpoint not in STREAMED):
             return Asked(route.endpoint, names, route.pattern)
         allowed += route.methods
     if allowed:
-        raise Refusal(405, "405: Method Not Allowed", (("Allow", ", ".join(sorted(set(allowed)))),))
-    raise Refusal(404, f"there is no {path}")
+        raise HttpRefusal(405, "405: Method Not Allowed", (("Allow", ", ".join(sorted(set(allowed)))),))
+    raise HttpRefusal(404, f"there is no {path}")

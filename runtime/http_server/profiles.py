@@ -20,7 +20,7 @@ from types import FrameType
 
 from aiohttp import web
 
-from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.targets import first_of
 
 SECONDS = 30
@@ -60,16 +60,16 @@ class Profiles:
         if name == "profile":
             return await self._profile(query)
         if name == "trace":
-            raise Refusal(501, "this agent has no execution trace; /debug/pprof/profile shows where its time goes")
-        raise Refusal(404, f"Unknown profile {name!r}; there are {', '.join(PAGES)}")
+            raise HttpRefusal(501, "this agent has no execution trace; /debug/pprof/profile shows where its time goes")
+        raise HttpRefusal(404, f"Unknown profile {name!r}; there are {', '.join(PAGES)}")
 
     async def _profile(self, query: Query) -> web.Response:
         first = first_of(query)
         seconds = first.get("seconds", str(SECONDS))
         if not (seconds.isascii() and seconds.isdecimal() and len(seconds) < 5 and 0 < int(seconds) <= SECONDS_AT_MOST):
-            raise Refusal(400, f"seconds: {seconds!r} is no number from 1 to {SECONDS_AT_MOST}")
+            raise HttpRefusal(400, f"seconds: {seconds!r} is no number from 1 to {SECONDS_AT_MOST}")
         if self._busy:
-            raise Refusal(500, "could not enable CPU profiling: one is being made already")
+            raise HttpRefusal(500, "could not enable CPU profiling: one is being made already")
         self._busy = True
         began_ns = time.time_ns()
         try:

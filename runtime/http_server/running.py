@@ -19,7 +19,7 @@ from runtime.cri.messages import (
 )
 from runtime.cri.verbs import EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX
 from runtime.http_server.auth.reviews import settled
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.sessions.sessions import CONTAINER_NAME
 
 POD_LABELS = "io.kubernetes.pod"
@@ -33,7 +33,7 @@ async def running_pods(cri: Cri) -> tuple[Pod, ...]:
         sandboxes = (await settled(cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(filter=ready)))).items
         found = (await settled(cri.call(LIST_CONTAINERS, ListContainersRequest(filter=running)))).containers
     except CriError as error:
-        raise Refusal(500, f"the runtime does not say what it runs: {error}") from None
+        raise HttpRefusal(500, f"the runtime does not say what it runs: {error}") from None
     inside: dict[str, list[Container]] = {}
     for each in found:
         name, image = each.labels.get(CONTAINER_NAME, ""), each.image.image if each.image else ""
@@ -48,11 +48,11 @@ async def run_command(cri: Cri, container_id: str, command: str) -> bytes:
             cri.call(EXEC_SYNC, ExecSyncRequest(container_id=container_id, cmd=tuple(command.split())))
         )
     except CriError as error:
-        raise Refusal(500, f"the runtime does not run it: {error}") from None
+        raise HttpRefusal(500, f"the runtime does not run it: {error}") from None
     output = done.stdout + done.stderr
     if done.exit_code:
         said = output.decode(errors="replace")
-        raise Refusal(500, f"command {command!r} exited with {done.exit_code}: {said}")
+        raise HttpRefusal(500, f"command {command!r} exited with {done.exit_code}: {said}")
     return output
 
 

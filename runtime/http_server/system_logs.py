@@ -22,7 +22,7 @@ from aiohttp import web
 
 from runtime.files.beneath import is_directory, open_beneath
 from runtime.files.disk_turns import DiskTurns
-from runtime.http_server.heads import Query, Refusal
+from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
 from runtime.io.daemon_threads import DaemonThreads
 
@@ -107,7 +107,7 @@ class SystemLogs:
         if query.file:
             return await self._file(request, query.file)
         if request.method == "HEAD":
-            raise Refusal(405, "the answer to a query has no head alone", (("Allow", "GET"),))
+            raise HttpRefusal(405, "the answer to a query has no head alone", (("Allow", "GET"),))
         output = self._journal(query)
         try:
             first = await anext(output, b"")
@@ -136,7 +136,7 @@ class SystemLogs:
                 *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT
             )
         except OSError as error:
-            raise Refusal(500, f"{command[0]} cannot be run: {error.strerror}") from None
+            raise HttpRefusal(500, f"{command[0]} cannot be run: {error.strerror}") from None
         assert process.stdout is not None
         ends = asyncio.get_running_loop().time() + JOURNAL_SECONDS
         try:
@@ -195,9 +195,9 @@ def _listing(descriptor: int) -> str:
     )
 
 
-def _refusal(path: str, error: OSError) -> Refusal:
+def _refusal(path: str, error: OSError) -> HttpRefusal:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return Refusal(404, f"there is no /{path} among the logs")
+        return HttpRefusal(404, f"there is no /{path} among the logs")
     if isinstance(error, PermissionError) or error.errno == errno.ELOOP:
-        return Refusal(403, f"/{path} cannot be shown: {error.strerror}")
-    return Refusal(500, f"/{path} cannot be read: {error.strerror or 'the disk does not answer'}")
+        return HttpRefusal(403, f"/{path} cannot be shown: {error.strerror}")
+    return HttpRefusal(500, f"/{path} cannot be read: {error.strerror or 'the disk does not answer'}")

@@ -1,6 +1,6 @@
 """Which pod and which container a request means, and what it asks of them (spec 11.2, 11.3). Pure.
 
-What is wrong with a request is a `Refusal` with the status and the words that kubectl's users know.
+What is wrong with a request is a `HttpRefusal` with the status and the words that kubectl's users know.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from config.objects import ContainerStatus, Pod
-from runtime.http_server.heads import Query, Refusal
-from runtime.logs.lines import SECOND_NS, STDERR, STDOUT, LogOptions, time_ns
+from runtime.http_server.heads import HttpRefusal, Query
+from runtime.logs.lines import SECOND_NS, STDERR, STDOUT, LogReadOptions, time_ns
 
 _FALSE = frozenset({"0", "false"})
 _ALL_LINES = "all"
@@ -32,7 +32,7 @@ def pod_named(pods: Sequence[Pod], names: Mapping[str, str]) -> Pod:
         if pod.metadata.namespace == namespace and pod.metadata.name == name and uid in ("", pod.metadata.uid)
     ]
     if not found:
-        raise Refusal(404, f'pod "{name}" in namespace "{namespace}" does not exist on this node')
+        raise HttpRefusal(404, f'pod "{name}" in namespace "{namespace}" does not exist on this node')
     return next((pod for pod in found if not pod.metadata.deletion_timestamp), found[0])
 
 
@@ -42,7 +42,7 @@ def check_container(pod: Pod, container: str) -> None:
     if not any(
         each.name == container for each in (*spec.containers, *spec.init_containers, *spec.ephemeral_containers)
     ):
-        raise Refusal(404, f'container "{container}" not found in pod "{pod.metadata.name}"')
+        raise HttpRefusal(404, f'container "{container}" not found in pod "{pod.metadata.name}"')
 
 
 def logged_container(pod: Pod, container: str, *, previous: bool) -> str:
@@ -54,7 +54,7 @@ def logged_container(pod: Pod, container: str, *, previous: bool) -> str:
     what = f'container "{container}" in pod "{pod.metadata.name}"'
     if previous:
         if before is None or not before.container_id:
-            raise Refusal(400, f"previous terminated {what} not found")
+            raise HttpRefusal(400, f"previous terminated {what} not found")
         return bare_id(before.container_id)
     if status is not None and now is not None and now.running is not None and status.container_id:
         return bare_id(status.container_id)
@@ -64,7 +64,7 @@ def logged_container(pod: Pod, container: str, *, previous: bool) -> str:
         return bare_id(before.container_id)
     reason = now.waiting.reason if now is not None and now.waiting is not None else None
     why = _PULL_FAILURES.get(reason or "", reason or "ContainerCreating")
-    raise Refusal(400, f"{what} is waiting to start: {why}")
+    raise HttpRefusal(400, f"{what} is waiting to start: {why}")
 
 
 def bare_id(container_id: str) -> str:
@@ -80,7 +80,7 @@ def _status_of(pod: Pod, container: str) -> ContainerStatus | None:
     return next((each for each in every if each.name == container), None)
 
 
-def log_request(query: Query, wall_ns: int) -> tuple[LogOptions, bool]:
+def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
     """What to show of a log, and whether the one before is meant. Raises Refusal: 400 for what cannot be read, 422 for
     what makes no sense.
     """
@@ -93,19 +93,19 @@ def log_request(query: Query, wall_ns: int) -> tuple[LogOptions, bool]:
     since_ns = None if since_s is None else wall_ns - since_s * SECOND_NS
     if since_time := first.get("sinceTime", ""):
         if since_s is not None:
-            raise Refusal(422, "at most one of sinceTime or sinceSeconds may be specified")
+            raise HttpRefusal(422, "at most one of sinceTime or sinceSeconds may be specified")
         since_ns = time_ns(since_time)
         if since_ns is None:
-            raise Refusal(400, f"sinceTime: {since_time!r} is no time such as 2026-01-31T12:00:00Z")
+            raise HttpRefusal(400, f"sinceTime: {since_time!r} is no time such as 2026-01-31T12:00:00Z")
     stream = first.get("stream", "")
     if stream not in _STREAMS:
-        raise Refusal(400, f"stream: {stream!r} is none of All, Stdout, Stderr")
+        raise HttpRefusal(400, f"stream: {stream!r} is none of All, Stdout, Stderr")
     for name, value, least in (("tailLines", tail, 0), ("limitBytes", limit, 1), ("sinceSeconds", since_s, 1)):
         if value is not None and value < least:
-            raise Refusal(422, f"{name}: {value} is too small; the least is {least}")
+            raise HttpRefusal(422, f"{name}: {value} is too small; the least is {least}")
     if tail is not None and _STREAMS[stream] is not None:
-        raise Refusal(422, "tailLines and a stream cannot be asked for together")
-    return LogOptions(follow, timestamps, since_ns, tail, limit, _STREAMS[stream]), previous
+        raise HttpRefusal(422, "tailLines and a stream cannot be asked for together")
+    return LogReadOptions(follow, timestamps, since_ns, tail, limit, _STREAMS[stream]), previous
 
 
 def first_of(query: Query) -> dict[str, str]:
@@ -124,5 +124,5 @@ def _number(first: Mapping[str, str], name: str) -> int | None:
         return None
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
-        raise Refusal(400, f"{name}: {text!r} is no number")
+        raise HttpRefusal(400, f"{name}: {text!r} is no number")
     return int(text)

@@ -2,7 +2,7 @@
 
 Python waits at its end for every thread of a `ThreadPoolExecutor`. A disk that hangs, or a name server that is gone,
 would keep the agent from ending until systemd kills it. The threads here are daemons: what hangs is left behind. They
-are made as they are needed, up to a number, and stay. Deeds begin in the order they came.
+are made as they are needed, up to a number, and stay. Operations begin in the order they came.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class DaemonThreads(ThreadPoolExecutor):
         self._size = size
         self._name = name
         self._news = threading.Condition()
-        self._deeds: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._operations: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._workers: list[threading.Thread] = []
         self._free = 0
-        """How many of the workers wait for a deed."""
+        """How many of the workers wait for an operation."""
         self._ended = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -41,8 +41,8 @@ class DaemonThreads(ThreadPoolExecutor):
         with self._news:
             if self._ended:
                 raise RuntimeError(f"{self._name} takes no more")
-            self._deeds.append((answer, partial(fn, *args, **kwargs)))
-            if len(self._deeds) > self._free and len(self._workers) < self._size:
+            self._operations.append((answer, partial(fn, *args, **kwargs)))
+            if len(self._operations) > self._free and len(self._workers) < self._size:
                 self._begin_worker()
             else:
                 self._news.notify()
@@ -56,7 +56,7 @@ class DaemonThreads(ThreadPoolExecutor):
             worker.start()
         except RuntimeError:
             if not self._workers:
-                self._deeds.pop()
+                self._operations.pop()
                 raise
         else:
             self._workers.append(worker)
@@ -65,9 +65,9 @@ class DaemonThreads(ThreadPoolExecutor):
         """Take no more. What waits is done still, or cancelled."""
         with self._news:
             self._ended = True
-            left = list(self._deeds) if cancel_futures else []
+            left = list(self._operations) if cancel_futures else []
             if cancel_futures:
-                self._deeds.clear()
+                self._operations.clear()
             self._news.notify_all()
         for answer, _ in left:
             answer.cancel()
@@ -76,26 +76,26 @@ class DaemonThreads(ThreadPoolExecutor):
                 worker.join()
 
     def _work(self) -> None:
-        while (deed := self._next()) is not None:
-            _do(*deed)
-            del deed  # or what it gave would be kept until the next one
+        while (operation := self._next()) is not None:
+            _do(*operation)
+            del operation  # or what it gave would be kept until the next one
 
     def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
         with self._news:
-            while not self._deeds:
+            while not self._operations:
                 if self._ended:
                     return None
                 self._free += 1
                 self._news.wait()
                 self._free -= 1
-            return self._deeds.popleft()
+            return self._operations.popleft()
 
 
-def _do(answer: Future[Any], deed: Callable[[], Any]) -> None:
+def _do(answer: Future[Any], operation: Callable[[], Any]) -> None:
     if not answer.set_running_or_notify_cancel():
         return
     try:
-        result = deed()
+        result = operation()
     except BaseException as failure:
         answer.set_exception(failure)
     else:

@@ -47,8 +47,9 @@ class LoopThread:
             raise
         return answer
 
-    def post(self, deed: Callable[[], None]) -> None:
-        """Run `deed` on the loop, after those posted before it. It must not raise. One wake-up serves a whole burst.
+    def post(self, operation: Callable[[], None]) -> None:
+        """Run `operation` on the loop, after those posted before it. It must not raise. One wake-up serves a whole
+        burst.
 
         Raises RuntimeError after `close`, and where the machine has no thread left to begin with.
         """
@@ -56,15 +57,15 @@ class LoopThread:
             raise RuntimeError(f"{self._name} is closed")
         if self._loop is None:
             self._started_loop()  # first: if no thread can start, nothing may stay queued
-        self._posted.append(deed)
+        self._posted.append(operation)
         # Whoever sees True here has appended before `_run_posted` sets False, and that is before it takes anything out.
         if not self._woken:
             self._woken = True
             self._started_loop().call_soon_threadsafe(self._run_posted)
 
-    def post_later(self, after_ns: int, deed: Callable[[], None]) -> None:
-        """Run `deed` on the loop once `after_ns` have passed."""
-        self.post(lambda: _in_time(after_ns, deed))
+    def post_later(self, after_ns: int, operation: Callable[[], None]) -> None:
+        """Run `operation` on the loop once `after_ns` have passed."""
+        self.post(lambda: _in_time(after_ns, operation))
 
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Cancel everything, and wait a little for it to end. May be called more than once."""
@@ -79,11 +80,11 @@ class LoopThread:
     def _run_posted(self) -> None:
         self._woken = False
         while self._posted:
-            deed = self._posted.popleft()
+            operation = self._posted.popleft()
             try:
-                deed()
+                operation()
             except Exception as error:
-                context = {"message": f"{self._name}: {deed} must not raise", "exception": error}
+                context = {"message": f"{self._name}: {operation} must not raise", "exception": error}
                 asyncio.get_running_loop().call_exception_handler(context)
 
     def _started_loop(self) -> asyncio.AbstractEventLoop:
@@ -142,8 +143,8 @@ class _Answer(Future[T]):
                 self.set_result(task.result())
 
 
-def _in_time(after_ns: int, deed: Callable[[], None]) -> None:
-    asyncio.get_running_loop().call_later(after_ns / 1e9, deed)
+def _in_time(after_ns: int, operation: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(after_ns / 1e9, operation)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T", covariant=True)
 
 
-class Pending(Protocol[T]):
+class PendingAnswer(Protocol[T]):
     """An answer of type T, or the exception it failed with, at some time from now."""
 
     def done(self) -> bool:
@@ -35,7 +35,7 @@ class Pending(Protocol[T]):
         ...
 
     def cancel(self) -> bool:
-        """Give up. True when the answer will not come any more; the deed itself may still happen."""
+        """Give up. True when the answer will not come any more; the operation itself may still happen."""
         ...
 
 

@@ -38,7 +38,7 @@ class LogFiles(LogSource, Protocol):
         """Bytes in each of these logs; None for one that is not there, 0 for what is no plain file."""
         ...
 
-    def set_aside(self, log: str, rotated: str) -> None:
+    def move_log(self, log: str, rotated: str) -> None:
         """Give the log another name, which nothing has."""
         ...
 
@@ -64,7 +64,7 @@ class LocalLogFiles(LocalLogSource):
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
         return tuple(map(_size, logs))
 
-    def set_aside(self, log: str, rotated: str) -> None:
+    def move_log(self, log: str, rotated: str) -> None:
         if os.path.lexists(rotated):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), rotated)
         os.rename(log, rotated)

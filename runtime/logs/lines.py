@@ -15,7 +15,7 @@ SECOND_NS = 10**9
 STDOUT, STDERR = b"stdout", b"stderr"
 
 
-class LogOptions(msgspec.Struct, frozen=True):
+class LogReadOptions(msgspec.Struct, frozen=True):
     """What to show. None: no such limit. `since_ns`: wall time; `stream`: one of `STDOUT`, `STDERR`.
 
     `tail_lines` counts lines of the file.
@@ -40,7 +40,7 @@ class LogLine(msgspec.Struct, frozen=True):
 class LineWriter:
     """Makes what is shown out of lines, in their order. `full`: the limit has been reached."""
 
-    def __init__(self, options: LogOptions) -> None:
+    def __init__(self, options: LogReadOptions) -> None:
         self._options = options
         self._left = options.limit_bytes
         self._at_start = True

@@ -14,7 +14,7 @@ import zlib
 from collections import deque
 
 from runtime.logs.files import GZIP
-from runtime.logs.lines import LineWriter, LogOptions
+from runtime.logs.lines import LineWriter, LogReadOptions
 from runtime.logs.source import LogSource, OpenLog
 
 CHUNK_BYTES = 64 * 1024
@@ -120,7 +120,7 @@ class _Packed:
 class LogReader:
     """See the module. `open` first, `close` last; between them one thread at a time."""
 
-    def __init__(self, source: LogSource, path: str, container_id: str, options: LogOptions) -> None:
+    def __init__(self, source: LogSource, path: str, container_id: str, options: LogReadOptions) -> None:
         self._source = source
         self._path = path
         self._container_id = container_id

@@ -13,7 +13,7 @@ from runtime.http_call.call import MAX_REDIRECTS
 from runtime.http_call.request import Headers, redirect_of, request_of, without
 from runtime.http_client import HttpError, HttpOrigin, HttpResponse, dial
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 from runtime.manifests.url import LIMIT_BYTES, ManifestAnswer, ManifestFetchError
 
 TIMEOUT_SECONDS = 10.0
@@ -26,7 +26,7 @@ class HttpManifests:
     def __init__(self, loop: LoopThread) -> None:
         self._loop = loop
 
-    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> Pending[ManifestAnswer]:
+    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> PendingAnswer[ManifestAnswer]:
         return self._loop.submit(_get(url, headers))
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 LIMIT_BYTES = 10 * 1024 * 1024
 """No manifest may be larger (spec 1.1)."""
@@ -32,6 +32,6 @@ class ManifestAnswer(msgspec.Struct, frozen=True):
 class ManifestServer(Protocol):
     """See the module."""
 
-    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> Pending[ManifestAnswer]:
+    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> PendingAnswer[ManifestAnswer]:
         """GET `url`; a header may have several values. Fails with `ManifestFetchError`; never hangs."""
         ...

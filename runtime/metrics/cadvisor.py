@@ -7,7 +7,7 @@ series; its family is there all the same.
 
 from __future__ import annotations
 
-from runtime.metrics.exposition import Row, Told
+from runtime.metrics.exposition import FamilyRows, MetricRow
 from runtime.metrics.families import Family, counter, gauge, in_module
 from runtime.stats.readings import (
     CgroupReading,
@@ -15,8 +15,8 @@ from runtime.stats.readings import (
     FsReading,
     MemoryReading,
     NetworkReading,
-    Pressure,
     ProcessReading,
+    StallPressure,
 )
 from runtime.stats.samples import ContainerSample, NodeSample, PodSample
 
@@ -26,7 +26,7 @@ MICROSECONDS = 1_000_000
 
 _WHO = ("id", "name", "image", "container", "pod", "namespace")
 _MACHINE = ("/", "", "", "", "", "")
-_Rows = dict[str, list[Row]]
+_Rows = dict[str, list[MetricRow]]
 _Labels = tuple[str, ...]
 
 
@@ -132,7 +132,7 @@ _MEMORY: tuple[tuple[Family, str], ...] = (
 )
 
 
-def cadvisor_metrics(sample: NodeSample) -> list[Told]:
+def cadvisor_metrics(sample: NodeSample) -> list[FamilyRows]:
     """Every family, in the order of their names."""
     page = _Page()
     node = sample.node
@@ -151,7 +151,7 @@ def cadvisor_metrics(sample: NodeSample) -> list[Told]:
     for pod in sample.pods:
         page.pod(pod)
     page.put(SCRAPE_ERROR, (), float(node is None or sample.blind))
-    return [Told(family, page.rows[family.name]) for family in FAMILIES]
+    return [FamilyRows(family, page.rows[family.name]) for family in FAMILIES]
 
 
 class _Page:
@@ -162,7 +162,7 @@ class _Page:
 
     def put(self, family: Family, labels: _Labels, value: float | None, at_ns: int | None = None) -> None:
         if value is not None:
-            self.rows[family.name].append(Row(labels, value, None if at_ns is None else at_ns // MS_NS))
+            self.rows[family.name].append(MetricRow(labels, value, None if at_ns is None else at_ns // MS_NS))
 
     def pod(self, pod: PodSample) -> None:
         group = pod.cgroup
@@ -261,7 +261,7 @@ class _Page:
         self.put(FS_INODES_TOTAL, labels, disk.inodes, disk.at_ns)
 
     def pressure(
-        self, labels: _Labels, pressure: Pressure | None, waiting: Family, stalled: Family, at_ns: int
+        self, labels: _Labels, pressure: StallPressure | None, waiting: Family, stalled: Family, at_ns: int
     ) -> None:
         if pressure is not None and pressure.some is not None:
             self.put(waiting, labels, pressure.some.total_us / MICROSECONDS, at_ns)

@@ -16,7 +16,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
-class Row(NamedTuple):
+class MetricRow(NamedTuple):
     """One line. `labels`: values, in the order of the family's names. `ending`: of the name (`_bucket`); then `bound`
     is the label `le`. `at_ms`: when it was read; None for now.
     """
@@ -28,14 +28,14 @@ class Row(NamedTuple):
     bound: str = ""
 
 
-class Told(NamedTuple):
+class FamilyRows(NamedTuple):
     """A family with what there is of it."""
 
     family: Family
-    rows: Sequence[Row]
+    rows: Sequence[MetricRow]
 
 
-def exposition(told: Iterable[Told]) -> bytes:
+def exposition(told: Iterable[FamilyRows]) -> bytes:
     """The text. A family is there once, in the order given."""
     lines: list[str] = []
     for family, rows in told:

@@ -13,7 +13,7 @@ DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
 SERIES_AT_MOST = 500
 
 
-class Kind(enum.StrEnum):
+class MetricKind(enum.StrEnum):
     """The types of Prometheus that there are here."""
 
     COUNTER = "counter"
@@ -25,7 +25,7 @@ class Family(msgspec.Struct, frozen=True):
     """See the module. `at_most`: combinations of labels; what comes beyond is counted and not kept."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     help: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
@@ -33,11 +33,11 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def counter(name: str, text: str, *labels: str, at_most: int = SERIES_AT_MOST) -> Family:
-    return Family(name, Kind.COUNTER, text, labels, at_most=at_most)
+    return Family(name, MetricKind.COUNTER, text, labels, at_most=at_most)
 
 
 def gauge(name: str, text: str, *labels: str, at_most: int = SERIES_AT_MOST) -> Family:
-    return Family(name, Kind.GAUGE, text, labels, at_most=at_most)
+    return Family(name, MetricKind.GAUGE, text, labels, at_most=at_most)
 
 
 def histogram(
@@ -47,7 +47,7 @@ def histogram(
     buckets: tuple[float, ...] = DEFAULT_BUCKETS,
     at_most: int = SERIES_AT_MOST,
 ) -> Family:
-    return Family(name, Kind.HISTOGRAM, text, labels, buckets, at_most)
+    return Family(name, MetricKind.HISTOGRAM, text, labels, buckets, at_most)
 
 
 def powers(first: float, factor: float, count: int) -> tuple[float, ...]:

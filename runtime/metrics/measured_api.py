@@ -10,7 +10,7 @@ import msgspec
 
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 
@@ -32,7 +32,7 @@ class MeasuredApi:
         self._now_ns = now_ns
         self._series: dict[tuple[str, str], _Told] = {}
 
-    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`."""
         began = _Begun(self, call.method, self._now_ns())
         pending = self._api.call(call, timeout_ns=timeout_ns)
@@ -72,7 +72,7 @@ class _Begun(msgspec.Struct, eq=False):
     method: str
     began_ns: int
 
-    def ended(self, done: Pending[Any]) -> None:
+    def ended(self, done: PendingAnswer[Any]) -> None:
         api, method = self.api, self.method
         try:
             failure = done.exception(0)

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import CreateContainerRequest, NamespaceMode, RunPodSandboxRequest
 from runtime.cri.verbs import CREATE_CONTAINER, GET_CONTAINER_EVENTS, RUN_POD_SANDBOX, Req, Res, Verb
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 
@@ -47,7 +47,7 @@ class MeasuredCri:
         self._wall_ns = wall_ns
         self._verbs: dict[str, _Verb] = {}
 
-    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> PendingAnswer[Res]:
         """See `Cri.call`."""
         try:
             measured = self._verbs[verb.name]
@@ -69,7 +69,7 @@ class MeasuredCri:
             pending.add_done_callback(lambda done: self._ended(measured, request, began_ns, done))
         return pending
 
-    def _ended(self, measured: _Verb, request: Any, began_ns: int, done: Pending[Any]) -> None:
+    def _ended(self, measured: _Verb, request: Any, began_ns: int, done: PendingAnswer[Any]) -> None:
         took_ns = self._now_ns() - began_ns
         try:
             failed = done.exception(0) is not None

@@ -1,4 +1,4 @@
-"""`MeasuredVolumes`: what is done for volumes, timed by plugin and deed (`storage_operation_duration_seconds`)."""
+"""`MeasuredVolumes`: what is done for volumes, timed by plugin and operation (`storage_operation_duration_seconds`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOT_MIGRATED = "false"
 
 
 class MeasuredVolumes:
-    """See the module. A deed that hangs is timed when it ends, if it ever does."""
+    """See the module. An operation that hangs is timed when it ends, if it ever does."""
 
     def __init__(self, volumes: NodeVolumes, meters: Meters, now_ns: Callable[[], int]) -> None:
         self._volumes = volumes
@@ -46,14 +46,14 @@ class MeasuredVolumes:
     def _plugin(self, pod: Pod, spec: VolumeSpec) -> str:
         return self._volumes.locate(pod.metadata.uid, spec).place.plugin
 
-    def _timed(self, plugin: str, deed: str, do: Callable[[], T]) -> T:
+    def _timed(self, plugin: str, operation: str, do: Callable[[], T]) -> T:
         began_ns = self._now_ns()
 
         def ended(status: str) -> None:
             took_ns = self._now_ns() - began_ns
-            self._meters.took(names.STORAGE_DURATION, took_ns, plugin, deed, status, NOT_MIGRATED)
+            self._meters.took(names.STORAGE_DURATION, took_ns, plugin, operation, status, NOT_MIGRATED)
             if status == SUCCESS:
-                self._meters.took(names.VOLUME_TOTAL, took_ns, plugin, deed)
+                self._meters.took(names.VOLUME_TOTAL, took_ns, plugin, operation)
 
         try:
             result = do()

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.metrics import own
-from runtime.metrics.exposition import Row, Told
-from runtime.metrics.families import Family, Kind
+from runtime.metrics.exposition import FamilyRows, MetricRow
+from runtime.metrics.families import Family, MetricKind
 from runtime.metrics.series import Series, series_of
 
 NS_PER_SECOND = 1_000_000_000
@@ -87,13 +87,13 @@ class Meters:
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
-    def told(self, *families: Family) -> list[Told]:
+    def told(self, *families: Family) -> list[FamilyRows]:
         """What there is of these."""
-        return [Told(family, self._rows(family)) for family in families]
+        return [FamilyRows(family, self._rows(family)) for family in families]
 
     def value(self, family: Family, *labels: str) -> float:
         """Of a counter or gauge, or how many values a histogram has; 0 where there is none."""
-        ending = "_count" if family.kind is Kind.HISTOGRAM else ""
+        ending = "_count" if family.kind is MetricKind.HISTOGRAM else ""
         rows = self._rows(family)
         return next((row.value for row in rows if tuple(row.labels) == labels and row.ending == ending), 0.0)
 
@@ -116,7 +116,7 @@ class Meters:
             self.count(own.REFUSED, family.name)
         return None
 
-    def _rows(self, family: Family) -> list[Row]:
+    def _rows(self, family: Family) -> list[MetricRow]:
         if not family.labels:
             self._one(family, ())
         with self._lock:

@@ -8,7 +8,7 @@ import resource
 
 from runtime.files.text_file import text_or_empty
 from runtime.metrics import kubelet as names
-from runtime.metrics.exposition import Row, Told
+from runtime.metrics.exposition import FamilyRows, MetricRow
 from runtime.metrics.families import Family
 from runtime.stats import kernel_files as files
 
@@ -16,7 +16,7 @@ TICKS_PER_SECOND = 100
 NS_PER_SECOND = 1_000_000_000
 
 
-def process_metrics() -> list[Told]:
+def process_metrics() -> list[FamilyRows]:
     """Of this process, now. What cannot be read is left out."""
     found: dict[str, float] = {}
     times = files.process_times(text_or_empty("/proc/self/stat"))
@@ -34,7 +34,7 @@ def process_metrics() -> list[Told]:
     with contextlib.suppress(OSError):
         found[names.PROCESS_FDS.name] = len(os.listdir("/proc/self/fd"))
     found[names.PROCESS_MAX_FDS.name] = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return [Told(family, [Row((), found[family.name])]) for family in OF_PROCESS if family.name in found]
+    return [FamilyRows(family, [MetricRow((), found[family.name])]) for family in OF_PROCESS if family.name in found]
 
 
 OF_PROCESS: tuple[Family, ...] = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runtime.metrics.exposition import Row, Told
+from runtime.metrics.exposition import FamilyRows, MetricRow
 from runtime.metrics.families import Family, counter, gauge, in_module
 from runtime.stats.readings import CpuReading, MemoryReading
 from runtime.stats.samples import NodeSample
@@ -34,9 +34,9 @@ SCRAPE_ERROR = gauge("scrape_error", "The same, by its earlier name.")
 FAMILIES = in_module(globals())
 
 
-def resource_metrics(sample: NodeSample) -> list[Told]:
+def resource_metrics(sample: NodeSample) -> list[FamilyRows]:
     """Every family, in the order of their names."""
-    rows: dict[str, list[Row]] = {family.name: [] for family in FAMILIES}
+    rows: dict[str, list[MetricRow]] = {family.name: [] for family in FAMILIES}
     node = sample.node
     if node is not None:
         _cpu(rows, NODE_CPU, (), node.cgroup.cpu)
@@ -52,25 +52,28 @@ def resource_metrics(sample: NodeSample) -> list[Told]:
             memory = container.memory
             if memory is not None and memory.swap_limit is not None:
                 at_ms = memory.at_ns // MS_NS
-                rows[CONTAINER_SWAP_LIMIT.name].append(Row(labels, memory.swap_limit, at_ms))
-            rows[CONTAINER_START.name].append(Row(labels, container.created_ns / SECOND_NS))
+                rows[CONTAINER_SWAP_LIMIT.name].append(MetricRow(labels, memory.swap_limit, at_ms))
+            rows[CONTAINER_START.name].append(MetricRow(labels, container.created_ns / SECOND_NS))
     failed = float(node is None or sample.blind)
-    rows[RESOURCE_ERROR.name].append(Row((), failed))
-    rows[SCRAPE_ERROR.name].append(Row((), failed))
-    return [Told(family, rows[family.name]) for family in FAMILIES]
+    rows[RESOURCE_ERROR.name].append(MetricRow((), failed))
+    rows[SCRAPE_ERROR.name].append(MetricRow((), failed))
+    return [FamilyRows(family, rows[family.name]) for family in FAMILIES]
 
 
-def _cpu(rows: dict[str, list[Row]], family: Family, labels: Iterable[str], cpu: CpuReading | None) -> None:
+def _cpu(rows: dict[str, list[MetricRow]], family: Family, labels: Iterable[str], cpu: CpuReading | None) -> None:
     if cpu is not None:
-        rows[family.name].append(Row(tuple(labels), cpu.used_ns / SECOND_NS, cpu.at_ns // MS_NS))
+        rows[family.name].append(MetricRow(tuple(labels), cpu.used_ns / SECOND_NS, cpu.at_ns // MS_NS))
 
 
 def _memory(
-    rows: dict[str, list[Row]], families: tuple[Family, Family], labels: tuple[str, ...], memory: MemoryReading | None
+    rows: dict[str, list[MetricRow]],
+    families: tuple[Family, Family],
+    labels: tuple[str, ...],
+    memory: MemoryReading | None,
 ) -> None:
     if memory is None:
         return
     at_ms = memory.at_ns // MS_NS
-    rows[families[0].name].append(Row(labels, memory.working_set, at_ms))
+    rows[families[0].name].append(MetricRow(labels, memory.working_set, at_ms))
     if memory.swap_usage is not None:
-        rows[families[1].name].append(Row(labels, memory.swap_usage, at_ms))
+        rows[families[1].name].append(MetricRow(labels, memory.swap_usage, at_ms))

@@ -11,8 +11,8 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
-from runtime.metrics.exposition import Row
-from runtime.metrics.families import Family, Kind
+from runtime.metrics.exposition import MetricRow
+from runtime.metrics.families import Family, MetricKind
 
 
 class Value:
@@ -44,9 +44,9 @@ class Value:
         """What `value` says whenever somebody looks comes on top of it."""
         self._beside = value
 
-    def rows(self, labels: Sequence[str]) -> Iterator[Row]:
+    def rows(self, labels: Sequence[str]) -> Iterator[MetricRow]:
         value = self._value if self._told_by is None else self._told_by()
-        yield Row(labels, value if self._beside is None else value + self._beside())
+        yield MetricRow(labels, value if self._beside is None else value + self._beside())
 
 
 class Distribution:
@@ -72,7 +72,7 @@ class Distribution:
             self._counts[place] += 1
             self._sum += value
 
-    def rows(self, labels: Sequence[str]) -> Iterator[Row]:
+    def rows(self, labels: Sequence[str]) -> Iterator[MetricRow]:
         from prometheus_client.utils import floatToGoString  # brings an HTTP server along: not before somebody asks
 
         text_of: Callable[[float], str] = floatToGoString
@@ -81,9 +81,9 @@ class Distribution:
         up_to = self.zeros
         for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
             up_to += count
-            yield Row(labels, up_to, None, "_bucket", text_of(bound))
-        yield Row(labels, up_to, None, "_count")
-        yield Row(labels, total, None, "_sum")
+            yield MetricRow(labels, up_to, None, "_bucket", text_of(bound))
+        yield MetricRow(labels, up_to, None, "_count")
+        yield MetricRow(labels, total, None, "_sum")
 
 
 class LoneValue(Value):
@@ -111,6 +111,6 @@ Series = Value | Distribution
 
 def series_of(family: Family, *, alone: bool = False) -> Series:
     """A new one, at zero. `alone`: only one thread ever moves it."""
-    if family.kind is Kind.HISTOGRAM:
+    if family.kind is MetricKind.HISTOGRAM:
         return LoneDistribution(family.buckets) if alone else Distribution(family.buckets)
     return LoneValue() if alone else Value()

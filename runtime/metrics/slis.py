@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 
-from runtime.metrics.exposition import Row, Told
+from runtime.metrics.exposition import FamilyRows, MetricRow
 from runtime.metrics.families import counter, gauge, in_module
 
 CHECK = gauge("kubernetes_healthcheck", "How a check has come out: 1 when all is well.", "name", "type")
@@ -22,11 +22,11 @@ class Checks:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
-    def told(self, outcomes: Mapping[str, bool]) -> list[Told]:
+    def told(self, outcomes: Mapping[str, bool]) -> list[FamilyRows]:
         """The checks were made now, with these outcomes."""
         with self._lock:
             for name, well in outcomes.items():
                 self._counts[name, "success" if well else "error", "healthz"] += 1
             counts = sorted(self._counts.items())
-        now = [Row((name, "healthz"), float(well)) for name, well in sorted(outcomes.items())]
-        return [Told(CHECK, now), Told(CHECKS, [Row(labels, count) for labels, count in counts])]
+        now = [MetricRow((name, "healthz"), float(well)) for name, well in sorted(outcomes.items())]
+        return [FamilyRows(CHECK, now), FamilyRows(CHECKS, [MetricRow(labels, count) for labels, count in counts])]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 
 class MachineShutdownError(Exception):
@@ -43,7 +43,7 @@ class MachineShutdown(Protocol):
 
     def hold(
         self, least_ns: int, wanted_ns: int, on_change: Callable[[bool], None], on_lost: Callable[[str], None]
-    ) -> Pending[Hold]:
+    ) -> PendingAnswer[Hold]:
         """Make the machine wait when it goes down. Where it would wait for less than `least_ns` it is asked to wait for
         `wanted_ns`, and waits as long as it can be made to. A second hold takes the place of the first.
 

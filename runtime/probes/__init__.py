@@ -7,10 +7,10 @@ from runtime.probes.capability import (
     ExecCheck,
     GrpcCheck,
     HttpCheck,
-    Outcome,
     ProbeAnswer,
+    ProbeOutcome,
     Prober,
     TcpCheck,
 )
 
-__all__ = ["Check", "ExecCheck", "GrpcCheck", "HttpCheck", "Outcome", "ProbeAnswer", "Prober", "TcpCheck"]
+__all__ = ["Check", "ExecCheck", "GrpcCheck", "HttpCheck", "ProbeAnswer", "ProbeOutcome", "Prober", "TcpCheck"]

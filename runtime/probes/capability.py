@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 PROBE_USER_AGENT = "kube-probe/1.36"
 """What servers know the probes of a kubelet by; some leave them out of their logs."""
@@ -21,7 +21,7 @@ SHOWN_BYTES = 10 * 1024
 NS_PER_SECOND = 1_000_000_000
 
 
-class Outcome(enum.Enum):
+class ProbeOutcome(enum.Enum):
     """What a check has come to. Two say nothing of the container: UNKNOWN, the question could not be asked; LATE, there
     was no answer in time, but this node was too busy to hear one.
     """
@@ -36,7 +36,7 @@ class Outcome(enum.Enum):
 class ProbeAnswer(msgspec.Struct, frozen=True, gc=False):
     """`text` is for people; empty after a plain success."""
 
-    outcome: Outcome
+    outcome: ProbeOutcome
     text: str = ""
 
 
@@ -74,7 +74,9 @@ Check: TypeAlias = ExecCheck | HttpCheck | TcpCheck | GrpcCheck
 class Prober(Protocol):
     """Who asks the containers of this node."""
 
-    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer] | ProbeAnswer:
+    def probe(
+        self, container_id: str, kind: str, check: Check, timeout_ns: int
+    ) -> PendingAnswer[ProbeAnswer] | ProbeAnswer:
         """Ask once; an answer that is there at once may be given as it is. `kind` (startup, readiness, liveness) is for
         whoever plays a container.
 

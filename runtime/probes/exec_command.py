@@ -12,14 +12,14 @@ from runtime.cri import Cri, CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
-from runtime.io.pending import Pending, settle
-from runtime.probes.capability import NS_PER_SECOND, SHOWN_BYTES, ExecCheck, Outcome, ProbeAnswer
+from runtime.io.pending import PendingAnswer, settle
+from runtime.probes.capability import NS_PER_SECOND, SHOWN_BYTES, ExecCheck, ProbeAnswer, ProbeOutcome
 
 RUNTIME_SLACK_NS = 10 * NS_PER_SECOND
 """How much longer than the command the runtime may take, before it is not waited for any more."""
 
 
-def ask_exec(cri: Cri, container_id: str, check: ExecCheck, timeout_ns: int) -> Pending[ProbeAnswer]:
+def ask_exec(cri: Cri, container_id: str, check: ExecCheck, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
     """Any thread. The answer comes on a thread of the runtime's client."""
     seconds = max(1, -(-timeout_ns // NS_PER_SECOND))  # the CRI knows whole seconds only
     request = ExecSyncRequest(container_id=container_id, cmd=check.command, timeout=seconds)
@@ -29,26 +29,26 @@ def ask_exec(cri: Cri, container_id: str, check: ExecCheck, timeout_ns: int) -> 
     return answer
 
 
-def _judge(done: Pending[Any], check: ExecCheck, seconds: int) -> ProbeAnswer:
+def _judge(done: PendingAnswer[Any], check: ExecCheck, seconds: int) -> ProbeAnswer:
     try:
         response = done.result(0)
     except CriError as failure:
         if failure.code == StatusCode.DEADLINE_EXCEEDED:
             command = " ".join(check.command)
-            return ProbeAnswer(Outcome.FAILURE, f'command timed out: "{command}" timed out after {seconds}s')
-        return ProbeAnswer(Outcome.UNKNOWN, str(failure))
+            return ProbeAnswer(ProbeOutcome.FAILURE, f'command timed out: "{command}" timed out after {seconds}s')
+        return ProbeAnswer(ProbeOutcome.UNKNOWN, str(failure))
     except BaseException as failure:  # this runs on a thread of the client, which must survive
-        return ProbeAnswer(Outcome.UNKNOWN, f"the command could not be run: {failure!r}")
+        return ProbeAnswer(ProbeOutcome.UNKNOWN, f"the command could not be run: {failure!r}")
     if response.exit_code == 0:
-        return ProbeAnswer(Outcome.SUCCESS)
+        return ProbeAnswer(ProbeOutcome.SUCCESS)
     output = (response.stdout + response.stderr)[:SHOWN_BYTES].decode(errors="replace")
-    return ProbeAnswer(Outcome.FAILURE, output or f"command exited with {response.exit_code}")
+    return ProbeAnswer(ProbeOutcome.FAILURE, output or f"command exited with {response.exit_code}")
 
 
 class _Answer(Future[ProbeAnswer]):
     """An answer to come, whose cancellation reaches the runtime."""
 
-    def __init__(self, call: Pending[Any]) -> None:
+    def __init__(self, call: PendingAnswer[Any]) -> None:
         super().__init__()
         self._call = call
 

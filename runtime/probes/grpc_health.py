@@ -9,7 +9,7 @@ import asyncio
 
 from runtime.cri.transport import grpc
 from runtime.io.network import address
-from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, Outcome, ProbeAnswer
+from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, ProbeAnswer, ProbeOutcome
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 CHECK = "/grpc.health.v1.Health/Check"
@@ -37,25 +37,25 @@ async def ask_grpc(check: GrpcCheck, timeout_ns: int) -> ProbeAnswer:
     except grpc.RpcError as failure:
         return _failed(failure.code(), failure.details() or "", where, seconds)
     if response.status == HealthCheckResponse.SERVING:
-        return ProbeAnswer(Outcome.SUCCESS)
+        return ProbeAnswer(ProbeOutcome.SUCCESS)
     try:
         name = HealthCheckResponse.ServingStatus.Name(response.status)
     except ValueError:
         name = str(response.status)
-    return ProbeAnswer(Outcome.FAILURE, f'service unhealthy (responded with "{name}")')
+    return ProbeAnswer(ProbeOutcome.FAILURE, f'service unhealthy (responded with "{name}")')
 
 
 def _failed(code: object, details: str, where: str, seconds: float) -> ProbeAnswer:
     if code == grpc.StatusCode.UNIMPLEMENTED:
         text = f"this server does not implement the grpc health protocol (grpc.health.v1.Health): {details}"
-        return ProbeAnswer(Outcome.FAILURE, text)
+        return ProbeAnswer(ProbeOutcome.FAILURE, text)
     if code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return _timed_out(where, seconds)
     if code == grpc.StatusCode.UNAVAILABLE:
-        return ProbeAnswer(Outcome.FAILURE, f'failed to connect service "{where}": {details}')
+        return ProbeAnswer(ProbeOutcome.FAILURE, f'failed to connect service "{where}": {details}')
     name = getattr(code, "name", str(code))
-    return ProbeAnswer(Outcome.FAILURE, f"rpc failed with {name}: {details}")
+    return ProbeAnswer(ProbeOutcome.FAILURE, f"rpc failed with {name}: {details}")
 
 
 def _timed_out(where: str, seconds: float) -> ProbeAnswer:
-    return ProbeAnswer(Outcome.FAILURE, f'timeout: service "{where}" has not answered within {seconds:g}s')
+    return ProbeAnswer(ProbeOutcome.FAILURE, f'timeout: service "{where}" has not answered within {seconds:g}s')

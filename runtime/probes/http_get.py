@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 
 from runtime.http_call import HttpCallError, get
-from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, HttpCheck, Outcome, ProbeAnswer
+from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, HttpCheck, ProbeAnswer, ProbeOutcome
 
-_WELL = ProbeAnswer(Outcome.SUCCESS)
+_WELL = ProbeAnswer(ProbeOutcome.SUCCESS)
 
 
 async def ask_http(check: HttpCheck, timeout_ns: int) -> ProbeAnswer:
@@ -21,12 +21,12 @@ async def ask_http(check: HttpCheck, timeout_ns: int) -> ProbeAnswer:
             answer = await get(check.url, check.headers, PROBE_USER_AGENT)
     except TimeoutError:
         text = "context deadline exceeded (no answer within the probe's timeout)"
-        return ProbeAnswer(Outcome.FAILURE, f'Get "{check.url}": {text}')
+        return ProbeAnswer(ProbeOutcome.FAILURE, f'Get "{check.url}": {text}')
     except HttpCallError as failure:
-        return ProbeAnswer(Outcome.FAILURE, f'Get "{check.url}": {failure}')
+        return ProbeAnswer(ProbeOutcome.FAILURE, f'Get "{check.url}": {failure}')
     if answer.elsewhere:
         body = answer.body.decode(errors="replace")
-        return ProbeAnswer(Outcome.WARNING, f"Probe terminated redirects, Response body: {body}")
+        return ProbeAnswer(ProbeOutcome.WARNING, f"Probe terminated redirects, Response body: {body}")
     if 200 <= answer.status < 400:
         return _WELL
-    return ProbeAnswer(Outcome.FAILURE, f"HTTP probe failed with statuscode: {answer.status}")
+    return ProbeAnswer(ProbeOutcome.FAILURE, f"HTTP probe failed with statuscode: {answer.status}")

@@ -14,8 +14,8 @@ from typing import Any
 
 from runtime.cri import Cri
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending
-from runtime.probes.capability import Check, ExecCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
+from runtime.io.pending import PendingAnswer
+from runtime.probes.capability import Check, ExecCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.exec_command import ask_exec
 from runtime.probes.grpc_health import ask_grpc
 from runtime.probes.http_get import ask_http
@@ -35,7 +35,7 @@ class NetworkProber:
         self._cri = cri
         self._loop = loop
 
-    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         if isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)
         return self._loop.submit(_sure(_question(check, timeout_ns), time.monotonic_ns(), timeout_ns))
@@ -55,14 +55,14 @@ async def _sure(question: Coroutine[Any, Any, ProbeAnswer], asked_ns: int, timeo
     try:
         answer = await question
     except Exception as failure:
-        return ProbeAnswer(Outcome.UNKNOWN, f"the probe itself has failed: {failure!r}")
+        return ProbeAnswer(ProbeOutcome.UNKNOWN, f"the probe itself has failed: {failure!r}")
     ended_ns = time.monotonic_ns()
     over_ns = ended_ns - began_ns - timeout_ns
-    if answer.outcome is not Outcome.FAILURE or over_ns < 0:
+    if answer.outcome is not ProbeOutcome.FAILURE or over_ns < 0:
         return answer
     await asyncio.sleep(0)
     turn_ns = time.monotonic_ns() - ended_ns
     late_ns = began_ns - asked_ns + over_ns + TURNS * turn_ns
     if late_ns > max(SLACK_NS, timeout_ns // MAX_LAG):
-        return ProbeAnswer(Outcome.LATE, f"this node is too busy to tell: {late_ns / 1e6:.0f} ms late")
+        return ProbeAnswer(ProbeOutcome.LATE, f"this node is too busy to tell: {late_ns / 1e6:.0f} ms late")
     return answer

@@ -6,9 +6,9 @@ import asyncio
 
 from runtime.io.connecting import connected
 from runtime.io.network import address, reason_of
-from runtime.probes.capability import NS_PER_SECOND, Outcome, ProbeAnswer, TcpCheck
+from runtime.probes.capability import NS_PER_SECOND, ProbeAnswer, ProbeOutcome, TcpCheck
 
-_OPENED = ProbeAnswer(Outcome.SUCCESS)
+_OPENED = ProbeAnswer(ProbeOutcome.SUCCESS)
 
 
 async def ask_tcp(check: TcpCheck, timeout_ns: int) -> ProbeAnswer:
@@ -17,9 +17,9 @@ async def ask_tcp(check: TcpCheck, timeout_ns: int) -> ProbeAnswer:
         async with asyncio.timeout(timeout_ns / NS_PER_SECOND):
             opened = await connected(check.host, check.port)
     except TimeoutError:
-        return ProbeAnswer(Outcome.FAILURE, f"{_dial(check)}: i/o timeout")
+        return ProbeAnswer(ProbeOutcome.FAILURE, f"{_dial(check)}: i/o timeout")
     except OSError as failure:
-        return ProbeAnswer(Outcome.FAILURE, f"{_dial(check)}: {reason_of(failure)}")
+        return ProbeAnswer(ProbeOutcome.FAILURE, f"{_dial(check)}: {reason_of(failure)}")
     opened.close()
     return _OPENED
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.stats.readings import DeviceIo, InterfaceReading, Pressure, Stall
+from runtime.stats.readings import DeviceIo, InterfaceReading, Stall, StallPressure
 
 UNLIMITED = 2**62
 """cgroup v1 says "no limit" as the largest multiple of a page; nobody has as much."""
@@ -42,7 +42,7 @@ def meminfo(text: str) -> Mapping[str, int]:
     return {name: int(rest[:-3]) * 1024 for name, _, rest in lines if rest.endswith(" kB")}
 
 
-def pressure(text: str) -> Pressure | None:
+def pressure(text: str) -> StallPressure | None:
     """`cpu.pressure`, `/proc/pressure/memory`; None where the kernel has no such file."""
     stalls = {}
     for line in text.splitlines():
@@ -57,7 +57,7 @@ def pressure(text: str) -> Pressure | None:
             )
         except (KeyError, ValueError):
             continue
-    return Pressure(some=stalls.get("some"), full=stalls.get("full")) if stalls else None
+    return StallPressure(some=stalls.get("some"), full=stalls.get("full")) if stalls else None
 
 
 def io_stat(text: str) -> tuple[DeviceIo, ...]:

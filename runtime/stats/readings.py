@@ -18,7 +18,7 @@ class Stall(msgspec.Struct, frozen=True, gc=False):
     avg300: float = 0.0
 
 
-class Pressure(msgspec.Struct, frozen=True):
+class StallPressure(msgspec.Struct, frozen=True):
     """`some`: at least one task waited. `full`: nobody got on."""
 
     some: Stall | None = None
@@ -36,7 +36,7 @@ class CpuReading(msgspec.Struct, frozen=True):
     throttled_periods: int | None = None
     throttled_ns: int | None = None
     nano_cores: int | None = None
-    pressure: Pressure | None = None
+    pressure: StallPressure | None = None
 
 
 class MemoryReading(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class MemoryReading(msgspec.Struct, frozen=True):
     swap_usage: int | None = None
     swap_limit: int | None = None
     oom_kills: int | None = None
-    pressure: Pressure | None = None
+    pressure: StallPressure | None = None
 
     @property
     def available(self) -> int | None:
@@ -87,7 +87,7 @@ class CgroupReading(msgspec.Struct, frozen=True):
     tasks_limit: int | None = None
     processes: int | None = None
     devices: tuple[DeviceIo, ...] = ()
-    io_pressure: Pressure | None = None
+    io_pressure: StallPressure | None = None
     cpu_shares: int | None = None
     cpu_quota_us: int | None = None
     cpu_period_us: int | None = None

@@ -28,8 +28,8 @@ from runtime.stats.readings import (
     NetworkReading,
     NodeReading,
     PodDisk,
-    Pressure,
     ProcessReading,
+    StallPressure,
 )
 from runtime.stats.told import cpu_of, layer_of, memory_of, network_of, pressure_of, value_of
 
@@ -53,7 +53,7 @@ class ContainerSample(msgspec.Struct, frozen=True):
     logs: FsReading | None = None
     cgroup: CgroupReading | None = None
     process: ProcessReading | None = None
-    io_pressure: Pressure | None = None
+    io_pressure: StallPressure | None = None
 
 
 class PodSample(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class PodSample(msgspec.Struct, frozen=True):
     processes: int | None = None
     disk: PodDisk = NO_DISK
     cgroup: CgroupReading | None = None
-    io_pressure: Pressure | None = None
+    io_pressure: StallPressure | None = None
 
 
 class NodeSample(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class NodeSample(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-class Listed(msgspec.Struct, frozen=True):
+class StatsListing(msgspec.Struct, frozen=True):
     """The runtime's answers. `pod_stats`: empty when it reports none for pods."""
 
     sandboxes: tuple[PodSandbox, ...] = ()

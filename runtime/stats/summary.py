@@ -14,8 +14,8 @@ from runtime.stats.readings import (
     MemoryReading,
     NetworkReading,
     NodeReading,
-    Pressure,
     Stall,
+    StallPressure,
     SystemContainer,
 )
 from runtime.stats.samples import ContainerSample, NodeSample, PodSample
@@ -255,11 +255,11 @@ def _swap(reading: MemoryReading | None) -> api.SwapStats | None:
     return api.SwapStats(time=moment(reading.at_ns), swap_available_bytes=left, swap_usage_bytes=reading.swap_usage)
 
 
-def _io(at_ns: int, pressure: Pressure | None) -> api.IoStats | None:
+def _io(at_ns: int, pressure: StallPressure | None) -> api.IoStats | None:
     return None if pressure is None else api.IoStats(time=moment(at_ns), psi=psi(pressure))
 
 
-def psi(pressure: Pressure | None) -> api.PsiStats | None:
+def psi(pressure: StallPressure | None) -> api.PsiStats | None:
     return None if pressure is None else api.PsiStats(full=_stall(pressure.full), some=_stall(pressure.some))
 
 

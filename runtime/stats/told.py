@@ -19,8 +19,8 @@ from runtime.stats.readings import (
     LayerUsage,
     MemoryReading,
     NetworkReading,
-    Pressure,
     Stall,
+    StallPressure,
 )
 
 
@@ -85,8 +85,8 @@ def _interface(told: NetworkInterfaceUsage) -> InterfaceReading:
     )
 
 
-def pressure_of(told: PsiStats | None) -> Pressure | None:
-    return None if told is None else Pressure(some=_stall(told.Some), full=_stall(told.Full))
+def pressure_of(told: PsiStats | None) -> StallPressure | None:
+    return None if told is None else StallPressure(some=_stall(told.Some), full=_stall(told.Full))
 
 
 def _stall(told: PsiData | None) -> Stall | None:

@@ -29,7 +29,7 @@ import tempfile
 import time
 from collections.abc import Generator, Iterator, Mapping
 
-from runtime.volumes.capability import Payload, VolumeError, VolumeFile
+from runtime.volumes.capability import Payload, VolumeFailedError, VolumeFile
 
 DATA = "..data"
 _NEW_DATA = "..data_tmp"
@@ -71,7 +71,7 @@ def payload_steps(directory: str, payload: Payload, group: int | None = None) ->
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise VolumeError(f"{directory} is still being written by an earlier call") from None
+            raise VolumeFailedError(f"{directory} is still being written by an earlier call") from None
         current = _current(directory)
         # First, and not only at the end: what an interrupted run has left may be what fills a small volume.
         yield from _remove_versions(directory, current)
@@ -104,25 +104,27 @@ def checked(payload: Payload) -> dict[str, VolumeFile]:
         for length in range(1, len(parts)):
             above = "/".join(parts[:length])
             if above in files:
-                raise VolumeError(f"{above!r} cannot be a file, because {path!r} is to lie in it")
+                raise VolumeFailedError(f"{above!r} cannot be a file, because {path!r} is to lie in it")
     return dict(sorted(files.items()))
 
 
 def _tidy(path: str) -> str:
     if not path or path.startswith("/"):
-        raise VolumeError(f"{path!r} is no path of a file in a volume: it must be relative and not empty")
+        raise VolumeFailedError(f"{path!r} is no path of a file in a volume: it must be relative and not empty")
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or "\0" in path:
-        raise VolumeError(f"{path!r} names no file")
+        raise VolumeFailedError(f"{path!r} names no file")
     if ".." in parts:
-        raise VolumeError(f"{path!r} must not contain '..'")
+        raise VolumeFailedError(f"{path!r} must not contain '..'")
     if parts[0].startswith(".."):
-        raise VolumeError(f"{path!r} must not begin with '..'")
+        raise VolumeFailedError(f"{path!r} must not begin with '..'")
     if len(os.fsencode(path)) > PATH_BYTES_MAX:
-        raise VolumeError(f"a path of a file in a volume has more than {PATH_BYTES_MAX} bytes: {path[:80]!r}...")
+        raise VolumeFailedError(f"a path of a file in a volume has more than {PATH_BYTES_MAX} bytes: {path[:80]!r}...")
     for part in parts:
         if len(os.fsencode(part)) > COMPONENT_BYTES_MAX:
-            raise VolumeError(f"a name of a file in a volume has more than {COMPONENT_BYTES_MAX} bytes: {part[:80]}...")
+            raise VolumeFailedError(
+                f"a name of a file in a volume has more than {COMPONENT_BYTES_MAX} bytes: {part[:80]}..."
+            )
     return "/".join(parts)
 
 
@@ -234,7 +236,9 @@ def _make_links(directory: str, names: list[str]) -> Iterator[str]:
         except FileNotFoundError:
             pass
         except OSError:
-            raise VolumeError(f"{name!r} in the volume is taken by a mount point below it; choose another") from None
+            raise VolumeFailedError(
+                f"{name!r} in the volume is taken by a mount point below it; choose another"
+            ) from None
         _link(directory, name, target, _NEW_LINK)
         yield f"linked {name}"
 

@@ -17,7 +17,7 @@ from config.frozen_map import FrozenMap
 from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 
 
-class VolumeError(Exception):
+class VolumeFailedError(Exception):
     """A volume cannot be made or released; the text tells people why. `reason`: of the event."""
 
     def __init__(self, text: str, reason: str = "FailedMount") -> None:

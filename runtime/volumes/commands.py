@@ -18,7 +18,7 @@ _LAST_WORDS_S = 2.0
 _OUTPUT_CHARACTERS = 1000
 
 
-class Ended(msgspec.Struct, frozen=True):
+class CommandResult(msgspec.Struct, frozen=True):
     """How a program ended: its exit status, `NOT_FOUND` or `TIMED_OUT`, and the end of what it said."""
 
     code: int
@@ -28,7 +28,7 @@ class Ended(msgspec.Struct, frozen=True):
 class Commands(Protocol):
     """See the module."""
 
-    def run(self, command: tuple[str, ...], timeout_s: float) -> Ended:
+    def run(self, command: tuple[str, ...], timeout_s: float) -> CommandResult:
         """Run it and wait. Never raises for what the program does."""
         ...
 
@@ -36,18 +36,18 @@ class Commands(Protocol):
 class HostCommands:
     """On this machine."""
 
-    def run(self, command: tuple[str, ...], timeout_s: float) -> Ended:
+    def run(self, command: tuple[str, ...], timeout_s: float) -> CommandResult:
         try:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
         except OSError as failure:
-            return Ended(NOT_FOUND, f"{command[0]}: {failure.strerror}")
+            return CommandResult(NOT_FOUND, f"{command[0]}: {failure.strerror}")
         try:
             said, _ = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=_LAST_WORDS_S)
-            return Ended(TIMED_OUT, f"no answer within {timeout_s:.0f} s")
-        return Ended(process.returncode, said.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:])
+            return CommandResult(TIMED_OUT, f"no answer within {timeout_s:.0f} s")
+        return CommandResult(process.returncode, said.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:])

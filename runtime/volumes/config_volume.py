@@ -13,7 +13,7 @@ import posixpath
 from config.objects import Container, Pod
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.atomic_writer import has_content, write_payload
-from runtime.volumes.capability import Payload, Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Payload, Say, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir import fs_group, make_empty_dir
 from runtime.volumes.mounts import Mounts
 
@@ -34,7 +34,7 @@ class ConfigVolumePlugin:
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         volume, payload, directory = spec.volume, spec.payload, place.directory
         if payload is None:
-            raise VolumeError("what is to be in it is not known yet")
+            raise VolumeFailedError("what is to be in it is not known yet")
         sources = len(volume.projected.sources) if volume.projected is not None else 1
         make_empty_dir(pod, directory, self._mounts, SOURCE_BYTES * max(1, sources))
         write_payload(directory, payload, fs_group(pod))
@@ -102,6 +102,8 @@ def _make_nested(directory: str, below: str) -> None:
             os.mkdir(path)
         except FileExistsError:
             if os.path.islink(path) or not os.path.isdir(path):
-                raise VolumeError(f"{below!r} cannot be a mount point: {part!r} is a file of the volume") from None
+                raise VolumeFailedError(
+                    f"{below!r} cannot be a mount point: {part!r} is a file of the volume"
+                ) from None
             continue
         os.chmod(path, NESTED_MODE)

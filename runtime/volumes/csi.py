@@ -24,13 +24,13 @@ from runtime.csi.capability import (
     Access,
     CsiDrivers,
     CsiNode,
+    DriverVolumeStats,
     ExpandVolume,
     PublishVolume,
     StageVolume,
-    VolumeStats,
 )
 from runtime.plugins.errors import PluginError
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.csi_layout import (
     DIRECTORY_MODE,
     EPHEMERAL,
@@ -47,7 +47,7 @@ from runtime.volumes.csi_layout import (
 from runtime.volumes.csi_material import CsiMaterial, Expansion, access_of, is_to_be_owned
 from runtime.volumes.empty_dir import fs_group
 from runtime.volumes.mounts import Mounts
-from runtime.volumes.ownership import Progress, give_to_group, ownership_of
+from runtime.volumes.ownership import OwnershipProgress, give_to_group, ownership_of
 
 _INFEASIBLE = frozenset({StatusCode.OUT_OF_RANGE, StatusCode.INVALID_ARGUMENT, StatusCode.NOT_FOUND})
 
@@ -149,7 +149,7 @@ class CsiPlugin:
             # Each time: a driver that wants to be asked again writes anew, and what is new belongs to nobody's group.
             wanted = ownership_of(pod) if is_to_be_owned(spec, material, abilities) else None
             if wanted is not None:
-                give_to_group(path, wanted, Progress(say, spec.volume.name))
+                give_to_group(path, wanted, OwnershipProgress(say, spec.volume.name))
             write_note(place.directory, _note(spec, material, done="true"))
         if material.expand_bytes and not spec.read_only:
             self._expand(
@@ -201,7 +201,7 @@ class CsiPlugin:
         else:
             remove_note(place.directory)
 
-    def measure(self, place: VolumePlace) -> VolumeStats | None:
+    def measure(self, place: VolumePlace) -> DriverVolumeStats | None:
         """The driver's statistics of a pod's volume; None when it does not measure. Raises VolumeError, OSError."""
         note = read_note(self._note_directory(place))
         if note is None:
@@ -292,13 +292,13 @@ class CsiPlugin:
     def _driver(self, name: str) -> CsiNode:
         driver = self._drivers.find(name)
         if driver is None:
-            raise VolumeError(f"driver name {name} not found in the list of registered CSI drivers")
+            raise VolumeFailedError(f"driver name {name} not found in the list of registered CSI drivers")
         return driver
 
 
 def _material(spec: VolumeSpec) -> CsiMaterial:
     if not isinstance(spec.material, CsiMaterial):
-        raise VolumeError("what its driver is to be asked for is not known yet")
+        raise VolumeFailedError("what its driver is to be asked for is not known yet")
     return spec.material
 
 
@@ -341,8 +341,8 @@ def _has_mode(path: str, check: Callable[[int], bool]) -> bool:
         return False
 
 
-def _refusal(failure: PluginError) -> VolumeError:
-    return VolumeError(str(failure))
+def _refusal(failure: PluginError) -> VolumeFailedError:
+    return VolumeFailedError(str(failure))
 
 
 def _remove_path(path: str) -> None:
@@ -356,7 +356,7 @@ def _remove_path(path: str) -> None:
         pass
     except OSError as failure:
         if failure.errno == errno.EBUSY:
-            raise VolumeError(
+            raise VolumeFailedError(
                 f"{path} is still mounted although the driver has given it back", "FailedUnmount"
             ) from None
         raise

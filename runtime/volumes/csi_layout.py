@@ -26,7 +26,7 @@ from collections.abc import Iterator
 import msgspec
 
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import VolumeError, VolumePlace
+from runtime.volumes.capability import VolumeFailedError, VolumePlace
 
 PLUGIN = VOLUME_SOURCES["csi"].plugin
 NOTE = "vol_data.json"
@@ -150,7 +150,7 @@ def remove_empty(directory: str) -> None:
 
 def _name(name: str) -> str:
     if not name or "/" in name or name in (".", ".."):
-        raise VolumeError(f"{name!r} cannot be a part of the path of a volume")
+        raise VolumeFailedError(f"{name!r} cannot be a part of the path of a volume")
     return name
 
 

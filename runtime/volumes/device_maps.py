@@ -13,7 +13,7 @@ import contextlib
 import os
 import stat
 
-from runtime.volumes.capability import VolumeError, VolumePlace
+from runtime.volumes.capability import VolumeFailedError, VolumePlace
 from runtime.volumes.loop_devices import LoopDevices
 from runtime.volumes.mounts import Mounts
 
@@ -33,9 +33,9 @@ class DeviceMaps:
         try:
             info = os.stat(device)
         except FileNotFoundError:
-            raise VolumeError(f"there is no {device}", "FailedMapVolume") from None
+            raise VolumeFailedError(f"there is no {device}", "FailedMapVolume") from None
         if not stat.S_ISBLK(info.st_mode):
-            raise VolumeError(f"{device} is no block device", "FailedMapVolume")
+            raise VolumeFailedError(f"{device} is no block device", "FailedMapVolume")
         hold = self._hold(place)
         if not _is_device(hold, info.st_rdev):
             self._let_go(hold)

@@ -5,8 +5,8 @@ A disk that holds anything is never formatted, whatever was asked for. One that 
 
 from __future__ import annotations
 
-from runtime.volumes.capability import VolumeError
-from runtime.volumes.commands import NOT_FOUND, Commands, Ended
+from runtime.volumes.capability import VolumeFailedError
+from runtime.volumes.commands import NOT_FOUND, CommandResult, Commands
 
 FILE_SYSTEM = "ext4"
 """Where none is named."""
@@ -25,11 +25,11 @@ def mount_disk(
     found = file_system_of(commands, device)
     if not found:
         if read_only:
-            raise VolumeError(f"{device} is blank, and is to be read only: nothing can be read from it")
+            raise VolumeFailedError(f"{device} is blank, and is to be read only: nothing can be read from it")
         _do(commands, FORMAT_S, f"mkfs.{kind}", *_MAKE_OPTIONS.get(kind, ()), device)
     elif found != kind:
         text = f"{device} holds {found}, and {kind} is asked for; what is on it is not overwritten"
-        raise VolumeError(text, "FailedMountOnFilesystemMismatch")
+        raise VolumeFailedError(text, "FailedMountOnFilesystemMismatch")
     elif kind in _HAS_CHECK and not read_only:
         _check(commands, device)
     chosen = ",".join([*options, *(("ro",) if read_only else ())])
@@ -62,6 +62,6 @@ def _do(commands: Commands, timeout_s: float, *command: str) -> None:
         raise _failed(command, ended)
 
 
-def _failed(command: tuple[str, ...], ended: Ended) -> VolumeError:
+def _failed(command: tuple[str, ...], ended: CommandResult) -> VolumeFailedError:
     advice = "; install it" if ended.code == NOT_FOUND else ""
-    return VolumeError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")
+    return VolumeFailedError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")

@@ -18,7 +18,7 @@ from config.objects import Container, Pod, Volume
 from config.pods.identity import is_sidecar
 from config.pods.volume_sources import VOLUME_SOURCES
 from config.values.quantity import parse_quantity
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts
 
@@ -54,7 +54,7 @@ class EmptyDirPlugin:
                 self._mounts.mount("hugetlbfs", os.path.realpath(directory), "hugetlbfs", options)
             _open_to_all(directory, pod)
         else:
-            raise VolumeError(f"{medium} is no medium of an emptyDir; use Memory, {HUGE_PAGES}, or none for disk")
+            raise VolumeFailedError(f"{medium} is no medium of an emptyDir; use Memory, {HUGE_PAGES}, or none for disk")
         self._note_made(place)
         return directory
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from config.objects import Pod
 from config.values.quantity import QuantityError, parse_quantity
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 
 HUGE_PAGES = "HugePages"
 _RESOURCE = "hugepages-"
@@ -18,19 +18,19 @@ def page_bytes(pod: Pod, medium: str) -> int:
     """The size of the pages for a medium. Raises VolumeError."""
     requested = _requested(pod)
     if not requested:
-        raise VolumeError(f"an emptyDir of medium {medium} needs a container that requests huge pages")
+        raise VolumeFailedError(f"an emptyDir of medium {medium} needs a container that requests huge pages")
     if medium == HUGE_PAGES:
         if len(requested) > 1:
             sizes = ", ".join(sorted(requested.values()))
-            raise VolumeError(f"medium {medium} does not say which pages, as containers request {sizes}")
+            raise VolumeFailedError(f"medium {medium} does not say which pages, as containers request {sizes}")
         return next(iter(requested))
     size = medium.removeprefix(f"{HUGE_PAGES}-")
     try:
         wanted = parse_quantity(size).value()
     except QuantityError:
-        raise VolumeError(f"medium {medium} names no size of pages; write it like {HUGE_PAGES}-2Mi") from None
+        raise VolumeFailedError(f"medium {medium} names no size of pages; write it like {HUGE_PAGES}-2Mi") from None
     if wanted not in requested:
-        raise VolumeError(f"medium {medium} needs a container that requests {_RESOURCE}{size}")
+        raise VolumeFailedError(f"medium {medium} needs a container that requests {_RESOURCE}{size}")
     return wanted
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from config.objects import Pod
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
     "Directory": (stat.S_ISDIR, "a directory"),
@@ -36,22 +36,22 @@ class HostPathPlugin:
         path = source.path if source is not None else ""
         kind = (source.type if source is not None else None) or ""
         if not path:
-            raise VolumeError("the hostPath has no path")
+            raise VolumeFailedError("the hostPath has no path")
         if spec.block:
-            raise VolumeError("a hostPath cannot be a device; use a local volume", "FailedMapVolume")
+            raise VolumeFailedError("a hostPath cannot be a device; use a local volume", "FailedMapVolume")
         if not kind:
             return path
         if kind not in _CHECKS:
-            raise VolumeError(f"{kind} is no type of a hostPath; use one of {', '.join(_CHECKS)}")
+            raise VolumeFailedError(f"{kind} is no type of a hostPath; use one of {', '.join(_CHECKS)}")
         _make(path, kind)
         check, what = _CHECKS[kind]
         refusal = f"hostPath type check failed: {path} is not {what}"
         try:
             mode = os.stat(path).st_mode
         except (FileNotFoundError, NotADirectoryError):
-            raise VolumeError(f"{refusal}; there is nothing at that path") from None
+            raise VolumeFailedError(f"{refusal}; there is nothing at that path") from None
         if not check(mode):
-            raise VolumeError(refusal)
+            raise VolumeFailedError(refusal)
         return path
 
     def is_usable(self, place: VolumePlace) -> bool:

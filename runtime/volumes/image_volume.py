@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from config.objects import Pod
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 
 
 class ImagePlugin:
@@ -19,7 +19,7 @@ class ImagePlugin:
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         if spec.volume.image is None or not spec.volume.image.reference:
-            raise VolumeError("the image volume names no image")
+            raise VolumeFailedError("the image volume names no image")
         return ""
 
     def is_usable(self, place: VolumePlace) -> bool:

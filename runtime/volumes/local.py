@@ -17,13 +17,13 @@ import stat
 
 from config.objects import Pod
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.commands import Commands
 from runtime.volumes.device_maps import DeviceMaps
 from runtime.volumes.disks import FILE_SYSTEM, mount_disk
 from runtime.volumes.empty_dir import make_directory
 from runtime.volumes.mounts import Mounts
-from runtime.volumes.ownership import Progress, give_to_group, ownership_of
+from runtime.volumes.ownership import OwnershipProgress, give_to_group, ownership_of
 
 ALREADY_MOUNTED = "AlreadyMountedVolume"
 _MODE = 0o750
@@ -51,7 +51,7 @@ class LocalPlugin:
         device = self.device_of(spec)
         source = path if not device or not _is_disk(path) else os.path.join(self._disks, device)
         if not os.path.isdir(source):
-            raise VolumeError(f"{path} is no directory of this node; a local volume is not made by the agent")
+            raise VolumeFailedError(f"{path} is no directory of this node; a local volume is not made by the agent")
         make_directory(place.directory)
         if not os.path.samefile(source, place.directory):
             if not spec.read_only:
@@ -73,7 +73,7 @@ class LocalPlugin:
         if wanted is None:
             return
         if not self._others(place):
-            give_to_group(source, wanted, Progress(say, spec.volume.name))
+            give_to_group(source, wanted, OwnershipProgress(say, spec.volume.name))
             return
         found = os.stat(source).st_gid
         if found != wanted.group:
@@ -124,9 +124,9 @@ def path_of(spec: VolumeSpec) -> str:
     """On the node. Pure. Raises VolumeError."""
     local = spec.persistent.spec.local if spec.persistent is not None else None
     if local is None or not local.path:
-        raise VolumeError("the local volume has no path")
+        raise VolumeFailedError("the local volume has no path")
     if ".." in local.path.split("/"):
-        raise VolumeError(f"the path {local.path} of a local volume must not contain '..'")
+        raise VolumeFailedError(f"the path {local.path} of a local volume must not contain '..'")
     return local.path
 
 
@@ -134,4 +134,4 @@ def _is_disk(path: str) -> bool:
     try:
         return stat.S_ISBLK(os.stat(path).st_mode)
     except FileNotFoundError:
-        raise VolumeError(f"there is no {path} on this node") from None
+        raise VolumeFailedError(f"there is no {path} on this node") from None

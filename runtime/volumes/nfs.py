@@ -12,7 +12,7 @@ import os
 
 from config.objects import NFSVolumeSource, Pod
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.commands import NOT_FOUND, Commands
 from runtime.volumes.empty_dir import make_directory
 from runtime.volumes.mounts import Mounts
@@ -34,7 +34,7 @@ class NfsPlugin:
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         directory = place.directory
         if spec.block:
-            raise VolumeError("an nfs volume cannot be a device", "FailedMapVolume")
+            raise VolumeFailedError("an nfs volume cannot be a device", "FailedMapVolume")
         if self.is_usable(place):
             return directory
         make_directory(directory)
@@ -43,7 +43,7 @@ class NfsPlugin:
         if ended.code != 0:
             os.rmdir(directory)
             advice = "; install nfs-common" if ended.code == NOT_FOUND or "helper program" in ended.output else ""
-            raise VolumeError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")
+            raise VolumeFailedError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")
         return directory
 
     def is_usable(self, place: VolumePlace) -> bool:
@@ -61,7 +61,7 @@ def mount_command(spec: VolumeSpec, directory: str) -> tuple[str, ...]:
     """How the volume is mounted. Pure. Raises VolumeError."""
     source = nfs_source(spec)
     if source is None or not source.server or not source.path:
-        raise VolumeError("an nfs volume needs a server and a path")
+        raise VolumeFailedError("an nfs volume needs a server and a path")
     options = [*spec.mount_options, *(("ro",) if source.read_only or spec.read_only else ())]
     chosen = ("-o", ",".join(options)) if options else ()
     return ("mount", "-t", "nfs", *chosen, f"{_host(source.server)}:{source.path}", directory)

@@ -18,7 +18,7 @@ from runtime.volumes.capability import (
     Elsewhere,
     LocatedVolume,
     Say,
-    VolumeError,
+    VolumeFailedError,
     VolumePlace,
     VolumePlugin,
     VolumeSpec,
@@ -70,7 +70,7 @@ class LocalNodeVolumes:
             if isinstance(plugin, DeviceMounter) and device.startswith(f"{plugin.name}/"):
                 plugin.unstage(device.removeprefix(f"{plugin.name}/"))
                 return
-        raise VolumeError(f"nothing serves {device}")
+        raise VolumeFailedError(f"nothing serves {device}")
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         volumes = self.volumes_of(uid)
@@ -104,5 +104,5 @@ class LocalNodeVolumes:
     def _plugin(self, spec: VolumeSpec) -> VolumePlugin:
         plugin = self._by_source.get(spec.source)
         if plugin is None:
-            raise VolumeError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
+            raise VolumeFailedError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
         return plugin

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from config.objects import Pod
-from runtime.volumes.capability import Say, VolumeError
+from runtime.volumes.capability import Say, VolumeFailedError
 from runtime.volumes.mounts import mount_of
 
 ON_ROOT_MISMATCH = "OnRootMismatch"
@@ -61,7 +61,7 @@ def mode_for(mode: int, *, read_only: bool) -> int:
     return wanted | _ENTER | stat.S_ISGID if stat.S_ISDIR(mode) else wanted
 
 
-class Progress:
+class OwnershipProgress:
     """Counts files and reports progress now and then. `now_s` is monotonic."""
 
     def __init__(self, say: Say, volume: str, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -84,7 +84,7 @@ class Progress:
             self._say("Warning", IN_PROGRESS, text)
 
 
-def give_to_group(path: str, wanted: Ownership, progress: Progress) -> None:
+def give_to_group(path: str, wanted: Ownership, progress: OwnershipProgress) -> None:
     """Change everything at and below the directory `path`. Raises VolumeError, OSError; call it again then."""
     root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -104,7 +104,7 @@ def _fits(info: os.stat_result, wanted: Ownership) -> bool:
     return info.st_gid == wanted.group and info.st_mode == mode_for(info.st_mode, read_only=wanted.read_only)
 
 
-def _all_below(directory: int, mount: bytes, wanted: Ownership, progress: Progress) -> None:
+def _all_below(directory: int, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> None:
     """Change everything in an open directory. Directories wait in a list: a tree may be deeper than Python's stack."""
     waiting: list[tuple[int, Iterator[str]]] = [(directory, iter(os.listdir(directory)))]
     try:
@@ -119,7 +119,7 @@ def _all_below(directory: int, mount: bytes, wanted: Ownership, progress: Progre
             below = _one(current, name, mount, wanted, progress)
             if below is not None and len(waiting) >= DEPTH_MAX:
                 os.close(below)
-                raise VolumeError(f"directories in the volume are nested more than {DEPTH_MAX} deep")
+                raise VolumeFailedError(f"directories in the volume are nested more than {DEPTH_MAX} deep")
             if below is not None:
                 waiting.append((below, iter(os.listdir(below))))
     finally:
@@ -128,7 +128,7 @@ def _all_below(directory: int, mount: bytes, wanted: Ownership, progress: Progre
                 os.close(opened)
 
 
-def _one(directory: int, name: str, mount: bytes, wanted: Ownership, progress: Progress) -> int | None:
+def _one(directory: int, name: str, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> int | None:
     """Change one entry; where it is a directory to go down into, it is opened. What is gone meanwhile needs nothing."""
     try:
         entry = os.open(name, _OPEN, dir_fd=directory)

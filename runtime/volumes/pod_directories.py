@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 
-from runtime.volumes.capability import VolumeError, VolumePlace
+from runtime.volumes.capability import VolumeFailedError, VolumePlace
 from runtime.volumes.mounts import Mounts, mount_of
 
 POD_MODE = 0o750
@@ -32,13 +32,13 @@ class PodDirectories:
     def pod(self, uid: str) -> str:
         """The directory of a pod. Raises VolumeError for a UID that is no name of a directory."""
         if not uid or "/" in uid or uid in (".", ".."):
-            raise VolumeError(f"{uid!r} cannot be the UID of a pod")
+            raise VolumeFailedError(f"{uid!r} cannot be the UID of a pod")
         return os.path.join(self._pods, uid)
 
     def place(self, uid: str, plugin: str, name: str, *, block: bool = False) -> VolumePlace:
         """Where one volume lies. Raises VolumeError for names that lead elsewhere."""
         if not name or "/" in name or name in (".", ".."):
-            raise VolumeError(f"{name!r} cannot be the name of a volume")
+            raise VolumeFailedError(f"{name!r} cannot be the name of a volume")
         top = os.path.join(self.pod(uid), DEVICES if block else FILES)
         return VolumePlace(uid, plugin, name, block, os.path.join(top, plugin.replace("/", "~"), name))
 
@@ -94,7 +94,7 @@ class PodDirectories:
         for point in mounted:
             self._mounts.unmount(point)
         if mounted and (left := self._mounts.below(path)):
-            raise VolumeError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
+            raise VolumeFailedError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
 
 
 def _remove(path: str) -> None:
@@ -129,7 +129,7 @@ def _remove_entry(above: int, name: str, mount: bytes, path: str) -> None:
         return
     try:
         if mount_of(directory) != mount:
-            raise VolumeError(f"{path} is another file system; it is not touched", "FailedUnmount")
+            raise VolumeFailedError(f"{path} is another file system; it is not touched", "FailedUnmount")
         for below in os.listdir(directory):
             _remove_entry(directory, below, mount, f"{path}/{below}")
     finally:

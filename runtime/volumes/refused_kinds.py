@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.objects import Pod
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
 
 
 class RefusedPlugin:
@@ -16,7 +16,7 @@ class RefusedPlugin:
         self._refusal = VOLUME_SOURCES[source].refusal
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
-        raise VolumeError(self._refusal)
+        raise VolumeFailedError(self._refusal)
 
     def is_usable(self, place: VolumePlace) -> bool:
         return False

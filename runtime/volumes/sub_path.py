@@ -22,7 +22,7 @@ from typing import Protocol
 import msgspec
 
 from runtime.files.beneath import LINKS_AT_MOST, LeadsOutError, Pause, find_beneath
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.pod_directories import PodDirectories
 
@@ -74,12 +74,12 @@ class LocalSubPaths:
                 return self._mount(descriptor, wanted)
             finally:
                 os.close(descriptor)
-        except (VolumeError, OSError) as failure:
+        except (VolumeFailedError, OSError) as failure:
             # What the way leads through is the volume's; nothing of the rest of the host can show up in the text.
             why = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
             name = wanted.called or wanted.volume
             text = f'failed to prepare subPath for volumeMount "{name}" of container "{wanted.container}": {why}'
-            raise VolumeError(text) from failure
+            raise VolumeFailedError(text) from failure
 
     def _mount(self, descriptor: int, wanted: SubPath) -> str:
         directory = os.path.join(self._directories.sub_paths(wanted.uid, wanted.volume), wanted.container)
@@ -102,25 +102,25 @@ def open_below(top: str, path: str, *, make: bool = True, pause: Pause = lambda 
     Raises VolumeError where the path leads out or cannot be, and OSError.
     """
     if path.startswith("/"):
-        raise VolumeError(f"{path!r} must be relative")
+        raise VolumeFailedError(f"{path!r} must be relative")
     if ".." in path.split("/"):
-        raise VolumeError(f"{path!r} must not contain '..'")
+        raise VolumeFailedError(f"{path!r} must not contain '..'")
     info = os.stat(top)
     if not stat.S_ISDIR(info.st_mode):
-        raise VolumeError("the volume is no directory")
+        raise VolumeFailedError("the volume is no directory")
     try:
         return find_beneath(top, path, make_mode=stat.S_IMODE(info.st_mode) if make else None, pause=pause)
     except LeadsOutError:
-        raise VolumeError(f"{path!r} leads out of the volume through a symbolic link") from None
+        raise VolumeFailedError(f"{path!r} leads out of the volume through a symbolic link") from None
     except NotADirectoryError:
-        raise VolumeError(f"{path!r} leads through a file") from None
+        raise VolumeFailedError(f"{path!r} leads through a file") from None
     except FileNotFoundError:
-        raise VolumeError(f"there is no {path!r} in the volume") from None
+        raise VolumeFailedError(f"there is no {path!r} in the volume") from None
     except OSError as failure:
         if failure.errno == errno.ELOOP:
-            raise VolumeError(f"{path!r} leads through more than {LINKS_AT_MOST} symbolic links") from None
+            raise VolumeFailedError(f"{path!r} leads through more than {LINKS_AT_MOST} symbolic links") from None
         if failure.errno == errno.EROFS:
-            raise VolumeError(f"there is no {path!r} in the volume, and it is read only") from None
+            raise VolumeFailedError(f"there is no {path!r} in the volume, and it is read only") from None
         raise
 
 

@@ -15,22 +15,22 @@ from typing import Any
 import msgspec
 
 from simulation.apiserver.core import SECOND_NS, Core
-from simulation.apiserver.requests import ADMIN, User
+from simulation.apiserver.requests import ADMIN, ApiUser
 from simulation.apiserver.status import unauthorized
 
 AUTHENTICATED = "system:authenticated"
-ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
+ANONYMOUS = ApiUser("system:anonymous", ("system:unauthenticated",))
 ACCOUNT_PREFIX = "system:serviceaccount:"
 _HEADER = {"alg": "HS256", "typ": "JWT"}
 
 
-def user_named(name: str) -> User:
+def user_named(name: str) -> ApiUser:
     """The user that a static token or a certificate names: `admin`, `system:node:NAME`, or anybody."""
     if name in ("admin", ADMIN.name):
         return ADMIN
     if name.startswith("system:node:"):
-        return User(name, ("system:nodes", AUTHENTICATED))
-    return User(name, (AUTHENTICATED,))
+        return ApiUser(name, ("system:nodes", AUTHENTICATED))
+    return ApiUser(name, (AUTHENTICATED,))
 
 
 class Authenticator:
@@ -41,7 +41,7 @@ class Authenticator:
         self._key = hashlib.sha256(f"service account key {core.options.seed}".encode()).digest()
         self._static = {token: user_named(name) for token, name in (core.options.tokens or {}).items()}
 
-    def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> User:
+    def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> ApiUser:
         """Who sends this Authorization header, over a connection with this certificate (name, groups).
 
         Raises StatusError (401).
@@ -54,12 +54,12 @@ class Authenticator:
             return user
         if certificate is not None:
             name, groups = certificate
-            return User(name, (*groups, AUTHENTICATED))
+            return ApiUser(name, (*groups, AUTHENTICATED))
         if not self._core.options.anonymous:
             raise unauthorized()
         return ADMIN if self._core.options.authorization == "AlwaysAllow" else ANONYMOUS
 
-    def user_of_token(self, token: str, audiences: tuple[str, ...] = ()) -> User | None:
+    def user_of_token(self, token: str, audiences: tuple[str, ...] = ()) -> ApiUser | None:
         """The user of a token that is good now; `audiences`: one of them must be among the token's."""
         static = self._static.get(token)
         if static is not None:
@@ -91,7 +91,7 @@ class Authenticator:
         now_s = self._core.wall_ns() // SECOND_NS
         return claims if claims.get("nbf", 0) <= now_s < claims.get("exp", 0) else None
 
-    def _account_of(self, claims: dict[str, Any]) -> User | None:
+    def _account_of(self, claims: dict[str, Any]) -> ApiUser | None:
         of_cluster = claims["kubernetes.io"]
         namespace, account = of_cluster["namespace"], of_cluster["serviceaccount"]
         bound = [("serviceaccounts", namespace, account)]
@@ -109,7 +109,7 @@ class Authenticator:
                 extra[f"authentication.kubernetes.io/{kind}-name"] = (of_cluster[kind]["name"],)
                 extra[f"authentication.kubernetes.io/{kind}-uid"] = (of_cluster[kind]["uid"],)
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
-        return User(f"{ACCOUNT_PREFIX}{namespace}:{account['name']}", groups, account["uid"], extra)
+        return ApiUser(f"{ACCOUNT_PREFIX}{namespace}:{account['name']}", groups, account["uid"], extra)
 
 
 def _encoded(value: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.json_paths import Path, find_all, parse_path
-from simulation.apiserver.requests import Call, User
+from simulation.apiserver.requests import ApiUser, ResourceCall
 from simulation.apiserver.resources import NODES, PODS, SERVED, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
 
@@ -28,7 +28,7 @@ Key = tuple[str, str]
 _RESTRICTED = "node-restriction.kubernetes.io/"
 
 
-class Attributes(msgspec.Struct, frozen=True):
+class AccessAttributes(msgspec.Struct, frozen=True):
     """What is asked for."""
 
     verb: str
@@ -67,7 +67,7 @@ class Authorizer:
         self._core = core
         self.lets_all = core.options.authorization == "AlwaysAllow"
         """Nothing is refused to anybody."""
-        self._rules: dict[str, Callable[[str, Attributes], str | None]] = {
+        self._rules: dict[str, Callable[[str, AccessAttributes], str | None]] = {
             "configmaps": self._referred,
             "csinodes": self._own,
             "leases": self._own,
@@ -80,11 +80,11 @@ class Authorizer:
             "volumeattachments": self._attachments,
         }
 
-    def may_everything(self, user: User) -> bool:
+    def may_everything(self, user: ApiUser) -> bool:
         """Whether nothing is refused to this user."""
         return self.lets_all or MASTERS in user.groups
 
-    def check(self, call: Call) -> None:
+    def check(self, call: ResourceCall) -> None:
         """Raises StatusError (403)."""
         if self.may_everything(call.user):
             return
@@ -93,7 +93,7 @@ class Authorizer:
         if reason is not None:
             raise _forbidden(call.resource, call.user, attributes, reason)
 
-    def refusal(self, user: User, asked: Attributes) -> str | None:
+    def refusal(self, user: ApiUser, asked: AccessAttributes) -> str | None:
         """Why it is refused ("" for no particular reason); None when it is not."""
         if self.may_everything(user) or (asked.resource in _REVIEWS and asked.verb == "create"):
             return None
@@ -106,7 +106,7 @@ class Authorizer:
 
     # --- by resource ------------------------------------------------------------------------------------------------
 
-    def _own(self, node: str, asked: Attributes) -> str | None:
+    def _own(self, node: str, asked: AccessAttributes) -> str | None:
         if asked.verb == "create":
             return None
         if asked.resource == "leases" and asked.namespace != LEASE_NAMESPACE:
@@ -115,7 +115,7 @@ class Authorizer:
             return f"can only access {asked.resource.removesuffix('s')} with the same name as the requesting node"
         return None if asked.verb in _READ | _WRITE | {"delete"} else ""
 
-    def _nodes(self, node: str, asked: Attributes) -> str | None:
+    def _nodes(self, node: str, asked: AccessAttributes) -> str | None:
         if asked.subresource not in ("", "status"):
             return ""
         if asked.verb in _READ:
@@ -125,7 +125,7 @@ class Authorizer:
             return f"node {node!r} is not allowed to modify node {asked.name!r}"
         return None if asked.verb in _WRITE else ""
 
-    def _pods(self, node: str, asked: Attributes) -> str | None:
+    def _pods(self, node: str, asked: AccessAttributes) -> str | None:
         if asked.subresource not in ("", "status", "eviction"):
             return ""
         if asked.verb in ("list", "watch"):
@@ -140,7 +140,7 @@ class Authorizer:
             return f"node {node!r} can only get or change pods with spec.nodeName set to itself"
         return "" if asked.verb in ("update", "patch") and asked.subresource != "status" else None
 
-    def _secrets(self, node: str, asked: Attributes) -> str | None:
+    def _secrets(self, node: str, asked: AccessAttributes) -> str | None:
         refusal, secret = self._referred(node, asked), (asked.namespace, asked.name or asked.field_name)
         if refusal and asked.verb in _READ and not asked.subresource:
             for volume in self._core.store.of["persistentvolumes"].all():
@@ -148,26 +148,26 @@ class Authorizer:
                     return None
         return refusal
 
-    def _volumes(self, node: str, asked: Attributes) -> str | None:
+    def _volumes(self, node: str, asked: AccessAttributes) -> str | None:
         if asked.verb != "get":
             return _SINGLE
         volume = self._core.store.get("persistentvolumes", "", asked.name)
         return None if volume is not None and self._claims(node, volume.object) else self._unrelated(node)
 
-    def _attachments(self, node: str, asked: Attributes) -> str | None:
+    def _attachments(self, node: str, asked: AccessAttributes) -> str | None:
         if asked.verb != "get":
             return _SINGLE
         found = self._core.store.get("volumeattachments.storage.k8s.io", "", asked.name)
         own = found is not None and (found.object.get("spec") or {}).get("nodeName") == node
         return None if own else self._unrelated(node)
 
-    def _accounts(self, node: str, asked: Attributes) -> str | None:
+    def _accounts(self, node: str, asked: AccessAttributes) -> str | None:
         if asked.verb != "get" and (asked.verb, asked.subresource) != ("create", "token"):
             return "can only get individual service accounts, and create tokens"
         known = self._refers(node, "serviceaccounts", (asked.namespace, asked.name))
         return None if known else self._unrelated(node)
 
-    def _referred(self, node: str, asked: Attributes) -> str | None:
+    def _referred(self, node: str, asked: AccessAttributes) -> str | None:
         name, part = asked.name or asked.field_name, asked.subresource
         of_claim = (asked.resource, part) == ("persistentvolumeclaims", "status")
         allowed = asked.verb in ("get", "update", "patch") if of_claim else asked.verb in _READ and not part
@@ -249,11 +249,11 @@ def volume_secrets(volume: Json) -> set[Key]:
 # --- requests and objects ---------------------------------------------------------------------------------------------
 
 
-def attributes_of(call: Call) -> Attributes:
+def attributes_of(call: ResourceCall) -> AccessAttributes:
     """What a request asks for."""
     target = call.target
     selection = call.selection() if call.verb in ("list", "watch", "deletecollection") else None
-    return Attributes(
+    return AccessAttributes(
         verb=call.verb,
         group=target.resource.group,
         resource=target.resource.plural,
@@ -265,7 +265,7 @@ def attributes_of(call: Call) -> Attributes:
     )
 
 
-def check_node_object(call: Call, old: Json | None, new: Json) -> None:
+def check_node_object(call: ResourceCall, old: Json | None, new: Json) -> None:
     """NodeRestriction: what an agent may write in the objects it may write. Raises StatusError (403)."""
     node = call.user.node
     if not node or MASTERS in call.user.groups:
@@ -280,7 +280,7 @@ def check_node_object(call: Call, old: Json | None, new: Json) -> None:
         raise forbidden(resource, new["metadata"]["name"], why)
 
 
-def _check_node(call: Call, node: str, old: Json | None, new: Json) -> None:
+def _check_node(call: ResourceCall, node: str, old: Json | None, new: Json) -> None:
     name = new["metadata"]["name"]
     if name != node:
         raise forbidden(NODES, name, f"node {node!r} is not allowed to modify node {name!r}")
@@ -339,7 +339,7 @@ def _check_mirror_pod(node: str, pod: Json) -> None:
             raise refuse(f"a mirror pod may not reference {plural}")
 
 
-def _forbidden(resource: ServedResource, user: User, asked: Attributes, reason: str) -> StatusError:
+def _forbidden(resource: ServedResource, user: ApiUser, asked: AccessAttributes, reason: str) -> StatusError:
     where = (
         f'in the namespace "{asked.namespace}"' if resource.namespaced and asked.namespace else "at the cluster scope"
     )

@@ -33,12 +33,12 @@ from simulation.apiserver.http.tunnels import tunnel_protocol
 from simulation.apiserver.requests import (
     BODY_BYTES_AT_MOST,
     JSON,
+    ApiRequest,
+    ApiUser,
     Body,
     JsonAnswer,
     NodeAnswer,
-    Request,
     TextAnswer,
-    User,
     WatchAnswer,
 )
 from simulation.apiserver.server import ApiServer, refused
@@ -158,7 +158,7 @@ class HttpFront:
         body = await _body_of(request)
         shape = shape_of(accept)
         query = tuple(request.query.items())
-        asked = Request(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
+        asked = ApiRequest(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
         if path.startswith(f"{USAGE}/"):
             return _response(await usage(asked, self._server.handle, self._agents.fetch))
         answer = self._server.handle(asked)
@@ -174,7 +174,7 @@ class HttpFront:
         body = written(answer, shape, wall_ns=self._server.wall_ns(), include_object=include_object)
         return _response(answer, body)
 
-    def _user_of(self, authorization: str, transport: asyncio.BaseTransport | None) -> User:
+    def _user_of(self, authorization: str, transport: asyncio.BaseTransport | None) -> ApiUser:
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         return self._server.user_of(authorization, _subject(certificate) if certificate else None)
 
@@ -184,7 +184,7 @@ class HttpFront:
         """Where a connection that is to be upgraded leads. Raises StatusError."""
         user = self._user_of(authorization, transport)
         path, query = _split(target)
-        answer = self._server.handle(Request(method, path, query, user=user))
+        answer = self._server.handle(ApiRequest(method, path, query, user=user))
         if isinstance(answer, NodeAnswer):
             return answer, self._agents.tunnel(answer)
         if isinstance(answer, WatchAnswer):
@@ -309,14 +309,14 @@ def _response(answer: Body, body: bytes | None = None) -> web.Response:
     return web.Response(body=answer.body() if body is None else body, status=answer.code, headers=headers)
 
 
-def _other(headers: CIMultiDictProxy[str]) -> User:
+def _other(headers: CIMultiDictProxy[str]) -> ApiUser:
     """Who the headers of impersonation name."""
     extra: dict[str, tuple[str, ...]] = {}
     for name in headers:
         if name.lower().startswith(_EXTRA):
             extra[unquote(name[len(_EXTRA) :].lower())] = tuple(headers.getall(name))
     groups = tuple(headers.getall("Impersonate-Group", ()))
-    return User(headers["Impersonate-User"], groups, headers.get("Impersonate-Uid", ""), extra)
+    return ApiUser(headers["Impersonate-User"], groups, headers.get("Impersonate-Uid", ""), extra)
 
 
 def _error_line(status: Any) -> bytes:

@@ -29,18 +29,18 @@ from simulation.apiserver.reading import read_version
 from simulation.apiserver.requests import (
     ADMIN,
     Answer,
+    ApiRequest,
+    ApiUser,
     JsonAnswer,
     NodeAnswer,
     ObjectAnswer,
-    Request,
-    User,
     WatchAnswer,
 )
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version, Watcher
 from simulation.chance.call_faults import CallFate, Faults
-from simulation.chance.network import Link
+from simulation.chance.network import NetworkLink
 
 SECOND_NS = 10**9
 TIMEOUT_NS = 30 * SECOND_NS
@@ -65,15 +65,15 @@ class InProcessApi:
         dispatcher: Dispatcher,
         server: ApiServer,
         *,
-        user: User = ADMIN,
+        user: ApiUser = ADMIN,
         latency_ns: int = 0,
         faults: Faults | None = None,
-        link: Link | None = None,
+        link: NetworkLink | None = None,
     ) -> None:
         self._server = server
         self._user = user
         self._latency_ns = latency_ns
-        self._link = link or Link(dispatcher.now_ns, latency_ns, "none")
+        self._link = link or NetworkLink(dispatcher.now_ns, latency_ns, "none")
         self._faults = faults
         self._down = False
         self._back_ns = 0
@@ -263,7 +263,7 @@ class _Watch:
         api, call = self._api, self._call
         if self._ended:
             return
-        done = api._server.handle(Request("GET", call.path, call.query, user=api._user))
+        done = api._server.handle(ApiRequest("GET", call.path, call.query, user=api._user))
         if not isinstance(done, WatchAnswer):
             error = _refusal(done, call.verb) if isinstance(done, JsonAnswer) else None
             self.end(error or ApiError(200, "NotUnderstood", "the answer is no watch", call.verb))
@@ -378,7 +378,7 @@ class _Sent(msgspec.Struct, eq=False):
             return
         content = call.content
         body = b"" if content is None else content
-        done = api._server.handle(Request(call.method, call.path, call.query, body, call.content_type, api._user))
+        done = api._server.handle(ApiRequest(call.method, call.path, call.query, body, call.content_type, api._user))
         late_ns = 0 if api._link.is_well else api._link.back_ns()
         if fate is not None:
             late_ns += fate.late_ns

@@ -1,8 +1,8 @@
 """A request to the server and what it asks for; and the answers.
 
-`Request` comes from a front. `target_of` reads the path once: which resource, namespace, name and part of an
-object. `Call` is the request with all that is read out of it, which the verbs work on. An answer is an object, a list,
-a Status, a watch, or the address of the node that will answer. Owns the reading of paths, queries and bodies.
+`ApiRequest` comes from a front. `target_of` reads the path once: which resource, namespace, name and part of an
+object. `ResourceCall` is the request with all that is read out of it, which the verbs work on. An answer is an object,
+a list, a Status, a watch, or the address of the node that will answer. Owns the reading of paths, queries and bodies.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class ApiUser:
     """Who asks. `extra` as in a UserInfo (the pod of a token, say)."""
 
     name: str
@@ -56,12 +56,12 @@ class User:
         object.__setattr__(self, "node", self.name.removeprefix("system:node:") if is_node else "")
 
 
-ADMIN = User("kubernetes-admin", ("system:masters", "system:authenticated"))
+ADMIN = ApiUser("kubernetes-admin", ("system:masters", "system:authenticated"))
 
 Query = tuple[tuple[str, str], ...]
 
 
-class Request(msgspec.Struct, frozen=True):
+class ApiRequest(msgspec.Struct, frozen=True):
     """One HTTP request, without its connection."""
 
     method: str
@@ -72,7 +72,7 @@ class Request(msgspec.Struct, frozen=True):
     again. Nobody changes that.
     """
     content_type: str = JSON
-    user: User = ADMIN
+    user: ApiUser = ADMIN
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -147,12 +147,12 @@ def verb_of(method: str, resource: ServedResource, sub: SubResource | None, name
     return verb
 
 
-class Call(msgspec.Struct, eq=False):
+class ResourceCall(msgspec.Struct, eq=False):
     """A request, read. `warnings` go into the answer's headers. What the target says of resource, namespace and name
     stands here, too.
     """
 
-    request: Request
+    request: ApiRequest
     target: Target
     resource: ServedResource
     namespace: str
@@ -163,7 +163,7 @@ class Call(msgspec.Struct, eq=False):
     warnings: list[str] = []
 
     @property
-    def user(self) -> User:
+    def user(self) -> ApiUser:
         """Who asks."""
         return self.request.user
 
@@ -188,15 +188,17 @@ class Call(msgspec.Struct, eq=False):
         return value
 
 
-def call_to(target: Target, request: Request, verb: str, query: Mapping[str, str], dry_run: bool = False) -> Call:
+def call_to(
+    target: Target, request: ApiRequest, verb: str, query: Mapping[str, str], dry_run: bool = False
+) -> ResourceCall:
     """The call of that request, which may be for another target than its path says."""
-    return Call(request, target, target.resource, target.namespace, target.name, verb, query, dry_run)
+    return ResourceCall(request, target, target.resource, target.namespace, target.name, verb, query, dry_run)
 
 
 _NO_QUERY: Mapping[str, str] = {}
 
 
-def call_of(request: Request, find_custom: Find | None = None) -> Call:
+def call_of(request: ApiRequest, find_custom: Find | None = None) -> ResourceCall:
     """`find_custom`: the resources that this server alone has. Raises StatusError."""
     try:
         target = target_of(request.path)
@@ -207,14 +209,14 @@ def call_of(request: Request, find_custom: Find | None = None) -> Call:
     resource, name = target.resource, target.name
     if not request.query:
         verb = verb_of(request.method, resource, target.sub, name != "")
-        return Call(request, target, resource, target.namespace, name, verb, _NO_QUERY)
+        return ResourceCall(request, target, resource, target.namespace, name, verb, _NO_QUERY)
     query = dict(request.query)
     watch = query.get("watch", "") in ("true", "1")
     verb = verb_of(request.method, resource, target.sub, name != "", watch)
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):
         raise bad_request(f'Invalid value: "{dry_run}": dryRun must be All')
-    return Call(request, target, resource, target.namespace, name, verb, query, dry_run == "All")
+    return ResourceCall(request, target, resource, target.namespace, name, verb, query, dry_run == "All")
 
 
 @lru_cache(maxsize=256)

@@ -15,8 +15,8 @@ from typing import Any
 from actors.kernel.timers import Cancellable
 from config.values.api_time import api_time
 from simulation.apiserver.core import Clock
-from simulation.apiserver.requests import JSON, Answer, JsonAnswer, ObjectAnswer, Request, User
-from simulation.apiserver.scheduling import Demand, Json, Ledger, demand_of, offer_of
+from simulation.apiserver.requests import JSON, Answer, ApiRequest, ApiUser, JsonAnswer, ObjectAnswer
+from simulation.apiserver.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import DELETED, Version, Watcher
@@ -27,7 +27,7 @@ NAME = "default-scheduler"
 """Pods that name this scheduler, or none, are its own."""
 
 PODS_A_TURN = 100
-_USER = User("system:kube-scheduler", ("system:masters", "system:authenticated"))
+_USER = ApiUser("system:kube-scheduler", ("system:masters", "system:authenticated"))
 _TERMINAL = ("Succeeded", "Failed")
 _PATCH = "application/strategic-merge-patch+json"
 
@@ -154,7 +154,7 @@ class Scheduler:
             self._in_vain.pop(key, None)
             self._event(pod, "Normal", "Scheduled", f"Successfully assigned {key[0]}/{key[1]} to {node}", "Binding")
 
-    def _tell_in_vain(self, key: _Key, pod: Json, demand: Demand) -> None:
+    def _tell_in_vain(self, key: _Key, pod: Json, demand: PodDemand) -> None:
         message = self._ledger.explain(demand)
         tried = self._in_vain.get(key)
         self._in_vain[key] = (pod, message)
@@ -210,7 +210,7 @@ class Scheduler:
     def _ask(self, method: str, path: str, body: dict[str, Any]) -> bool:
         """Whether the server has done it."""
         media = _PATCH if method == "PATCH" else JSON
-        answer: Answer = self._server.handle(Request(method, path, (), body, media, _USER))
+        answer: Answer = self._server.handle(ApiRequest(method, path, (), body, media, _USER))
         if isinstance(answer, (JsonAnswer, ObjectAnswer)) and answer.code < 400:
             return True
         LOG.debug("%s %s: %s", method, path, answer)

@@ -49,7 +49,7 @@ DEMANDS_AT_MOST = 1024
 _encode = msgspec.json.Encoder().encode
 
 
-class Demand(msgspec.Struct, frozen=True):
+class PodDemand(msgspec.Struct, frozen=True):
     """What a pod asks of a node. `spec`: where it may run."""
 
     amounts: Amounts = msgspec.field(default_factory=dict)
@@ -68,28 +68,28 @@ class Offer(msgspec.Struct, frozen=True):
     pods: int
 
 
-def demand_of(pod: Json) -> Demand:
+def demand_of(pod: Json) -> PodDemand:
     """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
     spec = pod.get("spec") or {}
     return _demands.get(spec) or _demands.put(spec, _read_demand(spec))
 
 
-_demands: ByIdentity[Demand] = ByIdentity(DEMANDS_AT_MOST)
+_demands: ByIdentity[PodDemand] = ByIdentity(DEMANDS_AT_MOST)
 
 
-def _read_demand(spec: Json) -> Demand:
+def _read_demand(spec: Json) -> PodDemand:
     return _demand_of(_encode({name: spec[name] for name in _WHAT_COUNTS if name in spec}))
 
 
 @lru_cache(maxsize=DEMANDS_AT_MOST)
-def _demand_of(text: bytes) -> Demand:
+def _demand_of(text: bytes) -> PodDemand:
     """Of what counts in a spec: the same, and kept once, for all pods that are made of one template."""
     whole = msgspec.json.decode(text)
     try:
         spec = msgspec.convert({name: part for name, part in whole.items() if part is not None}, PodSpec)
-        return Demand(spec_requests(spec), host_ports(spec), spec)
+        return PodDemand(spec_requests(spec), host_ports(spec), spec)
     except (msgspec.ValidationError, ValueError):
-        return Demand()
+        return PodDemand()
 
 
 def offer_of(node: Json) -> Offer:
@@ -113,7 +113,7 @@ def offer_of(node: Json) -> Offer:
     )
 
 
-def refusals(demand: Demand, offer: Offer, used: Amounts, ports: Iterable[Port], pods: int) -> list[str]:
+def refusals(demand: PodDemand, offer: Offer, used: Amounts, ports: Iterable[Port], pods: int) -> list[str]:
     """Why the node does not take the pod, in the words of the scheduler; empty when it does.
 
     `used`, `ports` and `pods`: what is taken already. Only the first rule that refuses is told, as all nodes go
@@ -139,7 +139,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
-        self._pods: dict[tuple[str, str], tuple[str, Demand]] = {}
+        self._pods: dict[tuple[str, str], tuple[str, PodDemand]] = {}
 
     def put_node(self, offer: Offer) -> bool:
         """A node is there or has changed; whether anything changed that decisions depend on."""
@@ -154,7 +154,7 @@ class Ledger:
             self._nodes[name].offer = None
             self._drop_if_empty(name)
 
-    def put_pod(self, key: tuple[str, str], node: str, demand: Demand) -> None:
+    def put_pod(self, key: tuple[str, str], node: str, demand: PodDemand) -> None:
         """The pod is on that node."""
         if self._pods.get(key) != (node, demand):
             self.remove_pod(key)
@@ -183,13 +183,13 @@ class Ledger:
             if node.offer is not None
         )
 
-    def choose(self, demand: Demand) -> str | None:
+    def choose(self, demand: PodDemand) -> str | None:
         """The node with the most room for pods among those that take the pod; None when none does."""
         offered = self._offered()
         takers = (name for _, name, node, offer in offered if not node.refusals(demand, offer))
         return next(takers, None)
 
-    def explain(self, demand: Demand) -> str:
+    def explain(self, demand: PodDemand) -> str:
         """Why no node takes the pod, in one sentence as `kubectl describe` has taught everybody."""
         offered = self._offered()
         if not offered:
@@ -214,18 +214,18 @@ class _Node:
         self.ports: Counter[Port] = Counter()
         self.pods = 0
 
-    def refusals(self, demand: Demand, offer: Offer) -> list[str]:
+    def refusals(self, demand: PodDemand, offer: Offer) -> list[str]:
         """Why it does not take a pod of that demand; empty when it does."""
         return refusals(demand, offer, self.used, self.ports, self.pods)
 
-    def add(self, demand: Demand) -> None:
+    def add(self, demand: PodDemand) -> None:
         self.pods += 1
         if demand.ports:
             self.ports.update(demand.ports)
         for resource, amount in demand.amounts.items():
             self.used[resource] = self.used.get(resource, 0) + amount
 
-    def subtract(self, demand: Demand) -> None:
+    def subtract(self, demand: PodDemand) -> None:
         self.pods -= 1
         if demand.ports:
             self.ports -= Counter(demand.ports)

@@ -25,11 +25,21 @@ from simulation.apiserver.kinds.certificates import CertificateRequestRules
 from simulation.apiserver.kinds.config_data import DataRules
 from simulation.apiserver.kinds.events import EventRules
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
-from simulation.apiserver.kinds.nodes import NodeRules
+from simulation.apiserver.kinds.nodes import NodeKindRules
 from simulation.apiserver.kinds.pods import PodRules
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.kinds.services import ServiceRules
-from simulation.apiserver.requests import ADMIN, Answer, Call, JsonAnswer, Request, Target, User, call_of, call_to
+from simulation.apiserver.requests import (
+    ADMIN,
+    Answer,
+    ApiRequest,
+    ApiUser,
+    JsonAnswer,
+    ResourceCall,
+    Target,
+    call_of,
+    call_to,
+)
 from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVED, SERVICES, ServedResource
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store import Store
@@ -47,7 +57,7 @@ from simulation.apiserver.verbs.update import update
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
 
-_PARTS: dict[tuple[str, str], Callable[[Context, Call], Answer]] = {
+_PARTS: dict[tuple[str, str], Callable[[Context, ResourceCall], Answer]] = {
     ("pods", "attach"): pod_stream,
     ("pods", "binding"): bind,
     ("pods", "eviction"): evict,
@@ -72,14 +82,14 @@ _RULES: dict[str, Callable[[Core, ServedResource], KindRules]] = {
     "customresourcedefinitions.apiextensions.k8s.io": DefinitionRules,
     "events": EventRules,
     "namespaces": NamespaceRules,
-    "nodes": NodeRules,
+    "nodes": NodeKindRules,
     "pods": PodRules,
     "secrets": DataRules,
     "services": ServiceRules,
 }
 """Kinds with rules of their own, by store key."""
 
-_VERBS: dict[str, Callable[[Context, Call], Answer]] = {
+_VERBS: dict[str, Callable[[Context, ResourceCall], Answer]] = {
     "create": create,
     "delete": delete,
     "deletecollection": delete_collection,
@@ -143,7 +153,7 @@ class ApiServer:
         """What there is to ask for: what every server has, and what is defined in this one."""
         return self._custom.served
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: ApiRequest) -> Answer:
         """The answer to a request."""
         with self._core.lock:
             try:
@@ -162,7 +172,7 @@ class ApiServer:
                 LOG.exception("%s %s failed", request.method, request.path)
                 return refused(internal_error(repr(error)))
 
-    def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> User:
+    def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> ApiUser:
         """Who sends this Authorization header over a connection with this certificate (name, groups).
 
         Raises StatusError (401).
@@ -170,7 +180,7 @@ class ApiServer:
         with self._core.lock:
             return self._context.authenticator.user_of(authorization, certificate)
 
-    def impersonated(self, user: User, other: User) -> User:
+    def impersonated(self, user: ApiUser, other: ApiUser) -> ApiUser:
         """`other`, for whom `user` acts. Raises StatusError (403) when he may not."""
         if not self._context.authorizer.may_everything(user):
             why = f'User "{user.name}" cannot impersonate resource "users" in API group "" at the cluster scope'
@@ -197,7 +207,7 @@ class ApiServer:
                     watcher.end(error)
 
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
-        call = call_to(Target(resource, namespace, ""), Request("POST", "", user=ADMIN), "create", {})
+        call = call_to(Target(resource, namespace, ""), ApiRequest("POST", "", user=ADMIN), "create", {})
         value = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {"name": name}, **rest}
         create_value(self._context, call, value)
 
@@ -207,12 +217,12 @@ class ApiServer:
         return {"spec": {"clusterIP": address, "ports": [port]}}
 
     def _empty(self, resource: ServedResource, namespace: str) -> None:
-        call = call_to(Target(resource, namespace, ""), Request("DELETE", ""), "deletecollection", {})
+        call = call_to(Target(resource, namespace, ""), ApiRequest("DELETE", ""), "deletecollection", {})
         delete_collection(self._context, call)
 
 
 @lru_cache(maxsize=1024)
-def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, Call], Answer]:
+def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, ResourceCall], Answer]:
     """Who does what is asked of a resource, or of that part of it."""
     special = _PARTS.get((resource.group_resource, part))
     return special or (scale if part == "scale" else _VERBS[verb])

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from simulation.apiserver.core import Clock
-from simulation.apiserver.requests import JsonAnswer, ObjectAnswer, Request, User
+from simulation.apiserver.requests import ApiRequest, ApiUser, JsonAnswer, ObjectAnswer
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
@@ -27,7 +27,7 @@ LOG = logging.getLogger("actorlet.apiserver.signer")
 SERVING = "kubernetes.io/kubelet-serving"
 CLIENTS = ("kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kube-apiserver-client")
 REQUESTS = "certificatesigningrequests.certificates.k8s.io"
-_USER = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
+_USER = ApiUser("system:kube-controller-manager", ("system:masters", "system:authenticated"))
 
 
 class Signer:
@@ -77,7 +77,7 @@ class Signer:
         path = f"/apis/certificates.k8s.io/v1/certificatesigningrequests/{name}/status"
         media = "application/merge-patch+json"
         answer = self._server.handle(
-            Request("PATCH", path, body=msgspec.json.encode(body), content_type=media, user=_USER)
+            ApiRequest("PATCH", path, body=msgspec.json.encode(body), content_type=media, user=_USER)
         )
         if not isinstance(answer, (JsonAnswer, ObjectAnswer)) or answer.code >= 400:
             LOG.debug("%s is not signed now: %s", name, answer)

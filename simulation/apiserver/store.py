@@ -79,7 +79,7 @@ class Version(msgspec.Struct, eq=False):
         return Version(self.key, {**self.object, "metadata": metadata}, revision, self.node)
 
 
-class Change(msgspec.Struct, eq=False):
+class StoreChange(msgspec.Struct, eq=False):
     """What happened to one object at one revision: old is None for a new one, new for one that is gone."""
 
     revision: int
@@ -129,7 +129,7 @@ class Watcher:
         for kind, version in waiting:
             sink(kind, version)
 
-    def offer(self, change: Change) -> None:
+    def offer(self, change: StoreChange) -> None:
         """Tell of a change, as it looks through the selection."""
         old, new, matches = change.old, change.new, self._selection.matches
         was = old is not None and matches(old)
@@ -162,7 +162,7 @@ class Collection:
         self._in_writing = in_writing
         self._newest: Version | None = None
         self._watchers: dict[_Bucket, dict[Watcher, None]] = {}
-        self._history: list[Change] = []
+        self._history: list[StoreChange] = []
         self._history_at_most = history_at_most
         self.forgotten = 0
         """Revision of the newest change that is not remembered any more."""
@@ -193,18 +193,18 @@ class Collection:
         node = "" if self._by_node is None else value["spec"].get("nodeName") or ""
         version, old = Version(key, value, revision, node), self._items.get(key)
         self._items[key] = version
-        self._tell(Change(revision, old, version))
+        self._tell(StoreChange(revision, old, version))
         if self._in_writing:
             if self._newest is not None:
                 self._newest.write_down()
             self._newest = version
         return version
 
-    def remove(self, key: Key) -> Change:
+    def remove(self, key: Key) -> StoreChange:
         """The object is gone. Raises KeyError when there is none."""
         old = self._items.pop(key)
         self._store.revision += 1
-        change = Change(self._store.revision, old, None)
+        change = StoreChange(self._store.revision, old, None)
         self._tell(change)
         return change
 
@@ -232,7 +232,7 @@ class Collection:
     def watchers(self) -> list[Watcher]:
         return [watcher for those in self._watchers.values() for watcher in those]
 
-    def changes_after(self, revision: int) -> list[Change]:
+    def changes_after(self, revision: int) -> list[StoreChange]:
         """Raises StatusError (410) when some of them are forgotten."""
         if revision < self.forgotten:
             raise expired(f"too old resource version: {revision} ({self.forgotten})")
@@ -249,7 +249,7 @@ class Collection:
             self.forgotten = self._history[cut - 1].revision
             del self._history[:cut]
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: StoreChange) -> None:
         if self._by_node is not None:
             self._index(self._by_node, change)
         self._history.append(change)
@@ -260,7 +260,7 @@ class Collection:
                 watcher.offer(change)
 
     @staticmethod
-    def _index(by_node: dict[str, dict[Key, None]], change: Change) -> None:
+    def _index(by_node: dict[str, dict[Key, None]], change: StoreChange) -> None:
         old, new = change.old, change.new
         if old is not None and (new is None or new.node != old.node):
             del by_node[old.node][old.key]
@@ -269,7 +269,7 @@ class Collection:
         if new is not None and (old is None or new.node != old.node):
             by_node.setdefault(new.node, {})[new.key] = None
 
-    def _buckets(self, change: Change) -> dict[_Bucket, None]:
+    def _buckets(self, change: StoreChange) -> dict[_Bucket, None]:
         """Where those are who may see the object before or after."""
         shown = change.new or change.old
         assert shown is not None

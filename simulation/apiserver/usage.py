@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from config.api.stats_summary import Summary
-from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer, Request
+from simulation.apiserver.requests import Answer, ApiRequest, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer
 from simulation.apiserver.resources import USAGE
 from simulation.apiserver.status import Json, StatusError, no_such_path
 
@@ -27,7 +27,7 @@ Fetch = Callable[[NodeAnswer], Awaitable[bytes | None]]
 """Asks an agent; None when it does not answer."""
 
 
-async def usage(request: Request, handle: Callable[[Request], Answer], fetch: Fetch) -> JsonAnswer:
+async def usage(request: ApiRequest, handle: Callable[[ApiRequest], Answer], fetch: Fetch) -> JsonAnswer:
     """The answer to a request below `PREFIX`. `handle` answers requests for objects. Raises StatusError."""
     if request.method not in ("GET", "HEAD"):
         raise StatusError(405, "MethodNotAllowed", "usage can be read, and nothing else", {})
@@ -56,12 +56,12 @@ async def usage(request: Request, handle: Callable[[Request], Answer], fetch: Fe
 
 
 def _objects(
-    request: Request, plural: str, namespace: str, name: str, handle: Callable[[Request], Answer]
+    request: ApiRequest, plural: str, namespace: str, name: str, handle: Callable[[ApiRequest], Answer]
 ) -> list[Json]:
     """The objects asked about, as whoever asks may see them. Raises StatusError."""
     path = "/api/v1" + (f"/namespaces/{namespace}" if namespace else "") + f"/{plural}" + (f"/{name}" if name else "")
     query = tuple((key, value) for key, value in request.query if key in ("labelSelector", "fieldSelector"))
-    answer = handle(Request("GET", path, query, user=request.user))
+    answer = handle(ApiRequest("GET", path, query, user=request.user))
     if isinstance(answer, ListAnswer):
         return [version.object for version in answer.versions]
     if isinstance(answer, ObjectAnswer):
@@ -69,10 +69,10 @@ def _objects(
     raise _refusal(answer)
 
 
-def _way(request: Request, node: str, handle: Callable[[Request], Answer]) -> NodeAnswer:
+def _way(request: ApiRequest, node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
     """To the agent's summary, for whoever asks. Raises StatusError."""
     query = (("only_cpu_and_memory", "true"),)
-    answer = handle(Request("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query, user=request.user))
+    answer = handle(ApiRequest("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query, user=request.user))
     if isinstance(answer, NodeAnswer):
         return answer
     raise _refusal(answer)

@@ -24,7 +24,7 @@ class LinkFaults(msgspec.Struct, frozen=True):
     loss: float = 0.0
 
 
-class Link:
+class NetworkLink:
     """See the module. `latency_ns`: what a call takes at least, there and back. `is_well`: nothing is wrong, and it
     takes just that.
     """

@@ -34,7 +34,7 @@ KNOWN: Mapping[str, str] = {
     "disk-full": "nothing more fitted on the disks",
     "volume-hung": "the making of a volume hung, by a fault",
     "volume-failed": "the making of a volume failed, by a fault",
-    "agent-killed-at-a-deed": "an agent died at a call to its runtime or a deed on its disk",
+    "agent-killed-at-an-operation": "an agent died at a call to its runtime or an operation on its disk",
     "agent-paused": "an agent got no CPU for a while",
     "frozen-actor-wanted": "an actor that handled nothing for a while had something to do",
     "frozen-actor-asked": "one that had nothing to do was asked whether it lives",

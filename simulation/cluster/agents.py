@@ -19,40 +19,40 @@ from aiohttp import web
 
 from config.documents.codec import from_builtins
 from config.objects import Pod
-from runtime.http_server.heads import Head, Refusal
+from runtime.http_server.heads import Head, HttpRefusal
 from runtime.http_server.log_streams import LogStreams
-from runtime.http_server.paths import EVERYTHING, Asked, Endpoint, asked
+from runtime.http_server.paths import EVERYTHING, Asked, ServerEndpoint, asked
 from runtime.http_server.sessions.sessions import Streams, streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
 from simulation.apiserver.agents import Tunnel, refused_by_agent
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
-from simulation.cluster.sessions import Deed, run_command, running, serve, watch_output
+from simulation.cluster.cluster_world import ClusterWorld
+from simulation.cluster.sessions import Operation, run_command, running, serve, watch_output
 from simulation.cluster.spdy_sessions import SpdySessions
-from simulation.cluster.town import Town
 from simulation.node.simulated_node import SimulatedNode
 
-SESSIONS = frozenset({Endpoint.EXEC, Endpoint.ATTACH})
+SESSIONS = frozenset({ServerEndpoint.EXEC, ServerEndpoint.ATTACH})
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class TownAgents:
-    """`simulation.apiserver.agents.Agents` of a town: see the module."""
+class ClusterAgents:
+    """`simulation.apiserver.agents.Agents` of a world: see the module."""
 
-    def __init__(self, town: Town) -> None:
-        self._town = town
+    def __init__(self, world: ClusterWorld) -> None:
+        self._world = world
         self._spdy = SpdySessions()
 
     async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
         here = self._reached(node)
         try:
             what = asked(request.method, node.path, EVERYTHING)
-            if what.endpoint is Endpoint.LOGS:
+            if what.endpoint is ServerEndpoint.LOGS:
                 return await self._log(request, here, node, what.names)
             if what.endpoint in SESSIONS:
-                return await serve(request, *self._deed(here, node, what))
-        except Refusal as refusal:
+                return await serve(request, *self._operation(here, node, what))
+        except HttpRefusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
         raise _not_simulated(what.endpoint)
 
@@ -65,10 +65,10 @@ class TownAgents:
             what = asked("POST", node.path, EVERYTHING)
             if what.endpoint not in SESSIONS:
                 raise _not_simulated(what.endpoint)
-            streams, deed = self._deed(here, node, what)
-        except Refusal as refusal:
+            streams, operation = self._operation(here, node, what)
+        except HttpRefusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
-        return Tunnel(here=lambda: self._spdy.begin(streams, deed))
+        return Tunnel(here=lambda: self._spdy.begin(streams, operation))
 
     def stays(self, head: Head) -> bool:
         return "websocket" in head.header("upgrade").lower()
@@ -79,26 +79,26 @@ class TownAgents:
     async def _log(
         self, request: web.BaseRequest, here: SimulatedNode, node: NodeAnswer, names: Mapping[str, str]
     ) -> web.StreamResponse:
-        options, previous = log_request(node.query, self._town.dispatcher.wall_ns())
+        options, previous = log_request(node.query, self._world.dispatcher.wall_ns())
         container_id = logged_container(self._pod(names), names["container"], previous=previous)
         return await LogStreams(here.cri, here.host.log_files, AtOnce()).answer(request, container_id, options)
 
-    def _deed(self, here: SimulatedNode, node: NodeAnswer, what: Asked) -> tuple[Streams, Deed]:
+    def _operation(self, here: SimulatedNode, node: NodeAnswer, what: Asked) -> tuple[Streams, Operation]:
         """What happens in a session. Raises Refusal."""
         streams = streams_of(node.query)
         container = running(here.cri, self._pod(what.names), what.names["container"])
-        if what.endpoint is Endpoint.ATTACH:
+        if what.endpoint is ServerEndpoint.ATTACH:
             return streams, watch_output(LogStreams(here.cri, here.host.log_files, AtOnce()), container.id)
         command = tuple(value for name, value in node.query if name == "command")
         return streams, run_command(here.cri, container.id, command)
 
     def _pod(self, names: Mapping[str, str]) -> Pod:
-        found = self._town.server.store.get("pods", names["namespace"], names["pod"])
+        found = self._world.server.store.get("pods", names["namespace"], names["pod"])
         return pod_named([] if found is None else [from_builtins(found.object, Pod)], names)
 
     def _reached(self, node: NodeAnswer) -> SimulatedNode:
-        found = self._town.nodes.get(node.node)
-        why = "nobody listens there" if found is None else self._town.why_unreachable(node.node)
+        found = self._world.nodes.get(node.node)
+        why = "nobody listens there" if found is None else self._world.why_unreachable(node.node)
         if found is None or why:
             raise unavailable(f"error trying to reach the agent of node {node.node} at {node.host}:{node.port}: {why}")
         return found
@@ -116,8 +116,8 @@ class AtOnce(Executor):
         return done
 
 
-def _not_simulated(endpoint: Endpoint) -> StatusError:
-    if endpoint is Endpoint.PORT_FORWARD:
+def _not_simulated(endpoint: ServerEndpoint) -> StatusError:
+    if endpoint is ServerEndpoint.PORT_FORWARD:
         words = "simulated containers listen on no ports"
     else:
         words = f"the agents of a simulated cluster have no {endpoint.value} for others"

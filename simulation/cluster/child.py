@@ -25,10 +25,10 @@ from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.apiserver.http_front import HttpFront
 from simulation.cluster import orders
-from simulation.cluster.agents import TownAgents
+from simulation.cluster.agents import ClusterAgents
+from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of
 from simulation.cluster.pace import Pace
-from simulation.cluster.town import Town
 
 PREFIX = "actorlet-cluster-"
 ORDER_BYTES_AT_MOST = 2**24
@@ -127,11 +127,11 @@ class _Cluster:
     def __init__(self, begin: Begin, loop: LoopThread, directory: str) -> None:
         self._speed = speed_of(begin.time)
         try:
-            self.town = Town(begin)
+            self.world = ClusterWorld(begin)
         except ValueError as error:
             raise OrderError(str(error)) from None
         self._scheduler = begin.scheduler
-        self._front = HttpFront(self.town.server, loop, agents=TownAgents(self.town))
+        self._front = HttpFront(self.world.server, loop, agents=ClusterAgents(self.world))
         self._directory = directory
         self._pace: Pace | None = None
         self._runner: asyncio.Task[None] | None = None
@@ -139,24 +139,24 @@ class _Cluster:
 
     async def begin(self) -> Json:
         """Nodes become ready first, as fast as they can; then time passes as it is to."""
-        town = self.town
+        world = self.world
         if self._speed:
-            town.dispatcher.wall_offset_ns = _wall_ns()
-        for node in town.nodes.values():
+            world.dispatcher.wall_offset_ns = _wall_ns()
+        for node in world.nodes.values():
             node.start()
         if self._scheduler:
-            town.scheduler.start()
-        town.dispatcher.run_until(lambda: town.ready_nodes() >= len(town.nodes), NODES_READY_WITHIN_NS)
-        if town.ready_nodes() < len(town.nodes):
+            world.scheduler.start()
+        world.dispatcher.run_until(lambda: world.ready_nodes() >= len(world.nodes), NODES_READY_WITHIN_NS)
+        if world.ready_nodes() < len(world.nodes):
             raise OrderError("the nodes did not become ready")
-        self._ready_ns = town.now_ns()
+        self._ready_ns = world.now_ns()
         await self._front.serve()
         kubeconfig = os.path.join(self._directory, "kubeconfig")
         with open(kubeconfig, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(kubeconfig_document(self._front.url, name="actorlet"))
-        self._pace = Pace(town.dispatcher, self._speed, asyncio.get_running_loop().time)
+        self._pace = Pace(world.dispatcher, self._speed, asyncio.get_running_loop().time)
         self._runner = asyncio.create_task(self._pace.run())
-        return {"speed": self._speed, "kubeconfig": kubeconfig, "url": self._front.url, "nodes": list(town.nodes)}
+        return {"speed": self._speed, "kubeconfig": kubeconfig, "url": self._front.url, "nodes": list(world.nodes)}
 
     async def end(self) -> None:
         if self._runner is not None:
@@ -171,37 +171,37 @@ class _Cluster:
         elif isinstance(order, orders.Wait):
             await self._pace.wait(ns_of(order.time))
         elif isinstance(order, orders.Limit):
-            return {**self._now(), "until": self._seconds(self.town.now_ns() + ns_of(order.time))}
+            return {**self._now(), "until": self._seconds(self.world.now_ns() + ns_of(order.time))}
         else:
-            deed = self._DEEDS.get(type(order))
-            if deed is None:
+            operation = self._OPERATIONS.get(type(order))
+            if operation is None:
                 raise OrderError("the cluster has begun")
-            return deed(self.town, order) or self._now()
+            return operation(self.world, order) or self._now()
         return self._now()
 
     def _now(self) -> Json:
-        return {"seconds": self._seconds(self.town.now_ns())}
+        return {"seconds": self._seconds(self.world.now_ns())}
 
     def _seconds(self, ns: int) -> float:
         return (ns - self._ready_ns) / 1e9
 
-    _DEEDS: dict[type[Any], Callable[[Town, Any], Json | None]] = {
-        orders.Now: lambda town, order: None,
-        orders.Behave: lambda town, order: town.behave(order),
-        orders.Exit: lambda town, order: town.exit(order),
-        orders.Hang: lambda town, order: town.hang(order),
-        orders.Say: lambda town, order: town.say(order),
-        orders.StartLoad: lambda town, order: town.load(order),
-        orders.Scale: lambda town, order: town.scale(order),
-        orders.CountReady: lambda town, order: {"ready": town.count_ready(order.namespace, order.name)},
-        orders.AddNodes: lambda town, order: {"nodes": town.add_nodes(order.count)},
-        orders.KillNode: lambda town, order: town.kill_node(order.node),
-        orders.StartNode: lambda town, order: town.start_node(order.node),
-        orders.KillAgent: lambda town, order: town.kill_agent(order.node, ns_of(order.away)),
-        orders.PauseAgent: lambda town, order: town.pause_agent(order.node, ns_of(order.lasts)),
-        orders.CutNetwork: lambda town, order: town.cut_network(order.node, ns_of(order.lasts)),
-        orders.Befall: lambda town, order: town.befall(order.fault),
-        orders.Heal: lambda town, order: town.heal(),
+    _OPERATIONS: dict[type[Any], Callable[[ClusterWorld, Any], Json | None]] = {
+        orders.Now: lambda world, order: None,
+        orders.Behave: lambda world, order: world.behave(order),
+        orders.Exit: lambda world, order: world.exit(order),
+        orders.Hang: lambda world, order: world.hang(order),
+        orders.Say: lambda world, order: world.say(order),
+        orders.StartLoad: lambda world, order: world.load(order),
+        orders.Scale: lambda world, order: world.scale(order),
+        orders.CountReady: lambda world, order: {"ready": world.count_ready(order.namespace, order.name)},
+        orders.AddNodes: lambda world, order: {"nodes": world.add_nodes(order.count)},
+        orders.KillNode: lambda world, order: world.kill_node(order.node),
+        orders.StartNode: lambda world, order: world.start_node(order.node),
+        orders.KillAgent: lambda world, order: world.kill_agent(order.node, ns_of(order.away)),
+        orders.PauseAgent: lambda world, order: world.pause_agent(order.node, ns_of(order.lasts)),
+        orders.CutNetwork: lambda world, order: world.cut_network(order.node, ns_of(order.lasts)),
+        orders.Befall: lambda world, order: world.befall(order.fault),
+        orders.Heal: lambda world, order: world.heal(),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Dispatcher
-from simulation.apiserver.requests import JsonAnswer, Request
+from simulation.apiserver.requests import ApiRequest, JsonAnswer
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import DELETED, Version
@@ -117,7 +117,7 @@ class Replicas:
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> str:
         """Why the server refuses; nothing when it does not."""
-        answer = self._server.handle(Request(method, path, (), msgspec.json.encode(body)))
+        answer = self._server.handle(ApiRequest(method, path, (), msgspec.json.encode(body)))
         if isinstance(answer, JsonAnswer) and answer.code >= 400:
             return str(answer.value.get("message"))
         return ""

@@ -22,23 +22,23 @@ from runtime.cri.errors import CriError
 from runtime.cri.messages import ContainerState, ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
 from runtime.http_server.auth.reviews import settled
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.sessions.sessions import CONTAINER_NAME, POD_UID, Streams
 from runtime.http_server.sessions.websocket import ERROR, MESSAGE_BYTES_AT_MOST, PIECE_BYTES, STDERR, STDOUT
 from runtime.http_server.targets import check_container
-from runtime.logs.lines import LogOptions
+from runtime.logs.lines import LogReadOptions
 from simulation.apiserver.status import Json
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.state import ContainerRecord
 
 SPOKEN = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 """The newest first; between them they have what a client closes, which is nothing to us."""
-_FROM_NOW_ON = LogOptions(follow=True, tail_lines=0)
+_FROM_NOW_ON = LogReadOptions(follow=True, tail_lines=0)
 
 Say = Callable[[bytes], Awaitable[None]]
 """Writes to standard output."""
-Deed = Callable[[Say], Awaitable[Json]]
+Operation = Callable[[Say], Awaitable[Json]]
 """What happens in a session, to its end: the Status that the client gets."""
 
 
@@ -48,13 +48,13 @@ def running(cri: SimulatedCri, pod: Pod, name: str) -> ContainerRecord:
     for container in cri.state.select_containers("", "", {POD_UID: pod.metadata.uid, CONTAINER_NAME: name}):
         if container.state is ContainerState.CONTAINER_RUNNING:
             return container
-    raise Refusal(500, f'container "{name}" in pod "{pod.metadata.name}" is not running')
+    raise HttpRefusal(500, f'container "{name}" in pod "{pod.metadata.name}" is not running')
 
 
-def run_command(cri: SimulatedCri, container_id: str, command: tuple[str, ...]) -> Deed:
+def run_command(cri: SimulatedCri, container_id: str, command: tuple[str, ...]) -> Operation:
     """Raises Refusal when there is none."""
     if not command:
-        raise Refusal(400, "there is no command")
+        raise HttpRefusal(400, "there is no command")
 
     async def run(say: Say) -> Json:
         request = ExecSyncRequest(container_id=container_id, cmd=command)
@@ -68,24 +68,24 @@ def run_command(cri: SimulatedCri, container_id: str, command: tuple[str, ...]) 
     return run
 
 
-def watch_output(logs: LogStreams, container_id: str) -> Deed:
+def watch_output(logs: LogStreams, container_id: str) -> Operation:
     """What the container writes, until it ends."""
 
     async def watch(say: Say) -> Json:
         try:
             await logs.copy(container_id, _FROM_NOW_ON, say)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             return failed(refusal.text)
         return ended(0)
 
     return watch
 
 
-async def serve(request: web.BaseRequest, streams: Streams, deed: Deed) -> web.StreamResponse:
-    """A session over a websocket: the deed is done, and its Status told. Raises Refusal before it begins."""
+async def serve(request: web.BaseRequest, streams: Streams, operation: Operation) -> web.StreamResponse:
+    """A session over a websocket: the operation is done, and its Status told. Raises Refusal before it begins."""
     offers = [each.strip() for each in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
     if not any(each in SPOKEN for each in offers):
-        raise Refusal(400, f"unable to upgrade: a session with a simulated container speaks {' and '.join(SPOKEN)}")
+        raise HttpRefusal(400, f"unable to upgrade: a session with a simulated container speaks {' and '.join(SPOKEN)}")
     socket = web.WebSocketResponse(protocols=SPOKEN, compress=False, max_msg_size=MESSAGE_BYTES_AT_MOST)
     await socket.prepare(request)
 
@@ -96,7 +96,7 @@ async def serve(request: web.BaseRequest, streams: Streams, deed: Deed) -> web.S
     async def act() -> None:
         # It has begun: clients wait for a first word.
         await socket.send_bytes(bytes([STDOUT if streams.stdout else STDERR if streams.stderr else ERROR]))
-        status = await deed(say)
+        status = await operation(say)
         await socket.send_bytes(bytes([ERROR]) + msgspec.json.encode(status))
 
     async def listen() -> None:

@@ -1,8 +1,8 @@
 """Exec and attach in a simulated cluster over SPDY: for clients that know no websockets, or were refused one.
 
 A session is the other end of a socket pair, on the loop of the world: the request comes as its first bytes. The client
-opens a stream for each of error, stdin, stdout, stderr and resize that it asked for; when all are there the deed is
-done, and what has become of it is told as a Status on the first. What can fail is the client: it goes, or speaks
+opens a stream for each of error, stdin, stdout, stderr and resize that it asked for; when all are there the operation
+is done, and what has become of it is told as a Status on the first. What can fail is the client: it goes, or speaks
 something else, and the session ends.
 """
 
@@ -14,11 +14,11 @@ import socket
 
 import msgspec
 
-from runtime.http_server.heads import Refusal, head_of
+from runtime.http_server.heads import HttpRefusal, head_of
 from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.spdy import FRAME_BYTES, Acceptor, ControlFrame, DataFrame, SpdyError, data, frame_of
 from runtime.http_server.sessions.websocket import PIECE_BYTES
-from simulation.cluster.sessions import Deed
+from simulation.cluster.sessions import Operation
 
 PROTOCOL = "v4.channel.k8s.io"
 LAST_WORDS_SECONDS = 10.0
@@ -31,10 +31,10 @@ class SpdySessions:
     def __init__(self) -> None:
         self._open: dict[asyncio.Task[None], None] = {}
 
-    def begin(self, streams: Streams, deed: Deed) -> socket.socket:
+    def begin(self, streams: Streams, operation: Operation) -> socket.socket:
         """A new session; the client's end of it."""
         ours, theirs = socket.socketpair()
-        task = asyncio.get_running_loop().create_task(_serve(ours, streams, deed))
+        task = asyncio.get_running_loop().create_task(_serve(ours, streams, operation))
         self._open[task] = None
         task.add_done_callback(self._open.pop)
         return theirs
@@ -46,12 +46,12 @@ class SpdySessions:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _serve(ours: socket.socket, streams: Streams, deed: Deed) -> None:
+async def _serve(ours: socket.socket, streams: Streams, operation: Operation) -> None:
     reader, writer = await asyncio.open_connection(sock=ours)
-    with contextlib.suppress(OSError, EOFError, SpdyError, Refusal, asyncio.LimitOverrunError):
+    with contextlib.suppress(OSError, EOFError, SpdyError, HttpRefusal, asyncio.LimitOverrunError):
         try:
             if await _upgraded(reader, writer):
-                await _Session(reader, writer, streams).run(deed)
+                await _Session(reader, writer, streams).run(operation)
         finally:
             writer.close()
 
@@ -62,7 +62,7 @@ async def _upgraded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     offered = [value for name, value in head.headers if name.lower() == "x-stream-protocol-version"]
     if not any(PROTOCOL in value for value in offered):
         told = f"unable to upgrade: a session with a simulated container speaks {PROTOCOL}, not {', '.join(offered)}"
-        writer.write(Refusal(403, told).as_bytes())
+        writer.write(HttpRefusal(403, told).as_bytes())
         await writer.drain()
         return False
     upgrade = ("Connection: Upgrade", "Upgrade: SPDY/3.1", f"X-Stream-Protocol-Version: {PROTOCOL}")
@@ -79,8 +79,8 @@ class _Session:
         self._streams: dict[str, int] = {}
         self._complete = asyncio.Event()
 
-    async def run(self, deed: Deed) -> None:
-        tasks = [asyncio.ensure_future(each) for each in (self._listen(), self._act(deed))]
+    async def run(self, operation: Operation) -> None:
+        tasks = [asyncio.ensure_future(each) for each in (self._listen(), self._act(operation))]
         listening, _ = tasks
         try:
             # Who goes away ends it.
@@ -91,9 +91,9 @@ class _Session:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _act(self, deed: Deed) -> None:
+    async def _act(self, operation: Operation) -> None:
         await self._complete.wait()
-        status = await deed(self._say)
+        status = await operation(self._say)
         for name in ("stdout", "stderr"):
             if name in self._streams:
                 self._writer.write(data(self._streams[name], b"", last=True))

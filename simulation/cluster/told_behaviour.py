@@ -17,12 +17,12 @@ from runtime.cri import Cri
 from runtime.cri.errors import CriError
 from runtime.cri.messages import PodSandboxConfig, PodSandboxMetadata
 from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX, Req, Res, Verb
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 from simulation.cri.behaviour import PREFIX, PodBehaviour, parse_behaviour
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class BehaviourRule:
     """`namespace` and `name`: patterns as in a shell."""
 
     namespace: str
@@ -34,11 +34,11 @@ class ToldBehaviour:
     """All that was said, in order."""
 
     def __init__(self) -> None:
-        self._said: list[Said] = []
+        self._said: list[BehaviourRule] = []
         self._own: dict[str, dict[str, str]] = {}
         """By uid, of the few pods that say something themselves: what they say."""
 
-    def say(self, said: Said) -> None:
+    def say(self, said: BehaviourRule) -> None:
         self._said.append(said)
 
     def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
@@ -77,7 +77,7 @@ class ToldCri:
         self._cri = cri
         self._told = told
 
-    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> Pending[Res]:
+    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> PendingAnswer[Res]:
         """See `Cri.call`."""
         asked: Any = request
         if verb.name == RUN_POD_SANDBOX.name and asked.config is not None:

@@ -17,8 +17,8 @@ from simulation.cri.behaviour_values import (
     CallKind,
     CallRule,
     Curve,
-    HookDeed,
-    ProbeDeed,
+    HookOperation,
+    ProbeOperation,
     call_rules,
     count,
     cpu_milli,
@@ -26,9 +26,9 @@ from simulation.cri.behaviour_values import (
     duration_ns,
     each,
     exit_code,
-    hook_deed,
+    hook_operation,
     lines,
-    probe_deeds,
+    probe_operations,
     rate_bytes_per_s,
     run_time_ns,
     size_bytes,
@@ -89,12 +89,12 @@ class ContainerBehaviour:
     exec_delay: int = 0
     """ns that a command takes."""
     exec_output: str = ""
-    startup_probe: tuple[ProbeDeed, ...] = ()
+    startup_probe: tuple[ProbeOperation, ...] = ()
     """What comes of the first, second, ... startup probe, the last one for ever. Empty: network probes succeed, and
     commands are run by ExecSync. Each container begins with the first."""
-    readiness_probe: tuple[ProbeDeed, ...] = ()
-    liveness_probe: tuple[ProbeDeed, ...] = ()
-    hook_call: tuple[HookDeed, ...] = (HookDeed.OK,)
+    readiness_probe: tuple[ProbeOperation, ...] = ()
+    liveness_probe: tuple[ProbeOperation, ...] = ()
+    hook_call: tuple[HookOperation, ...] = (HookOperation.OK,)
     """What comes of the first, second, ... HTTP call of a hook, the last one for ever."""
     hook_delay: int = 0
     """ns that such a call takes."""
@@ -151,11 +151,11 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
     "exec-exit-code": each(exit_code),
     "exec-delay": duration_ns,
     "exec-output": str,
-    "startup-probe": probe_deeds,
-    "readiness-probe": probe_deeds,
-    "liveness-probe": probe_deeds,
+    "startup-probe": probe_operations,
+    "readiness-probe": probe_operations,
+    "liveness-probe": probe_operations,
     "probe-delay": duration_ns,
-    "hook-call": each(hook_deed),
+    "hook-call": each(hook_operation),
     "hook-delay": duration_ns,
     "sandbox-lost-after": duration_ns,
 }

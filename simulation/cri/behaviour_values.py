@@ -49,7 +49,7 @@ class CallRule(msgspec.Struct, frozen=True):
     delay_ns: int = 0
 
 
-class ProbeDeed(Enum):
+class ProbeOperation(Enum):
     """What a container does with a probe over the network, or instead of running the probe's command."""
 
     OK = "ok"
@@ -64,17 +64,17 @@ class ProbeDeed(Enum):
     """The probe never ends, not even by its timeout."""
 
 
-def probe_deeds(text: str) -> tuple[ProbeDeed, ...]:
+def probe_operations(text: str) -> tuple[ProbeOperation, ...]:
     """`fail*3, ok`: the first three fail, and all after them succeed."""
-    deeds: list[ProbeDeed] = []
+    operations: list[ProbeOperation] = []
     for part in text.split(","):
         word, star, times = part.strip().partition("*")
-        if word not in {deed.value for deed in ProbeDeed}:
-            raise ValueError(f"{word!r} is none of {', '.join(deed.value for deed in ProbeDeed)}")
+        if word not in {operation.value for operation in ProbeOperation}:
+            raise ValueError(f"{word!r} is none of {', '.join(operation.value for operation in ProbeOperation)}")
         if star and not (times.isdecimal() and 0 < int(times) <= MAX_TIMES):
             raise ValueError(f"{part.strip()!r} needs a number from 1 to {MAX_TIMES} after the star")
-        deeds += [ProbeDeed(word)] * (int(times) if star else 1)
-    return tuple(deeds)
+        operations += [ProbeOperation(word)] * (int(times) if star else 1)
+    return tuple(operations)
 
 
 @lru_cache(maxsize=256)
@@ -167,7 +167,7 @@ def yes_or_no(text: str) -> bool:
     return text == "true"
 
 
-class HookDeed(Enum):
+class HookOperation(Enum):
     """What becomes of the HTTP call of a hook: an answer, none, one without TLS, or nothing for ever."""
 
     OK = "ok"
@@ -176,10 +176,10 @@ class HookDeed(Enum):
     HANG = "hang"
 
 
-def hook_deed(text: str) -> HookDeed:
+def hook_operation(text: str) -> HookOperation:
     """One of them."""
     try:
-        return HookDeed(text)
+        return HookOperation(text)
     except ValueError:
         raise ValueError(f"{text!r} is not what a hook comes to; it is one of ok, fail, plain, hang") from None
 

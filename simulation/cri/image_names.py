@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import Image
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 
 _NAME = re.compile(
     r"(?P<path>[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?::[0-9]+(?=/))?(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)"
@@ -26,7 +26,7 @@ def full_name(name: str) -> str:
         return name if name.startswith("sha256:") else f"sha256:{name}"
     match = _NAME.fullmatch(name)
     if match is None:
-        raise Refusal(StatusCode.UNKNOWN, f"{name!r} is no image name")
+        raise CriRefusal(StatusCode.UNKNOWN, f"{name!r} is no image name")
     path = match["path"]
     host, slash, _ = path.partition("/")
     if not slash:
@@ -42,7 +42,7 @@ def known_name(name: str) -> str:
     """As `full_name`; what is no name, and so that of no image, stays."""
     try:
         return full_name(name)
-    except Refusal:
+    except CriRefusal:
         return name
 
 

@@ -2,7 +2,7 @@
 
 Each call goes through the same gates: is the runtime up, what do the faults of the world do to it, what do the pod's
 own annotations do to it, and only then the verb. Most answers are there when `call` returns; those that take time, or
-never come, end at the caller's deadline like any other. Deeds are done in the order of the calls, under one lock.
+never come, end at the caller's deadline like any other. Operations are done in the order of the calls, under one lock.
 
 `go_down` and `come_back` play a runtime that dies and starts again: calls in flight and streams break, calls fail with
 UNAVAILABLE, containers run on.
@@ -28,7 +28,7 @@ from simulation.cri.files import ContainerFiles
 from simulation.cri.handlers import HANDLERS, NEWCOMERS, STREAM_HANDLERS, SUBJECTS, Subject
 from simulation.cri.image_names import full_name, make_image
 from simulation.cri.runtime import Runtime, Settings
-from simulation.cri.state import Refusal, RuntimeState
+from simulation.cri.state import CriRefusal, RuntimeState
 from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
 
 DoVerb = Callable[[str, Any], Any]
@@ -77,7 +77,7 @@ class SimulatedCri:
                     answer = kept(answer)
                 elif not answer.done():
                     answer = self._follow(verb, request, answer, timeout_ns)
-        except Refusal as refusal:
+        except CriRefusal as refusal:
             answer = broken(CriError(refusal.code, refusal.message, name))
         except Exception as error:
             fault = CriError(StatusCode.INTERNAL, f"the simulated runtime failed: {error!r}", name)
@@ -105,7 +105,7 @@ class SimulatedCri:
                 else:
                     STREAM_HANDLERS[verb.name](runtime, request, stream.on_item)
                     runtime.later(stream.end, None)
-            except Refusal as refusal:
+            except CriRefusal as refusal:
                 runtime.later(stream.end, CriError(refusal.code, refusal.message, verb.name))
         runtime.tell()
         return stream
@@ -199,7 +199,7 @@ class SimulatedCri:
 
     def _check_up(self) -> None:
         if self._down:
-            raise Refusal(StatusCode.UNAVAILABLE, _DOWN)
+            raise CriRefusal(StatusCode.UNAVAILABLE, _DOWN)
 
     def _begin(self, name: str, request: Any) -> Any:
         """The answer, or a promise of it. Under the lock."""
@@ -213,7 +213,7 @@ class SimulatedCri:
     def _meet(self, fate: CallFate, name: str, request: Any) -> Any:
         """A call that the world's faults have chosen."""
         if fate.fail is not None:
-            raise Refusal(fate.fail, "a fault of the simulated runtime")
+            raise CriRefusal(fate.fail, "a fault of the simulated runtime")
         if fate.hang:
             return Promise()
         if not fate.slow_ns:
@@ -228,7 +228,7 @@ class SimulatedCri:
         return answer
 
     def _done(self, fate: CallFate, name: str, request: Any) -> Any:
-        """Do the deed; lose the answer, or give it late."""
+        """Do the operation; lose the answer, or give it late."""
         inner = _attempt(lambda: self._verbs(name, request))
         if not (fate.lose or fate.late_ns):
             return inner
@@ -238,7 +238,7 @@ class SimulatedCri:
             runtime = self._runtime
             if fate.lose:
                 inner.exception()
-                error = Refusal(StatusCode.UNAVAILABLE, "the answer of the simulated runtime got lost")
+                error = CriRefusal(StatusCode.UNAVAILABLE, "the answer of the simulated runtime got lost")
                 runtime.after(fate.late_ns, lambda: runtime.refuse(answer, error))
             else:
                 runtime.after(fate.late_ns, lambda: _copy(runtime, inner, answer))
@@ -273,7 +273,7 @@ class SimulatedCri:
 
     def _obey(self, rule: CallRule, name: str, request: Any) -> Any:
         if rule.kind is CallKind.FAIL:
-            raise Refusal(rule.code, "the pod's annotations make this call fail")
+            raise CriRefusal(rule.code, "the pod's annotations make this call fail")
         if rule.kind is CallKind.HANG:
             return Promise()
         if rule.kind is CallKind.LIE:
@@ -308,7 +308,7 @@ class SimulatedCri:
             error = inner.exception()
             if error is None:
                 outer.set_result(inner.result())
-            elif isinstance(error, Refusal):
+            elif isinstance(error, CriRefusal):
                 outer.set_exception(CriError(error.code, error.message, name))
             else:
                 outer.set_exception(error)
@@ -318,11 +318,11 @@ class SimulatedCri:
         return outer
 
 
-def _attempt(deed: Callable[[], Any]) -> Promise[Any]:
-    """What a deed gives, as a promise in any case."""
+def _attempt(operation: Callable[[], Any]) -> Promise[Any]:
+    """What an operation gives, as a promise in any case."""
     try:
-        answer = deed()
-    except Refusal as refusal:
+        answer = operation()
+    except CriRefusal as refusal:
         return broken(refusal)
     return answer if isinstance(answer, Promise) else kept(answer)
 
@@ -336,7 +336,7 @@ def _copy(runtime: Runtime, inner: Promise[Any], outer: Promise[Any]) -> None:
         runtime.refuse(outer, error)
 
 
-def _pass_on(runtime: Runtime, outer: Promise[Any], deed: Callable[[], Any]) -> None:
-    """End `outer` as the deed ends, which may take time itself."""
-    inner = _attempt(deed)
+def _pass_on(runtime: Runtime, outer: Promise[Any], operation: Callable[[], Any]) -> None:
+    """End `outer` as the operation ends, which may take time itself."""
+    inner = _attempt(operation)
     inner.add_done_callback(lambda _: _copy(runtime, inner, outer))

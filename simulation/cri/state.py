@@ -34,7 +34,7 @@ COUNTED_PODS_MAX = 10_000
 R = TypeVar("R", bound="ContainerRecord | SandboxRecord")
 
 
-class Refusal(Exception):  # noqa: N818 - an answer, not a fault of the program
+class CriRefusal(Exception):  # noqa: N818 - an answer, not a fault of the program
     """A verb is refused with a code and the runtime's words."""
 
     def __init__(self, code: StatusCode, message: str) -> None:
@@ -117,7 +117,7 @@ class ById(dict[str, R]):
     def __missing__(self, wanted: str) -> R:
         record = self.by_beginning(wanted)
         if record is None:
-            raise Refusal(StatusCode.NOT_FOUND, f"there is no {self._kind} {wanted!r}")
+            raise CriRefusal(StatusCode.NOT_FOUND, f"there is no {self._kind} {wanted!r}")
         return record
 
     def by_beginning(self, beginning: str) -> R | None:

@@ -7,7 +7,7 @@ import os
 
 from cachetools import FIFOCache
 
-from simulation.host.file_nodes import Directory, File, Link, Node
+from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
 from simulation.host.file_paths import error_at, normal, parts_of
 
 LINKS_MAX = 40
@@ -21,8 +21,8 @@ class FileFinder:
     def __init__(self) -> None:
         self._root = Directory()
         self._known: FIFOCache[str, Directory] = FIFOCache(KNOWN_AT_MOST)
-        """Directories by paths without a link on the way: true until one is removed or renamed. A pod's dozen of deeds
-        are done in few of them, and below the same half a dozen of names.
+        """Directories by paths without a link on the way: true until one is removed or renamed. A pod's dozen of
+        operations are done in few of them, and below the same half a dozen of names.
         """
 
     def _walk(self, path: str) -> Node | None:
@@ -35,7 +35,7 @@ class FileFinder:
         above = self._root
         for name in parts_of(path):
             if type(node) is not Directory:
-                return node if type(node) is Link else None
+                return node if type(node) is SymbolicLink else None
             above = node
             found = above.entries.get(name)
             if found is None:
@@ -57,7 +57,7 @@ class FileFinder:
     def _found(self, path: str) -> Node | None:
         """What is there, links followed; None for nothing."""
         node = self._walk(path)
-        if isinstance(node, Link):
+        if isinstance(node, SymbolicLink):
             try:
                 return self._node(path)
             except OSError:
@@ -67,7 +67,7 @@ class FileFinder:
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
         """What is there. Raises OSError: nothing, a file in the place of a directory, or too many links."""
         known = self._walk(path)
-        if known is not None and not isinstance(known, Link):
+        if known is not None and not isinstance(known, SymbolicLink):
             return known
         node: Node = self._root
         parts = parts_of(path)
@@ -78,12 +78,12 @@ class FileFinder:
             if found is None:
                 raise error_at(errno.ENOENT, path)
             node = found
-            if isinstance(node, Link) and (follow or index < len(parts) - 1):
+            if isinstance(node, SymbolicLink) and (follow or index < len(parts) - 1):
                 node = self._follow(node, "/" + "/".join(parts[: index + 1]), links)
         return node
 
     def _follow(self, node: Node, path: str, links: int = 0) -> Node:
-        if not isinstance(node, Link):
+        if not isinstance(node, SymbolicLink):
             return node
         if links >= LINKS_MAX:
             raise error_at(errno.ELOOP, path)
@@ -118,7 +118,7 @@ class FileFinder:
         above: Node = self._root
         for name in parts[:-1]:
             found = above.entries.get(name) if isinstance(above, Directory) else None
-            if found is None or isinstance(found, Link):
+            if found is None or isinstance(found, SymbolicLink):
                 return self._directory("/" + "/".join(parts[:-1])), parts[-1]
             above = found
         if not isinstance(above, Directory):

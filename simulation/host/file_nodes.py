@@ -32,7 +32,7 @@ class File(msgspec.Struct, eq=False):
         """Nothing is held that must be let go."""
 
 
-class Link(msgspec.Struct, eq=False):
+class SymbolicLink(msgspec.Struct, eq=False):
     """A symbolic link."""
 
     target: str
@@ -48,4 +48,4 @@ class Directory(msgspec.Struct, eq=False):
     """The path under which the tree finds it at once; empty for none."""
 
 
-Node = File | Link | Directory
+Node = File | SymbolicLink | Directory

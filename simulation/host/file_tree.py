@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 
 from simulation.host.file_finding import NO_NAMES, FileFinder
-from simulation.host.file_nodes import Directory, File, Link, Node
+from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
 from simulation.host.file_paths import directory_of, error_at, lies_in, normal, parts_of
 from simulation.host.sick_paths import SickPaths
 
@@ -65,7 +65,7 @@ class FileTree(SickPaths, FileFinder):
 
     def is_link(self, path: str) -> bool:
         try:
-            return isinstance(self._node(path, follow=False), Link)
+            return isinstance(self._node(path, follow=False), SymbolicLink)
         except OSError:
             return False
 
@@ -104,7 +104,7 @@ class FileTree(SickPaths, FileFinder):
         return sorted(
             name
             for name, node in entries.items()
-            if isinstance(node, Link) and node.target.startswith(below) and self._is_nowhere(node.target)
+            if isinstance(node, SymbolicLink) and node.target.startswith(below) and self._is_nowhere(node.target)
         )
 
     def _is_nowhere(self, path: str) -> bool:
@@ -113,12 +113,12 @@ class FileTree(SickPaths, FileFinder):
     def mode(self, path: str) -> int:
         """The permission bits of a file or directory."""
         node = self._node(path)
-        assert not isinstance(node, Link), "links were followed"
+        assert not isinstance(node, SymbolicLink), "links were followed"
         return node.mode
 
     def read_link(self, path: str) -> str:
         node = self._node(path, follow=False)
-        if not isinstance(node, Link):
+        if not isinstance(node, SymbolicLink):
             raise error_at(errno.EINVAL, path)
         return node.target
 
@@ -141,7 +141,7 @@ class FileTree(SickPaths, FileFinder):
                 if found is None:
                     self.version += 1
                     found = node.entries[name] = Directory()
-                elif isinstance(found, Link):
+                elif isinstance(found, SymbolicLink):
                     found = self._follow(found, "/" + "/".join(parts[: depth + 1]))
                 node = found
             if not isinstance(node, Directory):
@@ -207,7 +207,7 @@ class FileTree(SickPaths, FileFinder):
             if replaced is not None:
                 self._free(replaced)
             self.version += 1
-            directory.entries[name] = Link(target)
+            directory.entries[name] = SymbolicLink(target)
         self._tell(path)
 
     def rename(self, old: str, new: str) -> None:

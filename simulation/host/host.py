@@ -1,8 +1,8 @@
 """The host of a simulated node: what actors ask of a disk, answered from a `FileTree` in memory.
 
 Each class stands in for the `Local...` class of the same capability in `runtime/`, behaves like it, and passes every
-deed through the gate of the tree, where disks fail, hang and fill. Containers of the simulated runtime write into the
-same tree (`SimulatedContainerFiles`), so what they write is what the agent finds.
+operation through the gate of the tree, where disks fail, hang and fill. Containers of the simulated runtime write into
+the same tree (`SimulatedContainerFiles`), so what they write is what the agent finds.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ class SimulatedPodFiles:
 
         return self._tree.gate(path, write)
 
-    def _readable(self, path: str, deed: Callable[[], str]) -> str:
+    def _readable(self, path: str, operation: Callable[[], str]) -> str:
         """Reading never fails: a disk that does shows nothing."""
         try:
-            return self._tree.gate(path, deed)
+            return self._tree.gate(path, operation)
         except OSError:
             return ""
 
@@ -348,7 +348,7 @@ class SimulatedHost:
         container_logs: str = "/var/log/containers",
     ) -> None:
         self.tree = FileTree(disk_bytes)
-        self._furnish()
+        self._add_directories()
         self.pod_files: PodFiles = SimulatedPodFiles(self.tree)
         self.pod_logs: PodLogs = SimulatedPodLogs(self.tree, pod_logs, container_logs)
         self.log_files = SimulatedLogFiles(self.tree)
@@ -356,7 +356,7 @@ class SimulatedHost:
         self.manifest_store: ManifestStore = SimulatedManifestStore(self.tree)
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
 
-    def _furnish(self) -> None:
+    def _add_directories(self) -> None:
         """What every machine has."""
         self.tree.make_directories("/etc")
         self.tree.write(HOSTS, f"127.0.0.1\tlocalhost\n{HOST_ADDRESS}\tsimulated\n".encode())

@@ -68,7 +68,7 @@ class SimulatedLogFiles:
         tree = self._tree
         return tree.gate(path, lambda: tree.open(path) if tree.exists(path) and not tree.is_directory(path) else None)
 
-    def set_aside(self, log: str, rotated: str) -> None:
+    def move_log(self, log: str, rotated: str) -> None:
         def rename() -> None:
             if self._there(rotated):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), rotated)

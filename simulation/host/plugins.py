@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runtime.cri.errors import StatusCode
-from runtime.csi.capability import Ability, ExpandVolume, NodeInfo, PublishVolume, StageVolume, VolumeStats
+from runtime.csi.capability import Ability, DriverVolumeStats, ExpandVolume, NodeInfo, PublishVolume, StageVolume
 from runtime.plugin_registration.capability import CSI_PLUGIN, PluginInfo
 from runtime.plugins.errors import PluginError
 
@@ -43,8 +43,8 @@ class SimulatedDriver:
     def expand(self, volume: ExpandVolume) -> int:
         return volume.required_bytes
 
-    def stats(self, handle: str, path: str, staging_path: str) -> VolumeStats:
-        return VolumeStats()
+    def stats(self, handle: str, path: str, staging_path: str) -> DriverVolumeStats:
+        return DriverVolumeStats()
 
 
 class SimulatedPluginWatch:

@@ -1,7 +1,7 @@
 """Faults on parts of a file system that one names: what lies there fails, or hangs, until it is healed.
 
-A deed that hangs is played as the simulated lanes want it: `gate` gives a promise instead of the result, and `heal`
-does the deed and keeps the promise.
+An operation that hangs is played as the simulated lanes want it: `gate` gives a promise instead of the result, and
+`heal` does the operation and keeps the promise.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ T = TypeVar("T")
 
 
 class SickPaths:
-    """See the module. Deeds are done one at a time."""
+    """See the module. Operations are done one at a time."""
 
     def __init__(self) -> None:
         self._failing: dict[str, int] = {}
         self._hanging: dict[str, list[tuple[Promise[Any], Callable[[], Any]]]] = {}
         self._lock = threading.RLock()
 
-    def gate(self, path: str, deed: Callable[[], T]) -> T:
-        """Do `deed`, which touches `path`, unless a fault lies there: then raise, or give a promise of the result."""
+    def gate(self, path: str, operation: Callable[[], T]) -> T:
+        """Do `operation`, which touches `path`, unless a fault lies there: then raise, or give a promise of the
+        result."""
         if self._failing or self._hanging:
-            return self.gate_all((path,), deed)
+            return self.gate_all((path,), operation)
         with self._lock:
-            return deed()
+            return operation()
 
-    def gate_all(self, paths: Iterable[str], deed: Callable[[], T]) -> T:
-        """As `gate`, of a deed that touches several paths: the first of them that is sick decides. While no fault lies
-        anywhere none of them is looked at.
+    def gate_all(self, paths: Iterable[str], operation: Callable[[], T]) -> T:
+        """As `gate`, of an operation that touches several paths: the first of them that is sick decides. While no fault
+        lies anywhere none of them is looked at.
         """
         with self._lock:
             for path in map(normal, paths) if self._failing or self._hanging else ():
@@ -46,9 +47,9 @@ class SickPaths:
                 for prefix, waiting in self._hanging.items():
                     if lies_in(path, prefix):
                         promise: Promise[Any] = Promise()
-                        waiting.append((promise, deed))
+                        waiting.append((promise, operation))
                         return promise  # type: ignore[return-value]  # what the simulated lane takes for a hang
-            return deed()
+            return operation()
 
     def fail(self, path: str, number: int = errno.EIO) -> None:
         """Everything at and below `path` fails with this errno from now on."""
@@ -69,15 +70,15 @@ class SickPaths:
         with self._lock:
             self._failing.pop(path, None)
             waiting = self._hanging.pop(path, [])
-        for promise, deed in waiting:
+        for promise, operation in waiting:
             if promise.done():
                 continue
             try:
-                result = deed()
+                result = operation()
             except OSError as error:
                 promise.set_exception(error)
                 continue
-            if isinstance(result, Promise):  # another part of the deed hangs elsewhere
+            if isinstance(result, Promise):  # another part of the operation hangs elsewhere
                 result.add_done_callback(partial(_copy, promise))
             else:
                 promise.set_result(result)

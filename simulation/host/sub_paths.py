@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from runtime.files.beneath import LINKS_AT_MOST
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.pod_directories import SUB_PATHS
 from runtime.volumes.sub_path import SubPath
 from simulation.host.file_tree import FileTree
@@ -32,10 +32,10 @@ class SimulatedSubPaths:
     def _mount(self, wanted: SubPath) -> str:
         try:
             found = self._find(wanted)
-        except VolumeError as failure:
+        except VolumeFailedError as failure:
             name = wanted.called or wanted.volume
             text = f'failed to prepare subPath for volumeMount "{name}" of container "{wanted.container}": {failure}'
-            raise VolumeError(text) from failure
+            raise VolumeFailedError(text) from failure
         directory = f"{self._pods}/{wanted.uid}/{SUB_PATHS}/{wanted.volume}/{wanted.container}"
         self._tree.make_directories(directory)
         place = f"{directory}/{wanted.index}"
@@ -53,20 +53,20 @@ class SimulatedSubPaths:
                 continue
             if name == "..":
                 if not way:
-                    raise VolumeError(f"{wanted.path!r} leads out of the volume through a symbolic link")
+                    raise VolumeFailedError(f"{wanted.path!r} leads out of the volume through a symbolic link")
                 way.pop()
                 continue
             path = os.path.join(top, *way, name)
             if not tree.is_link(path):
                 if not tree.exists(path):
                     if not wanted.make:
-                        raise VolumeError(f"there is no {wanted.path!r} in the volume")
+                        raise VolumeFailedError(f"there is no {wanted.path!r} in the volume")
                     tree.make_directories(path)
                 way.append(name)
                 continue
             target = tree.read_link(path)
             links += 1
             if target.startswith("/") or links > LINKS_AT_MOST:
-                raise VolumeError(f"{wanted.path!r} leads out of the volume through a symbolic link")
+                raise VolumeFailedError(f"{wanted.path!r} leads out of the volume through a symbolic link")
             ahead.extendleft(reversed(target.split("/")))
         return os.path.join(top, *way)

@@ -4,9 +4,9 @@ The kinds are those of a real node, and lie where they lie there. A mount is a d
 remove one that is still mounted is refused, as it would wipe the data of others. Volumes of CSI drivers stand on
 devices that pods share. The world outlives the agent, so an agent that died leaves all of this to the next.
 
-`before` is called with words before each single deed on the way (a directory made, something mounted, removed), so that
-tests may let the agent die between any two of them. The tree's `hang` and `fail` put faults on all that is done below
-a path.
+`before` is called with words before each single operation on the way (a directory made, something mounted, removed), so
+that tests may let the agent die between any two of them. The tree's `hang` and `fail` put faults on all that is done
+below a path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from runtime.volumes.capability import (
     LocatedVolume,
     Payload,
     Say,
-    VolumeError,
+    VolumeFailedError,
     VolumePlace,
     VolumeSpec,
 )
@@ -36,14 +36,14 @@ _DEVICE_FILE = "vol_data.json"
 class SimulatedNodeVolumes:
     """See the module. `root` is the agent's directory."""
 
-    def __init__(self, tree: FileTree, root: str, before: Callable[[str], None] = lambda deed: None) -> None:
+    def __init__(self, tree: FileTree, root: str, before: Callable[[str], None] = lambda operation: None) -> None:
         self.tree = tree
         self._root = root.rstrip("/")
         self._pods = f"{self._root}/pods"
         self._csi = f"{self._root}/plugins/kubernetes.io/csi"
         self.before = before
         self.trouble: Callable[[str, str], None] = lambda kind, directory: None
-        """Called with the kind of a volume that is to be made and its directory; may raise `VolumeError`."""
+        """Called with the kind of a volume that is to be made and its directory; may raise `VolumeFailedError`."""
         self.mounted: set[str] = set()
 
     # --- where things are -------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ class SimulatedNodeVolumes:
     def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
         kind = VOLUME_SOURCES[spec.source]
         if not kind.served:
-            raise VolumeError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
+            raise VolumeFailedError(f"volumes of type {json_name_of(spec.source)} are not supported yet")
         device = f"kubernetes.io/csi/{_device_of(spec)}" if _device_of(spec) else ""
         return LocatedVolume(self._place(uid, kind.plugin, spec.name, spec.block), device)
 
@@ -88,13 +88,13 @@ class SimulatedNodeVolumes:
                 source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
                 return source.path if source is not None else ""
             if VOLUME_SOURCES[spec.source].from_objects and spec.payload is None:
-                raise VolumeError("what is to be in it is not known yet")
+                raise VolumeFailedError("what is to be in it is not known yet")
             self._make(place.directory)
             path = self._path_of(spec, place)
             if device := _device_of(spec):
                 stage = f"{self._stage_of(device)}/globalmount"
                 if stage not in self.mounted:
-                    raise VolumeError(f"{device} is not staged")
+                    raise VolumeFailedError(f"{device} is not staged")
                 self.before(f"write {place.directory}/{_DEVICE_FILE}")
                 self.tree.write(f"{place.directory}/{_DEVICE_FILE}", device.encode())
                 self._make(path)
@@ -168,7 +168,7 @@ class SimulatedNodeVolumes:
 
     def _remove(self, path: str) -> None:
         if self.mounted and (left := self._mounted_below(path)):
-            raise VolumeError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
+            raise VolumeFailedError(f"{left[0]} is still mounted; nothing of {path} was removed", "FailedUnmount")
         if self.tree.exists(path):
             self.before(f"remove {path}")
             self.tree.remove_all(path)

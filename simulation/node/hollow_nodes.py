@@ -28,7 +28,7 @@ from runtime.api.connections import ApiConnections
 from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cri.messages import ContainerState, PodSandboxState
 from runtime.io.event_loop import LoopThread
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode
 
@@ -219,13 +219,13 @@ class _WatchedApi:
         self._calls = calls
         self._now_ns = dispatcher.now_ns
 
-    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
+    def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`."""
         pending = self._api.call(call, timeout_ns=timeout_ns)
         pending.add_done_callback(lambda done: self._ended(call, done))
         return pending
 
-    def _ended(self, call: ApiCall[R], done: Pending[R]) -> None:
+    def _ended(self, call: ApiCall[R], done: PendingAnswer[R]) -> None:
         calls = self._calls
         calls.made += 1
         try:

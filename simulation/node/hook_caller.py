@@ -10,15 +10,15 @@ from __future__ import annotations
 from actors.kernel import Dispatcher, Promise, kept
 from runtime.cri.messages import ContainerState
 from runtime.hooks import HookAnswer
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 from simulation.cri import SimulatedCri
 from simulation.cri.behaviour import at
-from simulation.cri.behaviour_values import HookDeed
+from simulation.cri.behaviour_values import HookOperation
 
 _ANSWERS = {
-    HookDeed.OK: HookAnswer(),
-    HookDeed.FAIL: HookAnswer("the simulated container hangs up"),
-    HookDeed.PLAIN: HookAnswer("", "the simulated container gave an HTTP response to an HTTPS client"),
+    HookOperation.OK: HookAnswer(),
+    HookOperation.FAIL: HookAnswer("the simulated container hangs up"),
+    HookOperation.PLAIN: HookAnswer("", "the simulated container gave an HTTP response to an HTTPS client"),
 }
 
 
@@ -29,15 +29,15 @@ class SimulatedHookCaller:
         self._dispatcher = dispatcher
         self._world = world
 
-    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> Pending[HookAnswer]:
+    def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> PendingAnswer[HookAnswer]:
         record = self._world.state.containers.get(container_id)
         if record is None or record.state is not ContainerState.CONTAINER_RUNNING:
             return kept(HookAnswer("connect: connection refused"))
         record.hook_calls.append(url)
-        deed = at(record.behaviour.hook_call, len(record.hook_calls) - 1)
+        operation = at(record.behaviour.hook_call, len(record.hook_calls) - 1)
         promise: Promise[HookAnswer] = Promise()
-        if deed is not HookDeed.HANG:
-            self._dispatcher.schedule(record.behaviour.hook_delay, lambda: _answer(promise, _ANSWERS[deed]))
+        if operation is not HookOperation.HANG:
+            self._dispatcher.schedule(record.behaviour.hook_delay, lambda: _answer(promise, _ANSWERS[operation]))
         return promise
 
 

@@ -13,25 +13,25 @@ from collections.abc import Callable, Sequence
 from actors.kernel import Dispatcher, Promise
 from runtime.cri import Cri
 from runtime.cri.messages import ContainerState
-from runtime.io.pending import Pending
-from runtime.probes import Check, ExecCheck, Outcome, ProbeAnswer
+from runtime.io.pending import PendingAnswer
+from runtime.probes import Check, ExecCheck, ProbeAnswer, ProbeOutcome
 from runtime.probes.exec_command import ask_exec
 from simulation.cri import SimulatedCri
 from simulation.cri.behaviour import at
-from simulation.cri.behaviour_values import ProbeDeed
+from simulation.cri.behaviour_values import ProbeOperation
 from simulation.cri.state import ContainerRecord
 
 _ANSWERS = {
-    ProbeDeed.OK: ProbeAnswer(Outcome.SUCCESS),
-    ProbeDeed.FAIL: ProbeAnswer(Outcome.FAILURE, "the simulated container says no"),
-    ProbeDeed.WARN: ProbeAnswer(Outcome.WARNING, "the simulated container answers oddly"),
-    ProbeDeed.ERROR: ProbeAnswer(Outcome.UNKNOWN, "the simulated container cannot be asked"),
+    ProbeOperation.OK: ProbeAnswer(ProbeOutcome.SUCCESS),
+    ProbeOperation.FAIL: ProbeAnswer(ProbeOutcome.FAILURE, "the simulated container says no"),
+    ProbeOperation.WARN: ProbeAnswer(ProbeOutcome.WARNING, "the simulated container answers oddly"),
+    ProbeOperation.ERROR: ProbeAnswer(ProbeOutcome.UNKNOWN, "the simulated container cannot be asked"),
 }
-_WELL = _ANSWERS[ProbeDeed.OK]
+_WELL = _ANSWERS[ProbeOperation.OK]
 _SAID_BY = {"startup": "startup_probe", "readiness": "readiness_probe", "liveness": "liveness_probe"}
 """Kind of probe -> what of a container's behaviour says how it answers."""
-_TIMED_OUT = ProbeAnswer(Outcome.FAILURE, "no answer within the probe's timeout")
-_NOBODY = ProbeAnswer(Outcome.FAILURE, "connect: connection refused")
+_TIMED_OUT = ProbeAnswer(ProbeOutcome.FAILURE, "no answer within the probe's timeout")
+_NOBODY = ProbeAnswer(ProbeOutcome.FAILURE, "connect: connection refused")
 
 
 class SimulatedProber:
@@ -51,7 +51,9 @@ class SimulatedProber:
         self._containers = world.state.containers
         self._asked = asked
 
-    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer] | ProbeAnswer:
+    def probe(
+        self, container_id: str, kind: str, check: Check, timeout_ns: int
+    ) -> PendingAnswer[ProbeAnswer] | ProbeAnswer:
         record = self._containers.get(container_id)
         if record is None:
             return ask_exec(self._cri, container_id, check, timeout_ns) if isinstance(check, ExecCheck) else _NOBODY
@@ -59,23 +61,23 @@ class SimulatedProber:
             told(record, kind)
         behaviour = record.behaviour
         count = record.probes[kind] = record.probes.get(kind, 0) + 1
-        deeds: tuple[ProbeDeed, ...] = getattr(behaviour, _SAID_BY[kind])
-        deed = at(deeds, count - 1) if deeds else None
-        if deed is None and isinstance(check, ExecCheck):
+        operations: tuple[ProbeOperation, ...] = getattr(behaviour, _SAID_BY[kind])
+        operation = at(operations, count - 1) if operations else None
+        if operation is None and isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)
         if record.state is not ContainerState.CONTAINER_RUNNING:
             return _NOBODY
         delay_ns = behaviour.probe_delay
-        if deed is None and not delay_ns:
+        if operation is None and not delay_ns:
             return _WELL
-        if deed is ProbeDeed.SILENT:
+        if operation is ProbeOperation.SILENT:
             return Promise()
-        if deed is ProbeDeed.HANG or delay_ns > timeout_ns:
+        if operation is ProbeOperation.HANG or delay_ns > timeout_ns:
             return self._in(timeout_ns, _TIMED_OUT, timeout_ns)
-        answer = _ANSWERS[deed or ProbeDeed.OK]
+        answer = _ANSWERS[operation or ProbeOperation.OK]
         return self._in(delay_ns, answer, timeout_ns) if delay_ns else answer
 
-    def _in(self, ns: int, answer: ProbeAnswer, timeout_ns: int) -> Pending[ProbeAnswer]:
+    def _in(self, ns: int, answer: ProbeAnswer, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         promise: Promise[ProbeAnswer] = Promise()
         by_ns = self._dispatcher.now_ns() + timeout_ns
 

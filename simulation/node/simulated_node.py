@@ -1,6 +1,6 @@
 """`SimulatedNode`: a host, a container runtime and a node agent in one process, on any dispatcher.
 
-The host and the runtime are the world; the agent is the very same `Node` that runs on real machines. Manifests are
+The host and the runtime are the world; the agent is the very same `NodeAgent` that runs on real machines. Manifests are
 put and removed as a person would do it; `kill` ends the agent as SIGKILL would, `restart_agent` starts a new one that
 finds the world as the old one has left it.
 """
@@ -14,18 +14,18 @@ import msgspec
 from actors.containers.gc_rules import GcPolicy
 from actors.kernel import Dispatcher, broken
 from actors.kernel.dispatcher import Trace
-from actors.node.node import Node
+from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node_object.settings import Registration
 from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import Pod
 from runtime.api import ApiLines, BootstrapApi
 from runtime.cri import Cri
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 from runtime.manifests.url import ManifestAnswer, ManifestFetchError
 from runtime.metrics.meters import Meters
 from runtime.probes import Prober
@@ -45,7 +45,7 @@ from simulation.host.stats import SimulatedHostStats
 from simulation.host.sub_paths import SimulatedSubPaths
 from simulation.host.volumes import SimulatedNodeVolumes
 from simulation.node.hook_caller import SimulatedHookCaller
-from simulation.node.mortal import BeforeCall, Mailboxes, MortalApi, MortalCri, MortalDispatcher
+from simulation.node.killable import BeforeCall, KillableApi, KillableCri, KillableDispatcher, Mailboxes
 from simulation.node.prober import SimulatedProber
 
 ROOT = "/var/lib/actorlet"
@@ -57,7 +57,7 @@ NO_LABELS: Mapping[str, str] = {}
 class NoManifestServer:
     """`runtime.manifests.url.ManifestServer` in a world without one."""
 
-    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> Pending[ManifestAnswer]:
+    def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> PendingAnswer[ManifestAnswer]:
         return broken(ManifestFetchError(f"there is no server at {url} in this world"))
 
 
@@ -103,7 +103,7 @@ class SimulatedNode:
                 cgroup_version=2,
                 memory_capacity_bytes=MEMORY_BYTES,
                 abilities=Abilities(unsafe_sysctls=configuration.allowed_unsafe_sysctls),
-                rules=NodeRules(
+                rules=ContainerNodeRules(
                     root_directory=ROOT,
                     stop_signals=(gates or FeatureGates({})).enabled("ContainerStopSignals"),
                     restart_all=(gates or FeatureGates({})).enabled("RestartAllContainersOnContainerExits"),
@@ -140,19 +140,19 @@ class SimulatedNode:
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
         """Told of each probe that the agent makes, with its kind."""
         self._serving_keys, self._client_keys, self._bootstrap = serving_keys, client_keys, bootstrap
-        self._connections: tuple[MortalApi, ...] = ()
+        self._connections: tuple[KillableApi, ...] = ()
         self._life = 0
         self._agent, self.node = self._new_agent()
 
-    def _new_agent(self) -> tuple[MortalDispatcher, Node]:
+    def _new_agent(self) -> tuple[KillableDispatcher, NodeAgent]:
         self.plugins.forget()
         self.shutdown.forget()
-        agent = MortalDispatcher(self.dispatcher, self._life, self._trace)
+        agent = KillableDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
         agent.mailboxes = self._mailboxes
         agent.failing = self._failing
         agent.before_call = self._before_call
-        cri = self.reach(MortalCri(agent, self.cri))
+        cri = self.reach(KillableCri(agent, self.cri))
         capabilities = NodeCapabilities(
             cri=cri,
             prober=self.ask(SimulatedProber(agent, cri, self.cri, self.on_probe)),
@@ -181,12 +181,12 @@ class SimulatedNode:
             memory_notices=self.memory_notices,
             meters=Meters(alone=self.dispatcher.single_threaded),
         )
-        return agent, Node(agent, self.plan, capabilities)
+        return agent, NodeAgent(agent, self.plan, capabilities)
 
-    def _api_of(self, agent: MortalDispatcher) -> ApiLines | None:
+    def _api_of(self, agent: KillableDispatcher) -> ApiLines | None:
         if self._api is None:
             return None
-        main, leases, events = (MortalApi(agent, api) for api in (self._api.main, self._api.leases, self._api.events))
+        main, leases, events = (KillableApi(agent, api) for api in (self._api.main, self._api.leases, self._api.events))
         self._connections = (main, leases, events)
         return ApiLines(main, leases, events)
 
@@ -205,7 +205,7 @@ class SimulatedNode:
         self.node.start()
 
     @property
-    def agent(self) -> MortalDispatcher:
+    def agent(self) -> KillableDispatcher:
         """The agent that is there now, as a process."""
         return self._agent
 

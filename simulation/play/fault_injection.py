@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from errno import EIO
 from functools import partial
 
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan
 from simulation.chance.chance import Chance
 from simulation.chance.network import LinkFaults
 from simulation.cri.behaviour_values import duration_ns
-from simulation.node.mortal import AgentKilledError
+from simulation.node.killable import AgentKilledError
 from simulation.play.passing_shortage import PassingShortage
 from simulation.scenarios.faults import (
     EVERYWHERE,
@@ -101,19 +101,19 @@ def actor_failures(scenario: Scenario) -> tuple[ActorFailures, ...]:
 # --- what comes at its time -------------------------------------------------------------------------------------------
 
 
-class Misfortunes:
+class FaultInjector:
     """See the module. `lasts_ns`: within which that comes which comes at any moment."""
 
     def __init__(self, world: World, scenario: Scenario, lasts_ns: int) -> None:
         self._world = world
         self._lasts_ns = lasts_ns
-        self._deeds = Chance(f"deeds {world.seed}")
+        self._operations = Chance(f"operations {world.seed}")
         self._volumes: list[Volumes] = []
         self._kills: list[AgentKills] = []
         self._hung: dict[str, set[str]] = {name: set() for name in world.nodes}
         self._healed = False
         self._dying: set[str] = set()
-        """Nodes whose agents die as soon as their deed is done."""
+        """Nodes whose agents die as soon as their operation is done."""
         for fault in scenario.faults:
             self._let_befall(fault)
         for name in world.nodes:
@@ -164,7 +164,7 @@ class Misfortunes:
                 for at_ns in self._moments(fault.times, fault.at):
                     self._in(at_ns, _pause(world, name, self._draw(fault.lasts)))
         elif isinstance(fault, AgentKills):
-            self._kills += [fault] if fault.at_deeds else []
+            self._kills += [fault] if fault.at_operations else []
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
                     self._in(at_ns, self._kill(name, self._draw(fault.away)))
@@ -178,30 +178,31 @@ class Misfortunes:
         drawn = [self._world.chance.between(0, self._lasts_ns) for _ in range(times)]
         return drawn + [duration_ns(each) for each in at]
 
-    def _at(self, at: str, deed: Callable[[], object]) -> None:
-        self._in(duration_ns(at), deed)
+    def _at(self, at: str, operation: Callable[[], object]) -> None:
+        self._in(duration_ns(at), operation)
 
-    def _sometime(self, deed: Callable[[], object]) -> None:
-        self._in(self._world.chance.between(0, self._lasts_ns), deed)
+    def _sometime(self, operation: Callable[[], object]) -> None:
+        self._in(self._world.chance.between(0, self._lasts_ns), operation)
 
-    def _in(self, ns: int, deed: Callable[[], object]) -> None:
+    def _in(self, ns: int, operation: Callable[[], object]) -> None:
         """What comes after all was healed does not come."""
-        self._world.after(ns, lambda: None if self._healed else deed())
+        self._world.after(ns, lambda: None if self._healed else operation())
 
     def _draw(self, stretch: Range) -> int:
         return self._world.chance.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
 
-    # --- at single deeds --------------------------------------------------------------------------------------------
+    # --- at single operations
+    # --------------------------------------------------------------------------------------------
 
     def _stand_by(self, name: str) -> None:
         """Where an agent does something to its disk or asks something of its runtime, it may die, or meet a fault."""
         world = self._world
         volumes = world.nodes[name].volumes
 
-        def before_deed(deed: str) -> None:
-            if self._dies_at(name, deed):
-                raise AgentKilledError(f"killed before: {deed}")
-            world.disk_deed(deed)
+        def before_operation(operation: str) -> None:
+            if self._dies_at(name, operation):
+                raise AgentKilledError(f"killed before: {operation}")
+            world.disk_operation(operation)
 
         def before_call(verb: str) -> bool:
             return verb.startswith(LOOKING) or not self._dies_at(name, verb)
@@ -209,30 +210,30 @@ class Misfortunes:
         def trouble(kind: str, directory: str) -> None:
             self._trouble(name, kind, directory)
 
-        volumes.before = before_deed if self._kills else world.disk_deed
+        volumes.before = before_operation if self._kills else world.disk_operation
         if self._volumes:
             volumes.trouble = trouble
         if self._kills:
             world.nodes[name].ask_before_calls(before_call)
 
-    def _dies_at(self, name: str, deed: str) -> bool:
-        """Whether the agent dies before the deed."""
+    def _dies_at(self, name: str, operation: str) -> bool:
+        """Whether the agent dies before the operation."""
         if self._healed or name in self._dying:
             return False
         for fault in self._kills:
-            if self._deeds.share() < fault.at_deeds and self._world.nodes[name].agent.alive:
-                self._world.chronicle.sometimes.happened("agent-killed-at-a-deed")
-                self._world.note(f"{name}: {deed}")
-                away_ns = self._deeds.between(duration_ns(fault.away[0]), duration_ns(fault.away[1]))
-                if self._deeds.bits() % 2:
+            if self._operations.share() < fault.at_operations and self._world.nodes[name].agent.alive:
+                self._world.chronicle.sometimes.happened("agent-killed-at-an-operation")
+                self._world.note(f"{name}: {operation}")
+                away_ns = self._operations.between(duration_ns(fault.away[0]), duration_ns(fault.away[1]))
+                if self._operations.bits() % 2:
                     self._world.kill_agent(name, away_ns)
                     return True
                 # it is done yet, and nobody hears of it
                 self._dying.add(name)
-                self._world.after(0, partial(self._kill_after_deed, name, away_ns))
+                self._world.after(0, partial(self._kill_after_operation, name, away_ns))
         return False
 
-    def _kill_after_deed(self, name: str, away_ns: int) -> None:
+    def _kill_after_operation(self, name: str, away_ns: int) -> None:
         self._dying.discard(name)
         self._world.kill_agent(name, away_ns)
 
@@ -256,14 +257,14 @@ class Misfortunes:
         for fault in self._volumes:
             if fault.kind not in (kind, EVERYWHERE):
                 continue
-            share = self._deeds.share()
+            share = self._operations.share()
             if share < fault.hang:
                 if directory not in self._hung[name]:
                     sometimes.happened("volume-hung")
                     self._hang(name, directory)
             elif share < fault.hang + fault.fail:
                 sometimes.happened("volume-failed")
-                raise VolumeError(f"a fault of the simulated world ({EIO})")
+                raise VolumeFailedError(f"a fault of the simulated world ({EIO})")
 
 
 def _jump(world: World, by_ns: int) -> Callable[[], object]:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from simulation.play.play import Outcome
+from simulation.play.play import PlayOutcome
 from simulation.scenarios.faults import names_of_nodes
 from simulation.scenarios.scenario import Scenario
 from simulation.world.chronicle import VIOLATIONS_KEPT
@@ -27,7 +27,7 @@ SEEDS_APART = 1009
 """More than there may be nodes: no part of one seed has the seed of a part of another."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class PlayPart(msgspec.Struct, frozen=True):
     """What is played in a world of its own."""
 
     scenario: Scenario
@@ -39,13 +39,15 @@ class Part(msgspec.Struct, frozen=True):
         return names_of_nodes(1, self.scenario.first_node)[0]
 
 
-def parts_of(scenario: Scenario, seed: int) -> tuple[Part, ...]:
+def parts_of(scenario: Scenario, seed: int) -> tuple[PlayPart, ...]:
     """One for each node; one alone, with the seed as it is, where nodes share a world or there is one node only."""
     nodes = scenario.nodes
     if not scenario.apart or nodes == 1:
-        return (Part(replace(scenario, apart=False), seed),)
+        return (PlayPart(replace(scenario, apart=False), seed),)
     return tuple(
-        Part(replace(share, nodes=1, first_node=scenario.first_node + number, apart=False), seed * SEEDS_APART + number)
+        PlayPart(
+            replace(share, nodes=1, first_node=scenario.first_node + number, apart=False), seed * SEEDS_APART + number
+        )
         for number, share in enumerate(_dealt(scenario, nodes))
     )
 
@@ -62,7 +64,7 @@ def _dealt(scenario: Scenario, nodes: int) -> Iterator[Scenario]:
         yield replace(scenario, pods=tuple(mixes))
 
 
-def together(plays: Sequence[tuple[Part, Outcome]]) -> Outcome:
+def together(plays: Sequence[tuple[PlayPart, PlayOutcome]]) -> PlayOutcome:
     """What the parts, in their order, came to as a whole. One alone is as it is."""
     outcomes = [outcome for _, outcome in plays]
     if len(outcomes) == 1:
@@ -74,7 +76,7 @@ def together(plays: Sequence[tuple[Part, Outcome]]) -> Outcome:
         whole_trace.update(bytes.fromhex(outcome.trace_hash))
         sometimes.update(outcome.sometimes)
         broken_at = {**outcome.broken_at, **broken_at}  # where a rule was broken first, in the order of the parts
-    return Outcome(
+    return PlayOutcome(
         pods=sum(outcome.pods for outcome in outcomes),
         virtual_ns=max(outcome.virtual_ns for outcome in outcomes),
         messages=sum(outcome.messages for outcome in outcomes),
@@ -87,7 +89,7 @@ def together(plays: Sequence[tuple[Part, Outcome]]) -> Outcome:
     )
 
 
-def _violations(plays: Sequence[tuple[Part, Outcome]]) -> Iterator[dict[str, Any]]:
+def _violations(plays: Sequence[tuple[PlayPart, PlayOutcome]]) -> Iterator[dict[str, Any]]:
     """With the node, since pods have the same names on each."""
     for part, outcome in plays:
         for violation in outcome.violations:

@@ -38,5 +38,5 @@ class PassingShortage:
             give_back(self._world.nodes[self._node].usage, self._fault.what)
             self.begin()
 
-    def _after(self, stretch: tuple[str, str], deed: Callable[[], None]) -> None:
-        self._world.after(self._world.chance.between(*map(duration_ns, stretch)), deed)
+    def _after(self, stretch: tuple[str, str], operation: Callable[[], None]) -> None:
+        self._world.after(self._world.chance.between(*map(duration_ns, stretch)), operation)

@@ -20,7 +20,7 @@ import msgspec
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.node.simulated_node import ROOT
 from simulation.play.fault_injection import (
-    Misfortunes,
+    FaultInjector,
     actor_failures,
     api_plan,
     link_faults,
@@ -36,7 +36,7 @@ from simulation.scenarios.words import Range
 from simulation.world import invariants
 from simulation.world.seen import PodSeen
 from simulation.world.trace import Moment
-from simulation.world.world import Machine, World
+from simulation.world.world import MachineSettings, World
 
 SECOND_NS = 10**9
 HOUR_NS = 3600 * SECOND_NS
@@ -64,7 +64,7 @@ class _Stretch(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlayOutcome:
     """What a play came to. Times in ns; `startups_ns` sorted."""
 
     pods: int
@@ -124,7 +124,7 @@ class Play:
         self._followers = 0
         self._to_come = 0
         self._to_go = 0
-        self._misfortunes: Misfortunes | None = None
+        self._injector: FaultInjector | None = None
         self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
         self._startups_ns: Sequence[int] = self.world.chronicle.startups_ns
         """How long the pods of the scenario took to start."""
@@ -199,7 +199,7 @@ class Play:
                     self._let_come(mix, [f"{mix.name}-{number}" for number in numbers], self._draw(mix.arrives))
             if mix.replaced_hourly:
                 self._begin_hour(mix)
-        self._misfortunes = Misfortunes(world, self.scenario, self._lasts_ns or 0)
+        self._injector = FaultInjector(world, self.scenario, self._lasts_ns or 0)
         if self._is_looked_into():
             world.after(SECOND_NS, self._look_into)
         self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)
@@ -225,8 +225,8 @@ class Play:
             return
         self._stretch = _Stretch.HEALED
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
-        if self._misfortunes is not None:
-            self._misfortunes.heal()
+        if self._injector is not None:
+            self._injector.heal()
         world.heal()
 
     def _settle(self) -> None:
@@ -261,7 +261,7 @@ class Play:
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
         self._look_ns += LOOK_EVERY_NS
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PlayOutcome:
         """What it has come to so far."""
         world = self.world
         trace_hash = world.trace.hash()
@@ -269,7 +269,7 @@ class Play:
             {"invariant": each.invariant, "at_seconds": each.at_ns / SECOND_NS, "what": each.what}
             for each in world.chronicle.violations
         )
-        return Outcome(
+        return PlayOutcome(
             pods=self._came,
             virtual_ns=world.now_ns(),
             messages=world.trace.messages,
@@ -308,8 +308,8 @@ class Play:
         self._mixes[name] = mix
         form = self._forms[mix.name]
         uid = self.world.create_pod({**form, "metadata": {**form["metadata"], "name": name}})
-        if mix.disk_hangs and self._misfortunes is not None:
-            self._misfortunes.hang(f"{ROOT}/pods/{uid}")
+        if mix.disk_hangs and self._injector is not None:
+            self._injector.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:
             self._staying[mix.name][name] = None
 
@@ -378,8 +378,8 @@ def _form_of(mix: PodMix) -> dict[str, Any]:
     return form
 
 
-def _machine_of(node: NodeRules) -> Machine:
-    return Machine(
+def _machine_of(node: NodeRules) -> MachineSettings:
+    return MachineSettings(
         image_disk_bytes=None if node.image_disk is None else size_bytes(node.image_disk),
         image_bytes=size_bytes(node.image_size),
         spare_images=node.spare_images,

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from simulation.cri.behaviour_values import duration_ns
-from simulation.play.fewest import fewest, smallest
+from simulation.play.minimize import minimize, smallest
 from simulation.scenarios.faults import AnyFault
 from simulation.scenarios.pods import ContainerMix, PodMix
 from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario
@@ -94,7 +94,7 @@ class _Search:
 
 def _fewer_pods(search: _Search) -> None:
     there = tuple(mix for mix in search.best.pods if mix.count)
-    fewest(there, lambda pods: bool(pods) and search.take(pods=pods))
+    minimize(there, lambda pods: bool(pods) and search.take(pods=pods))
     for number in range(len(search.best.pods)):
         _smaller_mix(search, number)
 
@@ -150,7 +150,7 @@ def _fewer_faults(search: _Search) -> None:
     """Without the last of them fewer calls are late (`play.LATE_CALLS`), as in any scenario without faults. What is
     found then is what is replayed, and it fails alike by the same invariant.
     """
-    fewest(search.best.faults, lambda faults: search.take(faults=faults))
+    minimize(search.best.faults, lambda faults: search.take(faults=faults))
 
 
 def _simpler_faults(search: _Search) -> None:
@@ -178,7 +178,7 @@ def _simpler_fault(search: _Search, number: int, name: str) -> None:
     elif name in _STRETCHES_OF_FAULTS:
         _narrower(value, take)
     elif isinstance(value, tuple) and name not in _AMOUNTS_OF_FAULTS:
-        fewest(value, take)
+        minimize(value, take)
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from simulation.scenarios.names import (
     wrong_runtime_verb,
     wrong_volume,
 )
-from simulation.scenarios.words import Duration, Part, Range, Share, Size, Times, faults_in_words
+from simulation.scenarios.words import Duration, Range, ScenarioPart, Share, Size, Times, faults_in_words
 
 EVERYWHERE = EVERYTHING
 
@@ -30,7 +30,7 @@ Scarce = Literal["memory", "disk", "image-disk", "inodes", "pids"]
 """`image-disk`: the disk of images and layers, where it is one of its own; else the node's."""
 
 
-class Fault(Part, frozen=True, tag_field="fault"):
+class Fault(ScenarioPart, frozen=True, tag_field="fault"):
     """One of them."""
 
 
@@ -114,12 +114,12 @@ class NetworkCuts(Fault, frozen=True, tag="network-cuts"):
 
 class AgentKills(Fault, frozen=True, tag="agent-kills"):
     """Each agent is killed `times` times, at any moment of the scenario, or `at` given times, or with the chance
-    `atDeeds` before each single deed on its disk; and is away for a while.
+    `atOperations` before each single operation on its disk; and is away for a while.
     """
 
     times: Annotated[int, Meta(ge=0, le=1000)] = 0
     at: tuple[Duration, ...] = ()
-    at_deeds: Share = 0.0
+    at_operations: Share = 0.0
     away: Range = ("0s", "3s")
 
 
@@ -228,8 +228,8 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
     yield from alone(fault, path)
-    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_deeds):
-        yield f"{path}: write `times`, `at` or `atDeeds`, or no agent is ever killed"
+    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_operations):
+        yield f"{path}: write `times`, `at` or `atOperations`, or no agent is ever killed"
     if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
         yield f"{path}: write `times` or `at`, or no agent ever stands still"
     if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from actors.kernel import SimulatedDispatcher
-from simulation.apiserver.requests import JsonAnswer, Request
+from simulation.apiserver.requests import ApiRequest, JsonAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.scenarios.pods import PodMix, body_of, metadata_of
 
@@ -21,6 +21,6 @@ _ASKED = (("dryRun", "All"), ("fieldValidation", "Strict"))
 def refused_pods(mix: PodMix, path: str) -> Iterator[str]:
     """Why no pod of that mix would be taken."""
     body = {**body_of(mix), "metadata": metadata_of(mix, f"{mix.name}-0")}
-    answer = ApiServer(SimulatedDispatcher(0)).handle(Request("POST", _PODS, _ASKED, msgspec.json.encode(body)))
+    answer = ApiServer(SimulatedDispatcher(0)).handle(ApiRequest("POST", _PODS, _ASKED, msgspec.json.encode(body)))
     if isinstance(answer, JsonAnswer) and answer.code >= 300:
         yield f"{path}: the API server refuses its pods: {answer.value.get('message')}"

@@ -14,8 +14,8 @@ from msgspec import Meta
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.cri.image_names import full_name
-from simulation.cri.state import Refusal
-from simulation.scenarios.words import Duration, Name, Part, Range, Share
+from simulation.cri.state import CriRefusal
+from simulation.scenarios.words import Duration, Name, Range, ScenarioPart, Share
 
 IMAGE = "registry.example/app:1"
 SETTINGS = "settings"
@@ -24,7 +24,7 @@ VERSION = "simulation.actorlet.dev/version"
 """Annotation of a static pod: how often its manifest has been changed."""
 
 
-class ContainerMix(Part, frozen=True):
+class ContainerMix(ScenarioPart, frozen=True):
     """One container of each pod of a mix."""
 
     name: Name = "app"
@@ -42,14 +42,14 @@ class ContainerMix(Part, frozen=True):
     """More of the container, as in the API."""
 
 
-class VolumeMix(Part, frozen=True):
+class VolumeMix(ScenarioPart, frozen=True):
     """One volume of each pod of a mix, mounted into all of its containers."""
 
     name: Name
     kind: Literal["emptyDir", "configMap", "secret", "downwardAPI", "hostPath", "nfs"] = "emptyDir"
 
 
-class PodMix(Part, frozen=True):
+class PodMix(ScenarioPart, frozen=True):
     """Pods that are alike."""
 
     name: Name
@@ -164,7 +164,7 @@ def images_of(mixes: tuple[PodMix, ...]) -> tuple[str, ...]:
 def _is_image(name: str) -> bool:
     try:
         full_name(name)
-    except Refusal:
+    except CriRefusal:
         return False
     return True
 

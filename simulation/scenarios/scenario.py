@@ -26,7 +26,7 @@ from simulation.scenarios.names import wrong_actor
 from simulation.scenarios.objects import refused_pods
 from simulation.scenarios.pods import PodMix
 from simulation.scenarios.pods import faults_in as faults_of_mix
-from simulation.scenarios.words import Duration, Part, Size, faults_in_words
+from simulation.scenarios.words import Duration, ScenarioPart, Size, faults_in_words
 
 DEFAULT = "everyday"
 _LIBRARY = os.path.dirname(__file__)
@@ -36,7 +36,7 @@ class ScenarioError(ValueError):
     """A scenario that cannot be played. The text has a reason per fault, with its path."""
 
 
-class NodeRules(Part, frozen=True):
+class NodeRules(ScenarioPart, frozen=True):
     """What the nodes are like."""
 
     serialize_image_pulls: bool = True
@@ -56,7 +56,7 @@ class NodeRules(Part, frozen=True):
     """So many are left on each node from before, of pods that nobody knows any more."""
 
 
-class Scenario(Part, frozen=True):
+class Scenario(ScenarioPart, frozen=True):
     """See the module."""
 
     about: str

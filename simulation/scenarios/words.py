@@ -23,16 +23,18 @@ Size = Annotated[
 Times = Annotated[int, Meta(ge=1, le=1000)]
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+class ScenarioPart(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
     """Something of a scenario; whatever is not known of it is refused with its place."""
 
 
-def faults_in_words(part: Part, path: str) -> Iterator[str]:
+def faults_in_words(part: ScenarioPart, path: str) -> Iterator[str]:
     """Durations and sizes anywhere in it that look like some and are none: of more than 292 years, on two lines."""
     for name, encoded, readers in _readers_of(type(part)):
         value = getattr(part, name)
         for words, where in _each(value, f"{path}.{encoded}"):
-            if isinstance(words, Part):
+            if isinstance(words, ScenarioPart):
                 yield from faults_in_words(words, where)
             elif isinstance(words, str):
                 for read in readers:
@@ -54,7 +56,7 @@ _READERS: Mapping[Any, Callable[[str], int]] = {Duration: duration_ns, Size: siz
 
 
 @lru_cache(maxsize=64)
-def _readers_of(part: type[Part]) -> tuple[tuple[str, str, tuple[Callable[[str], int], ...]], ...]:
+def _readers_of(part: type[ScenarioPart]) -> tuple[tuple[str, str, tuple[Callable[[str], int], ...]], ...]:
     """Of each field: its name, its name in a file, and what reads its words."""
     return tuple(
         (each.name, each.encode_name, tuple(read for kind, read in _READERS.items() if _is_made_of(each.type, kind)))

@@ -82,8 +82,8 @@ class Chronicle:
         self._mean_to_fail.add(actor)
 
     def actor_failed(self, actor: str, message: str, outcome: str) -> None:
-        """No fault of the world but that one is a reason for an actor to fail: it is restarted, but its deed was not
-        done.
+        """No fault of the world but that one is a reason for an actor to fail: it is restarted, but its operation was
+        not done.
         """
         if actor in self._mean_to_fail:
             self._mean_to_fail.remove(actor)
@@ -134,10 +134,10 @@ class Chronicle:
 
     # --- agents -----------------------------------------------------------------------------------------------------
 
-    def disk_deed(self, uid: str, deed: str) -> None:
+    def disk_operation(self, uid: str, operation: str) -> None:
         """An agent is about to unmount or to remove something of that pod."""
         pod = self.pods.get(uid) or self._ghosts.get(uid)
-        fault = invariants.no_live_volume_is_touched(pod, deed) if pod is not None else None
+        fault = invariants.no_live_volume_is_touched(pod, operation) if pod is not None else None
         if fault:
             self.violated("no-live-volume-is-touched", fault)
 

@@ -241,9 +241,9 @@ def asks_of_statuses(mix: PodMix | None) -> bool:
 # --- when the agent does something ------------------------------------------------------------------------------------
 
 
-def no_live_volume_is_touched(pod: PodSeen, deed: str) -> str | None:
+def no_live_volume_is_touched(pod: PodSeen, operation: str) -> str | None:
     """A database writes on until it has stopped: nothing is unmounted under it, and nothing removed (pains 6)."""
-    return f"{deed}, of {pod.name}, whose {', '.join(pod.live())} runs" if pod.live() else None
+    return f"{operation}, of {pod.name}, whose {', '.join(pod.live())} runs" if pod.live() else None
 
 
 def probes_come_in_time(pod: PodSeen, container: str, kind: str, gap_ns: int) -> str | None:

@@ -60,7 +60,7 @@ class RollingTrace:
         return handled
 
     def note(self, now_ns: int, who: str, what: str) -> None:
-        """A deed of the world itself: a pod that comes or goes, a fault."""
+        """An operation of the world itself: a pod that comes or goes, a fault."""
         self.messages -= 1
         self._lines.append((now_ns, who, "", what, ""))
 

@@ -18,23 +18,23 @@ from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import JsonAnswer, Request
+from simulation.apiserver.requests import ApiRequest, JsonAnswer
 from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import FaultPlan, Faults
 from simulation.chance.chance import Chance
-from simulation.chance.network import Link, LinkFaults
+from simulation.chance.network import LinkFaults, NetworkLink
 from simulation.cri import Settings
 from simulation.faults.failing import FailingActors
 from simulation.faults.frozen import Frozen
 from simulation.faults.narrow_mailboxes import NarrowMailboxes
 from simulation.host.facts import MAX_PODS
-from simulation.node.mortal import MortalDispatcher
+from simulation.node.killable import KillableDispatcher
 from simulation.node.simulated_node import ROOT, SimulatedNode
 from simulation.scenarios.faults import ActorFailures, names_of_nodes
 from simulation.world.chronicle import Chronicle
-from simulation.world.node_eye import NodeEye
+from simulation.world.node_observer import NodeObserver
 from simulation.world.remains import leave_dead_containers
 from simulation.world.static_pods import StaticPods
 from simulation.world.trace import Moment, RollingTrace
@@ -58,7 +58,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineSettings:
     """What each node of a world is like, and what is on it before its agent. `image_disk_bytes` None: images and layers
     lie on the node's own disk.
     """
@@ -86,7 +86,7 @@ class World:
         nodes: int = 1,
         first_node: int = 0,
         images: tuple[str, ...] = (),
-        machine: Machine = Machine(),
+        machine: MachineSettings = MachineSettings(),
         configuration: KubeletConfiguration = IN_A_CLUSTER,
         runtime_faults: FaultPlan | None = None,
         api_faults: FaultPlan | None = None,
@@ -116,7 +116,7 @@ class World:
         self._api_faults: list[Faults] = []
         self._plans = (runtime_faults, api_faults)
         self._links_faults = links or {}
-        self.links: dict[str, Link] = {}
+        self.links: dict[str, NetworkLink] = {}
         self.frozen: dict[str, Frozen] = {}
         """By node: the actor that handles nothing."""
         self._mailboxes: NarrowMailboxes | None = None
@@ -131,7 +131,7 @@ class World:
         self._machine = machine
         self.healed = False
         self.healed_ns = 0
-        self._paused_until_ns: dict[MortalDispatcher, int] = {}
+        self._paused_until_ns: dict[KillableDispatcher, int] = {}
         self._disk_sizes: dict[str, int | None] = {}
         """By node: how large its disk is while it is full."""
         self._disks_full_until_ns = self._runtimes_away_until_ns = 0
@@ -151,7 +151,9 @@ class World:
         seed = self.seed * 1009 + number
         faults = None if runtime_plan is None else Faults(runtime_plan, seed)
         api_faults = None if api_plan is None else Faults(api_plan, -seed - 1)
-        link = self.links[name] = Link(self.now_ns, LATENCY_NS, f"{self.seed} {name}", self._links_faults.get(name))
+        link = self.links[name] = NetworkLink(
+            self.now_ns, LATENCY_NS, f"{self.seed} {name}", self._links_faults.get(name)
+        )
         api = InProcessApi(self.dispatcher, self.server, latency_ns=LATENCY_NS, faults=api_faults, link=link)
         main: Any = api
         if self._qps:
@@ -175,7 +177,7 @@ class World:
         node.usage.image_disk_bytes = self._machine.image_disk_bytes
         remains = leave_dead_containers(node.cri, self._machine.dead_containers, node.cri.sandbox_image)
         node.cri.state.on_change = self.chronicle.container_changed
-        NodeEye(node, self.chronicle, remains)
+        NodeObserver(node, self.chronicle, remains)
         self.nodes[name] = node
         self.apis[name] = api
         self._faults += [faults] if faults is not None else []
@@ -218,12 +220,12 @@ class World:
         """Let `ns` ns of virtual time pass."""
         self.dispatcher.run_for(ns)
 
-    def after(self, ns: int, deed: Callable[[], object]) -> None:
+    def after(self, ns: int, operation: Callable[[], object]) -> None:
         """Do it in `ns` ns."""
-        self.dispatcher.schedule(ns, deed)
+        self.dispatcher.schedule(ns, operation)
 
     def note(self, what: str) -> None:
-        """Write a deed of the world into the trace."""
+        """Write an operation of the world into the trace."""
         self.trace.note(self.now_ns(), "world", what)
 
     def watch_probes(self) -> None:
@@ -261,7 +263,7 @@ class World:
             yield version.object
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
-        answer = self.server.handle(Request(method, path, (), b"" if body is None else body))
+        answer = self.server.handle(ApiRequest(method, path, (), b"" if body is None else body))
         if isinstance(answer, JsonAnswer) and answer.code >= 300:
             raise RefusedError(f"{method} {path}: {answer.value.get('message')}")
 
@@ -305,7 +307,7 @@ class World:
         self._paused_until_ns[agent] = max(until_ns, self.now_ns() + lasts_ns)
         self.after(lasts_ns, lambda: self._resume_agent(name, agent))
 
-    def _resume_agent(self, name: str, agent: MortalDispatcher) -> None:
+    def _resume_agent(self, name: str, agent: KillableDispatcher) -> None:
         """Unless it is paused for longer, by another hand."""
         until_ns = self._paused_until_ns.get(agent)
         if until_ns is None or self.now_ns() < until_ns:
@@ -338,7 +340,7 @@ class World:
         agent.freeze(frozen.path, wanted)
         self.after(lasts_ns, lambda: self._thaw(name, agent, frozen))
 
-    def _thaw(self, name: str, agent: MortalDispatcher, frozen: Frozen) -> None:
+    def _thaw(self, name: str, agent: KillableDispatcher, frozen: Frozen) -> None:
         if self.frozen.get(name) is not frozen or frozen.thawed:
             return  # it went with its agent, or all was healed
         self.note(f"thaws {frozen.path} of {name}")
@@ -381,11 +383,11 @@ class World:
             self.nodes[name].host.tree.capacity_bytes = capacity_bytes
         self._disk_sizes.clear()
 
-    def disk_deed(self, deed: str) -> None:
+    def disk_operation(self, operation: str) -> None:
         """An agent is about to do that to its disk."""
-        what, _, path = deed.partition(" ")
+        what, _, path = operation.partition(" ")
         if what in ("unmount", "remove") and path.startswith(PODS_DIRECTORY):
-            self.chronicle.disk_deed(path.removeprefix(PODS_DIRECTORY).partition("/")[0], deed)
+            self.chronicle.disk_operation(path.removeprefix(PODS_DIRECTORY).partition("/")[0], operation)
 
     def api_outage(self, lasts_ns: int, *, forgets: bool = False) -> None:
         """Nobody reaches the API server for a while."""

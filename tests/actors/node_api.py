@@ -8,9 +8,9 @@ from typing import Any
 
 from actors.kernel import Dispatcher, Promise, broken
 from runtime.api import ApiCall, ApiError, WatchCall
-from runtime.io.pending import Pending, Subscription
+from runtime.io.pending import PendingAnswer, Subscription
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ADMIN, NodeAnswer, Request, User, WatchAnswer
+from simulation.apiserver.requests import ADMIN, ApiRequest, ApiUser, NodeAnswer, WatchAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import Faults
 
@@ -22,7 +22,7 @@ class NodeApi:
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, server: ApiServer, user: User = ADMIN, faults: Faults | None = None
+        self, dispatcher: Dispatcher, server: ApiServer, user: ApiUser = ADMIN, faults: Faults | None = None
     ) -> None:
         self.server = server
         self.front = InProcessApi(dispatcher, server, user=user, faults=faults)
@@ -71,7 +71,7 @@ class NodeApi:
 
     # --- `Api` ------------------------------------------------------------------------------------------------------
 
-    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Pending[Any]:
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> PendingAnswer[Any]:
         self.calls.append(call)
         word = call.verb.split()[0]
         if word in self.hangs:
@@ -93,7 +93,7 @@ class NodeApi:
 
     def _admin(self, method: str, path: str, plain: dict[str, Any] | None = None) -> dict[str, Any]:
         body = b"" if plain is None else json.dumps(plain).encode()
-        answer = self.server.handle(Request(method, path, body=body))
+        answer = self.server.handle(ApiRequest(method, path, body=body))
         assert not isinstance(answer, WatchAnswer | NodeAnswer)
         value: dict[str, Any] = json.loads(answer.body())
         if answer.code >= 400:

@@ -8,7 +8,7 @@ from typing import Any
 from actors.kernel import Actor, ActorSystem, SimulatedDispatcher, handles
 from actors.messages.admission import AdmitPod, PodAdmitted
 from actors.pod.services import NodeFacts, PodServices
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from simulation.cri import SimulatedCri
@@ -31,7 +31,7 @@ def services_for(dispatcher: SimulatedDispatcher, system: ActorSystem, **given: 
     fields: dict[str, Any] = {
         "cri": SimulatedCri(dispatcher),
         "files": SimulatedHost().pod_files,
-        "node": NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, NodeRules("/root")),
+        "node": NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, ContainerNodeRules("/root")),
         "configuration": configuration,
         "resources": system.spawn(TakesAll, name="resources"),
         "crash_loop": crash_loop_periods(configuration, FeatureGates({})),

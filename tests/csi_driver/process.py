@@ -108,8 +108,8 @@ class DriverProcess:
 
     def methods(self) -> list[str]:
         """The names of what it was asked to do with volumes, in order."""
-        deeds = ("Stage", "Unstage", "Publish", "Unpublish", "Expand")
-        return [each["method"] for each in self.calls() if each["method"].removeprefix("Node").startswith(deeds)]
+        operations = ("Stage", "Unstage", "Publish", "Unpublish", "Expand")
+        return [each["method"] for each in self.calls() if each["method"].removeprefix("Node").startswith(operations)]
 
     def files(self, handle: str) -> Path:
         """Where the files of a volume really are."""

@@ -50,7 +50,8 @@ class Book:
         self._done: dict[str, int] = {}
 
     def begin(self, method: str, request: Any, context: Any) -> Callable[[], None]:
-        """Before a call is served; fails it where that is ordered. What it returns is to be called after the deed."""
+        """Before a call is served; fails it where that is ordered. What it returns is to be called after the
+        operation."""
         fields = {field.name: _plain(value) for field, value in request.ListFields()}
         with self._lock:
             with self._settings.calls.open("a") as file:

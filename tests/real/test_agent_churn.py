@@ -15,7 +15,7 @@ from tests.real.pods import Truth, container, pod
 from tests.real.registry import free_port
 
 NAMES = ("a", "b", "c")
-DEEDS = ("write", "write", "write", "move", "remove", "kill")
+OPERATIONS = ("write", "write", "write", "move", "remove", "kill")
 STEPS = 25
 
 
@@ -40,15 +40,15 @@ def test_one_incarnation_of_each_pod_lives_and_the_newest_stays(agent: Agent, tr
     newest: dict[str, int] = {}
     agent.start()
     for step in range(STEPS):
-        name, deed = chance.choice(NAMES), chance.choice(DEEDS)
-        if deed == "kill":
+        name, operation = chance.choice(NAMES), chance.choice(OPERATIONS)
+        if operation == "kill":
             agent.kill()
             agent.begin()
-        elif deed == "write" or name not in files:
+        elif operation == "write" or name not in files:
             manifest = guarded(name, step, ports[name], words)
             files[name] = agent.drop(files[name].name if name in files else f"{name}.json", manifest)
             newest[name] = step
-        elif deed == "move":
+        elif operation == "move":
             files[name] = files[name].rename(agent.manifests / f"{name}-{step}.json")
         else:
             files.pop(name).unlink()

@@ -140,11 +140,11 @@ def test_all_of_it_at_once_and_for_a_while(agent: Agent, kubectl: Kubectl, tmp_p
     done: Counter[str] = Counter()
     failures: list[str] = []
 
-    def again(name: str, deed: Callable[[], object]) -> None:
+    def again(name: str, operation: Callable[[], object]) -> None:
         """Until the end, or the first failure."""
         while not (ends.is_set() and done[name]):
             try:
-                deed()
+                operation()
             except BaseException as failure:
                 failures.append(f"{name}: {failure!r}"[:3000])
                 return
@@ -156,14 +156,17 @@ def test_all_of_it_at_once_and_for_a_while(agent: Agent, kubectl: Kubectl, tmp_p
         place = tmp_path / protocol
         place.mkdir()
         echo = f"echo-{protocol.lower()}"
-        deeds: dict[str, Callable[[], object]] = {
+        operations: dict[str, Callable[[], object]] = {
             "shell": partial(shell, speaker),
             "attach": partial(attached, speaker, echo),
             "cp": partial(copied, speaker, place),
             "port-forward": partial(forwarded, speaker),
             "exec": partial(piped, speaker),
         }
-        threads += [threading.Thread(target=again, args=(f"{name} {protocol}", deed)) for name, deed in deeds.items()]
+        threads += [
+            threading.Thread(target=again, args=(f"{name} {protocol}", operation))
+            for name, operation in operations.items()
+        ]
     threads.append(threading.Thread(target=again, args=("logs -f", lambda: follow(kubectl, ends))))
     threads.append(threading.Thread(target=again, args=("logs --previous", lambda: previous(kubectl))))
     for each in threads:

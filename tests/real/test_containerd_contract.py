@@ -10,7 +10,7 @@ import pytest
 from runtime.cri import Cri
 from runtime.cri.client import GrpcCri
 from runtime.cri.messages import LinuxPodSandboxConfig
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX
 from tests.real.waiting import until
@@ -30,7 +30,7 @@ class Real:
         self.cri: Cri = cri
         self._containerd = containerd
 
-    def wait(self, pending: Pending[Any]) -> Any:
+    def wait(self, pending: PendingAnswer[Any]) -> Any:
         return pending.result(PATIENCE_S)
 
     def until(self, holds: Callable[[], object]) -> None:

@@ -18,7 +18,7 @@ from runtime.cri import messages as m
 from runtime.cri import verbs as v
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.messages import ContainerState, NamespaceMode, PodSandboxState
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 UNKNOWN_ID = "f" * 64
 PREFIX = "simulated.actorlet.dev/"
@@ -45,7 +45,7 @@ class World(Protocol):
     image: str
     serves_events: bool
 
-    def wait(self, pending: Pending[Any]) -> Any:
+    def wait(self, pending: PendingAnswer[Any]) -> Any:
         """The answer; raises its failure."""
         ...
 

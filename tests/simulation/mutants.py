@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from simulation.play.play import Outcome, Play
+from simulation.play.play import Play, PlayOutcome
 from simulation.scenarios.scenario import library_scenario, with_pods
 
 STEP_NS = 10 * 10**9
@@ -22,7 +22,7 @@ def played(
     troubled: bool = True,
     nodes: int | None = None,
     dead: int | None = None,
-) -> Outcome:
+) -> PlayOutcome:
     """What comes of it; all must be as desired two minutes after the world was healed. `troubled` False: nothing goes
     wrong there. `dead`: containers that lie on the node before.
     """
@@ -40,7 +40,7 @@ def played(
     return play.outcome()
 
 
-def broken(outcome: Outcome) -> set[str]:
+def broken(outcome: PlayOutcome) -> set[str]:
     """Names of the rules that were violated."""
     return {violation["invariant"] for violation in outcome.violations}
 

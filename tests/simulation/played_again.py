@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
-from simulation.play.play import Outcome
+from simulation.play.play import PlayOutcome
 from tests.simulation.sizes import played
 
 REPOSITORY = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ class OtherProcess(AbstractContextManager["OtherProcess"]):
         """Let it play that."""
         print(name, seed, file=self._ask, flush=True)
 
-    def ends_like(self, outcome: Outcome) -> bool:
+    def ends_like(self, outcome: PlayOutcome) -> bool:
         """Whether the oldest that was begun has come to the very same, to the last message."""
         return self._answers.readline() == f"{outcome!r}\n"
 

@@ -14,8 +14,8 @@ import msgspec
 import psutil
 
 from cli.simulate.play_watch import silence
-from simulation.play.parts import Part, parts_of, together
-from simulation.play.play import Outcome, Play
+from simulation.play.parts import PlayPart, parts_of, together
+from simulation.play.play import Play, PlayOutcome
 from simulation.scenarios.scenario import Scenario, library_scenario, with_pods
 from tests.seeds import VARIABLE
 
@@ -65,12 +65,12 @@ SMALL = MIDDLE | {
 AS_IT_IS = Size()
 
 
-def played(name: str, seed: int, size: Size | None = None) -> Outcome:
+def played(name: str, seed: int, size: Size | None = None) -> PlayOutcome:
     """What comes of that seed; of the size that these tests are to have now, or of this one."""
     return together([(part, _played(part)) for part in parts_of(sized(name, size), seed)])
 
 
-def _played(part: Part) -> Outcome:
+def _played(part: PlayPart) -> PlayOutcome:
     with silence():  # pytest would keep what is logged, and with an error the whole world that it came from
         play = Play(part.scenario, part.seed)
         while not play.done:

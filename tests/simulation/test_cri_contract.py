@@ -12,7 +12,7 @@ from actors.kernel import PoolDispatcher, SimulatedDispatcher
 from runtime.cri import Cri
 from runtime.cri.client import GrpcCri
 from runtime.cri.server import CriServer
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 from simulation.cri import Settings, SimulatedCri
 from tests.real.waiting import until
 from tests.simulation.cri_contract import *  # noqa: F403 - the tests
@@ -32,7 +32,7 @@ class Virtual:
         self.dispatcher = SimulatedDispatcher(1)
         self.cri: Cri = SimulatedCri(self.dispatcher, Settings(images=(IMAGE,)))
 
-    def wait(self, pending: Pending[Any]) -> Any:
+    def wait(self, pending: PendingAnswer[Any]) -> Any:
         assert self.dispatcher.wait_until_done(pending, 10 * MINUTE)
         return pending.result()
 
@@ -53,7 +53,7 @@ class Served:
         self.cri: Cri = cri
         self._logs = logs
 
-    def wait(self, pending: Pending[Any]) -> Any:
+    def wait(self, pending: PendingAnswer[Any]) -> Any:
         return pending.result(30)
 
     def until(self, holds: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from actors.cluster.list_watch import Follower
 from runtime.api import ApiError
 from simulation.host.host import SimulatedPodLogs
-from simulation.play.play import Outcome, Play
+from simulation.play.play import Play, PlayOutcome
 from simulation.scenarios.faults import AgentKills, AgentPauses, AnyFault, ApiOutage, DiskFull, FrozenActor
 from simulation.scenarios.pods import ContainerMix, PodMix
 from simulation.scenarios.scenario import NodeRules, Scenario
@@ -24,7 +24,7 @@ def scenario(*faults: AnyFault, lasts: str = "20s", **rest: Any) -> Scenario:
     return Scenario(about="few pods", pods=FEW, faults=faults, lasts=lasts, **rest)
 
 
-def played(wanted: Scenario, sink: Callable[[str], object] | None = None) -> Outcome:
+def played(wanted: Scenario, sink: Callable[[str], object] | None = None) -> PlayOutcome:
     play = Play(wanted, 1, sink=sink)
     while not play.done:
         play.advance(SECOND)
@@ -94,10 +94,10 @@ def test_a_dead_agent_is_not_killed_again_but_when_it_is_back():
     assert world.sometimes()["agent-paused"] == 0
 
 
-def test_who_dies_at_a_deed_dies_once():
-    outcome = played(scenario(AgentKills(at_deeds=0.2)))
+def test_who_dies_at_a_operation_dies_once():
+    outcome = played(scenario(AgentKills(at_operations=0.2)))
     assert outcome.converged
-    assert 0 < outcome.sometimes["agent-killed-at-a-deed"] <= outcome.sometimes["agent-killed"]
+    assert 0 < outcome.sometimes["agent-killed-at-an-operation"] <= outcome.sometimes["agent-killed"]
 
 
 def test_an_actor_that_is_frozen_when_its_agent_dies_need_not_be_named_by_the_next():
@@ -148,8 +148,8 @@ def test_newcomers_are_no_pods_of_the_scenario():
     outcome = played(scenario(nodes=2), lines.append)
     assert outcome.converged
     assert (outcome.pods, len(outcome.startups_ns)) == (3, 3)
-    deeds = [line.split(maxsplit=2)[2] for line in "".join(lines).splitlines() if " world " in line]
-    assert deeds[-5:] == [
+    operations = [line.split(maxsplit=2)[2] for line in "".join(lines).splitlines() if " world " in line]
+    assert operations[-5:] == [
         "is healed",
         "creates newcomer-node-0",
         "creates newcomer-node-1",

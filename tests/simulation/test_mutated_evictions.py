@@ -11,7 +11,7 @@ import actors.eviction.choice
 import actors.eviction.manager
 import actors.images.gc_rules
 from actors.eviction.choice import first_to_go
-from actors.eviction.decisions import Remembered, Victim
+from actors.eviction.decisions import EvictionVictim, Remembered
 from actors.eviction.manager import EvictionActor
 from actors.eviction.thresholds import Layout, Threshold
 from actors.eviction.usage import Candidate
@@ -76,7 +76,7 @@ def test_pain_12_an_agent_that_ends_a_pod_before_it_has_said_so_is_found_out(mon
 def test_pain_12_an_agent_that_forgets_whom_it_has_chosen_is_found_out(monkeypatch: pytest.MonkeyPatch):
     told: list[str] = []
 
-    def tell(manager: EvictionActor, victim: Victim, there: PodHere) -> None:
+    def tell(manager: EvictionActor, victim: EvictionVictim, there: PodHere) -> None:
         told.append(victim.uid)  # and dies before the worker hears of it
 
     monkeypatch.setattr(actors.eviction.manager, "remembered_in", lambda _: Remembered())

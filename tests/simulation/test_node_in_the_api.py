@@ -10,7 +10,7 @@ import pytest
 from actors.kernel import SimulatedDispatcher
 from runtime.api import ApiLines
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import User
+from simulation.apiserver.requests import ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.node.simulated_node import SimulatedNode
@@ -28,7 +28,7 @@ class World:
         self.server = ApiServer(self.dispatcher, Options(authorization="Node"))
         # As the node, with its permissions and no more.
         self.api = NodeApi(
-            self.dispatcher, self.server, User("system:node:n", ("system:nodes", "system:authenticated")), faults
+            self.dispatcher, self.server, ApiUser("system:node:n", ("system:nodes", "system:authenticated")), faults
         )
         self.faults = faults or Faults(FaultPlan(), seed)
         self.node = SimulatedNode(self.dispatcher, name="n", api=ApiLines(self.api, self.api, self.api))

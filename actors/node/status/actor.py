@@ -31,9 +31,9 @@ from actors.messages.node import (
     MachineObserved,
     NetworkObserved,
     NodePressureObserved,
+    NodeProblemObserved,
     NodeSeen,
     NodeStatusStarted,
-    NodeTroubleObserved,
     RuntimeDescribed,
     RuntimeListed,
     SayNodeAgain,
@@ -49,7 +49,7 @@ from actors.node.status.watch import NodeWatchActor
 from actors.node.status.writer import NodeWriter, status_of
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import node_ips
-from actors.node_object.conditions import Verdict, is_ready
+from actors.node_object.conditions import ConditionVerdict, is_ready
 from actors.node_object.events import events_of, node_event
 from actors.node_object.node_info import has_rebooted
 from actors.node_object.readiness import SILENCE_NS, look_again_ns
@@ -120,7 +120,7 @@ class NodeStatusActor(Actor):
         self._machine: MachineFacts | None = None
         self._network: NetworkFacts | None = None
         self._seen = Seen()
-        self._wanted: tuple[Verdict, ...] = ()
+        self._wanted: tuple[ConditionVerdict, ...] = ()
         """The verdicts of the last look."""
         self._writer = NodeWriter(
             self,
@@ -236,8 +236,8 @@ class NodeStatusActor(Actor):
         self._learn(pressures=message)
         self._consider()
 
-    @handles(NodeTroubleObserved)
-    def trouble(self, message: NodeTroubleObserved) -> None:
+    @handles(NodeProblemObserved)
+    def trouble(self, message: NodeProblemObserved) -> None:
         self._learn(troubles={**self._seen.troubles, message.source: message.reason})
         self._consider()
 
@@ -255,7 +255,7 @@ class NodeStatusActor(Actor):
         self._publish_soon()
 
     @handles(TellConditions)
-    def tell_conditions(self, _: TellConditions) -> tuple[Verdict, ...]:
+    def tell_conditions(self, _: TellConditions) -> tuple[ConditionVerdict, ...]:
         return self._wanted
 
     @handles(Reconsider)
@@ -288,7 +288,7 @@ class NodeStatusActor(Actor):
         """Look at once, but keep the pause after the last look."""
         self.after(max(0, self._looked_at_ns + pause_ns - self.now_ns()), Compute())
 
-    def _wanted_now(self, status: NodeStatus, machine: MachineFacts) -> tuple[Verdict, ...]:
+    def _wanted_now(self, status: NodeStatus, machine: MachineFacts) -> tuple[ConditionVerdict, ...]:
         configuration = self._settings.configuration
         capacity = amounts.capacity(status.capacity, machine, self._seen.disk_bytes, configuration)
         return wanted_conditions(self._seen, self._settings, capacity, self.now_ns())

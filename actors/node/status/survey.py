@@ -33,7 +33,7 @@ IMAGES_NS = 60 * SECOND_NS
 IMAGES_TIMEOUT_NS = 60 * SECOND_NS
 
 
-class Look(Message, frozen=True):
+class BeginSurvey(Message, frozen=True):
     """To itself: time to read."""
 
     def coalesce_key(self) -> Hashable:
@@ -65,11 +65,11 @@ class NodeSurveyActor(Actor):
         self._images_at_ns: int | None = None
 
     def on_start(self) -> None:
-        self.every(self._period_ns, Look())
+        self.every(self._period_ns, BeginSurvey())
         self._look()
 
-    @handles(Look)
-    def look(self, _: Look) -> None:
+    @handles(BeginSurvey)
+    def look(self, _: BeginSurvey) -> None:
         self._look()
 
     @handles(SurveyAgain)

@@ -6,7 +6,7 @@ nothing ran any more and the sandboxes have stopped.
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
+from actors.pod.outcome import CONTINUE, WAIT, Outcome, PassWait
 from actors.pod.pod_pass import PodPass
 from actors.pod_rules.action_types import Kill, KillCause, back_off
 from actors.pod_rules.restart_all import Reset
@@ -39,7 +39,7 @@ async def _end_pod(pod: PodPass) -> Outcome:
             parts.decided.killed.setdefault(ending.id, KillCause.SANDBOX)
     next_ns = parts.stops.end_all(plan)
     if next_ns is not None:
-        return Wait(retry_ns=next_ns)
+        return PassWait(retry_ns=next_ns)
     for sandbox_id in sandboxes_to_stop(pod.observed):
         await parts.calls.stop_sandbox(sandbox_id)
     if (await parts.look()).any_sandbox_ready():

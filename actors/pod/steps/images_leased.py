@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.pod_pass import PodPass
 
 
@@ -10,4 +10,4 @@ async def images_leased(pod: PodPass) -> Outcome:
     if pod.place is None or pod.parts.leases.hold(pod.pod):
         return CONTINUE
     text = "an image that it names is just being removed, or nobody has said yet that none is"
-    return Wait(text, "its containers are started then")
+    return PassWait(text, "its containers are started then")

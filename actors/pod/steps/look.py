@@ -5,7 +5,7 @@ After a restart of the worker, wait first for the probe runner: it alone knows w
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, WAIT, Outcome, Wait
+from actors.pod.outcome import CONTINUE, WAIT, Outcome, PassWait
 from actors.pod.pod_pass import PodPass
 from config.pods.identity import has_probes
 from runtime.cri import CriError
@@ -17,7 +17,7 @@ PROBES_RETRY_NS = 1_000_000_000
 async def look(pod: PodPass) -> Outcome:
     parts = pod.parts
     if has_probes(pod.pod.spec) and parts.probes.unheard():
-        return Wait(retry_ns=PROBES_RETRY_NS)
+        return PassWait(retry_ns=PROBES_RETRY_NS)
     try:
         pod.observed = await parts.look()
     except CriError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.pod_pass import PodPass
 
 RETRY_NS = 1_000_000_000
@@ -13,4 +13,4 @@ async def network_ready(pod: PodPass) -> Outcome:
     if not error or pod.pod.spec.host_network:
         return CONTINUE
     text = f"network is not ready: {error}"
-    return Wait(text, "its sandbox is made when it is ready", "NetworkNotReady", RETRY_NS, warn=True)
+    return PassWait(text, "its sandbox is made when it is ready", "NetworkNotReady", RETRY_NS, warn=True)

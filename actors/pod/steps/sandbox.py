@@ -6,10 +6,10 @@ owner.
 
 from __future__ import annotations
 
-from actors.model.refusal import StartRefusedError
-from actors.pod.container_starts import Place
+from actors.model.refusal import ContainerRefusedError
+from actors.pod.container_starts import StartPlace
 from actors.pod.grants import check_handler
-from actors.pod.outcome import CONTINUE, Outcome, Wait, sandbox_refused
+from actors.pod.outcome import CONTINUE, Outcome, PassWait, sandbox_refused
 from actors.pod.pod_pass import PodPass
 from actors.start.mounts import mount_abilities
 from actors.start.sandbox_config import sandbox_config
@@ -31,16 +31,16 @@ async def sandbox(pod: PodPass) -> Outcome:
     own_users = parts.users.wanted(pod.pod)
     try:
         ids = parts.users.ids(parts.view.uid) if own_users else None
-    except StartRefusedError as refused:
+    except ContainerRefusedError as refused:
         return sandbox_refused(str(refused), NODE_RETRY_NS)
     if own_users and ids is None:
-        return Wait("the ids of its user namespace are being asked for", "its sandbox is made then")
+        return PassWait("the ids of its user namespace are being asked for", "its sandbox is made then")
     cgroup_parent = parts.admission.cgroup_parent(pod.pod, anew=actions.create_sandbox)
     if cgroup_parent is None:
         return parts.admission.wait()
     try:
         dns = await parts.names.resolver(pod.pod, anew=actions.create_sandbox)
-    except StartRefusedError as refused:
+    except ContainerRefusedError as refused:
         return sandbox_refused(str(refused), NODE_RETRY_NS)
     try:
         config = sandbox_config(
@@ -53,26 +53,26 @@ async def sandbox(pod: PodPass) -> Outcome:
             rules=parts.services.node.rules.resources,
             ids=ids,
         )
-    except StartRefusedError as refused:
+    except ContainerRefusedError as refused:
         return sandbox_refused(str(refused), SPEC_RETRY_NS)
     sandbox_id = actions.sandbox_id
     if actions.create_sandbox:
         try:
             handler = parts.references.runtime_handler(pod.pod)
-        except StartRefusedError as refused:
+        except ContainerRefusedError as refused:
             return sandbox_refused(refused.reason, NODE_RETRY_NS)
         if handler is None:
             name = pod.pod.spec.runtime_class_name
-            return Wait(f"its RuntimeClass {name} is being asked for", "its sandbox is made then")
+            return PassWait(f"its RuntimeClass {name} is being asked for", "its sandbox is made then")
         if own_users:
             try:
                 check_handler(handler, parts.view.runtime)
-            except StartRefusedError as refused:
+            except ContainerRefusedError as refused:
                 return sandbox_refused(str(refused), SPEC_RETRY_NS)
         sandbox_id = await _make(pod, config, handler)
     sandboxes = parts.view.seen().sandboxes
     abilities = mount_abilities(parts.view.runtime, sandboxes[0].handler if sandboxes else "")
-    pod.place = Place(actions.sandbox_attempt, sandbox_id, config, parts.volumes.made, abilities)
+    pod.place = StartPlace(actions.sandbox_attempt, sandbox_id, config, parts.volumes.made, abilities)
     return CONTINUE
 
 

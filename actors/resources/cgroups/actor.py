@@ -29,8 +29,8 @@ from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
 from actors.resources.cgroups import outcomes
 from actors.resources.cgroups.book import CgroupBook, Member
-from actors.resources.cgroups.hands import CgroupHands, Ground, PodGroup, PodGroupMade
 from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits
+from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup, PodGroupMade
 from actors.resources.cgroups.outcomes import (
     DriverTold,
     GroundPrepared,
@@ -111,12 +111,12 @@ class CgroupActor(Actor):
         self._plan = plan
         self._book = book
         self._driver = ""
-        self._hands: CgroupHands | None = None
+        self._operations: CgroupOperations | None = None
         self._ground: Ground | None = None
         self._capacity: Mapping[str, str] = {}
         self._enforced: dict[str, CgroupLimits] = {}
         self._written: Mapping[QosClass, CgroupLimits] = {}
-        self._unheard: frozenset[str] | None = None
+        self._listed_uids: frozenset[str] | None = None
         """The known pods, told before there were cgroups to compare them with."""
         self._settles = False
         self._said: set[str] = set()
@@ -129,9 +129,11 @@ class CgroupActor(Actor):
         self._ask_driver()
         self.every(KEEP_UP_NS, KeepUp())
 
-    def _on_lane(self, what: str, then: Callable[[Outcome[T]], Message], deed: Callable[..., T], *args: object) -> None:
+    def _on_lane(
+        self, what: str, then: Callable[[Outcome[T]], Message], operation: Callable[..., T], *args: object
+    ) -> None:
         """Use the lane of short disk calls: a thread of its own would mostly be idle."""
-        submission = partial(self._disk.submit, f"cgroups: {what}", deed, *args, deadline_ns=LANE_NS)
+        submission = partial(self._disk.submit, f"cgroups: {what}", operation, *args, deadline_ns=LANE_NS)
         self.begin(submission, lambda done: then(outcome_of(done)))
 
     # --- the cgroup driver and the ground ---------------------------------------------------------------------------
@@ -152,7 +154,7 @@ class CgroupActor(Actor):
         if message.unserved:
             self._tools.meters.put(names.LOSING_SUPPORT, 1, FIRST_WITHOUT)
         self._driver = message.driver or self._plan.driver
-        self._hands = CgroupHands(self._tools.tree, self._driver, self._plan, self._tools.meters, self.now_ns)
+        self._operations = CgroupOperations(self._tools.tree, self._driver, self._plan, self._tools.meters, self.now_ns)
         self.log.info("cgroups are managed by %s", self._driver)
         self._keep_up()
         self._go_on()
@@ -163,16 +165,16 @@ class CgroupActor(Actor):
 
     def _keep_up(self) -> None:
         """Make or repair the cgroup of all pods and the tiers, and write their limits again."""
-        hands, plan = self._hands, self._plan
-        if hands is None:
+        operations, plan = self._operations, self._plan
+        if operations is None:
             return
         if plan.kubelet_cgroups or plan.system_cgroups:
             self._on_lane(
-                "processes", outcomes.limits_written, hands.take_in, plan.kubelet_cgroups, plan.system_cgroups
+                "processes", outcomes.limits_written, operations.take_in, plan.kubelet_cgroups, plan.system_cgroups
             )
         if plan.per_qos:
             self._written = self._tiers()
-            self._on_lane("tiers", outcomes.ground_prepared, hands.prepare, tuple(self._written.items()))
+            self._on_lane("tiers", outcomes.ground_prepared, operations.prepare, tuple(self._written.items()))
 
     @handles(GroundPrepared)
     def prepared(self, message: GroundPrepared) -> None:
@@ -205,8 +207,8 @@ class CgroupActor(Actor):
 
     def _go_on(self) -> None:
         """Begin to make the cgroups that can be made now."""
-        hands, book = self._hands, self._book
-        if hands is None:
+        operations, book = self._operations, self._book
+        if operations is None:
             return
         if not self._plan.per_qos:
             for request in book.take_all():
@@ -216,13 +218,18 @@ class CgroupActor(Actor):
                 request.worker.tell(PodAdmitted(outside=True))
         elif self._ground is not None and book.wanted and (wanted := book.begin_making(AT_ONCE)):
             groups = tuple([self._group_of(each) for each in wanted])
-            self._on_lane("make", outcomes.groups_made(wanted), hands.make, groups)
+            self._on_lane("make", outcomes.groups_made(wanted), operations.make, groups)
 
     def _take_away(self) -> None:
         """Remove the cgroups of ended pods."""
-        hands, book = self._hands, self._book
-        if hands is not None and self._plan.per_qos and self._is_usable() and (gone := book.begin_removing(AT_ONCE)):
-            self._on_lane("remove", outcomes.groups_removed(gone), hands.remove, gone)
+        operations, book = self._operations, self._book
+        if (
+            operations is not None
+            and self._plan.per_qos
+            and self._is_usable()
+            and (gone := book.begin_removing(AT_ONCE))
+        ):
+            self._on_lane("remove", outcomes.groups_removed(gone), operations.remove, gone)
 
     def _group_of(self, request: MakeCgroup) -> PodGroup:
         pod = request.pod
@@ -287,17 +294,17 @@ class CgroupActor(Actor):
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
         """Remove what an earlier agent has left, and the cgroups of pods whose end was never reported."""
-        self._unheard = message.uids
+        self._listed_uids = message.uids
         self._look_for_strangers()
 
     def _look_for_strangers(self) -> None:
         """Look for cgroups of unknown pods, once the node's cgroups exist. Pods that came since are in the book."""
-        known, hands = self._unheard, self._hands
-        if known is None or hands is None or not self._is_usable():
+        known, operations = self._listed_uids, self._operations
+        if known is None or operations is None or not self._is_usable():
             return
-        self._unheard = None
+        self._listed_uids = None
         self._book.expel(self._book.forgotten(known))
-        self._on_lane("list", outcomes.groups_listed(known), hands.uids)
+        self._on_lane("list", outcomes.groups_listed(known), operations.uids)
         self._take_away()
 
     @handles(PodGroupsListed)
@@ -310,10 +317,10 @@ class CgroupActor(Actor):
     def stranger_seen(self, message: StrangerSeen) -> None:
         """Remove a stranger's cgroup. If its volumes remain, keep it for their memory, with minimal CPU shares."""
         uid = message.uid
-        if self._hands is None or not self._book.strangers((uid,), message.known):
+        if self._operations is None or not self._book.strangers((uid,), message.known):
             return
         if message.has_volumes:
-            self._on_lane("tiers", outcomes.limits_written, self._hands.weaken, (uid,), _NEXT_TO_NOTHING)
+            self._on_lane("tiers", outcomes.limits_written, self._operations.weaken, (uid,), _NEXT_TO_NOTHING)
         else:
             self.log.info("the cgroup of pod %s, which nobody knows, is removed", uid)
             self._book.expel((uid,))
@@ -331,9 +338,9 @@ class CgroupActor(Actor):
         self._settles = False
         self._take_away()
         tiers = self._tiers()
-        if self._hands is not None and self._is_usable() and tiers != self._written:
+        if self._operations is not None and self._is_usable() and tiers != self._written:
             self._written = tiers
-            self._on_lane("tiers", outcomes.limits_written, self._hands.write_tiers, tuple(tiers.items()))
+            self._on_lane("tiers", outcomes.limits_written, self._operations.write_tiers, tuple(tiers.items()))
 
     def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
         guaranteed, burstable = self._book.sum_of(QosClass.GUARANTEED), self._book.sum_of(QosClass.BURSTABLE)
@@ -355,12 +362,12 @@ class CgroupActor(Actor):
 
     def _enforce(self) -> None:
         """Enforce the limits that are not in force yet, once the node is known and its cgroups exist."""
-        hands = self._hands
-        if hands is None or not self._capacity or not self._is_usable():
+        operations = self._operations
+        if operations is None or not self._capacity or not self._is_usable():
             return
         for wanted in self._plan.enforcements(self._capacity, self._driver):
             if self._enforced.get(wanted.what) != wanted.limits:
-                self._on_lane(wanted.what, outcomes.limits_enforced(wanted), hands.enforce, wanted)
+                self._on_lane(wanted.what, outcomes.limits_enforced(wanted), operations.enforce, wanted)
 
     @handles(LimitsEnforced)
     def enforced(self, message: LimitsEnforced) -> None:

@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from actors.messages.admission import MakeCgroup
-from actors.resources.cgroups.limits import Demand
+from actors.resources.cgroups.limits import TierDemand
 from config.pods.identity import QosClass
 
-_NOTHING = Demand()
+_NOTHING = TierDemand()
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
     """A pod of a tier, and its demand."""
 
     qos: QosClass
-    demand: Demand
+    demand: TierDemand
 
 
 class CgroupBook:
@@ -36,7 +36,7 @@ class CgroupBook:
         self.found: set[str] = set()
         """UIDs of cgroups from an earlier life that no source has named yet."""
         self._members: dict[str, Member] = {}
-        self._sums: dict[QosClass, Demand] = dict.fromkeys(QosClass, _NOTHING)
+        self._sums: dict[QosClass, TierDemand] = dict.fromkeys(QosClass, _NOTHING)
         self._leaving: dict[str, None] = {}
         self._making: dict[str, MakeCgroup] = {}
         self._removing: frozenset[str] = frozenset()
@@ -87,7 +87,7 @@ class CgroupBook:
         self._sums[member.qos] = self._sums[member.qos].plus(member.demand)
         return True
 
-    def sum_of(self, qos: QosClass) -> Demand:
+    def sum_of(self, qos: QosClass) -> TierDemand:
         """The sum of what a tier's pods request."""
         return self._sums[qos]
 

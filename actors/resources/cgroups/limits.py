@@ -38,17 +38,17 @@ class CgroupRules(msgspec.Struct, frozen=True):
     held_back: int | None = None
 
 
-class Demand(msgspec.Struct, frozen=True, gc=False):
+class TierDemand(msgspec.Struct, frozen=True, gc=False):
     """What a pod adds to its tier: its requests, in thousandths of a CPU and bytes of memory."""
 
     milli_cpu: int = 0
     memory_bytes: int = 0
 
-    def plus(self, other: Demand) -> Demand:
-        return Demand(self.milli_cpu + other.milli_cpu, self.memory_bytes + other.memory_bytes)
+    def plus(self, other: TierDemand) -> TierDemand:
+        return TierDemand(self.milli_cpu + other.milli_cpu, self.memory_bytes + other.memory_bytes)
 
-    def less(self, other: Demand) -> Demand:
-        return Demand(self.milli_cpu - other.milli_cpu, self.memory_bytes - other.memory_bytes)
+    def less(self, other: TierDemand) -> TierDemand:
+        return TierDemand(self.milli_cpu - other.milli_cpu, self.memory_bytes - other.memory_bytes)
 
 
 def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -> CgroupLimits:
@@ -68,12 +68,12 @@ def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -
     )
 
 
-def demand_of(requests: Amounts) -> Demand:
-    return Demand(_milli(requests.get(CPU, 0)), _bytes(requests))
+def demand_of(requests: Amounts) -> TierDemand:
+    return TierDemand(_milli(requests.get(CPU, 0)), _bytes(requests))
 
 
 def tier_limits(
-    guaranteed: Demand, burstable: Demand, rules: CgroupRules, memory_bytes: int = 0
+    guaranteed: TierDemand, burstable: TierDemand, rules: CgroupRules, memory_bytes: int = 0
 ) -> Mapping[QosClass, CgroupLimits]:
     """The limits of the three tiers, by what their pods request together (spec 10.4).
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from actors.kernel import Message, Pending, outcome_of
 from actors.kernel.promise import Outcome
 from actors.messages.admission import MakeCgroup
-from actors.resources.cgroups.hands import Ground, PodGroupMade
+from actors.resources.cgroups.operations import Ground, PodGroupMade
 from actors.resources.cgroups.plan import Enforcement
 from runtime.cgroups.names import CGROUPFS, SYSTEMD
 from runtime.cri import CriError, StatusCode

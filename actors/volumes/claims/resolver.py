@@ -22,7 +22,7 @@ from actors.messages.references import RequestToken, TokenIssued, TokenRefused
 from actors.volumes.claims import csi_rules
 from actors.volumes.claims.csi_rules import DriverRules, IssuedToken
 from actors.volumes.claims.growth import growth_patch
-from actors.volumes.claims.walk import CALL_NS, ClaimWalk, ClusterFacts, Draft, Wait, digest_of
+from actors.volumes.claims.walk import CALL_NS, ClaimWait, ClaimWalk, ClusterFacts, Draft, digest_of
 from config.api.resources import PERSISTENT_VOLUME_CLAIMS
 from config.frozen_map import FrozenMap
 from config.objects import CSIServiceAccountTokenRequest, PersistentVolumeClaim, Pod
@@ -69,7 +69,7 @@ class DriversCame(Message, frozen=True):
     names: frozenset[str]
 
 
-class LookAgain(Message, frozen=True):
+class ReadClaimsAgain(Message, frozen=True):
     """To itself: read waiting volumes again."""
 
     def coalesce_key(self) -> Hashable:
@@ -94,7 +94,7 @@ class GrowAgain(Message, frozen=True):
     """To itself: retry a failed growth."""
 
 
-class TokenKey(NamedTuple):
+class DriverTokenKey(NamedTuple):
     """Identifies a token by its audience and requested lifetime."""
 
     audience: str
@@ -134,9 +134,9 @@ class ClaimResolverActor(Actor):
         self._pod: Pod | None = None
         self._reader: ActorRef | None = None
         self._walk = _Walk(0, None)
-        self._tokens: dict[TokenKey, IssuedToken] = {}
-        self._asked_tokens: set[TokenKey] = set()
-        self._refused_tokens: dict[TokenKey, str] = {}
+        self._tokens: dict[DriverTokenKey, IssuedToken] = {}
+        self._asked_tokens: set[DriverTokenKey] = set()
+        self._refused_tokens: dict[DriverTokenKey, str] = {}
         self._told_waits: Mapping[str, VolumeWait] = {}
         self._pause_ns = FIRST_PAUSE_NS
         self._growths = 0
@@ -165,8 +165,8 @@ class ClaimResolverActor(Actor):
         if mine and pod is not None and self._reader is not None:
             self._reader.tell(ClaimsChanged(frozenset({pod.metadata.uid})))
 
-    @handles(LookAgain)
-    async def look_again(self, _: LookAgain) -> None:
+    @handles(ReadClaimsAgain)
+    async def look_again(self, _: ReadClaimsAgain) -> None:
         await self._go(None)
 
     async def _go(self, question: ResolveClaims | None) -> None:
@@ -182,7 +182,7 @@ class ClaimResolverActor(Actor):
             if volume.name in used and is_claimed(volume):
                 try:
                     walk.drafts[volume.name] = await self._reading.draft(pod, volume, field_path_of(index, volume))
-                except Wait as wait:
+                except ClaimWait as wait:
                     walk.waits[volume.name] = wait.wait
                 except (ApiError, DeadlineExceededError) as failure:
                     walk.waits[volume.name] = VolumeWait(f"cannot be read from the API server: {failure}")
@@ -219,7 +219,7 @@ class ClaimResolverActor(Actor):
             self.cancel_timer("look")
             return
         self._pause_ns = FIRST_PAUSE_NS if came else self._pause_ns
-        self.after(int(self._pause_ns * (1 + self.chance.random() / 4)), LookAgain(), key="look")
+        self.after(int(self._pause_ns * (1 + self.chance.random() / 4)), ReadClaimsAgain(), key="look")
         self._pause_ns = min(2 * self._pause_ns, MAX_PAUSE_NS)
 
     # --- tokens -----------------------------------------------------------------------------------------------------
@@ -237,18 +237,18 @@ class ClaimResolverActor(Actor):
     @handles(TokenIssued)
     def token_issued(self, message: TokenIssued) -> None:
         key = message.tag
-        assert isinstance(key, TokenKey), "the tag of every token asked for here"
+        assert isinstance(key, DriverTokenKey), "the tag of every token asked for here"
         self._tokens[key] = IssuedToken(message.token, message.expires_wall_ns, message.refresh_wall_ns)
         self._token_answered(key)
 
     @handles(TokenRefused)
     def token_refused(self, message: TokenRefused) -> None:
         key = message.tag
-        assert isinstance(key, TokenKey), "the tag of every token asked for here"
+        assert isinstance(key, DriverTokenKey), "the tag of every token asked for here"
         self._refused_tokens[key] = message.reason
         self._token_answered(key)
 
-    def _token_answered(self, key: TokenKey) -> None:
+    def _token_answered(self, key: DriverTokenKey) -> None:
         self._asked_tokens.discard(key)
         if not self._asked_tokens and self._pod is not None:
             self._end(self._pod, self._walk)
@@ -327,5 +327,5 @@ class ClaimResolverActor(Actor):
             self._reader.tell(ClaimsChanged(frozenset({self._pod.metadata.uid})))
 
 
-def _key_of(request: CSIServiceAccountTokenRequest) -> TokenKey:
-    return TokenKey(request.audience, csi_rules.seconds_of(request))
+def _key_of(request: CSIServiceAccountTokenRequest) -> DriverTokenKey:
+    return DriverTokenKey(request.audience, csi_rules.seconds_of(request))

@@ -1,7 +1,7 @@
 """Resolves one claimed volume of a pod, object by object: a part of the `ClaimResolverActor` (spec 8.3).
 
 The walk reads the claim, the persistent volume, its driver, its attachment and its secrets. It returns a `Draft`, or
-raises a `Wait` that says what is missing.
+raises a `ClaimWait` that says what is missing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ClusterFacts(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Wait(Exception):  # noqa: N818 - not an error: it may pass
+class ClaimWait(Exception):  # noqa: N818 - not an error: it may pass
     """The volume cannot be made yet."""
 
     def __init__(self, text: str, reason: str = "FailedMount", in_use: str = "") -> None:
@@ -105,7 +105,7 @@ class ClaimWalk:
         spec = claim_rules.spec_of(volume, field_path, claim, persistent)
         if not spec.source:
             other = json_name_of(source_of(persistent.spec)) or "none"
-            raise Wait(f"PV {bound} is of type {other} ($.spec.{other}), which this node does not serve")
+            raise ClaimWait(f"PV {bound} is of type {other} ($.spec.{other}), which this node does not serve")
         insist(claim_rules.mode_refusal(pod, volume, block=spec.block))
         insist(claim_rules.place_refusal(persistent, self._node_name, self._labels()))
         insist(claim_rules.options_refusal(persistent, spec.source))
@@ -186,18 +186,18 @@ class ClaimWalk:
         reason = NOTHING_WRONG if patient else ATTACHING
         wait = csi_rules.attach_wait(self.facts.node, spec.in_use, spec.name)
         if wait:
-            raise Wait(wait, reason, spec.in_use)
+            raise ClaimWait(wait, reason, spec.in_use)
         name = csi_rules.attachment_name(source.driver, source.volume_handle, self._node_name)
         try:
             attachment = await self._read(get(VOLUME_ATTACHMENTS, "", name), f"there is no VolumeAttachment {name}")
-        except Wait as missing:
-            raise Wait(missing.wait.text, reason, spec.in_use) from None
+        except ClaimWait as missing:
+            raise ClaimWait(missing.wait.text, reason, spec.in_use) from None
         wait = csi_rules.attachment_wait(attachment, spec.name)
         if wait:
             error = attachment.status.attach_error if attachment.status is not None else None
             if error is not None and error.error_code == StatusCode.RESOURCE_EXHAUSTED:
                 self._full(source.driver)
-            raise Wait(wait, reason if error is None else ATTACHING, spec.in_use)
+            raise ClaimWait(wait, reason if error is None else ATTACHING, spec.in_use)
         del self._attaching[spec.name]
         return name, attachment.status.attachment_metadata if attachment.status is not None else {}
 
@@ -211,7 +211,7 @@ class ClaimWalk:
         try:
             values = secret_bytes(secret)
         except DocumentError as failure:
-            raise Wait(f'secret "{namespace}/{reference.name}" cannot be read: {failure}') from None
+            raise ClaimWait(f'secret "{namespace}/{reference.name}" cannot be read: {failure}') from None
         return {name: value.decode("utf-8", "replace") for name, value in values.items()}
 
     async def _read(self, call: ApiCall[K], missing: str) -> K:
@@ -222,25 +222,25 @@ class ClaimWalk:
             )
         except ApiError as failure:
             if failure.not_found:
-                raise Wait(missing) from None
+                raise ClaimWait(missing) from None
             raise
 
     def _rules(self, driver: str) -> DriverRules:
         drivers = self.facts.drivers
         if drivers is None:
-            raise Wait(self.facts.trouble or f"the CSIDriver object of {driver} has not been read yet")
+            raise ClaimWait(self.facts.trouble or f"the CSIDriver object of {driver} has not been read yet")
         return csi_rules.rules_of(drivers.get(driver))
 
     def _labels(self) -> Mapping[str, str]:
         node = self.facts.node
         if node is None:
-            raise Wait("the Node object of this node is not known yet")
+            raise ClaimWait("the Node object of this node is not known yet")
         return node.metadata.labels
 
 
 def insist(refusal: str) -> None:
     if refusal:
-        raise Wait(refusal)
+        raise ClaimWait(refusal)
 
 
 def digest_of(spec: VolumeSpec, *more: Any) -> bytes:

@@ -19,7 +19,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
-from actors.messages.node import NodeStatusStarted, NodeTroubleObserved
+from actors.messages.node import NodeProblemObserved, NodeStatusStarted
 from actors.messages.plugins import (
     CsiNodeStarted,
     DriverPublished,
@@ -149,7 +149,7 @@ class CsiNodeActor(Actor):
         self.after(RETRY_NS, WriteCsiNode(), key="write")
 
     def _tell_trouble(self) -> None:
-        self._node_status.tell(NodeTroubleObserved(TROUBLE, "CSINode is not yet initialized"))
+        self._node_status.tell(NodeProblemObserved(TROUBLE, "CSINode is not yet initialized"))
 
     def _well(self) -> None:
         if self._failing:
@@ -157,7 +157,7 @@ class CsiNodeActor(Actor):
             self.log.info("CSINode %s is written again", self._node_name)
         if not self._written:
             self._written = True
-            self._node_status.tell(NodeTroubleObserved(TROUBLE, ""))
+            self._node_status.tell(NodeProblemObserved(TROUBLE, ""))
 
     async def _write(self, api: Api) -> str:
         """Write with retries; return the error text, or ""."""

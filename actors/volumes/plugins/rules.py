@@ -29,7 +29,7 @@ class Taken(msgspec.Struct, frozen=True):
     version: Version
 
 
-class Refused(msgspec.Struct, frozen=True):
+class PluginRefused(msgspec.Struct, frozen=True):
     """Refuse the plugin. `for_good`: do not retry until it comes with another socket."""
 
     reason: str
@@ -43,20 +43,26 @@ class Holder(msgspec.Struct, frozen=True):
     version: Version
 
 
-def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | Refused:
+def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | PluginRefused:
     """Whether to register the plugin at `socket`. `holder`: who is registered under its name now."""
     if info.kind in (DEVICE_PLUGIN, DRA_PLUGIN):
-        return Refused(f"plugins of type {info.kind} are not served by this agent: {info.name} at {socket} is not used")
+        return PluginRefused(
+            f"plugins of type {info.kind} are not served by this agent: {info.name} at {socket} is not used"
+        )
     if info.kind != CSI_PLUGIN:
-        return Refused(f"no handler registered for plugin type: {info.kind or 'none'} at socket {socket}")
+        return PluginRefused(f"no handler registered for plugin type: {info.kind or 'none'} at socket {socket}")
     if len(info.name) > NAME_MAX or _NAME.fullmatch(info.name) is None:
-        return Refused(f"{info.name!r} cannot be the name of a driver: it must be a domain name of up to 63 characters")
+        return PluginRefused(
+            f"{info.name!r} cannot be the name of a driver: it must be a domain name of up to 63 characters"
+        )
     version = highest_supported(info.versions)
     if version is None:
         told = ", ".join(info.versions) or "none"
-        return Refused(f"driver {info.name} speaks no version of csi.v1 that is understood here (it says: {told})")
+        return PluginRefused(
+            f"driver {info.name} speaks no version of csi.v1 that is understood here (it says: {told})"
+        )
     if holder is not None and holder.socket != socket and holder.version >= version:
-        return Refused(
+        return PluginRefused(
             f"a driver of the name {info.name} is registered already at {holder.socket} "
             f"with version {_text(holder.version)}; only a higher one takes its place",
             for_good=False,

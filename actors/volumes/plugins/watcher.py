@@ -25,7 +25,7 @@ from actors.messages.plugins import (
     PublishDriver,
     WithdrawDriver,
 )
-from actors.volumes.plugins.rules import Holder, Refused, Taken, judge, retry_ns
+from actors.volumes.plugins.rules import Holder, PluginRefused, Taken, judge, retry_ns
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import CsiDrivers, NodeInfo
 from runtime.plugin_registration.capability import PluginInfo, PluginSockets, PluginWatch
@@ -240,7 +240,7 @@ class PluginWatcherActor(Actor):
             self._failed(plugin, f"the plugin at {message.visit.socket} does not say who it is: {message.error}")
             return
         judgement = judge(message.info, message.visit.socket, self._holder_of(message.info.name))
-        if isinstance(judgement, Refused):
+        if isinstance(judgement, PluginRefused):
             self._refuse(plugin, judgement.reason, for_good=judgement.for_good)
             return
         if plugin.taken is not None and plugin.taken.name != judgement.name:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from runtime.cri.base import Message, OpenEnum, SecretMessage
+from runtime.cri.base import CriMessage, OpenEnum, SecretMessage
 
 
 class NamespaceMode(OpenEnum):
@@ -176,19 +176,19 @@ class ProfileType(OpenEnum):
     Localhost = 2
 
 
-class Int64Value(Message, frozen=True, kw_only=True):
+class Int64Value(CriMessage, frozen=True, kw_only=True):
     """A signed number that may also be absent."""
 
     value: int = 0
 
 
-class UInt64Value(Message, frozen=True, kw_only=True):
+class UInt64Value(CriMessage, frozen=True, kw_only=True):
     """An unsigned number that may also be absent."""
 
     value: int = 0
 
 
-class IDMapping(Message, frozen=True, kw_only=True):
+class IDMapping(CriMessage, frozen=True, kw_only=True):
     """A run of ids: `length` ids from `container_id` inside are those from `host_id` outside."""
 
     host_id: int = 0
@@ -197,7 +197,7 @@ class IDMapping(Message, frozen=True, kw_only=True):
     length: int = 0
 
 
-class UserNamespace(Message, frozen=True, kw_only=True):
+class UserNamespace(CriMessage, frozen=True, kw_only=True):
     """How ids inside the sandbox map to ids of the host."""
 
     # POD gives the sandbox its own user namespace, NODE that of the host. Others are not valid.
@@ -207,7 +207,7 @@ class UserNamespace(Message, frozen=True, kw_only=True):
     gids: tuple[IDMapping, ...] = ()
 
 
-class NamespaceOption(Message, frozen=True, kw_only=True):
+class NamespaceOption(CriMessage, frozen=True, kw_only=True):
     """Which namespaces are shared, and with whom."""
 
     # POD or NODE.
@@ -221,7 +221,7 @@ class NamespaceOption(Message, frozen=True, kw_only=True):
     userns_options: UserNamespace | None = None
 
 
-class SELinuxOption(Message, frozen=True, kw_only=True):
+class SELinuxOption(CriMessage, frozen=True, kw_only=True):
     """The four parts of an SELinux label."""
 
     user: str = ""
@@ -230,7 +230,7 @@ class SELinuxOption(Message, frozen=True, kw_only=True):
     level: str = ""
 
 
-class SecurityProfile(Message, frozen=True, kw_only=True):
+class SecurityProfile(CriMessage, frozen=True, kw_only=True):
     """A seccomp or AppArmor profile: the runtime's, none, or one that lies on the node."""
 
     profile_type: ProfileType = ProfileType.RuntimeDefault
@@ -238,7 +238,7 @@ class SecurityProfile(Message, frozen=True, kw_only=True):
     localhost_ref: str = ""
 
 
-class Capability(Message, frozen=True, kw_only=True):
+class Capability(CriMessage, frozen=True, kw_only=True):
     """Linux capabilities added to and taken from the runtime's default set; names without `CAP_`."""
 
     # ALL stands for every capability.
@@ -248,7 +248,7 @@ class Capability(Message, frozen=True, kw_only=True):
     add_ambient_capabilities: tuple[str, ...] = ()
 
 
-class LinuxSandboxSecurityContext(Message, frozen=True, kw_only=True):
+class LinuxSandboxSecurityContext(CriMessage, frozen=True, kw_only=True):
     """Security settings of the sandbox's own process and namespaces."""
 
     namespace_options: NamespaceOption | None = None
@@ -268,7 +268,7 @@ class LinuxSandboxSecurityContext(Message, frozen=True, kw_only=True):
     seccomp_profile_path: str = ""
 
 
-class LinuxContainerSecurityContext(Message, frozen=True, kw_only=True):
+class LinuxContainerSecurityContext(CriMessage, frozen=True, kw_only=True):
     """Security settings of one container."""
 
     capabilities: Capability | None = None
@@ -298,13 +298,13 @@ class LinuxContainerSecurityContext(Message, frozen=True, kw_only=True):
     seccomp_profile_path: str = ""
 
 
-class WindowsNamespaceOption(Message, frozen=True, kw_only=True):
+class WindowsNamespaceOption(CriMessage, frozen=True, kw_only=True):
     """Namespaces of a Windows pod."""
 
     network: NamespaceMode = NamespaceMode.POD
 
 
-class WindowsSandboxSecurityContext(Message, frozen=True, kw_only=True):
+class WindowsSandboxSecurityContext(CriMessage, frozen=True, kw_only=True):
     """Security settings of a Windows sandbox."""
 
     run_as_username: str = ""
@@ -315,7 +315,7 @@ class WindowsSandboxSecurityContext(Message, frozen=True, kw_only=True):
     namespace_options: WindowsNamespaceOption | None = None
 
 
-class WindowsContainerSecurityContext(Message, frozen=True, kw_only=True):
+class WindowsContainerSecurityContext(CriMessage, frozen=True, kw_only=True):
     """Security settings of a Windows container."""
 
     run_as_username: str = ""
@@ -324,7 +324,7 @@ class WindowsContainerSecurityContext(Message, frozen=True, kw_only=True):
     host_process: bool = False
 
 
-class HugepageLimit(Message, frozen=True, kw_only=True):
+class HugepageLimit(CriMessage, frozen=True, kw_only=True):
     """Limit for huge pages of one size."""
 
     # `<size><unit>B`, such as 2MB or 1GB.
@@ -333,7 +333,7 @@ class HugepageLimit(Message, frozen=True, kw_only=True):
     limit: int = 0
 
 
-class LinuxContainerResources(Message, frozen=True, kw_only=True):
+class LinuxContainerResources(CriMessage, frozen=True, kw_only=True):
     """Limits and weights of a container, or of a whole sandbox, on Linux."""
 
     # Microseconds.
@@ -357,7 +357,7 @@ class LinuxContainerResources(Message, frozen=True, kw_only=True):
     memory_swap_limit_in_bytes: int = 0
 
 
-class WindowsCpuGroupAffinity(Message, frozen=True, kw_only=True):
+class WindowsCpuGroupAffinity(CriMessage, frozen=True, kw_only=True):
     """Processors of one Windows processor group."""
 
     # One bit per processor of the group.
@@ -365,7 +365,7 @@ class WindowsCpuGroupAffinity(Message, frozen=True, kw_only=True):
     cpu_group: int = 0
 
 
-class WindowsContainerResources(Message, frozen=True, kw_only=True):
+class WindowsContainerResources(CriMessage, frozen=True, kw_only=True):
     """Limits and weights of a container on Windows."""
 
     # Weight, 1 to 10000.
@@ -380,14 +380,14 @@ class WindowsContainerResources(Message, frozen=True, kw_only=True):
     affinity_cpus: tuple[WindowsCpuGroupAffinity, ...] = ()
 
 
-class ContainerResources(Message, frozen=True, kw_only=True):
+class ContainerResources(CriMessage, frozen=True, kw_only=True):
     """The resources in force, for the platform at hand."""
 
     linux: LinuxContainerResources | None = None
     windows: WindowsContainerResources | None = None
 
 
-class DNSConfig(Message, frozen=True, kw_only=True):
+class DNSConfig(CriMessage, frozen=True, kw_only=True):
     """What goes into the resolver configuration of a sandbox."""
 
     servers: tuple[str, ...] = ()
@@ -395,7 +395,7 @@ class DNSConfig(Message, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
 
 
-class PortMapping(Message, frozen=True, kw_only=True):
+class PortMapping(CriMessage, frozen=True, kw_only=True):
     """One port of the sandbox published on the host."""
 
     protocol: Protocol = Protocol.TCP
@@ -406,7 +406,7 @@ class PortMapping(Message, frozen=True, kw_only=True):
     host_ip: str = ""
 
 
-class PodSandboxMetadata(Message, frozen=True, kw_only=True):
+class PodSandboxMetadata(CriMessage, frozen=True, kw_only=True):
     """Identity of a sandbox: the pod, and which of its incarnations."""
 
     name: str = ""
@@ -416,7 +416,7 @@ class PodSandboxMetadata(Message, frozen=True, kw_only=True):
     attempt: int = 0
 
 
-class LinuxPodSandboxConfig(Message, frozen=True, kw_only=True):
+class LinuxPodSandboxConfig(CriMessage, frozen=True, kw_only=True):
     """The Linux part of a sandbox configuration."""
 
     # Cgroup the pod lives under, in the form of the cgroup driver in use.
@@ -429,13 +429,13 @@ class LinuxPodSandboxConfig(Message, frozen=True, kw_only=True):
     resources: LinuxContainerResources | None = None
 
 
-class WindowsPodSandboxConfig(Message, frozen=True, kw_only=True):
+class WindowsPodSandboxConfig(CriMessage, frozen=True, kw_only=True):
     """The Windows part of a sandbox configuration."""
 
     security_context: WindowsSandboxSecurityContext | None = None
 
 
-class PodSandboxConfig(Message, frozen=True, kw_only=True):
+class PodSandboxConfig(CriMessage, frozen=True, kw_only=True):
     """Everything that is needed to make a sandbox."""
 
     metadata: PodSandboxMetadata | None = None
@@ -453,7 +453,7 @@ class PodSandboxConfig(Message, frozen=True, kw_only=True):
     windows: WindowsPodSandboxConfig | None = None
 
 
-class ImageSpec(Message, frozen=True, kw_only=True):
+class ImageSpec(CriMessage, frozen=True, kw_only=True):
     """An image by name, digest or id, and how the user wrote it."""
 
     # Name, digest or id. What a container is made from is an id.
@@ -467,7 +467,7 @@ class ImageSpec(Message, frozen=True, kw_only=True):
     image_ref: str = ""
 
 
-class KeyValue(Message, frozen=True, kw_only=True):
+class KeyValue(CriMessage, frozen=True, kw_only=True):
     """An environment variable."""
 
     key: str = ""
@@ -475,7 +475,7 @@ class KeyValue(Message, frozen=True, kw_only=True):
     value: bytes = b""
 
 
-class Mount(Message, frozen=True, kw_only=True):
+class Mount(CriMessage, frozen=True, kw_only=True):
     """A place in the container where a directory, file or image of the host appears."""
 
     # Absolute path inside.
@@ -499,7 +499,7 @@ class Mount(Message, frozen=True, kw_only=True):
     image_sub_path: str = ""
 
 
-class Device(Message, frozen=True, kw_only=True):
+class Device(CriMessage, frozen=True, kw_only=True):
     """A device node of the host given to a container."""
 
     container_path: str = ""
@@ -508,13 +508,13 @@ class Device(Message, frozen=True, kw_only=True):
     permissions: str = ""
 
 
-class CDIDevice(Message, frozen=True, kw_only=True):
+class CDIDevice(CriMessage, frozen=True, kw_only=True):
     """A device by its full Container Device Interface name, `vendor/class=name`."""
 
     name: str = ""
 
 
-class ContainerMetadata(Message, frozen=True, kw_only=True):
+class ContainerMetadata(CriMessage, frozen=True, kw_only=True):
     """Identity of a container within its sandbox: name and number of the attempt."""
 
     name: str = ""
@@ -522,21 +522,21 @@ class ContainerMetadata(Message, frozen=True, kw_only=True):
     attempt: int = 0
 
 
-class LinuxContainerConfig(Message, frozen=True, kw_only=True):
+class LinuxContainerConfig(CriMessage, frozen=True, kw_only=True):
     """The Linux part of a container configuration."""
 
     resources: LinuxContainerResources | None = None
     security_context: LinuxContainerSecurityContext | None = None
 
 
-class WindowsContainerConfig(Message, frozen=True, kw_only=True):
+class WindowsContainerConfig(CriMessage, frozen=True, kw_only=True):
     """The Windows part of a container configuration."""
 
     resources: WindowsContainerResources | None = None
     security_context: WindowsContainerSecurityContext | None = None
 
 
-class ContainerConfig(Message, frozen=True, kw_only=True):
+class ContainerConfig(CriMessage, frozen=True, kw_only=True):
     """Everything that is needed to make a container."""
 
     metadata: ContainerMetadata | None = None
@@ -569,7 +569,7 @@ class ContainerConfig(Message, frozen=True, kw_only=True):
     stop_signal: Signal = Signal.RUNTIME_DEFAULT
 
 
-class CreateContainerRequest(Message, frozen=True, kw_only=True):
+class CreateContainerRequest(CriMessage, frozen=True, kw_only=True):
     """Make a container in a sandbox, without starting it."""
 
     pod_sandbox_id: str = ""
@@ -578,24 +578,24 @@ class CreateContainerRequest(Message, frozen=True, kw_only=True):
     sandbox_config: PodSandboxConfig | None = None
 
 
-class CreateContainerResponse(Message, frozen=True, kw_only=True):
+class CreateContainerResponse(CriMessage, frozen=True, kw_only=True):
     """The id of the container that was made."""
 
     container_id: str = ""
 
 
-class StartContainerRequest(Message, frozen=True, kw_only=True):
+class StartContainerRequest(CriMessage, frozen=True, kw_only=True):
     """Start a container that was made and never started."""
 
     container_id: str = ""
 
 
-class StartContainerResponse(Message, frozen=True, kw_only=True):
+class StartContainerResponse(CriMessage, frozen=True, kw_only=True):
     """The container's process has been started."""
 
 
 
-class StopContainerRequest(Message, frozen=True, kw_only=True):
+class StopContainerRequest(CriMessage, frozen=True, kw_only=True):
     """End a container: its stop signal first, the kill after `timeout` seconds. Stopping twice is no error."""
 
     container_id: str = ""
@@ -603,29 +603,29 @@ class StopContainerRequest(Message, frozen=True, kw_only=True):
     timeout: int = 0
 
 
-class StopContainerResponse(Message, frozen=True, kw_only=True):
+class StopContainerResponse(CriMessage, frozen=True, kw_only=True):
     """The container is not running any more."""
 
 
 
-class RemoveContainerRequest(Message, frozen=True, kw_only=True):
+class RemoveContainerRequest(CriMessage, frozen=True, kw_only=True):
     """Remove a container, by force when it still runs. Removing twice is no error."""
 
     container_id: str = ""
 
 
-class RemoveContainerResponse(Message, frozen=True, kw_only=True):
+class RemoveContainerResponse(CriMessage, frozen=True, kw_only=True):
     """The container is gone."""
 
 
 
-class ContainerStateValue(Message, frozen=True, kw_only=True):
+class ContainerStateValue(CriMessage, frozen=True, kw_only=True):
     """A container state that may also be absent, for filters."""
 
     state: ContainerState = ContainerState.CONTAINER_CREATED
 
 
-class ContainerFilter(Message, frozen=True, kw_only=True):
+class ContainerFilter(CriMessage, frozen=True, kw_only=True):
     """Conditions on containers, all of which must hold; an empty one holds always."""
 
     # Full id, or a prefix of it where the runtime allows that.
@@ -636,13 +636,13 @@ class ContainerFilter(Message, frozen=True, kw_only=True):
     label_selector: Mapping[str, str] = {}
 
 
-class ListContainersRequest(Message, frozen=True, kw_only=True):
+class ListContainersRequest(CriMessage, frozen=True, kw_only=True):
     """List containers."""
 
     filter: ContainerFilter | None = None
 
 
-class Container(Message, frozen=True, kw_only=True):
+class Container(CriMessage, frozen=True, kw_only=True):
     """A container in brief, as lists give it."""
 
     id: str = ""
@@ -660,25 +660,25 @@ class Container(Message, frozen=True, kw_only=True):
     image_id: str = ""
 
 
-class ListContainersResponse(Message, frozen=True, kw_only=True):
+class ListContainersResponse(CriMessage, frozen=True, kw_only=True):
     """All containers that meet the filter."""
 
     containers: tuple[Container, ...] = ()
 
 
-class StreamContainersRequest(Message, frozen=True, kw_only=True):
+class StreamContainersRequest(CriMessage, frozen=True, kw_only=True):
     """List containers, in parts."""
 
     filter: ContainerFilter | None = None
 
 
-class StreamContainersResponse(Message, frozen=True, kw_only=True):
+class StreamContainersResponse(CriMessage, frozen=True, kw_only=True):
     """A part of the list of containers."""
 
     containers: tuple[Container, ...] = ()
 
 
-class LinuxContainerUser(Message, frozen=True, kw_only=True):
+class LinuxContainerUser(CriMessage, frozen=True, kw_only=True):
     """User and groups the first process of a container started with."""
 
     uid: int = 0
@@ -687,13 +687,13 @@ class LinuxContainerUser(Message, frozen=True, kw_only=True):
     supplemental_groups: tuple[int, ...] = ()
 
 
-class ContainerUser(Message, frozen=True, kw_only=True):
+class ContainerUser(CriMessage, frozen=True, kw_only=True):
     """User of a container, for the platform at hand."""
 
     linux: LinuxContainerUser | None = None
 
 
-class ContainerStatusRequest(Message, frozen=True, kw_only=True):
+class ContainerStatusRequest(CriMessage, frozen=True, kw_only=True):
     """Look at one container."""
 
     container_id: str = ""
@@ -701,7 +701,7 @@ class ContainerStatusRequest(Message, frozen=True, kw_only=True):
     verbose: bool = False
 
 
-class ContainerStatus(Message, frozen=True, kw_only=True):
+class ContainerStatus(CriMessage, frozen=True, kw_only=True):
     """A container in full."""
 
     id: str = ""
@@ -733,7 +733,7 @@ class ContainerStatus(Message, frozen=True, kw_only=True):
     stop_signal: Signal = Signal.RUNTIME_DEFAULT
 
 
-class ContainerStatusResponse(Message, frozen=True, kw_only=True):
+class ContainerStatusResponse(CriMessage, frozen=True, kw_only=True):
     """The container, and on request what else the runtime knows."""
 
     status: ContainerStatus | None = None
@@ -741,7 +741,7 @@ class ContainerStatusResponse(Message, frozen=True, kw_only=True):
     info: Mapping[str, str] = {}
 
 
-class UpdateContainerResourcesRequest(Message, frozen=True, kw_only=True):
+class UpdateContainerResourcesRequest(CriMessage, frozen=True, kw_only=True):
     """Change the resources of a container while it lives."""
 
     container_id: str = ""
@@ -751,23 +751,23 @@ class UpdateContainerResourcesRequest(Message, frozen=True, kw_only=True):
     annotations: Mapping[str, str] = {}
 
 
-class UpdateContainerResourcesResponse(Message, frozen=True, kw_only=True):
+class UpdateContainerResourcesResponse(CriMessage, frozen=True, kw_only=True):
     """The new resources are in force."""
 
 
 
-class ReopenContainerLogRequest(Message, frozen=True, kw_only=True):
+class ReopenContainerLogRequest(CriMessage, frozen=True, kw_only=True):
     """Have a running container's log written to a fresh file, after the old one was moved away."""
 
     container_id: str = ""
 
 
-class ReopenContainerLogResponse(Message, frozen=True, kw_only=True):
+class ReopenContainerLogResponse(CriMessage, frozen=True, kw_only=True):
     """Output goes to the fresh file."""
 
 
 
-class CheckpointContainerRequest(Message, frozen=True, kw_only=True):
+class CheckpointContainerRequest(CriMessage, frozen=True, kw_only=True):
     """Write the state of a running container into an archive."""
 
     container_id: str = ""
@@ -777,12 +777,12 @@ class CheckpointContainerRequest(Message, frozen=True, kw_only=True):
     timeout: int = 0
 
 
-class CheckpointContainerResponse(Message, frozen=True, kw_only=True):
+class CheckpointContainerResponse(CriMessage, frozen=True, kw_only=True):
     """The archive is written."""
 
 
 
-class RunPodSandboxRequest(Message, frozen=True, kw_only=True):
+class RunPodSandboxRequest(CriMessage, frozen=True, kw_only=True):
     """Make and start a sandbox; on success its network is up."""
 
     config: PodSandboxConfig | None = None
@@ -790,41 +790,41 @@ class RunPodSandboxRequest(Message, frozen=True, kw_only=True):
     runtime_handler: str = ""
 
 
-class RunPodSandboxResponse(Message, frozen=True, kw_only=True):
+class RunPodSandboxResponse(CriMessage, frozen=True, kw_only=True):
     """The id of the sandbox that runs."""
 
     pod_sandbox_id: str = ""
 
 
-class StopPodSandboxRequest(Message, frozen=True, kw_only=True):
+class StopPodSandboxRequest(CriMessage, frozen=True, kw_only=True):
     """End every process of a sandbox and take its network down. Stopping twice is no error."""
 
     pod_sandbox_id: str = ""
 
 
-class StopPodSandboxResponse(Message, frozen=True, kw_only=True):
+class StopPodSandboxResponse(CriMessage, frozen=True, kw_only=True):
     """The sandbox is stopped."""
 
 
 
-class RemovePodSandboxRequest(Message, frozen=True, kw_only=True):
+class RemovePodSandboxRequest(CriMessage, frozen=True, kw_only=True):
     """Remove a sandbox with all its containers, by force. Removing twice is no error."""
 
     pod_sandbox_id: str = ""
 
 
-class RemovePodSandboxResponse(Message, frozen=True, kw_only=True):
+class RemovePodSandboxResponse(CriMessage, frozen=True, kw_only=True):
     """The sandbox is gone."""
 
 
 
-class PodSandboxStateValue(Message, frozen=True, kw_only=True):
+class PodSandboxStateValue(CriMessage, frozen=True, kw_only=True):
     """A sandbox state that may also be absent, for filters."""
 
     state: PodSandboxState = PodSandboxState.SANDBOX_READY
 
 
-class PodSandboxFilter(Message, frozen=True, kw_only=True):
+class PodSandboxFilter(CriMessage, frozen=True, kw_only=True):
     """Conditions on sandboxes, all of which must hold; an empty one holds always."""
 
     # Full id, or a prefix of it where the runtime allows that.
@@ -834,13 +834,13 @@ class PodSandboxFilter(Message, frozen=True, kw_only=True):
     label_selector: Mapping[str, str] = {}
 
 
-class ListPodSandboxRequest(Message, frozen=True, kw_only=True):
+class ListPodSandboxRequest(CriMessage, frozen=True, kw_only=True):
     """List sandboxes."""
 
     filter: PodSandboxFilter | None = None
 
 
-class PodSandbox(Message, frozen=True, kw_only=True):
+class PodSandbox(CriMessage, frozen=True, kw_only=True):
     """A sandbox in brief, as lists give it."""
 
     id: str = ""
@@ -853,31 +853,31 @@ class PodSandbox(Message, frozen=True, kw_only=True):
     runtime_handler: str = ""
 
 
-class ListPodSandboxResponse(Message, frozen=True, kw_only=True):
+class ListPodSandboxResponse(CriMessage, frozen=True, kw_only=True):
     """All sandboxes that meet the filter."""
 
     items: tuple[PodSandbox, ...] = ()
 
 
-class StreamPodSandboxesRequest(Message, frozen=True, kw_only=True):
+class StreamPodSandboxesRequest(CriMessage, frozen=True, kw_only=True):
     """List sandboxes, in parts."""
 
     filter: PodSandboxFilter | None = None
 
 
-class StreamPodSandboxesResponse(Message, frozen=True, kw_only=True):
+class StreamPodSandboxesResponse(CriMessage, frozen=True, kw_only=True):
     """A part of the list of sandboxes."""
 
     pod_sandboxes: tuple[PodSandbox, ...] = ()
 
 
-class PodIP(Message, frozen=True, kw_only=True):
+class PodIP(CriMessage, frozen=True, kw_only=True):
     """One address of a pod."""
 
     ip: str = ""
 
 
-class PodSandboxNetworkStatus(Message, frozen=True, kw_only=True):
+class PodSandboxNetworkStatus(CriMessage, frozen=True, kw_only=True):
     """The addresses of a sandbox; none for a sandbox in the network of the host."""
 
     # First address.
@@ -886,19 +886,19 @@ class PodSandboxNetworkStatus(Message, frozen=True, kw_only=True):
     additional_ips: tuple[PodIP, ...] = ()
 
 
-class Namespace(Message, frozen=True, kw_only=True):
+class Namespace(CriMessage, frozen=True, kw_only=True):
     """The namespaces of a sandbox."""
 
     options: NamespaceOption | None = None
 
 
-class LinuxPodSandboxStatus(Message, frozen=True, kw_only=True):
+class LinuxPodSandboxStatus(CriMessage, frozen=True, kw_only=True):
     """The Linux part of a sandbox status."""
 
     namespaces: Namespace | None = None
 
 
-class PodSandboxStatusRequest(Message, frozen=True, kw_only=True):
+class PodSandboxStatusRequest(CriMessage, frozen=True, kw_only=True):
     """Look at one sandbox."""
 
     pod_sandbox_id: str = ""
@@ -906,7 +906,7 @@ class PodSandboxStatusRequest(Message, frozen=True, kw_only=True):
     verbose: bool = False
 
 
-class PodSandboxStatus(Message, frozen=True, kw_only=True):
+class PodSandboxStatus(CriMessage, frozen=True, kw_only=True):
     """A sandbox in full."""
 
     id: str = ""
@@ -921,7 +921,7 @@ class PodSandboxStatus(Message, frozen=True, kw_only=True):
     runtime_handler: str = ""
 
 
-class PodSandboxStatusResponse(Message, frozen=True, kw_only=True):
+class PodSandboxStatusResponse(CriMessage, frozen=True, kw_only=True):
     """The sandbox, its containers where the runtime serves events, and on request what else it knows."""
 
     status: PodSandboxStatus | None = None
@@ -933,7 +933,7 @@ class PodSandboxStatusResponse(Message, frozen=True, kw_only=True):
     timestamp: int = 0
 
 
-class UpdatePodSandboxResourcesRequest(Message, frozen=True, kw_only=True):
+class UpdatePodSandboxResourcesRequest(CriMessage, frozen=True, kw_only=True):
     """Tell the runtime the new resources of a whole sandbox."""
 
     pod_sandbox_id: str = ""
@@ -941,12 +941,12 @@ class UpdatePodSandboxResourcesRequest(Message, frozen=True, kw_only=True):
     resources: LinuxContainerResources | None = None
 
 
-class UpdatePodSandboxResourcesResponse(Message, frozen=True, kw_only=True):
+class UpdatePodSandboxResourcesResponse(CriMessage, frozen=True, kw_only=True):
     """The runtime has taken note."""
 
 
 
-class ExecSyncRequest(Message, frozen=True, kw_only=True):
+class ExecSyncRequest(CriMessage, frozen=True, kw_only=True):
     """Run a command in a container, wait for its end and collect its output."""
 
     container_id: str = ""
@@ -955,7 +955,7 @@ class ExecSyncRequest(Message, frozen=True, kw_only=True):
     timeout: int = 0
 
 
-class ExecSyncResponse(Message, frozen=True, kw_only=True):
+class ExecSyncResponse(CriMessage, frozen=True, kw_only=True):
     """What the command wrote, and how it ended."""
 
     # Runtimes cut it at 16 MiB.
@@ -964,7 +964,7 @@ class ExecSyncResponse(Message, frozen=True, kw_only=True):
     exit_code: int = 0
 
 
-class ExecRequest(Message, frozen=True, kw_only=True):
+class ExecRequest(CriMessage, frozen=True, kw_only=True):
     """Prepare a streaming session with a new command in a container."""
 
     container_id: str = ""
@@ -977,13 +977,13 @@ class ExecRequest(Message, frozen=True, kw_only=True):
     stderr: bool = False
 
 
-class ExecResponse(Message, frozen=True, kw_only=True):
+class ExecResponse(CriMessage, frozen=True, kw_only=True):
     """Where the session is served."""
 
     url: str = ""
 
 
-class AttachRequest(Message, frozen=True, kw_only=True):
+class AttachRequest(CriMessage, frozen=True, kw_only=True):
     """Prepare a streaming session with the first process of a container."""
 
     container_id: str = ""
@@ -994,13 +994,13 @@ class AttachRequest(Message, frozen=True, kw_only=True):
     stderr: bool = False
 
 
-class AttachResponse(Message, frozen=True, kw_only=True):
+class AttachResponse(CriMessage, frozen=True, kw_only=True):
     """Where the session is served."""
 
     url: str = ""
 
 
-class PortForwardRequest(Message, frozen=True, kw_only=True):
+class PortForwardRequest(CriMessage, frozen=True, kw_only=True):
     """Prepare a session that forwards ports of a sandbox."""
 
     pod_sandbox_id: str = ""
@@ -1008,26 +1008,26 @@ class PortForwardRequest(Message, frozen=True, kw_only=True):
     port: tuple[int, ...] = ()
 
 
-class PortForwardResponse(Message, frozen=True, kw_only=True):
+class PortForwardResponse(CriMessage, frozen=True, kw_only=True):
     """Where the session is served."""
 
     url: str = ""
 
 
-class ImageFilter(Message, frozen=True, kw_only=True):
+class ImageFilter(CriMessage, frozen=True, kw_only=True):
     """Condition on images; an empty one holds always."""
 
     # Only this image.
     image: ImageSpec | None = None
 
 
-class ListImagesRequest(Message, frozen=True, kw_only=True):
+class ListImagesRequest(CriMessage, frozen=True, kw_only=True):
     """List images."""
 
     filter: ImageFilter | None = None
 
 
-class Image(Message, frozen=True, kw_only=True):
+class Image(CriMessage, frozen=True, kw_only=True):
     """An image on the node."""
 
     id: str = ""
@@ -1046,25 +1046,25 @@ class Image(Message, frozen=True, kw_only=True):
     pinned: bool = False
 
 
-class ListImagesResponse(Message, frozen=True, kw_only=True):
+class ListImagesResponse(CriMessage, frozen=True, kw_only=True):
     """All images that meet the filter."""
 
     images: tuple[Image, ...] = ()
 
 
-class StreamImagesRequest(Message, frozen=True, kw_only=True):
+class StreamImagesRequest(CriMessage, frozen=True, kw_only=True):
     """List images, in parts."""
 
     filter: ImageFilter | None = None
 
 
-class StreamImagesResponse(Message, frozen=True, kw_only=True):
+class StreamImagesResponse(CriMessage, frozen=True, kw_only=True):
     """A part of the list of images."""
 
     images: tuple[Image, ...] = ()
 
 
-class ImageStatusRequest(Message, frozen=True, kw_only=True):
+class ImageStatusRequest(CriMessage, frozen=True, kw_only=True):
     """Look at one image."""
 
     image: ImageSpec | None = None
@@ -1072,7 +1072,7 @@ class ImageStatusRequest(Message, frozen=True, kw_only=True):
     verbose: bool = False
 
 
-class ImageStatusResponse(Message, frozen=True, kw_only=True):
+class ImageStatusResponse(CriMessage, frozen=True, kw_only=True):
     """The image, or none when it is not on the node."""
 
     image: Image | None = None
@@ -1095,7 +1095,7 @@ class AuthConfig(SecretMessage, frozen=True, kw_only=True):
     secret_fields: ClassVar[tuple[str, ...]] = ('username', 'password', 'auth', 'identity_token', 'registry_token')
 
 
-class PullImageRequest(Message, frozen=True, kw_only=True):
+class PullImageRequest(CriMessage, frozen=True, kw_only=True):
     """Bring an image onto the node."""
 
     image: ImageSpec | None = None
@@ -1104,31 +1104,31 @@ class PullImageRequest(Message, frozen=True, kw_only=True):
     sandbox_config: PodSandboxConfig | None = None
 
 
-class PullImageResponse(Message, frozen=True, kw_only=True):
+class PullImageResponse(CriMessage, frozen=True, kw_only=True):
     """The image is on the node."""
 
     # Digest reference or id, as later in ContainerStatus.
     image_ref: str = ""
 
 
-class RemoveImageRequest(Message, frozen=True, kw_only=True):
+class RemoveImageRequest(CriMessage, frozen=True, kw_only=True):
     """Remove an image with all its names. Removing twice is no error."""
 
     image: ImageSpec | None = None
 
 
-class RemoveImageResponse(Message, frozen=True, kw_only=True):
+class RemoveImageResponse(CriMessage, frozen=True, kw_only=True):
     """The image is gone."""
 
 
 
-class FilesystemIdentifier(Message, frozen=True, kw_only=True):
+class FilesystemIdentifier(CriMessage, frozen=True, kw_only=True):
     """A file system, by where it is mounted."""
 
     mountpoint: str = ""
 
 
-class FilesystemUsage(Message, frozen=True, kw_only=True):
+class FilesystemUsage(CriMessage, frozen=True, kw_only=True):
     """What is used of a file system."""
 
     # Nanoseconds since 1970.
@@ -1139,7 +1139,7 @@ class FilesystemUsage(Message, frozen=True, kw_only=True):
     inodes_used: UInt64Value | None = None
 
 
-class WindowsFilesystemUsage(Message, frozen=True, kw_only=True):
+class WindowsFilesystemUsage(CriMessage, frozen=True, kw_only=True):
     """What is used of a file system on Windows."""
 
     timestamp: int = 0
@@ -1147,12 +1147,12 @@ class WindowsFilesystemUsage(Message, frozen=True, kw_only=True):
     used_bytes: UInt64Value | None = None
 
 
-class ImageFsInfoRequest(Message, frozen=True, kw_only=True):
+class ImageFsInfoRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the file systems of images and of writable layers."""
 
 
 
-class ImageFsInfoResponse(Message, frozen=True, kw_only=True):
+class ImageFsInfoResponse(CriMessage, frozen=True, kw_only=True):
     """The file systems of images and of writable layers."""
 
     # Where image layers lie.
@@ -1161,7 +1161,7 @@ class ImageFsInfoResponse(Message, frozen=True, kw_only=True):
     container_filesystems: tuple[FilesystemUsage, ...] = ()
 
 
-class PsiData(Message, frozen=True, kw_only=True):
+class PsiData(CriMessage, frozen=True, kw_only=True):
     """Share of time something waited for a resource: total in microseconds, averages in percent."""
 
     # Microseconds.
@@ -1174,7 +1174,7 @@ class PsiData(Message, frozen=True, kw_only=True):
     Avg300: float = 0.0
 
 
-class PsiStats(Message, frozen=True, kw_only=True):
+class PsiStats(CriMessage, frozen=True, kw_only=True):
     """Pressure: time in which all tasks stood still, and time in which at least one did."""
 
     # All tasks waited.
@@ -1183,7 +1183,7 @@ class PsiStats(Message, frozen=True, kw_only=True):
     Some: PsiData | None = None
 
 
-class CpuUsage(Message, frozen=True, kw_only=True):
+class CpuUsage(CriMessage, frozen=True, kw_only=True):
     """Processor time used."""
 
     timestamp: int = 0
@@ -1194,7 +1194,7 @@ class CpuUsage(Message, frozen=True, kw_only=True):
     psi: PsiStats | None = None
 
 
-class WindowsCpuUsage(Message, frozen=True, kw_only=True):
+class WindowsCpuUsage(CriMessage, frozen=True, kw_only=True):
     """Processor time used, on Windows."""
 
     timestamp: int = 0
@@ -1202,7 +1202,7 @@ class WindowsCpuUsage(Message, frozen=True, kw_only=True):
     usage_nano_cores: UInt64Value | None = None
 
 
-class MemoryUsage(Message, frozen=True, kw_only=True):
+class MemoryUsage(CriMessage, frozen=True, kw_only=True):
     """Memory used."""
 
     timestamp: int = 0
@@ -1218,7 +1218,7 @@ class MemoryUsage(Message, frozen=True, kw_only=True):
     psi: PsiStats | None = None
 
 
-class WindowsMemoryUsage(Message, frozen=True, kw_only=True):
+class WindowsMemoryUsage(CriMessage, frozen=True, kw_only=True):
     """Memory used, on Windows."""
 
     timestamp: int = 0
@@ -1228,7 +1228,7 @@ class WindowsMemoryUsage(Message, frozen=True, kw_only=True):
     commit_memory_bytes: UInt64Value | None = None
 
 
-class SwapUsage(Message, frozen=True, kw_only=True):
+class SwapUsage(CriMessage, frozen=True, kw_only=True):
     """Swap used."""
 
     timestamp: int = 0
@@ -1236,14 +1236,14 @@ class SwapUsage(Message, frozen=True, kw_only=True):
     swap_usage_bytes: UInt64Value | None = None
 
 
-class IoUsage(Message, frozen=True, kw_only=True):
+class IoUsage(CriMessage, frozen=True, kw_only=True):
     """Pressure on block devices."""
 
     timestamp: int = 0
     psi: PsiStats | None = None
 
 
-class NetworkInterfaceUsage(Message, frozen=True, kw_only=True):
+class NetworkInterfaceUsage(CriMessage, frozen=True, kw_only=True):
     """Traffic of one interface."""
 
     name: str = ""
@@ -1253,7 +1253,7 @@ class NetworkInterfaceUsage(Message, frozen=True, kw_only=True):
     tx_errors: UInt64Value | None = None
 
 
-class WindowsNetworkInterfaceUsage(Message, frozen=True, kw_only=True):
+class WindowsNetworkInterfaceUsage(CriMessage, frozen=True, kw_only=True):
     """Traffic of one interface, on Windows."""
 
     name: str = ""
@@ -1263,7 +1263,7 @@ class WindowsNetworkInterfaceUsage(Message, frozen=True, kw_only=True):
     tx_packets_dropped: UInt64Value | None = None
 
 
-class NetworkUsage(Message, frozen=True, kw_only=True):
+class NetworkUsage(CriMessage, frozen=True, kw_only=True):
     """Traffic of a sandbox."""
 
     timestamp: int = 0
@@ -1271,7 +1271,7 @@ class NetworkUsage(Message, frozen=True, kw_only=True):
     interfaces: tuple[NetworkInterfaceUsage, ...] = ()
 
 
-class WindowsNetworkUsage(Message, frozen=True, kw_only=True):
+class WindowsNetworkUsage(CriMessage, frozen=True, kw_only=True):
     """Traffic of a sandbox, on Windows."""
 
     timestamp: int = 0
@@ -1279,21 +1279,21 @@ class WindowsNetworkUsage(Message, frozen=True, kw_only=True):
     interfaces: tuple[WindowsNetworkInterfaceUsage, ...] = ()
 
 
-class ProcessUsage(Message, frozen=True, kw_only=True):
+class ProcessUsage(CriMessage, frozen=True, kw_only=True):
     """Processes of a sandbox."""
 
     timestamp: int = 0
     process_count: UInt64Value | None = None
 
 
-class WindowsProcessUsage(Message, frozen=True, kw_only=True):
+class WindowsProcessUsage(CriMessage, frozen=True, kw_only=True):
     """Processes of a sandbox, on Windows."""
 
     timestamp: int = 0
     process_count: UInt64Value | None = None
 
 
-class ContainerAttributes(Message, frozen=True, kw_only=True):
+class ContainerAttributes(CriMessage, frozen=True, kw_only=True):
     """Whose stats these are."""
 
     id: str = ""
@@ -1302,7 +1302,7 @@ class ContainerAttributes(Message, frozen=True, kw_only=True):
     annotations: Mapping[str, str] = {}
 
 
-class ContainerStats(Message, frozen=True, kw_only=True):
+class ContainerStats(CriMessage, frozen=True, kw_only=True):
     """What a container has used."""
 
     attributes: ContainerAttributes | None = None
@@ -1314,7 +1314,7 @@ class ContainerStats(Message, frozen=True, kw_only=True):
     io: IoUsage | None = None
 
 
-class WindowsContainerStats(Message, frozen=True, kw_only=True):
+class WindowsContainerStats(CriMessage, frozen=True, kw_only=True):
     """What a container has used, on Windows."""
 
     attributes: ContainerAttributes | None = None
@@ -1323,7 +1323,7 @@ class WindowsContainerStats(Message, frozen=True, kw_only=True):
     writable_layer: WindowsFilesystemUsage | None = None
 
 
-class ContainerStatsFilter(Message, frozen=True, kw_only=True):
+class ContainerStatsFilter(CriMessage, frozen=True, kw_only=True):
     """Conditions on containers whose stats are asked for."""
 
     id: str = ""
@@ -1331,43 +1331,43 @@ class ContainerStatsFilter(Message, frozen=True, kw_only=True):
     label_selector: Mapping[str, str] = {}
 
 
-class ContainerStatsRequest(Message, frozen=True, kw_only=True):
+class ContainerStatsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the stats of one container."""
 
     container_id: str = ""
 
 
-class ContainerStatsResponse(Message, frozen=True, kw_only=True):
+class ContainerStatsResponse(CriMessage, frozen=True, kw_only=True):
     """The stats of one container."""
 
     stats: ContainerStats | None = None
 
 
-class ListContainerStatsRequest(Message, frozen=True, kw_only=True):
+class ListContainerStatsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the stats of containers."""
 
     filter: ContainerStatsFilter | None = None
 
 
-class ListContainerStatsResponse(Message, frozen=True, kw_only=True):
+class ListContainerStatsResponse(CriMessage, frozen=True, kw_only=True):
     """The stats of containers."""
 
     stats: tuple[ContainerStats, ...] = ()
 
 
-class StreamContainerStatsRequest(Message, frozen=True, kw_only=True):
+class StreamContainerStatsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the stats of containers, in parts."""
 
     filter: ContainerStatsFilter | None = None
 
 
-class StreamContainerStatsResponse(Message, frozen=True, kw_only=True):
+class StreamContainerStatsResponse(CriMessage, frozen=True, kw_only=True):
     """A part of the stats of containers."""
 
     container_stats: tuple[ContainerStats, ...] = ()
 
 
-class PodSandboxAttributes(Message, frozen=True, kw_only=True):
+class PodSandboxAttributes(CriMessage, frozen=True, kw_only=True):
     """Whose stats these are."""
 
     id: str = ""
@@ -1376,7 +1376,7 @@ class PodSandboxAttributes(Message, frozen=True, kw_only=True):
     annotations: Mapping[str, str] = {}
 
 
-class LinuxPodSandboxStats(Message, frozen=True, kw_only=True):
+class LinuxPodSandboxStats(CriMessage, frozen=True, kw_only=True):
     """What a sandbox and its containers have used, on Linux."""
 
     cpu: CpuUsage | None = None
@@ -1387,7 +1387,7 @@ class LinuxPodSandboxStats(Message, frozen=True, kw_only=True):
     io: IoUsage | None = None
 
 
-class WindowsPodSandboxStats(Message, frozen=True, kw_only=True):
+class WindowsPodSandboxStats(CriMessage, frozen=True, kw_only=True):
     """What a sandbox and its containers have used, on Windows."""
 
     cpu: WindowsCpuUsage | None = None
@@ -1397,7 +1397,7 @@ class WindowsPodSandboxStats(Message, frozen=True, kw_only=True):
     containers: tuple[WindowsContainerStats, ...] = ()
 
 
-class PodSandboxStats(Message, frozen=True, kw_only=True):
+class PodSandboxStats(CriMessage, frozen=True, kw_only=True):
     """What a sandbox has used, for the platform at hand."""
 
     attributes: PodSandboxAttributes | None = None
@@ -1405,50 +1405,50 @@ class PodSandboxStats(Message, frozen=True, kw_only=True):
     windows: WindowsPodSandboxStats | None = None
 
 
-class PodSandboxStatsFilter(Message, frozen=True, kw_only=True):
+class PodSandboxStatsFilter(CriMessage, frozen=True, kw_only=True):
     """Conditions on sandboxes whose stats are asked for."""
 
     id: str = ""
     label_selector: Mapping[str, str] = {}
 
 
-class PodSandboxStatsRequest(Message, frozen=True, kw_only=True):
+class PodSandboxStatsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the stats of one sandbox."""
 
     pod_sandbox_id: str = ""
 
 
-class PodSandboxStatsResponse(Message, frozen=True, kw_only=True):
+class PodSandboxStatsResponse(CriMessage, frozen=True, kw_only=True):
     """The stats of one sandbox."""
 
     stats: PodSandboxStats | None = None
 
 
-class ListPodSandboxStatsRequest(Message, frozen=True, kw_only=True):
+class ListPodSandboxStatsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the stats of sandboxes."""
 
     filter: PodSandboxStatsFilter | None = None
 
 
-class ListPodSandboxStatsResponse(Message, frozen=True, kw_only=True):
+class ListPodSandboxStatsResponse(CriMessage, frozen=True, kw_only=True):
     """The stats of sandboxes."""
 
     stats: tuple[PodSandboxStats, ...] = ()
 
 
-class StreamPodSandboxStatsRequest(Message, frozen=True, kw_only=True):
+class StreamPodSandboxStatsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the stats of sandboxes, in parts."""
 
     filter: PodSandboxStatsFilter | None = None
 
 
-class StreamPodSandboxStatsResponse(Message, frozen=True, kw_only=True):
+class StreamPodSandboxStatsResponse(CriMessage, frozen=True, kw_only=True):
     """A part of the stats of sandboxes."""
 
     pod_sandbox_stats: tuple[PodSandboxStats, ...] = ()
 
 
-class MetricDescriptor(Message, frozen=True, kw_only=True):
+class MetricDescriptor(CriMessage, frozen=True, kw_only=True):
     """Name, help and label keys of a metric the runtime will report."""
 
     name: str = ""
@@ -1457,18 +1457,18 @@ class MetricDescriptor(Message, frozen=True, kw_only=True):
     label_keys: tuple[str, ...] = ()
 
 
-class ListMetricDescriptorsRequest(Message, frozen=True, kw_only=True):
+class ListMetricDescriptorsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask which metrics the runtime reports."""
 
 
 
-class ListMetricDescriptorsResponse(Message, frozen=True, kw_only=True):
+class ListMetricDescriptorsResponse(CriMessage, frozen=True, kw_only=True):
     """The metrics the runtime reports."""
 
     descriptors: tuple[MetricDescriptor, ...] = ()
 
 
-class Metric(Message, frozen=True, kw_only=True):
+class Metric(CriMessage, frozen=True, kw_only=True):
     """One reading of a metric."""
 
     name: str = ""
@@ -1480,14 +1480,14 @@ class Metric(Message, frozen=True, kw_only=True):
     value: UInt64Value | None = None
 
 
-class ContainerMetrics(Message, frozen=True, kw_only=True):
+class ContainerMetrics(CriMessage, frozen=True, kw_only=True):
     """The readings of one container."""
 
     container_id: str = ""
     metrics: tuple[Metric, ...] = ()
 
 
-class PodSandboxMetrics(Message, frozen=True, kw_only=True):
+class PodSandboxMetrics(CriMessage, frozen=True, kw_only=True):
     """The readings of one sandbox and its containers."""
 
     pod_sandbox_id: str = ""
@@ -1495,36 +1495,36 @@ class PodSandboxMetrics(Message, frozen=True, kw_only=True):
     container_metrics: tuple[ContainerMetrics, ...] = ()
 
 
-class ListPodSandboxMetricsRequest(Message, frozen=True, kw_only=True):
+class ListPodSandboxMetricsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the readings of all sandboxes."""
 
 
 
-class ListPodSandboxMetricsResponse(Message, frozen=True, kw_only=True):
+class ListPodSandboxMetricsResponse(CriMessage, frozen=True, kw_only=True):
     """The readings of all sandboxes."""
 
     pod_metrics: tuple[PodSandboxMetrics, ...] = ()
 
 
-class StreamPodSandboxMetricsRequest(Message, frozen=True, kw_only=True):
+class StreamPodSandboxMetricsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the readings of all sandboxes, in parts."""
 
 
 
-class StreamPodSandboxMetricsResponse(Message, frozen=True, kw_only=True):
+class StreamPodSandboxMetricsResponse(CriMessage, frozen=True, kw_only=True):
     """A part of the readings of all sandboxes."""
 
     pod_sandbox_metrics: tuple[PodSandboxMetrics, ...] = ()
 
 
-class VersionRequest(Message, frozen=True, kw_only=True):
+class VersionRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the versions of runtime and interface."""
 
     # Version of the interface the caller speaks.
     version: str = ""
 
 
-class VersionResponse(Message, frozen=True, kw_only=True):
+class VersionResponse(CriMessage, frozen=True, kw_only=True):
     """The versions of runtime and interface."""
 
     # Version of the interface that is spoken. The agent requires 0.1.0 (spec 3.14).
@@ -1536,7 +1536,7 @@ class VersionResponse(Message, frozen=True, kw_only=True):
     runtime_api_version: str = ""
 
 
-class RuntimeCondition(Message, frozen=True, kw_only=True):
+class RuntimeCondition(CriMessage, frozen=True, kw_only=True):
     """One thing that must be so for pods to run; `RuntimeReady` and `NetworkReady` are always given."""
 
     # Such as RuntimeReady or NetworkReady.
@@ -1548,13 +1548,13 @@ class RuntimeCondition(Message, frozen=True, kw_only=True):
     message: str = ""
 
 
-class RuntimeStatus(Message, frozen=True, kw_only=True):
+class RuntimeStatus(CriMessage, frozen=True, kw_only=True):
     """The conditions of the runtime."""
 
     conditions: tuple[RuntimeCondition, ...] = ()
 
 
-class RuntimeHandlerFeatures(Message, frozen=True, kw_only=True):
+class RuntimeHandlerFeatures(CriMessage, frozen=True, kw_only=True):
     """What one runtime handler is able to do."""
 
     # Honours `Mount.recursive_read_only`.
@@ -1563,14 +1563,14 @@ class RuntimeHandlerFeatures(Message, frozen=True, kw_only=True):
     user_namespaces: bool = False
 
 
-class RuntimeHandler(Message, frozen=True, kw_only=True):
+class RuntimeHandler(CriMessage, frozen=True, kw_only=True):
     """A way to run pods, as a RuntimeClass names it; the default one has the empty name."""
 
     name: str = ""
     features: RuntimeHandlerFeatures | None = None
 
 
-class RuntimeFeatures(Message, frozen=True, kw_only=True):
+class RuntimeFeatures(CriMessage, frozen=True, kw_only=True):
     """What the runtime is able to do whatever the handler."""
 
     # Honours the policy, and tells `ContainerStatus.user`.
@@ -1579,14 +1579,14 @@ class RuntimeFeatures(Message, frozen=True, kw_only=True):
     user_namespaces_host_network: bool = False
 
 
-class StatusRequest(Message, frozen=True, kw_only=True):
+class StatusRequest(CriMessage, frozen=True, kw_only=True):
     """Ask how the runtime is."""
 
     # Fill `info` of the answer.
     verbose: bool = False
 
 
-class StatusResponse(Message, frozen=True, kw_only=True):
+class StatusResponse(CriMessage, frozen=True, kw_only=True):
     """How the runtime is and what it is able to do."""
 
     status: RuntimeStatus | None = None
@@ -1596,53 +1596,53 @@ class StatusResponse(Message, frozen=True, kw_only=True):
     features: RuntimeFeatures | None = None
 
 
-class NetworkConfig(Message, frozen=True, kw_only=True):
+class NetworkConfig(CriMessage, frozen=True, kw_only=True):
     """Network settings of the node."""
 
     # Addresses for pods of this node; several separated by commas.
     pod_cidr: str = ""
 
 
-class RuntimeConfig(Message, frozen=True, kw_only=True):
+class RuntimeConfig(CriMessage, frozen=True, kw_only=True):
     """Settings the node agent gives to the runtime."""
 
     network_config: NetworkConfig | None = None
 
 
-class UpdateRuntimeConfigRequest(Message, frozen=True, kw_only=True):
+class UpdateRuntimeConfigRequest(CriMessage, frozen=True, kw_only=True):
     """Give settings to the runtime."""
 
     runtime_config: RuntimeConfig | None = None
 
 
-class UpdateRuntimeConfigResponse(Message, frozen=True, kw_only=True):
+class UpdateRuntimeConfigResponse(CriMessage, frozen=True, kw_only=True):
     """The runtime has taken the settings."""
 
 
 
-class LinuxRuntimeConfiguration(Message, frozen=True, kw_only=True):
+class LinuxRuntimeConfiguration(CriMessage, frozen=True, kw_only=True):
     """Settings of the runtime that the node agent must follow, on Linux."""
 
     cgroup_driver: CgroupDriver = CgroupDriver.SYSTEMD
 
 
-class RuntimeConfigRequest(Message, frozen=True, kw_only=True):
+class RuntimeConfigRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for the settings the node agent must follow."""
 
 
 
-class RuntimeConfigResponse(Message, frozen=True, kw_only=True):
+class RuntimeConfigResponse(CriMessage, frozen=True, kw_only=True):
     """The settings the node agent must follow."""
 
     linux: LinuxRuntimeConfiguration | None = None
 
 
-class GetEventsRequest(Message, frozen=True, kw_only=True):
+class GetEventsRequest(CriMessage, frozen=True, kw_only=True):
     """Ask for container events, from now on."""
 
 
 
-class ContainerEventResponse(Message, frozen=True, kw_only=True):
+class ContainerEventResponse(CriMessage, frozen=True, kw_only=True):
     """Something happened to a container, and how its pod looks after it."""
 
     container_id: str = ""
@@ -1686,6 +1686,7 @@ __all__ = [
     "CpuUsage",
     "CreateContainerRequest",
     "CreateContainerResponse",
+    "CriMessage",
     "DNSConfig",
     "Device",
     "ExecRequest",
@@ -1731,7 +1732,6 @@ __all__ = [
     "ListPodSandboxStatsRequest",
     "ListPodSandboxStatsResponse",
     "MemoryUsage",
-    "Message",
     "Metric",
     "MetricDescriptor",
     "MetricType",

@@ -1,7 +1,7 @@
 """What a request to the node asks to be allowed (spec 11.4). Pure.
 
-Every request is a deed on the resource `nodes`, of this node's name, in core v1. The method says the verb, the path the
-subresources: whoever may do it to one of them may do it.
+Every request is an operation on the resource `nodes`, of this node's name, in core v1. The method says the verb, the
+path the subresources: whoever may do it to one of them may do it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATHS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class RequestUser:
     """Who asks."""
 
     name: str
@@ -35,22 +35,22 @@ class User:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
+ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
 AUTHENTICATED = "system:authenticated"
 
 
 @dataclass(frozen=True, slots=True)
-class Attributes:
-    """One deed. An unknown method is the empty verb, which nobody is allowed by name."""
+class RequestAttributes:
+    """One operation. An unknown method is the empty verb, which nobody is allowed by name."""
 
     verb: str
     subresource: str
 
 
-def attributes_of(method: str, path: str) -> tuple[Attributes, ...]:
+def attributes_of(method: str, path: str) -> tuple[RequestAttributes, ...]:
     """What to ask for, in this order, until something is allowed."""
     verb = _VERBS.get(method, "")
-    return tuple(Attributes(verb, each) for each in _subresources(path))
+    return tuple(RequestAttributes(verb, each) for each in _subresources(path))
 
 
 def _subresources(path: str) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def _subresources(path: str) -> tuple[str, ...]:
     return (PROXY,)
 
 
-def forbidden(user: User, attributes: tuple[Attributes, ...]) -> str:
+def forbidden(user: RequestUser, attributes: tuple[RequestAttributes, ...]) -> str:
     """What somebody reads who may not."""
     named = " ".join(each.subresource for each in attributes)
     return f"Forbidden (user={user.name}, verb={attributes[0].verb}, resource={RESOURCE}, subresource(s)=[{named}])"

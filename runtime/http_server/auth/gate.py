@@ -30,14 +30,14 @@ from runtime.http_server.auth.access import (
     ANONYMOUS,
     AUTHENTICATED,
     RESOURCE,
-    Attributes,
-    User,
+    RequestAttributes,
+    RequestUser,
     attributes_of,
     forbidden,
 )
 from runtime.http_server.auth.client_certificates import Shown
 from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, ask_api
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 
 LOG = logging.getLogger("actorlet.http-server")
 
@@ -48,7 +48,7 @@ class GateError(Exception):
     """The configuration needs something that is missing; the text names the field and the remedy."""
 
 
-class Gate:
+class AccessGate:
     """See the module. `pauses_s`: between attempts. Raises GateError."""
 
     def __init__(
@@ -70,19 +70,19 @@ class Gate:
             self._tokens = _Tokens(api, authentication.webhook.cache_ttl, pauses_s)
         self._allow_all = authorization.mode == ALWAYS_ALLOW
         webhook = authorization.webhook
-        self._reviews: ReviewCache[tuple[User, Attributes], SubjectAccessReviewStatus] = ReviewCache(
+        self._reviews: ReviewCache[tuple[RequestUser, RequestAttributes], SubjectAccessReviewStatus] = ReviewCache(
             lambda status: webhook.cache_authorized_ttl if status.allowed else webhook.cache_unauthorized_ttl,
         )
 
-    async def admit(self, method: str, path: str, authorization: str, shown: Shown) -> User:
+    async def admit(self, method: str, path: str, authorization: str, shown: Shown) -> RequestUser:
         """Who may do this. Raises Refusal."""
         user = await self.user_of(authorization, shown)
         attributes = attributes_of(method, path)
         if not await self._may(user, attributes):
-            raise Refusal(403, forbidden(user, attributes))
+            raise HttpRefusal(403, forbidden(user, attributes))
         return user
 
-    async def user_of(self, authorization: str, shown: Shown) -> User:
+    async def user_of(self, authorization: str, shown: Shown) -> RequestUser:
         """Who asks. Raises Refusal."""
         known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
         if known is not None:
@@ -95,12 +95,12 @@ class Gate:
             return user
         if shown.fault:
             # Closing makes client libraries that keep connections open a new one.
-            raise Refusal(401, f"Unauthorized: {shown.fault}", (("Connection", "close"),))
+            raise HttpRefusal(401, f"Unauthorized: {shown.fault}", (("Connection", "close"),))
         if self._anonymous:
             return ANONYMOUS
         raise _unauthorized()
 
-    async def _may(self, user: User, attributes: tuple[Attributes, ...]) -> bool:
+    async def _may(self, user: RequestUser, attributes: tuple[RequestAttributes, ...]) -> bool:
         if self._allow_all:
             return True
         if self._api is None:
@@ -118,10 +118,10 @@ class Gate:
                 LOG.warning("whether %s may: %s", user.name, status.evaluation_error)
         if failures:
             LOG.warning("whether %s may cannot be asked: %s", user.name, failures[0])
-            raise Refusal(500, f"Authorization error (user={user.name}): {failures[0]}")
+            raise HttpRefusal(500, f"Authorization error (user={user.name}): {failures[0]}")
         return False
 
-    async def _review(self, user: User, attributes: Attributes) -> SubjectAccessReviewStatus:
+    async def _review(self, user: RequestUser, attributes: RequestAttributes) -> SubjectAccessReviewStatus:
         assert self._api is not None, "without an API server nobody is let in, and nothing is asked"
         spec = SubjectAccessReviewSpec(
             user=user.name,
@@ -148,9 +148,9 @@ class _Tokens:
     def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...]) -> None:
         self._api = api
         self._pauses_s = pauses_s
-        self._users: ReviewCache[bytes, User | None] = ReviewCache(lambda _: keep_ns)
+        self._users: ReviewCache[bytes, RequestUser | None] = ReviewCache(lambda _: keep_ns)
 
-    async def user_of(self, token: str) -> User | None:
+    async def user_of(self, token: str) -> RequestUser | None:
         key = hashlib.sha256(token.encode()).digest()
         try:
             return await self._users.get(key, partial(self._review, token))
@@ -158,7 +158,7 @@ class _Tokens:
             LOG.warning("whose token it is cannot be asked: %s", error)
             return None
 
-    async def _review(self, token: str) -> User | None:
+    async def _review(self, token: str) -> RequestUser | None:
         call = create(TOKEN_REVIEWS, "", TokenReview(spec=TokenReviewSpec(token=token)))
         review = await ask_api(self._api, call, self._pauses_s)
         status = review.status
@@ -166,7 +166,7 @@ class _Tokens:
             return None
         user = status.user
         extra = tuple((name, tuple(values)) for name, values in sorted(user.extra.items()))
-        return User(user.username or "", tuple(user.groups), user.uid or "", extra)
+        return RequestUser(user.username or "", tuple(user.groups), user.uid or "", extra)
 
 
 def refuse_other_sites(method: str, site: str, mode: str) -> None:
@@ -176,7 +176,7 @@ def refuse_other_sites(method: str, site: str, mode: str) -> None:
     `Sec-Fetch-Mode`, where the page is from. To follow a link to the observer is no harm.
     """
     if site in ("cross-site", "same-site") and not (method == "GET" and mode == "navigate"):
-        raise Refusal(403, "Forbidden: a page of another site asks")
+        raise HttpRefusal(403, "Forbidden: a page of another site asks")
 
 
 def bearer_of(authorization: str) -> str:
@@ -209,13 +209,13 @@ def _unknown_mode(authorization: Authorization) -> str:
     return f"$.authorization.mode: {authorization.mode!r} is unknown; use {ALWAYS_ALLOW} or {WEBHOOK}"
 
 
-def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
+def user_of_certificate(certificate: Mapping[str, Any]) -> RequestUser | None:
     """The common name, with the organizations as groups; None without a name."""
     fields = [pair for part in certificate.get("subject", ()) for pair in part]
     name = next((value for field, value in fields if field == "commonName"), "")
     groups = tuple(value for field, value in fields if field == "organizationName")
-    return User(name, (*groups, AUTHENTICATED)) if name else None
+    return RequestUser(name, (*groups, AUTHENTICATED)) if name else None
 
 
-def _unauthorized() -> Refusal:
-    return Refusal(401, "Unauthorized")
+def _unauthorized() -> HttpRefusal:
+    return HttpRefusal(401, "Unauthorized")

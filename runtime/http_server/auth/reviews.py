@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from cachetools import TLRUCache
 
 from runtime.api import Api, ApiCall, ApiError
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -59,7 +59,7 @@ class ReviewCache(Generic[K, V]):
         return value
 
 
-async def settled(pending: Pending[T]) -> T:
+async def settled(pending: PendingAnswer[T]) -> T:
     """Wait for `pending` on the running loop. Raises its failure."""
     loop = asyncio.get_running_loop()
     waiting: asyncio.Future[T] = loop.create_future()

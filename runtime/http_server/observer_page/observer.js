@@ -316,7 +316,7 @@ function drawStory(story) {
   if (low && box.scrollTop) box.scrollTop = 0;
 }
 
-// --- hands ------------------------------------------------------------------------------------------------------------
+// --- controls ------------------------------------------------------------------------------------------------------------
 
 at("pods").addEventListener("click", (event) => {
   const row = event.target.closest("tr[data-uid]");

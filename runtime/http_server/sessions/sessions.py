@@ -28,9 +28,9 @@ from runtime.cri.messages import (
 from runtime.cri.verbs import ATTACH, EXEC, LIST_CONTAINERS, LIST_POD_SANDBOX, PORT_FORWARD
 from runtime.http_client.dialing import tls_without_checks
 from runtime.http_server.auth.reviews import settled
-from runtime.http_server.doorman import Way
-from runtime.http_server.heads import Head, Query, Refusal
-from runtime.http_server.paths import Endpoint
+from runtime.http_server.connection import Way
+from runtime.http_server.heads import Head, HttpRefusal, Query
+from runtime.http_server.paths import ServerEndpoint
 from runtime.http_server.targets import first_of
 
 POD_UID, CONTAINER_NAME = "io.kubernetes.pod.uid", "io.kubernetes.container.name"
@@ -56,7 +56,7 @@ def streams_of(query: Query) -> Streams:
     # A terminal has one stream for both.
     stderr = stderr and not tty
     if not (stdin or stdout or stderr):
-        raise Refusal(400, "you must specify at least 1 of stdin, stdout, stderr")
+        raise HttpRefusal(400, "you must specify at least 1 of stdin, stdout, stderr")
     return Streams(stdin, stdout, stderr, tty)
 
 
@@ -66,26 +66,26 @@ class Sessions:
     def __init__(self, cri: Cri) -> None:
         self._cri = cri
 
-    async def way(self, endpoint: Endpoint, pod: Pod, container: str, head: Head) -> Way:
+    async def way(self, endpoint: ServerEndpoint, pod: Pod, container: str, head: Head) -> Way:
         """Where this session goes. Raises Refusal."""
         try:
             url = await self._url(endpoint, pod, container, head.query)
         except CriError as error:
-            raise Refusal(500, f"the runtime does not take it: {error}") from None
+            raise HttpRefusal(500, f"the runtime does not take it: {error}") from None
         return way_to(url, head)
 
-    async def _url(self, endpoint: Endpoint, pod: Pod, container: str, query: Query) -> str:
-        if endpoint is Endpoint.PORT_FORWARD:
+    async def _url(self, endpoint: ServerEndpoint, pod: Pod, container: str, query: Query) -> str:
+        if endpoint is ServerEndpoint.PORT_FORWARD:
             sandbox = await self._sandbox(pod)
             forward = PortForwardRequest(pod_sandbox_id=sandbox, port=_ports(query))
             return (await settled(self._cri.call(PORT_FORWARD, forward, timeout_ns=ASK_LIMIT_NS))).url
         streams = streams_of(query)
         each = {"stdin": streams.stdin, "stdout": streams.stdout, "stderr": streams.stderr, "tty": streams.tty}
         id_ = await self.running(pod, container)
-        if endpoint is Endpoint.EXEC:
+        if endpoint is ServerEndpoint.EXEC:
             command = tuple(value for name, value in query if name == "command")
             if not command:
-                raise Refusal(400, "there is no command")
+                raise HttpRefusal(400, "there is no command")
             execute = ExecRequest(container_id=id_, cmd=command, **each)
             return (await settled(self._cri.call(EXEC, execute, timeout_ns=ASK_LIMIT_NS))).url
         attach = AttachRequest(container_id=id_, **each)
@@ -98,7 +98,7 @@ class Sessions:
         request = ListContainersRequest(filter=ContainerFilter(state=running, label_selector=labels))
         found = (await settled(self._cri.call(LIST_CONTAINERS, request))).containers
         if not found:
-            raise Refusal(500, f'container "{container}" in pod "{pod.metadata.name}" is not running')
+            raise HttpRefusal(500, f'container "{container}" in pod "{pod.metadata.name}" is not running')
         return max(found, key=lambda each: each.created_at).id
 
     async def _sandbox(self, pod: Pod) -> str:
@@ -106,7 +106,7 @@ class Sessions:
         wanted = PodSandboxFilter(state=ready, label_selector={POD_UID: pod.metadata.uid})
         found = (await settled(self._cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(filter=wanted)))).items
         if not found:
-            raise Refusal(500, f'pod "{pod.metadata.name}" is not running')
+            raise HttpRefusal(500, f'pod "{pod.metadata.name}" is not running')
         return max(found, key=lambda each: each.created_at).id
 
 
@@ -118,10 +118,10 @@ def way_to(url: str, head: Head) -> Way:
     except ValueError:
         host, port = None, None
     if parts.scheme not in ("http", "https") or not host or any(ord(each) <= 32 for each in url):
-        raise Refusal(500, f"the runtime serves the session at {url!r}, which is no place")
+        raise HttpRefusal(500, f"the runtime serves the session at {url!r}, which is no place")
     port = port if port is not None else 443 if parts.scheme == "https" else 80
     if not port:
-        raise Refusal(501, "this container runtime serves no sessions")
+        raise HttpRefusal(501, "this container runtime serves no sessions")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = [f"{name}: {value}" for name, value in head.headers if name.lower() not in _NOT_SENT_ON]
     lines = [f"{head.method} {target} {head.version}", f"Host: {parts.netloc}", *kept]
@@ -135,5 +135,5 @@ def _ports(query: Query) -> tuple[int, ...]:
     texts: Sequence[str] = [part for name, value in query if name == "port" for part in value.split(",")]
     for text in texts:
         if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 2**16):
-            raise Refusal(400, f"port: {text!r} is no port")
+            raise HttpRefusal(400, f"port: {text!r} is no port")
     return tuple(map(int, texts))

@@ -61,7 +61,7 @@ class ControlFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamEnded:
+class SpdyStreamEnded:
     """By the other side, in order or not."""
 
     stream: int
@@ -79,7 +79,7 @@ class GoneAway:
     """Nothing more comes."""
 
 
-Meaning = StreamEnded | Pinged | GoneAway
+Meaning = SpdyStreamEnded | Pinged | GoneAway
 
 
 class SpdyError(Exception):
@@ -166,7 +166,7 @@ def frame_of(head: bytes) -> DataFrame | ControlFrame:
 def meaning(frame: ControlFrame, body: bytes) -> Iterator[Meaning]:
     """What a control frame asks for; mostly nothing."""
     if frame.kind == _RST_STREAM or (frame.kind == _SYN_REPLY and frame.flags & _FIN):
-        yield StreamEnded(int.from_bytes(body[:4], "big") & _STREAM_MASK)
+        yield SpdyStreamEnded(int.from_bytes(body[:4], "big") & _STREAM_MASK)
     elif frame.kind == _PING and not body[3] & 1:
         # Those of clients have odd numbers, and we send none.
         yield Pinged(body)

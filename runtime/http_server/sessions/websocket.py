@@ -19,8 +19,8 @@ import h11
 from aiohttp import WSMsgType, web
 
 from runtime.http_client import HttpConnection, HttpError, HttpOrigin, dial
-from runtime.http_server.doorman import Way, bad_gateway
-from runtime.http_server.heads import Head, Refusal, head_of
+from runtime.http_server.connection import Way, bad_gateway
+from runtime.http_server.heads import Head, HttpRefusal, head_of
 from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.spdy import (
     FRAME_BYTES,
@@ -28,7 +28,7 @@ from runtime.http_server.sessions.spdy import (
     GoneAway,
     Opener,
     Pinged,
-    StreamEnded,
+    SpdyStreamEnded,
     data,
     frame_of,
     meaning,
@@ -85,7 +85,7 @@ class WebsocketSessions:
         """Serve until the session ends. `streams` None: the ports of a pod. Raises Refusal before it begins."""
         protocol = CHANNELS if streams is not None else TUNNEL
         if offered(request.headers.get("Sec-WebSocket-Protocol", "")) != protocol:
-            raise Refusal(400, f"a session of this kind over a websocket speaks {protocol}")
+            raise HttpRefusal(400, f"a session of this kind over a websocket speaks {protocol}")
         reader, writer = await _connect(way, TOWARDS_RUNTIME if streams is not None else PORT_FORWARD)
         socket = web.WebSocketResponse(protocols=(protocol,), compress=False, max_msg_size=MESSAGE_BYTES_AT_MOST)
         try:
@@ -215,7 +215,7 @@ class _Channels(_Session):
                 await self._pass_on(frame)
                 continue
             for each in meaning(frame, await self._reader.readexactly(frame.length)):
-                if isinstance(each, StreamEnded):
+                if isinstance(each, SpdyStreamEnded):
                     self._open.discard(each.stream)
                 elif isinstance(each, Pinged):
                     self._writer.write(pong(each))
@@ -253,4 +253,4 @@ async def _connect(way: Way, protocol: str) -> tuple[asyncio.StreamReader, async
         if connection is not None:
             connection.abort()
     text = said.decode(errors="replace").strip() or "the runtime refuses"
-    raise Refusal(response.status if 400 <= response.status < 600 else 502, text)
+    raise HttpRefusal(response.status if 400 <= response.status < 600 else 502, text)

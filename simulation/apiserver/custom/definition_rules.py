@@ -27,7 +27,7 @@ from simulation.apiserver.custom.shapes import pruned
 from simulation.apiserver.custom.structural import DEFINITION, places_not_read, places_of_cel, unknown_keywords
 from simulation.apiserver.custom.validation import faults_of as faults_in
 from simulation.apiserver.kinds.rules import KindRules, tell_of_unknown
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import DEFINITIONS, SERVED, ServedResource
 from simulation.apiserver.status import Json, invalid
 from simulation.apiserver.store import Version
@@ -89,7 +89,7 @@ class DefinitionRules(KindRules):
 
     # --- writes -----------------------------------------------------------------------------------------------------
 
-    def check(self, call: Call, value: Json) -> None:
+    def check(self, call: ResourceCall, value: Json) -> None:
         """Complete and prune the definition, and check the types of its fields. Raises StatusError."""
         value["spec"] = with_defaults(value.get("spec") or {})
         unknown: list[str] = []
@@ -102,7 +102,7 @@ class DefinitionRules(KindRules):
         if faults:
             raise invalid(DEFINITIONS, value["metadata"]["name"], [fault.cause for fault in faults])
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         _accept(call, value, faults_of(value))
         _hold(value["metadata"])
         value["status"] = {"storedVersions": [storage_version(value["spec"])], "acceptedNames": value["spec"]["names"]}
@@ -110,7 +110,7 @@ class DefinitionRules(KindRules):
         message = "the initial names have been accepted"
         self._set(value["status"], "Established", "InitialNamesAccepted", message)
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         _accept(call, new, [*faults_of(new), *faults_of_change(old, new)])
         if call.target.subresource:
             new.setdefault("status", old["status"])
@@ -194,7 +194,7 @@ class DefinitionRules(KindRules):
             self.removed(store.remove(DEFINITIONS.store_key, "", name))
 
 
-def _accept(call: Call, value: Json, causes: list[tuple[str, str, str]]) -> None:
+def _accept(call: ResourceCall, value: Json, causes: list[tuple[str, str, str]]) -> None:
     """Refuse a definition with faults, and warn of what is not carried out here. Raises StatusError (422)."""
     if causes:
         raise invalid(DEFINITIONS, value["metadata"]["name"], causes)

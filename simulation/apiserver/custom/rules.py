@@ -15,9 +15,9 @@ from config.documents.codec import DocumentError, from_builtins
 from config.objects import ObjectMeta
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.shapes import pruned, with_defaults
-from simulation.apiserver.custom.validation import At, Fault, faults_of
+from simulation.apiserver.custom.validation import At, SchemaFault, faults_of
 from simulation.apiserver.kinds.rules import KindRules, tell_of_unknown, undecodable
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import CustomVersion, ServedResource
 from simulation.apiserver.status import Json, StatusError, invalid
 from simulation.apiserver.store import Version
@@ -41,10 +41,10 @@ class CustomRules(KindRules):
         self.ending = False
         """Whether the definition is being deleted; then no object is created."""
 
-    def check(self, call: Call, value: Json) -> None:
+    def check(self, call: ResourceCall, value: Json) -> None:
         """`prepare` and the changes check objects, since they know what was there before."""
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         if self.ending:
             why = "create not allowed while custom resource definition is terminating is not supported on resources"
             text = f'{why} of kind "{call.resource.group_resource}"'
@@ -54,14 +54,14 @@ class CustomRules(KindRules):
         _make_good(call, value)
         value["metadata"]["generation"] = 1
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         before = _shown(call.resource, old)
         _make_good(call, new, before)
         apart = {"apiVersion", "metadata", *call.resource.subresources}
         if any(before.get(name) != new.get(name) for name in {*before, *new} - apart):
             new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
 
-    def change_status(self, call: Call, old: Json, new: Json) -> None:
+    def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
         new["apiVersion"] = self._api_version
         new["metadata"].clear()
         new["metadata"].update(old["metadata"])
@@ -93,7 +93,7 @@ def _shown(resource: ServedResource, value: Json) -> Json:
     return shown if shown["apiVersion"] == resource.api_version else {**shown, "apiVersion": resource.api_version}
 
 
-def _make_good(call: Call, value: Json, before: Json | None = None) -> None:
+def _make_good(call: ResourceCall, value: Json, before: Json | None = None) -> None:
     """Prune, complete and check an object that is to be stored, in place at the top. Raises StatusError."""
     schema, metadata = _custom(call.resource).schema, value["metadata"]
     unknown: list[str] = []
@@ -113,7 +113,7 @@ def _make_good(call: Call, value: Json, before: Json | None = None) -> None:
     value.update(made)
 
 
-def _is_old(fault: Fault, before: Json, after: Json) -> bool:
+def _is_old(fault: SchemaFault, before: Json, after: Json) -> bool:
     """Whether the same fault was there before. Items of lists may have moved, so a list counts as a whole."""
     at = fault.at[:-1] if fault.reason == "FieldValueRequired" else fault.at
     names = next((at[:number] for number, step in enumerate(at) if isinstance(step, int)), at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
-from simulation.apiserver.requests import STRATEGIC, Answer, Call, JsonAnswer, Target, call_to
+from simulation.apiserver.requests import STRATEGIC, Answer, JsonAnswer, ResourceCall, Target, call_to
 from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
 from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.patch import merged
@@ -14,7 +14,7 @@ from simulation.apiserver.verbs.update import change
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale(context: Context, call: Call) -> Answer:
+def scale(context: Context, call: ResourceCall) -> Answer:
     """Read or change the Scale of an object. Raises StatusError."""
     custom = call.resource.custom
     assert custom is not None

@@ -29,7 +29,7 @@ At = tuple[str | int, ...]
 INVALID, TYPE_INVALID = "FieldValueInvalid", "FieldValueTypeInvalid"
 
 
-class Fault(msgspec.Struct, frozen=True):
+class SchemaFault(msgspec.Struct, frozen=True):
     """What is wrong at a place. `reason` and `message` as in the causes of a Status."""
 
     at: At
@@ -55,13 +55,13 @@ def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def faults_of(value: Any, schema: Schema, at: At = ()) -> list[Fault]:
+def faults_of(value: Any, schema: Schema, at: At = ()) -> list[SchemaFault]:
     """What is wrong with the value, in the order of the schema."""
     validator = _Validator(dict(schema), format_checker=_FORMATS)
     return list(_faults(validator.iter_errors(value), at))
 
 
-def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[Fault]:
+def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[SchemaFault]:
     found = [error for error in errors if error.instance is not None or not _allows_null(error.schema)]
     wrong = {tuple(error.absolute_path) for error in found if error.validator == "type"}
     for error in found:
@@ -102,29 +102,29 @@ _JUNCTIONS = {
 }
 
 
-def _fault(error: ValidationError, at: At) -> Fault:
+def _fault(error: ValidationError, at: At) -> SchemaFault:
     keyword, value = str(error.validator), error.instance
     bound: Any = error.validator_value
     where, sized = f"{place(at)} in body", len(value) if isinstance(value, list | dict) else value
 
-    def invalid(shown_value: Any, why: str, reason: str = INVALID) -> Fault:
-        return Fault(at, reason, f"Invalid value: {shown(shown_value)}: {why}")
+    def invalid(shown_value: Any, why: str, reason: str = INVALID) -> SchemaFault:
+        return SchemaFault(at, reason, f"Invalid value: {shown(shown_value)}: {why}")
 
     match keyword:
         case "type":
             found = type_of(value)
             return invalid(found, f'{where} must be of type {error.message}: "{found}"', TYPE_INVALID)
         case "required":
-            return Fault(at, "FieldValueRequired", "Required value")
+            return SchemaFault(at, "FieldValueRequired", "Required value")
         case "enum":
             choices = ", ".join(json.dumps(one if isinstance(one, str) else shown(one)) for one in bound)
-            return Fault(
+            return SchemaFault(
                 at, "FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {choices}"
             )
         case "maxLength":
-            return Fault(at, "FieldValueTooLong", f"Too long: may not be more than {bound} bytes")
+            return SchemaFault(at, "FieldValueTooLong", f"Too long: may not be more than {bound} bytes")
         case "maxItems" | "maxProperties":
-            return Fault(at, "FieldValueTooMany", f"Too many: {sized}: must have at most {bound} items")
+            return SchemaFault(at, "FieldValueTooMany", f"Too many: {sized}: must have at most {bound} items")
         case "minimum" | "maximum":
             side = "greater" if keyword == "minimum" else "less"
             strict = error.schema.get(f"exclusive{keyword.capitalize()}") if isinstance(error.schema, dict) else False
@@ -137,7 +137,7 @@ def _fault(error: ValidationError, at: At) -> Fault:
         case _ if keyword in _JUNCTIONS:
             return invalid("", f'"{place(at)}" {_JUNCTIONS[keyword].format(error.message)}')
         case _ if keyword == LIST_TYPE:
-            return Fault(at, "FieldValueDuplicate", f"Duplicate value: {error.message}")
+            return SchemaFault(at, "FieldValueDuplicate", f"Duplicate value: {error.message}")
         case _:
             return invalid(sized, f"{where} {_WORDS[keyword].format(bound) if keyword in _WORDS else error.message}")
 

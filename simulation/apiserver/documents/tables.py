@@ -41,7 +41,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TableView:
     """The columns of a resource, and the cells of one object at that time of day (ns)."""
 
     columns: tuple[Column, ...]
@@ -80,7 +80,7 @@ def partial_metadata(json: Json) -> dict[str, Any]:
     return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": json.get("metadata", {})}
 
 
-def _row(view: View, json: Json, wall_ns: int, include_object: str) -> dict[str, Any]:
+def _row(view: TableView, json: Json, wall_ns: int, include_object: str) -> dict[str, Any]:
     row: dict[str, Any] = {"cells": list(view.cells(json, wall_ns))}
     if include_object == "Object":
         row["object"] = json
@@ -131,14 +131,14 @@ def _ago(*paths: str) -> Source:
 NAME, AGE = _field(".metadata.name"), _ago(".metadata.creationTimestamp")
 
 
-def _view(columns: Mapping[str, Source | str]) -> View:
+def _view(columns: Mapping[str, Source | str]) -> TableView:
     """Columns by their names, with `+` before those that only `-o wide` shows; a text is a field."""
     sources = [_field(source) if isinstance(source, str) else source for source in columns.values()]
     shown = tuple(
         Column(name.lstrip("+"), priority=int(name[0] == "+"), format="name" if source is NAME else "")
         for name, source in columns.items()
     )
-    return View(shown, lambda json, wall_ns: [source(json, wall_ns) for source in sources])
+    return TableView(shown, lambda json, wall_ns: [source(json, wall_ns) for source in sources])
 
 
 # --- pods, nodes, events, services ----------------------------------------------------------------------------------
@@ -267,8 +267,8 @@ def _certificate_condition(json: Json, _: int) -> str:
 
 _ATTRIBUTES_CLASS, _VOLUME_MODE = ".spec.volumeAttributesClassName|<unset>", ".spec.volumeMode|<unset>"
 _PLAIN = _view({"Name": NAME, "Age": AGE})
-_VIEWS: Mapping[str, View] = {
-    "pods": View(_view(dict.fromkeys(_POD_COLUMNS, "") | {"Name": NAME}).columns, _pod),
+_VIEWS: Mapping[str, TableView] = {
+    "pods": TableView(_view(dict.fromkeys(_POD_COLUMNS, "") | {"Name": NAME}).columns, _pod),
     "nodes": _view(
         {
             "Name": NAME,
@@ -372,7 +372,7 @@ _VIEWS: Mapping[str, View] = {
 
 
 @lru_cache(maxsize=256)
-def _custom_view(custom: CustomVersion) -> View:
+def _custom_view(custom: CustomVersion) -> TableView:
     """The columns of the definition; name and age where it has none."""
     if not custom.columns:
         return _PLAIN
@@ -392,7 +392,7 @@ def _custom_view(custom: CustomVersion) -> View:
     def cells(json: Json, wall_ns: int) -> list[Cell]:
         return [NAME(json, wall_ns), *(_custom_cell(_first(json, path), kind, wall_ns) for path, kind in sources)]
 
-    return View((Column("Name", format="name"), *columns), cells)
+    return TableView((Column("Name", format="name"), *columns), cells)
 
 
 def _custom_cell(found: Any, kind: str, wall_ns: int) -> Cell:

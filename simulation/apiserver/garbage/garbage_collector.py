@@ -25,7 +25,7 @@ from simulation.apiserver.garbage.ownership import (
     without_finalizer,
     without_owners,
 )
-from simulation.apiserver.requests import Call, Request, Target, User, call_to
+from simulation.apiserver.requests import ApiRequest, ApiUser, ResourceCall, Target, call_to
 from simulation.apiserver.resources import EVENTS, ServedResource
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.status import Json, StatusError
@@ -41,10 +41,10 @@ NAME = "garbage-collector-controller"
 LOOKS_AFTER_NS = 100 * 10**6
 AGAIN_NS = 30 * 10**9
 """Until an owner of an unknown kind is looked for again."""
-_USER = User("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))
+_USER = ApiUser("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))
 
 
-class Place(NamedTuple):
+class ObjectPlace(NamedTuple):
     """Where an object is stored."""
 
     key: str
@@ -67,12 +67,12 @@ class GarbageCollector:
         self._context = context
         self._core = context.core
         self._served = served
-        self._uids: dict[str, Place] = {}
+        self._uids: dict[str, ObjectPlace] = {}
         """Where the object of each UID is."""
-        self._dependents: dict[str, dict[Place, None]] = {}
+        self._dependents: dict[str, dict[ObjectPlace, None]] = {}
         """By the UID of an owner, whether it exists or not."""
-        self._owners: dict[Place, tuple[Owner, ...]] = {}
-        self._waiting: dict[Place, None] = {}
+        self._owners: dict[ObjectPlace, tuple[Owner, ...]] = {}
+        self._waiting: dict[ObjectPlace, None] = {}
         """Objects that wait for their dependents, or for these to forget them."""
         self._looks_at_ns: int | None = None
 
@@ -95,7 +95,7 @@ class GarbageCollector:
         self._look_in(LOOKS_AFTER_NS)
 
     def _told(self, key: str, kind: str, version: Version) -> None:
-        place, metadata = Place(key, version.namespace, version.name), version.object["metadata"]
+        place, metadata = ObjectPlace(key, version.namespace, version.name), version.object["metadata"]
         before = self._owners.get(place, ())
         owners = owners_of(metadata) if kind != DELETED else ()
         is_waiting = kind != DELETED and (waits(metadata) or orphans(metadata))
@@ -116,7 +116,7 @@ class GarbageCollector:
         if is_waiting or owners != before or (kind == DELETED and version.uid in self._dependents):
             self._look_in(LOOKS_AFTER_NS)
 
-    def _forget(self, place: Place) -> None:
+    def _forget(self, place: ObjectPlace) -> None:
         """The object names no owner any more."""
         for owner in self._owners.pop(place, ()):
             those = self._dependents.get(owner.uid, {})
@@ -151,7 +151,7 @@ class GarbageCollector:
             except Exception:
                 LOG.exception("%s %s/%s could not be looked at", *place)
 
-    def _look(self, place: Place, version: Version) -> None:
+    def _look(self, place: ObjectPlace, version: Version) -> None:
         """Raises StatusError, _UnknownKindError, _WrongScopeError."""
         metadata = version.object["metadata"]
         if orphans(metadata):
@@ -166,11 +166,11 @@ class GarbageCollector:
         elif "deletionTimestamp" not in metadata and place in self._owners:
             self._judge(place, version)
 
-    def _dependents_of(self, uid: str) -> list[tuple[Place, Version]]:
+    def _dependents_of(self, uid: str) -> list[tuple[ObjectPlace, Version]]:
         found = ((place, self._core.store.get(*place)) for place in self._dependents.get(uid, ()))
         return [(place, version) for place, version in found if version is not None]
 
-    def _judge(self, place: Place, version: Version) -> None:
+    def _judge(self, place: ObjectPlace, version: Version) -> None:
         metadata = version.object["metadata"]
         dependents = [dependent.object["metadata"] for _, dependent in self._dependents_of(version.uid)]
         finalizers, owners = metadata.get("finalizers") or (), self._owners[place]
@@ -183,7 +183,7 @@ class GarbageCollector:
             options = {"propagationPolicy": found.delete, "preconditions": {"uid": version.uid}}
             delete_object(self._context, self._call("DELETE", "delete", place), version, options)
 
-    def _state_of(self, owner: Owner, place: Place, version: Version) -> State:
+    def _state_of(self, owner: Owner, place: ObjectPlace, version: Version) -> State:
         """Raises _UnknownKindError, _WrongScopeError."""
         named = (owner.api_version, owner.kind)
         resource = next((one for one in self._served() if (one.api_version, one.kind) == named and one.stored), None)
@@ -219,7 +219,7 @@ class GarbageCollector:
             "lastTimestamp": now,
             "count": 1,
         }
-        call = call_to(Target(EVENTS, home, ""), Request("POST", "", user=_USER), "create", {})
+        call = call_to(Target(EVENTS, home, ""), ApiRequest("POST", "", user=_USER), "create", {})
         try:
             create_value(self._context, call, event)
         except StatusError as refusal:
@@ -227,14 +227,14 @@ class GarbageCollector:
 
     # --- as a client --------------------------------------------------------------------------------------------------
 
-    def _change(self, place: Place, version: Version, metadata: Json) -> Version:
+    def _change(self, place: ObjectPlace, version: Version, metadata: Json) -> Version:
         """Raises StatusError."""
         call = self._call("PATCH", "patch", place)
         return change(self._context, call, version, {**version.object, "metadata": metadata})
 
-    def _call(self, method: str, verb: str, place: Place) -> Call:
+    def _call(self, method: str, verb: str, place: ObjectPlace) -> ResourceCall:
         """A call to the object at that place, by any resource that shows it. Raises _UnknownKindError."""
         resource = next((one for one in self._served() if one.store_key == place.key and one.stored), None)
         if resource is None:
             raise _UnknownKindError
-        return call_to(Target(resource, place.namespace, place.name), Request(method, "", user=_USER), verb, {})
+        return call_to(Target(resource, place.namespace, place.name), ApiRequest(method, "", user=_USER), verb, {})

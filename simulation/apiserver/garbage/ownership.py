@@ -123,7 +123,7 @@ class State(Enum):
     """It is there until its dependents have gone."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class DependentVerdict(msgspec.Struct, frozen=True):
     """What is to become of a dependent: `forget` these owners, or `delete` by this policy; else nothing.
 
     `unblock`: its owners are not to wait for it any more, before it is deleted.
@@ -136,7 +136,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def verdict(
     owners: Sequence[Owner], state: Callable[[Owner], State], finalizers: Sequence[str], dependents: Sequence[Json]
-) -> Verdict:
+) -> DependentVerdict:
     """Of an object with these owners and finalizers, and dependents of its own (their metadata).
 
     One owner that is there suffices; the others are forgotten, lest one of them waits for ever. A dependent that waits
@@ -144,10 +144,10 @@ def verdict(
     """
     states = {owner.uid: state(owner) for owner in owners}
     if State.SOLID in states.values():
-        return Verdict(forget=tuple(uid for uid, found in states.items() if found is not State.SOLID))
+        return DependentVerdict(forget=tuple(uid for uid, found in states.items() if found is not State.SOLID))
     if State.WAITING in states.values() and dependents:
-        return Verdict(delete=FOREGROUND, unblock=any(map(waits, dependents)))
-    return Verdict(delete=policy_of(finalizers, {}))
+        return DependentVerdict(delete=FOREGROUND, unblock=any(map(waits, dependents)))
+    return DependentVerdict(delete=policy_of(finalizers, {}))
 
 
 # --- what may be written ----------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from runtime.http_server.doorman import Doorman, Way
-from runtime.http_server.heads import Head, Refusal
+from runtime.http_server.connection import ServedConnection, Way
+from runtime.http_server.heads import Head, HttpRefusal
 from simulation.apiserver.agents import Tunnel
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
@@ -20,7 +20,7 @@ FindAgent = Callable[[str, str, str, asyncio.BaseTransport], tuple[NodeAnswer, T
 
 def tunnel_protocol(
     doors: Callable[[], asyncio.BaseProtocol], find_agent: FindAgent, stays: Callable[[Head], bool]
-) -> Doorman:
+) -> ServedConnection:
     """The protocol of one connection. `stays`: which requests to upgrade are for the `doors` as well."""
 
     async def find_way(head: Head, transport: asyncio.Transport) -> Way:
@@ -34,12 +34,12 @@ def tunnel_protocol(
         first = "\r\n".join([*lines, "", ""]).encode("latin-1")
         return Way(node.host, node.port, first, tunnel.tls, f"the agent of node {node.node}", tunnel.here)
 
-    return Doorman(doors, find_way, cannot_reach=_cannot_reach, stays=stays)
+    return ServedConnection(doors, find_way, cannot_reach=_cannot_reach, stays=stays)
 
 
-def _cannot_reach(way: Way, why: str) -> Refusal:
+def _cannot_reach(way: Way, why: str) -> HttpRefusal:
     return _refusal(unavailable(f"error dialing {way.who} at {way.host}:{way.port}: {why}"))
 
 
-def _refusal(error: StatusError) -> Refusal:
-    return Refusal(error.code, msgspec.json.encode(error.as_object()).decode(), content_type="application/json")
+def _refusal(error: StatusError) -> HttpRefusal:
+    return HttpRefusal(error.code, msgspec.json.encode(error.as_object()).decode(), content_type="application/json")

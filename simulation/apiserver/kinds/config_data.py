@@ -7,7 +7,7 @@ import binascii
 
 from config.values.name_rules import config_key
 from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import SECRETS, ServedResource
 from simulation.apiserver.status import Json, bad_request, forbidden_field, invalid, invalid_value
 
@@ -18,11 +18,11 @@ _FIXED_WHEN_IMMUTABLE = ("data", "binaryData")
 class DataRules(KindRules):
     """See the module."""
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         super().prepare(call, value)
         _check(call.resource, value["metadata"]["name"], value)
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         if old.get("type"):
             new["type"] = new.get("type") or old["type"]
             if new["type"] != old["type"]:

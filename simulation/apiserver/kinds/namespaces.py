@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from simulation.apiserver.core import SECOND_NS, Core
 from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import CONFIG_MAPS, NAMESPACES, SERVED, SERVICE_ACCOUNTS, ServedResource
 from simulation.apiserver.status import Json, forbidden
 from simulation.apiserver.store import Version
@@ -33,16 +33,16 @@ class NamespaceRules(KindRules):
         self.resources: Callable[[], Iterable[ServedResource]] = lambda: SERVED
         """One resource for each collection of the store."""
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         metadata = value["metadata"]
         metadata["labels"] = {"kubernetes.io/metadata.name": metadata["name"], **(metadata.get("labels") or {})}
         value["spec"] = {"finalizers": ["kubernetes"]}
         value["status"] = {"phase": "Active"}
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         new["spec"] = old["spec"]
 
-    def change_status(self, call: Call, old: Json, new: Json) -> None:
+    def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
         if call.target.subresource == "finalize":
             new["status"] = old["status"]
 

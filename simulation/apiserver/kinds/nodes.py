@@ -17,7 +17,7 @@ _OBSERVED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 _UNKNOWN = {"status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
 
 
-class NodeRules(KindRules):
+class NodeKindRules(KindRules):
     """See the module."""
 
     def __init__(self, core: Core, resource: ServedResource) -> None:

@@ -19,7 +19,7 @@ from simulation.apiserver.kinds.pod_changes import check_container_states, check
 from simulation.apiserver.kinds.pod_specs import work_out
 from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid
 from simulation.apiserver.reading import knows_change_of_status, read_change_of_pod
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import PODS, ServedResource
 from simulation.apiserver.status import Json, forbidden_field, invalid, required
 from simulation.apiserver.store import Version
@@ -42,7 +42,7 @@ class PodRules(KindRules):
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
         return knows_change_of_status(old, status)
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         metadata = value["metadata"]
         name = metadata["name"]
         if not isinstance(value.get("spec"), dict):
@@ -58,7 +58,7 @@ class PodRules(KindRules):
         value["spec"] = worked.spec
         value["status"] = {"phase": "Pending", "qosClass": worked.qos}
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         if new.get("spec") == old["spec"]:
             new["spec"] = old["spec"]
             return
@@ -68,7 +68,7 @@ class PodRules(KindRules):
         check_spec_change(call.name, old["spec"], new["spec"])
         _validate(call.name, defaulted)
 
-    def change_status(self, call: Call, old: Json, new: Json) -> None:
+    def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
         part = call.target.subresource
         if part == "status":
             before, after = old.get("status") or {}, new.get("status") or {}

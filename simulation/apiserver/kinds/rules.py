@@ -13,7 +13,7 @@ from config.documents.codec import DocumentError, from_builtins, unknown_fields
 from config.objects import ApiStruct
 from simulation.apiserver.core import Core
 from simulation.apiserver.documents.openapi_schemas import struct_of
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, forbidden_field, invalid
 from simulation.apiserver.store import Version
@@ -31,14 +31,14 @@ class KindRules:
         self._resource = resource
         self._struct = None if resource is None else struct_of(resource)
 
-    def check(self, call: Call, value: Json) -> None:
+    def check(self, call: ResourceCall, value: Json) -> None:
         """Types of fields and unknown fields. Raises StatusError (400)."""
         read = self.read(call.resource, value)
         if getattr(read, "unknown", None) is not None:
             assert read is not None
             tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         """Defaults and admission of a new object. Raises StatusError."""
         resource = call.resource
         for name, default in resource.defaults.items():
@@ -49,7 +49,7 @@ class KindRules:
         if resource.first_status is not None:
             value["status"] = dict(resource.first_status)
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         """Defaults, admission and validation of a change by the main resource. Raises StatusError."""
         if not call.resource.fixed:
             return
@@ -64,7 +64,7 @@ class KindRules:
             raise invalid(call.resource, call.name, causes)
         new["spec"] = after
 
-    def change_status(self, call: Call, old: Json, new: Json) -> None:
+    def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
         """A change of the part `call.target.subresource`; all but status and metadata are those of `old`."""
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
@@ -114,7 +114,7 @@ def undecodable(resource: ServedResource, error: DocumentError, above: str = "")
     return bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {path}: {error.reason}')
 
 
-def tell_of_unknown(call: Call, paths: Sequence[str]) -> None:
+def tell_of_unknown(call: ResourceCall, paths: Sequence[str]) -> None:
     """Warn of unknown fields, or refuse them, as `fieldValidation` says. Raises StatusError (400)."""
     directive = call.query.get("fieldValidation", "Warn")
     if directive not in _DIRECTIVES:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import SERVICES, ServedResource
 from simulation.apiserver.status import Json, internal_error, invalid, invalid_value, required
 from simulation.apiserver.store import Version
@@ -29,7 +29,7 @@ class ServiceRules(KindRules):
         self._next = FIRST_ADDRESS
         self._next_port = FIRST_NODE_PORT
 
-    def prepare(self, call: Call, value: Json) -> None:
+    def prepare(self, call: ResourceCall, value: Json) -> None:
         name = value["metadata"]["name"]
         spec: Json = {**_DEFAULTS, **(value.get("spec") or {})}
         external = spec["type"] == "ExternalName"
@@ -52,7 +52,7 @@ class ServiceRules(KindRules):
     def removed(self, last: Version) -> None:
         self._taken.discard(last.object["spec"].get("clusterIP", ""))
 
-    def change(self, call: Call, old: Json, new: Json) -> None:
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         before, after = old["spec"], {**_DEFAULTS, **(new.get("spec") or {})}
         if after["type"] != "ExternalName":
             after |= {field: before[field] for field in _KEPT if field in before and not after.get(field)}

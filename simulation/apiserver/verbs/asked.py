@@ -9,7 +9,7 @@ from config import objects
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiStruct, ConfigMap, SubjectAccessReview
 from simulation.apiserver.metadata import without_nulls
-from simulation.apiserver.requests import Call
+from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.status import Json, bad_request
 
 # Kinds whose fields are among those of another; for what has only metadata any object will do.
@@ -21,7 +21,7 @@ _LIKE: Mapping[str, type[ApiStruct]] = {
 }
 
 
-def asked_body(call: Call) -> Json:
+def asked_body(call: ResourceCall) -> Json:
     """The body of a request to a part or to a resource that is not stored, with fields of their types.
 
     Raises StatusError (400).
@@ -30,7 +30,7 @@ def asked_body(call: Call) -> Json:
     return _checked(asked.kind, asked.api_version, call.object_body())
 
 
-def asked_options(call: Call) -> Json:
+def asked_options(call: ResourceCall) -> Json:
     """The DeleteOptions in the body; empty without one. Raises StatusError (400)."""
     body = call.request.body
     if isinstance(body, bytes) and not body.strip():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulation.apiserver.kinds.pod_specs import on_node
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, Target, call_to
+from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall, Target, call_to
 from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
 from simulation.apiserver.verbs.asked import asked_body
@@ -11,7 +11,7 @@ from simulation.apiserver.verbs.context import Context
 from simulation.apiserver.verbs.delete import delete_object
 
 
-def bind(context: Context, call: Call) -> Answer:
+def bind(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError: 404, 409 when the pod has a node or is being deleted."""
     binding = asked_body(call)
     asked: Json = binding.get("metadata") or {}
@@ -52,7 +52,7 @@ def bind(context: Context, call: Call) -> Answer:
     return JsonAnswer(success(PODS, name, code=201), 201)
 
 
-def evict(context: Context, call: Call) -> Answer:
+def evict(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError."""
     eviction = asked_body(call)
     if (eviction.get("metadata") or {}).get("name", call.name) != call.name:

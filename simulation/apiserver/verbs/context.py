@@ -11,7 +11,7 @@ from simulation.apiserver.authentication import Authenticator
 from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.requests import Call, ObjectAnswer
+from simulation.apiserver.requests import ObjectAnswer, ResourceCall
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, not_found
 from simulation.apiserver.store import Collection, Version, Watcher
@@ -41,14 +41,14 @@ class Context:
     def collection(self, resource: ServedResource) -> Collection:
         return self.core.store.of[resource.store_key]
 
-    def find(self, call: Call) -> Version:
+    def find(self, call: ResourceCall) -> Version:
         """The object that the call names. Raises StatusError (404)."""
         found = self.collection(call.resource).get((call.namespace, call.name))
         if found is None:
             raise not_found(call.resource, call.name)
         return found
 
-    def answer(self, call: Call, version: Version, code: int = 200) -> ObjectAnswer:
+    def answer(self, call: ResourceCall, version: Version, code: int = 200) -> ObjectAnswer:
         shown = self.rules(call.resource).seen_in(call.resource, version)
         return ObjectAnswer(call.resource, shown, code, tuple(call.warnings))
 

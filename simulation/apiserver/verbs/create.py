@@ -7,7 +7,7 @@ from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.core import Core
 from simulation.apiserver.garbage.ownership import check_owners
 from simulation.apiserver.metadata import check_metadata, check_namespace, strip_new, typed
-from simulation.apiserver.requests import Call, ObjectAnswer
+from simulation.apiserver.requests import ObjectAnswer, ResourceCall
 from simulation.apiserver.resources import NAMESPACES, ServedResource
 from simulation.apiserver.status import (
     Json,
@@ -25,14 +25,14 @@ from simulation.apiserver.verbs.context import Context, tried
 _LONGEST_GENERATED = 63
 
 
-def create(context: Context, call: Call) -> ObjectAnswer:
+def create(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
     value = typed(resource.kind, resource.api_version, call.object_body())
     return context.answer(call, create_value(context, call, context.rules(resource).stored_of(resource, value)), 201)
 
 
-def create_value(context: Context, call: Call, value: Json) -> Version:
+def create_value(context: Context, call: ResourceCall, value: Json) -> Version:
     """Store a typed object, whose top and metadata may be changed. Raises StatusError."""
     resource, namespace, core = call.resource, call.namespace, context.core
     rules, metadata = context.rules(resource), value["metadata"]
@@ -76,7 +76,7 @@ def _named(resource: ServedResource, core: Core, metadata: Json) -> str:
     return name
 
 
-def _refused_by_namespace(call: Call, name: str, home: Version | None) -> StatusError:
+def _refused_by_namespace(call: ResourceCall, name: str, home: Version | None) -> StatusError:
     """The namespace of a new object does not exist, or is being deleted."""
     if home is None:
         return not_found(NAMESPACES, call.namespace)

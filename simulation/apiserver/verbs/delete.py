@@ -12,20 +12,20 @@ from collections.abc import Sequence
 from config.values.api_time import api_time
 from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.garbage.ownership import check_policy, finalizers_for, policy_of
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, ListAnswer, Target, call_to
+from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, ResourceCall, Target, call_to
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.asked import asked_options
 from simulation.apiserver.verbs.context import Context
 
 
-def delete(context: Context, call: Call) -> Answer:
+def delete(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError."""
     options = options_of(call)
     return delete_object(context, call, context.find(call), options)
 
 
-def delete_collection(context: Context, call: Call) -> ListAnswer:
+def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
     """Raises StatusError."""
     options = options_of(call)
     options.pop("preconditions", None)
@@ -39,7 +39,7 @@ def delete_collection(context: Context, call: Call) -> ListAnswer:
     return ListAnswer(call.resource, tuple(map(context.shape(call.resource), found)), revision)
 
 
-def options_of(call: Call) -> Json:
+def options_of(call: ResourceCall) -> Json:
     """The DeleteOptions in body and query. Raises StatusError (400)."""
     options = asked_options(call)
     query = call.query
@@ -60,7 +60,7 @@ def options_of(call: Call) -> Json:
     return options
 
 
-def delete_object(context: Context, call: Call, old: Version, options: Json) -> Answer:
+def delete_object(context: Context, call: ResourceCall, old: Version, options: Json) -> Answer:
     """Raises StatusError (409) when a precondition does not hold."""
     preconditions = options.get("preconditions")
     if preconditions:
@@ -84,14 +84,14 @@ def delete_object(context: Context, call: Call, old: Version, options: Json) -> 
     return _gone(context, call, last)
 
 
-def _gone(context: Context, call: Call, last: Version) -> Answer:
+def _gone(context: Context, call: ResourceCall, last: Version) -> Answer:
     if call.resource.delete_answers_object:
         return context.answer(call, last)
     return JsonAnswer(success(call.resource, last.name, last.uid), warnings=tuple(call.warnings))
 
 
 def _marked(
-    context: Context, call: Call, old: Version, grace_s: int, options: Json, finalizers: Sequence[str] | None
+    context: Context, call: ResourceCall, old: Version, grace_s: int, options: Json, finalizers: Sequence[str] | None
 ) -> Version:
     """`old` with the time of its end and these finalizers; itself when it has them, and that does not come nearer."""
     core = context.core
@@ -116,7 +116,7 @@ def _marked(
     return context.collection(call.resource).put(old.key, {**old.object, "metadata": metadata})
 
 
-def _check_preconditions(call: Call, old: Version, preconditions: Json) -> None:
+def _check_preconditions(call: ResourceCall, old: Version, preconditions: Json) -> None:
     metadata = old.object["metadata"]
     for field, name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         wanted = preconditions.get(field)

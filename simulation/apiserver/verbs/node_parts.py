@@ -6,7 +6,7 @@ that is not there, not bound, or not named (400, 404), and a node that does not 
 
 from __future__ import annotations
 
-from simulation.apiserver.requests import Answer, Call, NodeAnswer, Query, TextAnswer
+from simulation.apiserver.requests import Answer, NodeAnswer, Query, ResourceCall, TextAnswer
 from simulation.apiserver.resources import NODES
 from simulation.apiserver.status import Json, bad_request, not_found, unavailable
 from simulation.apiserver.verbs.context import Context
@@ -18,7 +18,7 @@ _STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def pod_log(context: Context, call: Call) -> Answer:
+def pod_log(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError."""
     pod = context.find(call).object
     container = _container(call, pod)
@@ -28,7 +28,7 @@ def pod_log(context: Context, call: Call) -> Answer:
     return _of_pod(context, call, pod, f"/containerLogs/{call.namespace}/{call.name}/{container}", query)
 
 
-def pod_stream(context: Context, call: Call) -> NodeAnswer:
+def pod_stream(context: Context, call: ResourceCall) -> NodeAnswer:
     """exec and attach. Raises StatusError."""
     pod = context.find(call).object
     container = _container(call, pod)
@@ -40,14 +40,14 @@ def pod_stream(context: Context, call: Call) -> NodeAnswer:
     return _of_pod(context, call, pod, f"/{part}/{call.namespace}/{call.name}/{container}", command + options)
 
 
-def pod_portforward(context: Context, call: Call) -> NodeAnswer:
+def pod_portforward(context: Context, call: ResourceCall) -> NodeAnswer:
     """Raises StatusError."""
     pod = context.find(call).object
     query = tuple(("port", value) for name, value in call.request.query if name in ("ports", "port"))
     return _of_pod(context, call, pod, f"/portForward/{call.namespace}/{call.name}", query)
 
 
-def node_proxy(context: Context, call: Call) -> NodeAnswer:
+def node_proxy(context: Context, call: ResourceCall) -> NodeAnswer:
     """Raises StatusError."""
     name, _, port = call.name.partition(":")
     node = context.core.store.get("nodes", "", name)
@@ -59,7 +59,7 @@ def node_proxy(context: Context, call: Call) -> NodeAnswer:
     )
 
 
-def _of_pod(context: Context, call: Call, pod: Json, path: str, query: Query) -> NodeAnswer:
+def _of_pod(context: Context, call: ResourceCall, pod: Json, path: str, query: Query) -> NodeAnswer:
     name = pod["spec"].get("nodeName")
     if not name:
         raise bad_request(f"pod {call.name} does not have a host assigned")
@@ -81,7 +81,7 @@ def _address(node: Json) -> tuple[str, int]:
     return str(host), int(endpoint.get("Port") or DEFAULT_PORT)
 
 
-def _container(call: Call, pod: Json) -> str:
+def _container(call: ResourceCall, pod: Json) -> str:
     """Raises StatusError. What a pod says is its default container is for kubectl, not for the server."""
     spec = pod["spec"]
     known: list[str] = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]

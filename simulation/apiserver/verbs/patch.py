@@ -20,7 +20,16 @@ from config.patches import (
 )
 from simulation.apiserver.custom.shapes import merged_lists
 from simulation.apiserver.metadata import check_name, typed
-from simulation.apiserver.requests import APPLY, JSON_PATCH, MERGE, PATCH_TYPES, STRATEGIC, Call, ObjectAnswer, media_of
+from simulation.apiserver.requests import (
+    APPLY,
+    JSON_PATCH,
+    MERGE,
+    PATCH_TYPES,
+    STRATEGIC,
+    ObjectAnswer,
+    ResourceCall,
+    media_of,
+)
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, StatusError, bad_request, not_found, unsupported_media_type
 from simulation.apiserver.verbs.context import Context
@@ -33,7 +42,7 @@ APPLIED_AT_MOST = 10_000
 """So many applied objects are remembered, the newest ones."""
 
 
-def patch(context: Context, call: Call) -> ObjectAnswer:
+def patch(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
     resource, media = call.resource, media_of(call.request.content_type)
     accepted = PATCH_TYPES if resource.custom is None else CUSTOM_PATCH_TYPES
@@ -57,7 +66,7 @@ def patch(context: Context, call: Call) -> ObjectAnswer:
     return context.answer(call, version, 201 if old is None else 200)
 
 
-def merged(call: Call, before: Json, media: str, last: Json | None = None) -> Json:
+def merged(call: ResourceCall, before: Json, media: str, last: Json | None = None) -> Json:
     """The object that the patch in the body makes. `last`: what its manager applied before. Raises StatusError."""
     document = call.body()
     try:
@@ -71,7 +80,7 @@ def merged(call: Call, before: Json, media: str, last: Json | None = None) -> Js
     return patched
 
 
-def _patched(call: Call, before: Json, media: str, document: Any, last: Json | None) -> Any:
+def _patched(call: ResourceCall, before: Json, media: str, document: Any, last: Json | None) -> Any:
     """Raises PatchError, StatusError."""
     if media_of(call.request.content_type) == JSON_PATCH:
         return apply_json_patch(before, document)

@@ -12,7 +12,7 @@ from itertools import islice
 import msgspec
 
 from simulation.apiserver.core import SECOND_NS, Core
-from simulation.apiserver.requests import Call, ListAnswer, ObjectAnswer, WatchAnswer
+from simulation.apiserver.requests import ListAnswer, ObjectAnswer, ResourceCall, WatchAnswer
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.status import Json, bad_request, expired, forbidden_field, invalid, too_large_version
 from simulation.apiserver.store import BOOKMARK, Collection, Key, Version, Watcher
@@ -25,13 +25,13 @@ CONTINUE_TOO_OLD = (
 )
 
 
-def read(context: Context, call: Call) -> ObjectAnswer:
+def read(context: Context, call: ResourceCall) -> ObjectAnswer:
     """One object. Raises StatusError."""
     _check_version(context, call)
     return context.answer(call, context.find(call))
 
 
-def _check_version(context: Context, call: Call) -> int | None:
+def _check_version(context: Context, call: ResourceCall) -> int | None:
     """The resourceVersion that is asked for; None for any. Raises StatusError (400, 504)."""
     asked, revision = _number(call, "resourceVersion"), context.core.store.revision
     if asked is not None and asked > revision:
@@ -39,7 +39,7 @@ def _check_version(context: Context, call: Call) -> int | None:
     return asked
 
 
-def _number(call: Call, name: str) -> int | None:
+def _number(call: ResourceCall, name: str) -> int | None:
     """A number of the query; None where there is none, or 0. Raises StatusError (400)."""
     text = call.query.get(name, "")
     if text and not text.isdecimal():
@@ -57,7 +57,7 @@ class _Place(msgspec.Struct):
     start: Key
 
 
-def list_objects(context: Context, call: Call) -> ListAnswer:
+def list_objects(context: Context, call: ResourceCall) -> ListAnswer:
     """Raises StatusError: 400, 410 when a page is too late, 422."""
     query, collection = call.query, context.collection(call.resource)
     asked, match, token = _check_version(context, call), query.get("resourceVersionMatch"), query.get("continue")
@@ -107,7 +107,7 @@ def _resume(collection: Collection, token: str) -> tuple[int, Key]:
 # --- watches --------------------------------------------------------------------------------------------------------
 
 
-def watch(context: Context, call: Call) -> WatchAnswer:
+def watch(context: Context, call: ResourceCall) -> WatchAnswer:
     """Raises StatusError: 400, 410 when it begins too early, 504 when too late."""
     query, core = call.query, context.core
     since = _number(call, "resourceVersion")

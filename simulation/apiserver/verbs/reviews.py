@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from simulation.apiserver.authorization import Attributes
-from simulation.apiserver.requests import Answer, Call, JsonAnswer, User
+from simulation.apiserver.authorization import AccessAttributes
+from simulation.apiserver.requests import Answer, ApiUser, JsonAnswer, ResourceCall
 from simulation.apiserver.status import Json, StatusError, bad_request
 from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
 
 
-def token_review(context: Context, call: Call) -> Answer:
+def token_review(context: Context, call: ResourceCall) -> Answer:
     """TokenReview."""
     spec = asked_body(call).get("spec") or {}
     audiences = list(spec.get("audiences") or ())
@@ -24,27 +24,27 @@ def token_review(context: Context, call: Call) -> Answer:
     return _answer(call, {"authenticated": True, "user": _user_info(user), "audiences": audiences})
 
 
-def who_am_i(context: Context, call: Call) -> Answer:
+def who_am_i(context: Context, call: ResourceCall) -> Answer:
     """SelfSubjectReview (`kubectl auth whoami`)."""
     return _answer(call, {"userInfo": _user_info(call.user)}, creationTimestamp=context.core.timestamp())
 
 
-def may_i(context: Context, call: Call) -> Answer:
+def may_i(context: Context, call: ResourceCall) -> Answer:
     """SelfSubjectAccessReview (`kubectl auth can-i`)."""
     return _decided(context, call, call.user)
 
 
-def may_somebody(context: Context, call: Call) -> Answer:
+def may_somebody(context: Context, call: ResourceCall) -> Answer:
     """SubjectAccessReview, and the one of a namespace."""
     spec = asked_body(call).get("spec") or {}
     if not spec.get("user") and not spec.get("groups"):
         raise bad_request("at least one of user or group must be specified")
     extra = {name: tuple(values or ()) for name, values in (spec.get("extra") or {}).items()}
-    user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
+    user = ApiUser(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
     return _decided(context, call, user)
 
 
-def my_rules(context: Context, call: Call) -> Answer:
+def my_rules(context: Context, call: ResourceCall) -> Answer:
     """SelfSubjectRulesReview (`kubectl auth can-i --list`)."""
     everything = context.authorizer.may_everything(call.user)
     rules = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}] if everything else []
@@ -52,22 +52,22 @@ def my_rules(context: Context, call: Call) -> Answer:
     return _answer(call, {"resourceRules": rules, "nonResourceRules": paths, "incomplete": not everything})
 
 
-def _answer(call: Call, status: Json, **metadata: str) -> Answer:
+def _answer(call: ResourceCall, status: Json, **metadata: str) -> Answer:
     review = asked_body(call)
     return JsonAnswer({**review, "metadata": {**(review.get("metadata") or {}), **metadata}, "status": status}, 201)
 
 
-def _user_info(user: User) -> Json:
+def _user_info(user: ApiUser) -> Json:
     info = {"username": user.name, "groups": user.groups, "uid": user.uid, "extra": user.extra}
     return {name: part for name, part in info.items() if part or name in ("username", "groups")}
 
 
-def _decided(context: Context, call: Call, user: User) -> Answer:
+def _decided(context: Context, call: ResourceCall, user: ApiUser) -> Answer:
     asked = (asked_body(call).get("spec") or {}).get("resourceAttributes")
     if asked is None:
         return _answer(call, {"allowed": context.authorizer.may_everything(user)})
-    known = {field: asked[field] for field in Attributes.__struct_fields__ if field in asked}
-    attributes = msgspec.convert({"verb": "", "group": "", "resource": "", **known}, Attributes)
+    known = {field: asked[field] for field in AccessAttributes.__struct_fields__ if field in asked}
+    attributes = msgspec.convert({"verb": "", "group": "", "resource": "", **known}, AccessAttributes)
     try:
         refusal = context.authorizer.refusal(user, attributes)
     except StatusError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from config.values.api_time import second_text
 from simulation.apiserver.core import SECOND_NS
 from simulation.apiserver.kinds.pod_admission import TOKEN_SECONDS
-from simulation.apiserver.requests import Answer, Call, JsonAnswer
+from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall
 from simulation.apiserver.resources import NODES, PODS, SECRETS, ServedResource
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, invalid_value, not_found
 from simulation.apiserver.verbs.asked import asked_body
@@ -19,7 +19,7 @@ _BOUND = {("Pod", "v1"): PODS, ("Secret", "v1"): SECRETS, ("Node", "v1"): NODES}
 _TOKENS = ServedResource("authentication.k8s.io", "v1", "tokenrequests", "tokenrequest", "TokenRequest", True)
 
 
-def request_token(context: Context, call: Call) -> Answer:
+def request_token(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError: 404 for the account or what the token is bound to, 409 for another UID, 422."""
     account, core = context.find(call), context.core
     spec: Json = asked_body(call).get("spec") or {}
@@ -61,7 +61,7 @@ def request_token(context: Context, call: Call) -> Answer:
     return JsonAnswer(value, 201)
 
 
-def _bound(context: Context, call: Call, reference: Json) -> Json:
+def _bound(context: Context, call: ResourceCall, reference: Json) -> Json:
     """The claims of what the token is bound to. Raises StatusError."""
     kind, name, uid = (reference.get(field, "") for field in ("kind", "name", "uid"))
     resource = _BOUND.get((kind, reference.get("apiVersion", "v1")))

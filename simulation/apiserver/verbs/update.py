@@ -10,14 +10,14 @@ from __future__ import annotations
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.garbage.ownership import check_owners
 from simulation.apiserver.metadata import check_metadata, check_name, check_namespace, keep_old, typed
-from simulation.apiserver.requests import Call, ObjectAnswer
+from simulation.apiserver.requests import ObjectAnswer, ResourceCall
 from simulation.apiserver.status import Json, invalid, invalid_value, not_found
 from simulation.apiserver.store import Version
 from simulation.apiserver.verbs.context import Context, tried
 from simulation.apiserver.verbs.create import create_value
 
 
-def update(context: Context, call: Call) -> ObjectAnswer:
+def update(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
     resource = call.resource
     value = typed(resource.kind, resource.api_version, call.object_body())
@@ -36,7 +36,7 @@ def update(context: Context, call: Call) -> ObjectAnswer:
     return context.answer(call, change(context, call, old, value))
 
 
-def change(context: Context, call: Call, old: Version, new: Json) -> Version:
+def change(context: Context, call: ResourceCall, old: Version, new: Json) -> Version:
     """Store `new`, whose top and metadata may be changed, in place of `old`. Raises StatusError."""
     resource, before = call.resource, old.object
     rules = context.rules(resource)

@@ -7,8 +7,8 @@ from typing import NoReturn
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import CheckpointContainerRequest
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 
 
 def checkpoint_container(runtime: Runtime, request: CheckpointContainerRequest) -> NoReturn:
-    raise Refusal(StatusCode.UNIMPLEMENTED, "simulated containers have no memory to write down")
+    raise CriRefusal(StatusCode.UNIMPLEMENTED, "simulated containers have no memory to write down")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ContainerStatsRequest, ContainerStatsResponse
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 from simulation.cri.verbs import usage
 from simulation.cri.views import is_running
 
@@ -13,6 +13,6 @@ from simulation.cri.views import is_running
 def container_stats(runtime: Runtime, request: ContainerStatsRequest) -> ContainerStatsResponse:
     record = runtime.state.containers[request.container_id]
     if not is_running(record):
-        raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
+        raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     stats = usage.container_stats(record, runtime.wall_ns(), runtime.settings.image_directory)
     return ContainerStatsResponse(stats=stats)

@@ -7,7 +7,7 @@ from runtime.cri.messages import CreateContainerRequest, CreateContainerResponse
 from simulation.cri.events import CREATED
 from simulation.cri.image_names import full_name
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import ContainerRecord, Refusal
+from simulation.cri.state import ContainerRecord, CriRefusal
 from simulation.cri.views import is_ready
 
 
@@ -15,20 +15,20 @@ def create_container(runtime: Runtime, request: CreateContainerRequest) -> Creat
     state = runtime.state
     sandbox = state.sandboxes[request.pod_sandbox_id]
     if not is_ready(sandbox):
-        raise Refusal(StatusCode.NOT_FOUND, f"the sandbox {sandbox.id!r} has no process")
+        raise CriRefusal(StatusCode.NOT_FOUND, f"the sandbox {sandbox.id!r} has no process")
     config = request.config
     if config is None or config.metadata is None or not config.metadata.name:
-        raise Refusal(StatusCode.INVALID_ARGUMENT, "the container has no config with a name in its metadata")
+        raise CriRefusal(StatusCode.INVALID_ARGUMENT, "the container has no config with a name in its metadata")
     pod, metadata = sandbox.config.metadata, config.metadata
     assert pod is not None
     name = f"{metadata.name}_{pod.name}_{pod.namespace}_{pod.uid}_{metadata.attempt}"
     holder = state.names.get(name)
     if holder is not None:
-        raise Refusal(StatusCode.UNKNOWN, f"the container name {name!r} is reserved for {holder!r}")
+        raise CriRefusal(StatusCode.UNKNOWN, f"the container name {name!r} is reserved for {holder!r}")
     wanted = config.image.image if config.image else ""
     image = state.images.get(wanted) or (state.image(full_name(wanted)) if wanted else None)
     if image is None:
-        raise Refusal(StatusCode.NOT_FOUND, f"the image {wanted!r} is not here")
+        raise CriRefusal(StatusCode.NOT_FOUND, f"the image {wanted!r} is not here")
     record = ContainerRecord(
         id=runtime.new_id(),
         name=name,

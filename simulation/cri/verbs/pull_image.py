@@ -10,7 +10,7 @@ from runtime.cri.messages import Image, PullImageRequest, PullImageResponse
 from simulation.cri.behaviour import DEFAULT
 from simulation.cri.image_names import full_name, make_image
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 from simulation.cri.verbs.run_pod_sandbox import read_behaviour
 
 _SECOND_NS = 10**9
@@ -20,7 +20,7 @@ def pull_image(runtime: Runtime, request: PullImageRequest) -> PullImageResponse
     """The image's size and rate come from the pod, if one is named: the pod-wide values, as no container is."""
     name = full_name(request.image.image if request.image else "")
     if runtime.registry is not None and name not in runtime.registry:
-        raise Refusal(StatusCode.NOT_FOUND, f"failed to pull {name!r}: the registry does not have it")
+        raise CriRefusal(StatusCode.NOT_FOUND, f"failed to pull {name!r}: the registry does not have it")
     settings = runtime.settings
     pod = (read_behaviour(request.sandbox_config) if request.sandbox_config else DEFAULT).pod
     size_bytes = settings.image_size_bytes if pod.image_size is None else pod.image_size

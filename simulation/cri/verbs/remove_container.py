@@ -7,7 +7,7 @@ from runtime.cri.messages import RemoveContainerRequest, RemoveContainerResponse
 from simulation.cri.container_life import kill
 from simulation.cri.events import DELETED
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import ContainerRecord, Refusal
+from simulation.cri.state import ContainerRecord, CriRefusal
 
 _DONE = RemoveContainerResponse()
 
@@ -15,10 +15,10 @@ _DONE = RemoveContainerResponse()
 def remove_container(runtime: Runtime, request: RemoveContainerRequest) -> RemoveContainerResponse:
     try:
         record = runtime.state.containers[request.container_id]
-    except Refusal:
+    except CriRefusal:
         return _DONE
     if record.starting:
-        raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started and cannot be removed")
+        raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started and cannot be removed")
     kill(runtime, record)
     forget(runtime, record)
     return _DONE

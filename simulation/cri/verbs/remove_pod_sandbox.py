@@ -5,7 +5,7 @@ from __future__ import annotations
 from runtime.cri.messages import RemovePodSandboxRequest, RemovePodSandboxResponse
 from simulation.cri.events import DELETED
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 from simulation.cri.verbs.remove_container import forget
 from simulation.cri.verbs.stop_pod_sandbox import stop_sandbox
 
@@ -15,7 +15,7 @@ _DONE = RemovePodSandboxResponse()
 def remove_pod_sandbox(runtime: Runtime, request: RemovePodSandboxRequest) -> RemovePodSandboxResponse:
     try:
         record = runtime.state.sandboxes[request.pod_sandbox_id]
-    except Refusal:
+    except CriRefusal:
         return _DONE
     stop_sandbox(runtime, record)
     for container in tuple(record.containers.values()):

@@ -13,30 +13,30 @@ from runtime.cri.messages import (
 from simulation.cri.behaviour import BehaviourError, PodBehaviour, parse_behaviour
 from simulation.cri.events import CREATED, STARTED
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import POD_UID_LABEL, Refusal, SandboxRecord
+from simulation.cri.state import POD_UID_LABEL, CriRefusal, SandboxRecord
 from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
 
 
 def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSandboxResponse:
     config = request.config
     if config is None or config.metadata is None:
-        raise Refusal(StatusCode.UNKNOWN, "the sandbox has no config with metadata")
+        raise CriRefusal(StatusCode.UNKNOWN, "the sandbox has no config with metadata")
     metadata = config.metadata
     name = f"{metadata.name}_{metadata.namespace}_{metadata.uid}_{metadata.attempt}"
     holder = runtime.state.names.get(name)
     if holder is not None:
-        raise Refusal(StatusCode.UNKNOWN, f"the sandbox name {name!r} is reserved for {holder!r}")
+        raise CriRefusal(StatusCode.UNKNOWN, f"the sandbox name {name!r} is reserved for {holder!r}")
     if request.runtime_handler and request.runtime_handler not in runtime.settings.runtime_handlers:
-        raise Refusal(StatusCode.UNKNOWN, f"no runtime for {request.runtime_handler!r} is configured")
+        raise CriRefusal(StatusCode.UNKNOWN, f"no runtime for {request.runtime_handler!r} is configured")
     behaviour = read_behaviour(config)
     host_network = _on_host_network(config)
     address = ""
     if not host_network:
         if not runtime.network_ready:
-            raise Refusal(StatusCode.UNKNOWN, "the pod network is not ready")
+            raise CriRefusal(StatusCode.UNKNOWN, "the pod network is not ready")
         address = runtime.take_address()
         if not address:
-            raise Refusal(StatusCode.UNKNOWN, f"no address is left in {runtime.pod_cidr}")
+            raise CriRefusal(StatusCode.UNKNOWN, f"no address is left in {runtime.pod_cidr}")
     record = SandboxRecord(
         id=runtime.new_id(),
         name=name,
@@ -65,7 +65,7 @@ def read_behaviour(config: PodSandboxConfig) -> PodBehaviour:
     try:
         return parse_behaviour(config.annotations)
     except BehaviourError as error:
-        raise Refusal(StatusCode.INVALID_ARGUMENT, f"the pod cannot be simulated: {error}") from None
+        raise CriRefusal(StatusCode.INVALID_ARGUMENT, f"the pod cannot be simulated: {error}") from None
 
 
 def _on_host_network(config: PodSandboxConfig) -> bool:

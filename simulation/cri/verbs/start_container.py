@@ -8,7 +8,7 @@ from runtime.cri.messages import ContainerState, StartContainerRequest, StartCon
 from simulation.cri.behaviour import at
 from simulation.cri.container_life import begin
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import ContainerRecord, Refusal
+from simulation.cri.state import ContainerRecord, CriRefusal
 from simulation.cri.views import is_ready
 
 _DONE = StartContainerResponse()
@@ -19,11 +19,11 @@ def start_container(
 ) -> StartContainerResponse | Promise[StartContainerResponse]:
     record = runtime.state.containers[request.container_id]
     if record.state != ContainerState.CONTAINER_CREATED:
-        raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
+        raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     if record.starting:
-        raise Refusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started already")
+        raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started already")
     if not is_ready(record.sandbox):
-        raise Refusal(StatusCode.UNKNOWN, f"the sandbox {record.sandbox.id!r} of the container is not running")
+        raise CriRefusal(StatusCode.UNKNOWN, f"the sandbox {record.sandbox.id!r} of the container is not running")
     delay_ns = at(record.behaviour.start_delay, record.attempt)
     if not delay_ns:
         begin(runtime, record)
@@ -37,7 +37,7 @@ def start_container(
 def _begin_late(runtime: Runtime, record: ContainerRecord, promise: Promise[StartContainerResponse]) -> None:
     record.starting = False
     if record.id not in runtime.state.containers or not is_ready(record.sandbox):
-        error = Refusal(StatusCode.UNKNOWN, f"container {record.id!r} lost its sandbox while it was started")
+        error = CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} lost its sandbox while it was started")
         runtime.refuse(promise, error)
         return
     begin(runtime, record)

@@ -7,7 +7,7 @@ import ipaddress
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import UpdateRuntimeConfigRequest, UpdateRuntimeConfigResponse
 from simulation.cri.runtime import Runtime
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 
 
 def update_runtime_config(runtime: Runtime, request: UpdateRuntimeConfigRequest) -> UpdateRuntimeConfigResponse:
@@ -17,6 +17,6 @@ def update_runtime_config(runtime: Runtime, request: UpdateRuntimeConfigRequest)
         try:
             ipaddress.IPv4Network(cidr)
         except ValueError as error:
-            raise Refusal(StatusCode.INVALID_ARGUMENT, f"the pod network is no IPv4 network: {error}") from None
+            raise CriRefusal(StatusCode.INVALID_ARGUMENT, f"the pod network is no IPv4 network: {error}") from None
         runtime.use_pod_network(cidr)
     return UpdateRuntimeConfigResponse()

@@ -10,17 +10,17 @@ from actors.cluster.cache import ClusterCacheActor
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
+    PodInputsChanged,
+    PodInputsRead,
+    ReadPodInputs,
     ReadRuntimeClass,
-    ReadSurroundings,
     RuntimeClassRead,
-    SurroundingsChanged,
-    SurroundingsRead,
 )
-from actors.model.surroundings import Surroundings
+from actors.model.pod_inputs import PodInputs
 from config.frozen_map import FrozenMap
 from config.objects import Node, NodeStatus, ObjectMeta, RuntimeClass, Service, ServicePort, ServiceSpec
 from runtime.api import ApiError, ObjectList
-from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -37,12 +37,12 @@ def runtime_class(name: str, handler: str) -> RuntimeClass:
 
 class World:
     def __init__(self, *, alone: bool = False) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
-        self.reader, self.heard = Recorder.spawn_in(self.system, "reader", SurroundingsRead, RuntimeClassRead)
+        self.reader, self.heard = Recorder.spawn_in(self.system, "reader", PodInputsRead, RuntimeClassRead)
         node, self.followed = Recorder.spawn_in(self.system, "node-status", FollowNode)
-        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", SurroundingsChanged)
+        sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", PodInputsChanged)
         api = None if alone else self.api
         self.cache = self.system.spawn(ClusterCacheActor, api, node, sync_loop, name="cluster-cache")
         self.run()
@@ -57,7 +57,7 @@ class World:
         self.run()
 
     def ask(self, *, wait: bool = True, own: bool = True, needs_node: bool = False) -> None:
-        self.cache.tell(ReadSurroundings(self.reader, "s", "shop", own, wait, needs_node))
+        self.cache.tell(ReadPodInputs(self.reader, "s", "shop", own, wait, needs_node))
         self.run()
 
     def ask_class(self, name: str) -> None:
@@ -66,7 +66,7 @@ class World:
 
     def hosts(self) -> dict[str, str]:
         answer = self.heard.pop()
-        assert isinstance(answer, SurroundingsRead)
+        assert isinstance(answer, PodInputsRead)
         assert answer.synced
         return {key: value for key, value in answer.services.items() if key.endswith("_HOST")}
 
@@ -115,7 +115,7 @@ def test_the_sync_loop_is_told_of_all_that_pods_are_told_whenever_that_changes_a
     assert told == [("10.0.0.1", None), ("10.0.0.2", None), ("10.0.0.2", {"cpu": "4"})]
 
 
-def known(world: World) -> list[Surroundings]:
+def known(world: World) -> list[PodInputs]:
     return [each.around for each in world.told if each.around is not None]
 
 
@@ -138,11 +138,11 @@ def test_a_pod_waits_a_while_for_the_first_list(world: World):
 
 def test_a_pod_is_told_when_services_are_not_known_in_time_and_one_that_cannot_wait_at_once(world: World):
     world.ask(wait=False)
-    assert world.heard == [SurroundingsRead("s", FrozenMap(), FrozenMap(), False)]
+    assert world.heard == [PodInputsRead("s", FrozenMap(), FrozenMap(), False)]
     world.heard.clear()
     world.ask()
     world.run(5 * SECOND_NS)
-    assert world.heard == [SurroundingsRead("s", FrozenMap(), FrozenMap(), False)]
+    assert world.heard == [PodInputsRead("s", FrozenMap(), FrozenMap(), False)]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_who_needs_the_node_waits_for_it(world: World):
     status = NodeStatus(allocatable={"cpu": "3500m"})
     world.cache.tell(NodeObserved(Node(metadata=ObjectMeta(name="n"), status=status)))
     world.run()
-    assert world.heard == [SurroundingsRead("s", FrozenMap(), FrozenMap({"cpu": "3500m"}), True)]
+    assert world.heard == [PodInputsRead("s", FrozenMap(), FrozenMap({"cpu": "3500m"}), True)]
 
 
 def test_a_node_that_stands_alone_has_no_services_and_no_classes():
@@ -195,6 +195,6 @@ def test_a_node_that_stands_alone_has_no_services_and_no_classes():
     world.ask()
     world.ask_class("gvisor")
     services, runtime_class = world.heard
-    assert services == SurroundingsRead("s", FrozenMap(), FrozenMap(), True)
+    assert services == PodInputsRead("s", FrozenMap(), FrozenMap(), True)
     assert "stands alone" in runtime_class.error
     assert world.system.stop()

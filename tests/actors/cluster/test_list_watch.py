@@ -13,7 +13,7 @@ from config.api.resources import PODS
 from config.objects import ObjectMeta, Pod
 from runtime.api import ApiError, ObjectList
 from runtime.api.resume import FIRST_WAIT_NS, LONGEST_WAIT_NS
-from tests.actors.hand_api import HandApi, gone, unreachable
+from tests.actors.manual_api import ManualApi, gone, unreachable
 
 SECOND_NS = 1_000_000_000
 
@@ -21,7 +21,7 @@ SECOND_NS = 1_000_000_000
 class PodFollower(Follower):
     """Writes down what it is told."""
 
-    def __init__(self, api: HandApi, heard: list[Any]) -> None:
+    def __init__(self, api: ManualApi, heard: list[Any]) -> None:
         super().__init__(api)
         self.heard = heard
 
@@ -41,7 +41,7 @@ def pod(name: str) -> Pod:
 
 class World:
     def __init__(self) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.heard: list[Any] = []
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)

@@ -22,7 +22,7 @@ from actors.messages.references import (
 from config.documents.codec import from_builtins
 from config.objects import ConfigMap, Node, ObjectMeta, Pod
 from runtime.api import ApiError, ObjectList
-from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -51,7 +51,7 @@ def pod(uid: str, name: str = "m", *, volume: bool = False) -> Pod:
 
 class World:
     def __init__(self, strategy: Strategy, *, alone: bool = False) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         sync_loop, self.started = Recorder.spawn_in(self.system, "sync-loop", ObjectCacheStarted)

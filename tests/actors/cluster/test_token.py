@@ -14,7 +14,7 @@ from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued
 from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from config.values.api_time import api_time
 from runtime.api import ApiError
-from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -28,7 +28,7 @@ def pod(uid: str = "p", account: str | None = "builder") -> Pod:
 
 class World:
     def __init__(self, *, alone: bool = False) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         self.reader, self.heard = Recorder.spawn_in(self.system, "reader", TokenIssued, TokenRefused)

@@ -57,7 +57,7 @@ class Runtime:
         self.sandboxes: dict[str, PodSandbox] = {}
         self.hanging: set[str] = set()
         self.refusing: set[str] = set()
-        self.deeds: list[tuple[str, str]] = []
+        self.operations: list[tuple[str, str]] = []
         self.lists = 0
         self.at_once = self.most_at_once = 0
         self.listing: Promise[Any] | None = None
@@ -85,7 +85,7 @@ class Runtime:
         of_container = verb in (STOP_CONTAINER, REMOVE_CONTAINER)
         things: dict[str, Any] = self.containers if of_container else self.sandboxes
         id_ = request.container_id if of_container else request.pod_sandbox_id
-        self.deeds.append((verb.name, id_))
+        self.operations.append((verb.name, id_))
         if id_ in self.hanging:
             return Promise()
         if id_ not in things:
@@ -270,21 +270,25 @@ def test_a_sandbox_whose_network_is_left_is_stopped_and_removed(world: World):
     world.runtime.add(sandbox("s"))
     world.runtime.refusing = {"s"}
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
-    assert [deed for deed, _ in world.runtime.deeds] == ["RemovePodSandbox", "StopPodSandbox", "RemovePodSandbox"]
+    assert [operation for operation, _ in world.runtime.operations] == [
+        "RemovePodSandbox",
+        "StopPodSandbox",
+        "RemovePodSandbox",
+    ]
     assert world.answers == [PodCollected("p")]
 
 
 def test_a_container_of_unknown_state_is_stopped_first(world: World):
     world.runtime.add(container("u", state=UNKNOWN))
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
-    assert [deed for deed, _ in world.runtime.deeds] == ["StopContainer", "RemoveContainer"]
+    assert [operation for operation, _ in world.runtime.operations] == ["StopContainer", "RemoveContainer"]
 
 
 def test_what_lies_in_a_sandbox_goes_with_it_but_for_what_may_run(world: World):
     world.runtime.add(sandbox("s"), container("c", sandbox="s"), container("u", "p/d", UNKNOWN, sandbox="s"))
     world.runtime.add(container("lost", "p/e", sandbox="another"))
     world.tell(CollectPod(world.worker, "p", "/var/log/pods/d_pod-p_p"), seconds=1)
-    assert [id_ for _, id_ in world.runtime.deeds] == ["u", "u", "lost", "s"]
+    assert [id_ for _, id_ in world.runtime.operations] == ["u", "u", "lost", "s"]
     assert world.left() == set()
     assert len(world.logs.removed[0]) == 4, "the directory, and the links of all three"
 

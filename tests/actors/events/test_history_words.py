@@ -7,7 +7,7 @@ import pytest
 from actors.events.history_words import DETAIL_LIMIT, cause_of, decision, end, found, name_wait, seconds, shortened
 from actors.model.observed import ObservedContainer
 from actors.pod_rules.action_types import BackingOff, Kill, KillCause, PodActions, Start
-from actors.pod_rules.lifecycle import BEGINNING, Desired, Event, KillRequested, NameFree, Synced, advance
+from actors.pod_rules.lifecycle import BEGINNING, Event, KillRequested, NameFree, PodDesired, Synced, advance
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, seen
 
 APP, LOG, SETUP = container("app"), container("log"), container("setup")
@@ -106,20 +106,20 @@ def test_what_runs_before_there_was_a_worker_was_found():
         ),
         (KillRequested(reason="Preempting", message="for a critical pod"), "for a critical pod"),
         (KillRequested(), ""),
-        (Desired(deleting=True, deletion_grace_seconds=30), "its deletion was asked for, with 30 s of grace"),
-        (Desired(over=True), "its phase was final already"),
+        (PodDesired(deleting=True, deletion_grace_seconds=30), "its deletion was asked for, with 30 s of grace"),
+        (PodDesired(over=True), "its phase was final already"),
         (Synced(terminal=True), ""),
     ],
     ids=["removed", "evicted", "killed with a reason", "killed", "deleted", "over", "ended by itself"],
 )
 def test_causes_of_an_end(event: Event, cause: str):
-    syncing = advance(BEGINNING, Desired(), NOW_NS).life
+    syncing = advance(BEGINNING, PodDesired(), NOW_NS).life
     assert cause_of(event, advance(syncing, event, NOW_NS).life) == cause
 
 
 def test_what_the_rule_says_is_not_said_twice():
     waiting = advance(BEGINNING, NameFree(), NOW_NS).life
-    assert cause_of(Desired(), waiting) == ""
+    assert cause_of(PodDesired(), waiting) == ""
 
 
 def test_waits_for_a_name_say_for_whom():

@@ -6,7 +6,7 @@ import pytest
 
 from actors.images.gc_rules import (
     GcLimits,
-    Life,
+    ImageLife,
     bytes_over,
     candidates,
     forms,
@@ -81,14 +81,14 @@ def test_a_container_needs_what_it_was_made_from_however_the_runtime_says_it() -
 
 def test_what_is_in_use_is_used_now_and_what_was_is_remembered() -> None:
     images = [image("new"), image("used"), image("idle")]
-    lives = observed({"idle": Life(1, 5), "gone": Life(1)}, images, {"used:latest", "used"}, 10)
-    assert lives == {"new": Life(10), "used": Life(10, 10), "idle": Life(1, 5)}
+    lives = observed({"idle": ImageLife(1, 5), "gone": ImageLife(1)}, images, {"used:latest", "used"}, 10)
+    assert lives == {"new": ImageLife(10), "used": ImageLife(10, 10), "idle": ImageLife(1, 5)}
 
 
 def test_what_the_first_look_finds_was_there_before_and_may_be_of_any_age() -> None:
-    assert observed(None, [image("a")], {"a:1"}, 10) == {"a": Life(10, was_there=True)}
-    lives = observed({"a": Life(10, was_there=True)}, [image("a"), image("b")], {"a"}, 20)
-    assert lives == {"a": Life(10, 20, was_there=True), "b": Life(20)}
+    assert observed(None, [image("a")], {"a:1"}, 10) == {"a": ImageLife(10, was_there=True)}
+    lives = observed({"a": ImageLife(10, was_there=True)}, [image("a"), image("b")], {"a"}, 20)
+    assert lives == {"a": ImageLife(10, 20, was_there=True), "b": ImageLife(20)}
     both = [image("a"), image("b")]
     assert candidates(both, lives, NOBODY, 25, 20) == []
     assert candidates(both, lives, NOBODY, 25, 20, urgent=True) == [image("a")]
@@ -98,14 +98,14 @@ def test_what_the_first_look_finds_was_there_before_and_may_be_of_any_age() -> N
 @pytest.mark.parametrize(
     ("lives", "order"),
     [
-        ({"a": Life(1, 30), "b": Life(1, 20), "c": Life(1, 10)}, "cba"),
-        ({"a": Life(1, 10), "b": Life(5), "c": Life(4)}, "cba"),
-        ({"a": Life(3, 10), "b": Life(2, 10), "c": Life(1, 10)}, "cba"),
-        ({"a": Life(1), "b": Life(1), "c": Life(1)}, "abc"),
+        ({"a": ImageLife(1, 30), "b": ImageLife(1, 20), "c": ImageLife(1, 10)}, "cba"),
+        ({"a": ImageLife(1, 10), "b": ImageLife(5), "c": ImageLife(4)}, "cba"),
+        ({"a": ImageLife(3, 10), "b": ImageLife(2, 10), "c": ImageLife(1, 10)}, "cba"),
+        ({"a": ImageLife(1), "b": ImageLife(1), "c": ImageLife(1)}, "abc"),
     ],
     ids=["oldest use first", "never used before used", "then first seen", "then by id"],
 )
-def test_the_order_in_which_images_go(lives: dict[str, Life], order: str) -> None:
+def test_the_order_in_which_images_go(lives: dict[str, ImageLife], order: str) -> None:
     found = candidates([image("b"), image("a"), image("c")], lives, NOBODY, 100, 0)
     assert "".join(each.id for each in found) == order
 
@@ -113,33 +113,33 @@ def test_the_order_in_which_images_go(lives: dict[str, Life], order: str) -> Non
 @pytest.mark.parametrize(
     ("one", "life", "needed", "goes"),
     [
-        (image("x", "r/x:1"), Life(0, 50), NOBODY, True),
-        (image("x", "r/x:1"), Life(80), NOBODY, True),
-        (image("x", "r/x:1"), Life(81), NOBODY, False),
-        (image("x", "r/x:1", pinned=True), Life(0), NOBODY, False),
-        (image("x", "r/x:1"), Life(0), frozenset({"r/x:1"}), False),
-        (image("x", "r/x:1"), Life(0), frozenset({"x:1"}), False),
-        (image("x", "r/x:1"), Life(0), frozenset({"x"}), False),
-        (image("x", "r/x:1"), Life(0), frozenset({"x:2", "y"}), True),
+        (image("x", "r/x:1"), ImageLife(0, 50), NOBODY, True),
+        (image("x", "r/x:1"), ImageLife(80), NOBODY, True),
+        (image("x", "r/x:1"), ImageLife(81), NOBODY, False),
+        (image("x", "r/x:1", pinned=True), ImageLife(0), NOBODY, False),
+        (image("x", "r/x:1"), ImageLife(0), frozenset({"r/x:1"}), False),
+        (image("x", "r/x:1"), ImageLife(0), frozenset({"x:1"}), False),
+        (image("x", "r/x:1"), ImageLife(0), frozenset({"x"}), False),
+        (image("x", "r/x:1"), ImageLife(0), frozenset({"x:2", "y"}), True),
     ],
     ids=["used before", "just old enough", "too young", "pinned", "by name", "by short name", "by id", "others"],
 )
-def test_what_may_go(one: Image, life: Life, needed: frozenset[str], goes: bool) -> None:
+def test_what_may_go(one: Image, life: ImageLife, needed: frozenset[str], goes: bool) -> None:
     assert bool(candidates([one], {"x": life}, needed, 100, 20)) is goes
 
 
 @pytest.mark.parametrize(
     ("life", "max_age_ns", "goes"),
     [
-        (Life(0, 39), 60, True),
-        (Life(0, 40), 60, False),
-        (Life(39), 60, True),
-        (Life(40), 60, False),
-        (Life(0), 0, False),
+        (ImageLife(0, 39), 60, True),
+        (ImageLife(0, 40), 60, False),
+        (ImageLife(39), 60, True),
+        (ImageLife(40), 60, False),
+        (ImageLife(0), 0, False),
     ],
     ids=["not used for long", "used lately", "never used", "not here for long", "no maximum"],
 )
-def test_what_is_too_old(life: Life, max_age_ns: int, goes: bool) -> None:
+def test_what_is_too_old(life: ImageLife, max_age_ns: int, goes: bool) -> None:
     assert bool(too_old([image("x")], {"x": life}, 100, max_age_ns)) is goes
 
 

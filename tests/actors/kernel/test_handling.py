@@ -151,7 +151,7 @@ def test_actors_that_must_know_each_other_are_reserved_first_and_take_mail_at_on
     right = driver.spawn(Puppet, None, lambda puppet: left.tell(Say("from right")), name="right")
     driver.settle()
     assert left_notes == []
-    driver.system.furnish(left, left_notes, lambda puppet: right.tell(Say("from left")))
+    driver.system.construct(left, left_notes, lambda puppet: right.tell(Say("from left")))
     driver.until(lambda: left_notes == ["early", "from right"])
 
 

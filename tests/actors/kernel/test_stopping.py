@@ -119,7 +119,7 @@ def test_an_actor_that_is_stopped_before_it_ever_lived_is_never_made(driver: Dri
     made: list[str] = []
     reserved = driver.system.reserve(Puppet, name="reserved")
     assert reserved.stop()
-    driver.system.furnish(reserved, [], lambda puppet: made.append("alive"))
+    driver.system.construct(reserved, [], lambda puppet: made.append("alive"))
     driver.settle()
     assert made == []
     failing = driver.spawn(Crash, made, name="failing", strategy=QUICK)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.certificate_rules import Verdict, renewal_at_ns, serving_names, verdict_of, why_due
+from actors.node.certificate_rules import CertificateVerdict, renewal_at_ns, serving_names, verdict_of, why_due
 from config.documents.codec import from_builtins
 from config.objects import CertificateSigningRequest, Node
 from runtime.state.certificate_keys import HeldCertificate
@@ -68,15 +68,15 @@ def condition(kind: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("status", "verdict", "why"),
     [
-        (None, Verdict.WAITS, ""),
-        ({}, Verdict.WAITS, ""),
-        ({"conditions": [condition("Approved")]}, Verdict.WAITS, ""),
-        ({"conditions": [condition("Approved")], "certificate": "eA=="}, Verdict.ISSUED, ""),
-        ({"conditions": [condition("Denied")]}, Verdict.DENIED, "Because: so"),
-        ({"conditions": [condition("Approved"), condition("Failed")]}, Verdict.FAILED, "Because: so"),
+        (None, CertificateVerdict.WAITS, ""),
+        ({}, CertificateVerdict.WAITS, ""),
+        ({"conditions": [condition("Approved")]}, CertificateVerdict.WAITS, ""),
+        ({"conditions": [condition("Approved")], "certificate": "eA=="}, CertificateVerdict.ISSUED, ""),
+        ({"conditions": [condition("Denied")]}, CertificateVerdict.DENIED, "Because: so"),
+        ({"conditions": [condition("Approved"), condition("Failed")]}, CertificateVerdict.FAILED, "Because: so"),
     ],
 )
-def test_what_a_request_has_come_to(status: Any, verdict: Verdict, why: str) -> None:
+def test_what_a_request_has_come_to(status: Any, verdict: CertificateVerdict, why: str) -> None:
     document: dict[str, Any] = {"metadata": {"name": "csr-1"}, "spec": {}}
     if status is not None:
         document["status"] = status

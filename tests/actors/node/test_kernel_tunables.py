@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.node.kernel_tunables import WANTED, Difference, differences, protected_faults, set_all
+from actors.node.kernel_tunables import WANTED, TunableDifference, differences, protected_faults, set_all
 
 
 class Kernel:
@@ -36,7 +36,7 @@ def test_the_table_is_that_of_the_specification() -> None:
 def test_only_what_differs_is_set_and_what_the_kernel_lacks_is_left_out() -> None:
     kernel = Kernel({"vm.overcommit_memory": 0, "vm.panic_on_oom": 0, "kernel.panic": 0})
     found = differences(kernel)
-    assert found == (Difference("vm.overcommit_memory", 1, 0), Difference("kernel.panic", 10, 0))
+    assert found == (TunableDifference("vm.overcommit_memory", 1, 0), TunableDifference("kernel.panic", 10, 0))
     changed, failed = set_all(kernel, found)
     assert changed == ("vm.overcommit_memory is 1 now, it was 0", "kernel.panic is 10 now, it was 0")
     assert failed == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.messages.pods import RuntimePod
 from actors.model.runtime_shown import GONE
-from actors.pleg.listing import NOTHING, Difference, Listed, Picture, difference, picture_of, strangers
+from actors.pleg.listing import NOTHING, ListedContainer, ListingDifference, Picture, difference, picture_of, strangers
 from config.frozen_map import FrozenMap
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxMetadata, PodSandboxState
 
@@ -42,8 +42,8 @@ def test_strangers_are_pods_of_which_something_runs_and_whom_nobody_knows():
     assert strangers(picture, {"1": None}) == (third,)
     assert strangers(picture, {"3", "1"}) == ()
     assert strangers(picture_of([], [container("4", "web")]), ()) == (RuntimePod("4", "labelled-4", "default", True),)
-    assert picture.entries["c-1-web-0"] == Listed("1", "labelled-1", "default", "web", False, EXITED)
-    assert picture.entries["s-1"] == Listed("1", "name-1", "default", "", True, READY)
+    assert picture.entries["c-1-web-0"] == ListedContainer("1", "labelled-1", "default", "web", False, EXITED)
+    assert picture.entries["s-1"] == ListedContainer("1", "name-1", "default", "", True, READY)
 
 
 def test_what_carries_no_pod_uid_is_not_ours():
@@ -56,25 +56,25 @@ def test_what_carries_no_pod_uid_is_not_ours():
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        ([], [], Difference({}, ())),
-        ([], [("a", RUNNING)], Difference({"u": FrozenMap({"c-u-a-0": RUNNING})}, ())),
-        ([("a", RUNNING)], [("a", RUNNING)], Difference({}, ())),
-        ([("a", CREATED)], [("a", RUNNING)], Difference({"u": FrozenMap({"c-u-a-0": RUNNING})}, ())),
-        ([("a", RUNNING)], [("a", EXITED)], Difference({"u": FrozenMap({"c-u-a-0": EXITED})}, (("u", "a"),))),
-        ([("a", RUNNING)], [("a", UNKNOWN)], Difference({"u": FrozenMap({"c-u-a-0": UNKNOWN})}, (("u", "a"),))),
-        ([("a", CREATED)], [("a", EXITED)], Difference({"u": FrozenMap({"c-u-a-0": EXITED})}, ())),
-        ([("a", RUNNING)], [], Difference({"u": FrozenMap({"c-u-a-0": GONE})}, (("u", "a"),))),
-        ([("a", EXITED)], [], Difference({"u": FrozenMap({"c-u-a-0": GONE})}, ())),
-        ([], [("a", EXITED)], Difference({"u": FrozenMap({"c-u-a-0": EXITED})}, ())),
+        ([], [], ListingDifference({}, ())),
+        ([], [("a", RUNNING)], ListingDifference({"u": FrozenMap({"c-u-a-0": RUNNING})}, ())),
+        ([("a", RUNNING)], [("a", RUNNING)], ListingDifference({}, ())),
+        ([("a", CREATED)], [("a", RUNNING)], ListingDifference({"u": FrozenMap({"c-u-a-0": RUNNING})}, ())),
+        ([("a", RUNNING)], [("a", EXITED)], ListingDifference({"u": FrozenMap({"c-u-a-0": EXITED})}, (("u", "a"),))),
+        ([("a", RUNNING)], [("a", UNKNOWN)], ListingDifference({"u": FrozenMap({"c-u-a-0": UNKNOWN})}, (("u", "a"),))),
+        ([("a", CREATED)], [("a", EXITED)], ListingDifference({"u": FrozenMap({"c-u-a-0": EXITED})}, ())),
+        ([("a", RUNNING)], [], ListingDifference({"u": FrozenMap({"c-u-a-0": GONE})}, (("u", "a"),))),
+        ([("a", EXITED)], [], ListingDifference({"u": FrozenMap({"c-u-a-0": GONE})}, ())),
+        ([], [("a", EXITED)], ListingDifference({"u": FrozenMap({"c-u-a-0": EXITED})}, ())),
         (
             [("a", RUNNING), ("b", RUNNING)],
             [("b", EXITED)],
-            Difference({"u": FrozenMap({"c-u-b-0": EXITED, "c-u-a-0": GONE})}, (("u", "b"), ("u", "a"))),
+            ListingDifference({"u": FrozenMap({"c-u-b-0": EXITED, "c-u-a-0": GONE})}, (("u", "b"), ("u", "a"))),
         ),
     ],
 )
 def test_what_changed_and_what_died(
-    before: list[tuple[str, ContainerState]], now: list[tuple[str, ContainerState]], expected: Difference
+    before: list[tuple[str, ContainerState]], now: list[tuple[str, ContainerState]], expected: ListingDifference
 ):
     pictures = [picture_of([], [container("u", name, state) for name, state in each]) for each in (before, now)]
     assert difference(*pictures) == expected
@@ -82,8 +82,8 @@ def test_what_changed_and_what_died(
 
 def test_a_sandbox_that_is_lost_or_gone_is_a_change_and_no_death():
     ready, lost = picture_of([sandbox("1")], []), picture_of([sandbox("1", NOT_READY)], [])
-    assert difference(ready, lost) == Difference({"1": FrozenMap({"s-1": NOT_READY})}, ())
-    assert difference(ready, NOTHING) == Difference({"1": FrozenMap({"s-1": GONE})}, ())
+    assert difference(ready, lost) == ListingDifference({"1": FrozenMap({"s-1": NOT_READY})}, ())
+    assert difference(ready, NOTHING) == ListingDifference({"1": FrozenMap({"s-1": GONE})}, ())
 
 
 def test_pods_come_in_the_order_of_listing():
@@ -132,4 +132,4 @@ def test_exactly_the_pods_whose_entries_differ_are_looked_at_again(before: Pictu
     found = difference(before, now)
     assert set(found.changed) == {uid for uid in "12" if of(before, uid) != of(now, uid)}
     assert {uid for uid, _ in found.died} <= set(found.changed)
-    assert difference(now, now) == Difference({}, ())
+    assert difference(now, now) == ListingDifference({}, ())

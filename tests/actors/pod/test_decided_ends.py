@@ -9,7 +9,7 @@ import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.pod.decided_ends import PATIENCE_NS, DecidedEnds, EndNote, decided_of, path_of
-from actors.pod_rules.action_types import KillCause, Wait
+from actors.pod_rules.action_types import BackOffWait, KillCause
 from simulation.host.host import SimulatedHost
 
 PATH = path_of("/root/", "u1")
@@ -36,8 +36,8 @@ class Owner(Actor):
         self.decided = DecidedEnds(self, host.pod_files, PATH, self._on_disk)
         made.append(self.decided)
 
-    def _on_disk(self, deed: Any, *args: Any, deadline_ns: int = PATIENCE_NS) -> Any:
-        return self.lane("disk", size=1, per_key=1).submit("u1", deed, *args, deadline_ns=deadline_ns)
+    def _on_disk(self, operation: Any, *args: Any, deadline_ns: int = PATIENCE_NS) -> Any:
+        return self.lane("disk", size=1, per_key=1).submit("u1", operation, *args, deadline_ns=deadline_ns)
 
     @handles(Recall)
     async def recall(self, _: Recall) -> None:
@@ -81,13 +81,13 @@ def test_the_next_agent_knows_what_was_decided_and_nothing_more(host: SimulatedH
     first = Agent(host)
     first.decided.ends["x"] = NOTE
     first.decided.killed["x"] = KillCause.CHANGED
-    first.decided.owed["app"] = Wait(1, 2, 3)
+    first.decided.owed["app"] = BackOffWait(1, 2, 3)
     first.do(Keep())
     second = Agent(host)
     second.do(Recall())
     assert second.decided.ends == {"x": NOTE}
     assert second.decided.killed == {"x": KillCause.CHANGED}
-    assert second.decided.owed == {"app": Wait(1, 2, 3)}
+    assert second.decided.owed == {"app": BackOffWait(1, 2, 3)}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from actors.messages.volumes import PrepareVolumes, ReleaseVolumes, RenewVolumes
 from actors.pod.services import NodeFacts, PodServices
 from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
 from actors.pod.worker import PodWorker
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from config.frozen_map import FrozenMap
 from config.kubelet import KubeletConfiguration
 from config.objects import (
@@ -90,7 +90,7 @@ class World:
             prober=SimulatedProber(self.dispatcher, cri, cri),
             hooks=SimulatedHookCaller(self.dispatcher, cri),
             files=host.pod_files,
-            node=NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, NodeRules("/root")),
+            node=NodeFacts("node", "/root", ("192.0.2.1",), "simulated", 2, 2**30, ContainerNodeRules("/root")),
             configuration=KubeletConfiguration(),
             crash_loop=PERIODS,
             sync_loop=others,

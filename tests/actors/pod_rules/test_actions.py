@@ -323,6 +323,6 @@ def test_an_init_container_in_flight_holds_back_all_others() -> None:
     assert act(the_pod, picture(seen("i", EXITED)), in_flight=InFlight(containers=frozenset({"j"}))).idle
 
 
-def test_names_of_deeds_tell_what_is_in_flight() -> None:
+def test_names_of_operations_tell_what_is_in_flight() -> None:
     assert in_flight_of(["sandbox 1", "container web 2"], ["pull"]) == InFlight(True, frozenset({"web", "pull"}))
     assert in_flight_of([]) is NOTHING_IN_FLIGHT

@@ -13,31 +13,31 @@ from actors.pod.view import StartLives
 from actors.pod_rules.container_start import (
     BEGINNING,
     TABLE,
+    ConfigGathered,
     Created,
     Event,
-    Gathered,
     Gone,
-    HookEnded,
     ImageFound,
     Missing,
     PodEnds,
+    PostStartEnded,
     Pulled,
     PullFailed,
     PullNeeded,
-    Refused,
-    Running,
+    StartedContainer,
     StartLife,
     StartStage,
+    StepRefused,
     Wanted,
     advance,
 )
 
 WANTED = Wanted("web:1")
 FAILED = PullFailed("web:1", "ErrImagePull", "no such image", 10, ("ImagePullBackOff", "Back-off"))
-REFUSED = Refused("CreateContainerConfigError", "no such key", 20)
+REFUSED = StepRefused("CreateContainerConfigError", "no such key", 20)
 ERROR = ("PostStartHookError", "PostStartHook failed: no")
-TO_CREATED = (WANTED, ImageFound(), Gathered(), Created("c1"))
-HOOKED = (*TO_CREATED, Running(hooked=True))
+TO_CREATED = (WANTED, ImageFound(), ConfigGathered(), Created("c1"))
+HOOKED = (*TO_CREATED, StartedContainer(hooked=True))
 S = StartStage
 
 
@@ -65,26 +65,30 @@ def walk(*events: Event, life: StartLife = BEGINNING) -> StartLife:
             S.PULLING,
             id="6.1: another image does not wait for the one before",
         ),
-        pytest.param([WANTED, Refused("ErrImageNeverPull", "", 5)], S.REFUSED, id="6.1: an image that cannot be had"),
+        pytest.param(
+            [WANTED, StepRefused("ErrImageNeverPull", "", 5)], S.REFUSED, id="6.1: an image that cannot be had"
+        ),
         pytest.param([WANTED, PullNeeded(0), Missing()], S.ASKING, id="6.3: credentials are asked for first"),
         pytest.param([WANTED, ImageFound(), Missing()], S.ASKING, id="13.3: so is what its variables are taken from"),
         pytest.param([WANTED, ImageFound(), REFUSED], S.REFUSED, id="3.7.4: a configuration that cannot be"),
         pytest.param([WANTED, ImageFound(), REFUSED, WANTED], S.LOOKING, id="3.7: whoever was refused begins anew"),
-        pytest.param([WANTED, ImageFound(), Gathered()], S.CREATING, id="3.7.4: a configuration is made into one"),
+        pytest.param(
+            [WANTED, ImageFound(), ConfigGathered()], S.CREATING, id="3.7.4: a configuration is made into one"
+        ),
         pytest.param([*TO_CREATED], S.STARTING, id="3.7.5: what was made is started"),
         pytest.param([*TO_CREATED[:3], REFUSED], S.REFUSED, id="3.7.5: CreateContainer fails"),
         pytest.param([*TO_CREATED, REFUSED], S.REFUSED, id="3.7.5: StartContainer fails"),
         pytest.param([Wanted("web:1", "c1")], S.STARTING, id="3.3: one that was made already is only started"),
-        pytest.param([*TO_CREATED, Running()], S.STARTED, id="3.7.5: without a hook it has started"),
+        pytest.param([*TO_CREATED, StartedContainer()], S.STARTED, id="3.7.5: without a hook it has started"),
         pytest.param([*HOOKED], S.HOOKED, id="3.7.7: with a hook it has not"),
-        pytest.param([*HOOKED, HookEnded("c1")], S.STARTED, id="3.7.7: before that has ended"),
-        pytest.param([*HOOKED, HookEnded("c1", ERROR)], S.UNDONE, id="3.7.7: whose hook fails is ended"),
-        pytest.param([*HOOKED, HookEnded("c1", ERROR), Gone("c1")], S.RESTING, id="3.7.7: and then begins anew"),
-        pytest.param([*HOOKED, HookEnded("c0")], S.HOOKED, id="3.7.7: a hook of another one says nothing"),
-        pytest.param([*HOOKED, HookEnded("c1", ERROR), Gone("c0")], S.UNDONE, id="3.7.7: nor does its end"),
+        pytest.param([*HOOKED, PostStartEnded("c1")], S.STARTED, id="3.7.7: before that has ended"),
+        pytest.param([*HOOKED, PostStartEnded("c1", ERROR)], S.UNDONE, id="3.7.7: whose hook fails is ended"),
+        pytest.param([*HOOKED, PostStartEnded("c1", ERROR), Gone("c1")], S.RESTING, id="3.7.7: and then begins anew"),
+        pytest.param([*HOOKED, PostStartEnded("c0")], S.HOOKED, id="3.7.7: a hook of another one says nothing"),
+        pytest.param([*HOOKED, PostStartEnded("c1", ERROR), Gone("c0")], S.UNDONE, id="3.7.7: nor does its end"),
         pytest.param([*HOOKED, Gone("c1", ERROR)], S.RESTING, id="3.7.7: it ends before its hook"),
         pytest.param([*HOOKED, PodEnds()], S.STARTED, id="3.7.7: a pod that ends waits for no hook"),
-        pytest.param([*TO_CREATED, Running(), WANTED], S.LOOKING, id="3.4: started again from the first step"),
+        pytest.param([*TO_CREATED, StartedContainer(), WANTED], S.LOOKING, id="3.4: started again from the first step"),
     ],
 )
 def test_spec_3_7_stage(events: list[Event], stage: StartStage) -> None:
@@ -106,8 +110,10 @@ def test_spec_3_7_stage(events: list[Event], stage: StartStage) -> None:
             None,
             id="a try keeps the reason of the one before while it knows no other",
         ),
-        pytest.param([WANTED, ImageFound(), REFUSED, *TO_CREATED, Running()], "", None, id="what runs has none"),
-        pytest.param([*HOOKED, HookEnded("c1", ERROR)], "PostStartHookError", None, id="a hook that failed"),
+        pytest.param(
+            [WANTED, ImageFound(), REFUSED, *TO_CREATED, StartedContainer()], "", None, id="what runs has none"
+        ),
+        pytest.param([*HOOKED, PostStartEnded("c1", ERROR)], "PostStartHookError", None, id="a hook that failed"),
         pytest.param([*HOOKED, Gone("c1", ERROR)], "PostStartHookError", None, id="an end before the hook's"),
     ],
 )
@@ -120,7 +126,7 @@ def test_spec_6_1_what_was_pulled_for_this_start_is_not_asked_for_again_and_for_
     pulled = walk(WANTED, PullNeeded(0), Pulled("web:1"), WANTED)
     assert pulled.is_pulled
     assert not walk(Wanted("web:2"), life=pulled).is_pulled
-    made = walk(ImageFound(), Gathered(), Created("c1"), Running(), WANTED, life=pulled)
+    made = walk(ImageFound(), ConfigGathered(), Created("c1"), StartedContainer(), WANTED, life=pulled)
     assert not made.is_pulled
 
 
@@ -137,10 +143,10 @@ _EVENTS = st.one_of(
     st.builds(PullNeeded, now_ns=st.integers(0, 20)),
     st.builds(Pulled, image=st.sampled_from(["web:1", "web:2"])),
     st.builds(Created, id=st.sampled_from(["c1", "c2"])),
-    st.builds(Running, hooked=st.booleans()),
-    st.builds(HookEnded, id=st.sampled_from(["c1", "c2"]), error=st.sampled_from([None, ERROR])),
+    st.builds(StartedContainer, hooked=st.booleans()),
+    st.builds(PostStartEnded, id=st.sampled_from(["c1", "c2"]), error=st.sampled_from([None, ERROR])),
     st.builds(Gone, id=st.sampled_from(["c1", "c2"]), error=st.sampled_from([None, ERROR])),
-    st.sampled_from([ImageFound(), Gathered(), Missing(), REFUSED, FAILED, PodEnds()]),
+    st.sampled_from([ImageFound(), ConfigGathered(), Missing(), REFUSED, FAILED, PodEnds()]),
 )
 
 
@@ -155,7 +161,7 @@ def test_whatever_happens_nothing_is_made_without_an_image_and_nothing_starts_th
             found, gathered, made = False, False, bool(event.made)
         elif life is not before:
             found |= isinstance(event, ImageFound)
-            gathered |= isinstance(event, Gathered)
+            gathered |= isinstance(event, ConfigGathered)
             made |= isinstance(event, Created)
         assert life.stage is not StartStage.GATHERING or found
         assert life.stage is not StartStage.CREATING or (found and gathered)
@@ -172,7 +178,7 @@ def test_the_book_knows_who_runs_and_has_not_started() -> None:
     lives.meet("other", WANTED)
     assert lives.unstarted == {"c1"}
     assert (lives.of("web").stage, lives.of("nobody")) == (StartStage.HOOKED, BEGINNING)
-    lives.meet("web", HookEnded("c1", ERROR))
+    lives.meet("web", PostStartEnded("c1", ERROR))
     assert lives.unstarted == {"c1"}, "it is being ended"
     lives.meet("web", Gone("c1"))
     assert lives.unstarted == frozenset()
@@ -180,6 +186,6 @@ def test_the_book_knows_who_runs_and_has_not_started() -> None:
 
 def test_nothing_new_is_the_very_same_start() -> None:
     life = walk(*HOOKED)
-    assert advance(life, HookEnded("c0")) is life
-    assert advance(life, Gathered()) is life
+    assert advance(life, PostStartEnded("c0")) is life
+    assert advance(life, ConfigGathered()) is life
     assert msgspec.structs.replace(life) is not life

@@ -14,12 +14,12 @@ from actors.pod_rules.lifecycle import (
     TABLE,
     CleanedUp,
     ContainersStopped,
-    Desired,
     Event,
     KillRequested,
     NameFree,
     NameTaken,
     Orphaned,
+    PodDesired,
     PodLife,
     PodStage,
     Synced,
@@ -40,25 +40,31 @@ def walk(*events: Event, life: PodLife = BEGINNING) -> PodLife:
 @pytest.mark.parametrize(
     ("events", "stage"),
     [
-        pytest.param([Desired(created=True)], S, id="a desired pod is synced"),
-        pytest.param([Desired(), Synced()], S, id="a pod that is as desired stays synced"),
-        pytest.param([Desired(), Synced(terminal=True)], T, id="a final phase makes it terminating at once"),
-        pytest.param([Desired(), Desired(deleting=True)], T, id="a deletion timestamp makes it terminating"),
-        pytest.param([Desired(), Desired(over=True)], T, id="a final phase in its object makes it terminating"),
-        pytest.param([Desired(), KillRequested()], T, id="a kill makes it terminating"),
+        pytest.param([PodDesired(created=True)], S, id="a desired pod is synced"),
+        pytest.param([PodDesired(), Synced()], S, id="a pod that is as desired stays synced"),
+        pytest.param([PodDesired(), Synced(terminal=True)], T, id="a final phase makes it terminating at once"),
+        pytest.param([PodDesired(), PodDesired(deleting=True)], T, id="a deletion timestamp makes it terminating"),
+        pytest.param([PodDesired(), PodDesired(over=True)], T, id="a final phase in its object makes it terminating"),
+        pytest.param([PodDesired(), KillRequested()], T, id="a kill makes it terminating"),
         pytest.param([Orphaned()], T, id="a pod that only the runtime knows is terminating from the start"),
-        pytest.param([Desired(deleting=True)], T, id="a pod first seen deleting is ended, whatever ran before"),
-        pytest.param([Desired(over=True, nothing_runs=True)], D, id="first seen over with nothing running: cleaned up"),
-        pytest.param([Desired(over=True)], T, id="first seen over while something may run: ended first"),
+        pytest.param([PodDesired(deleting=True)], T, id="a pod first seen deleting is ended, whatever ran before"),
+        pytest.param(
+            [PodDesired(over=True, nothing_runs=True)], D, id="first seen over with nothing running: cleaned up"
+        ),
+        pytest.param([PodDesired(over=True)], T, id="first seen over while something may run: ended first"),
         pytest.param([KillRequested()], T, id="a kill before the first sync still ends what an old agent left"),
-        pytest.param([NameTaken(), Desired()], W, id="a static pod waits while its name is taken"),
-        pytest.param([NameTaken(), Desired(), NameFree()], S, id="a static pod starts when its name is free"),
+        pytest.param([NameTaken(), PodDesired()], W, id="a static pod waits while its name is taken"),
+        pytest.param([NameTaken(), PodDesired(), NameFree()], S, id="a static pod starts when its name is free"),
         pytest.param([NameTaken(), KillRequested()], F, id="a static pod ended before its turn is finished"),
-        pytest.param([Desired(), KillRequested(), ContainersStopped()], D, id="stopped containers make it terminated"),
+        pytest.param(
+            [PodDesired(), KillRequested(), ContainersStopped()], D, id="stopped containers make it terminated"
+        ),
         pytest.param([Orphaned(), ContainersStopped()], F, id="an orphan is finished when it has stopped"),
-        pytest.param([Desired(), KillRequested(), ContainersStopped(), CleanedUp()], F, id="clean means finished"),
-        pytest.param([Desired(), KillRequested(), Desired()], T, id="an update does not bring it back"),
-        pytest.param([Desired(), KillRequested(), ContainersStopped(), Desired(created=True)], D, id="nor an addition"),
+        pytest.param([PodDesired(), KillRequested(), ContainersStopped(), CleanedUp()], F, id="clean means finished"),
+        pytest.param([PodDesired(), KillRequested(), PodDesired()], T, id="an update does not bring it back"),
+        pytest.param(
+            [PodDesired(), KillRequested(), ContainersStopped(), PodDesired(created=True)], D, id="nor an addition"
+        ),
     ],
 )
 def test_spec_2_6_stage(events: list[Event], stage: PodStage) -> None:
@@ -71,7 +77,7 @@ def test_spec_2_6_stage(events: list[Event], stage: PodStage) -> None:
         pytest.param([KillRequested(spec_grace_seconds=30)], 30, id="the spec's when nobody asks"),
         pytest.param([KillRequested(grace_seconds=5, spec_grace_seconds=30)], 5, id="an override wins over the spec"),
         pytest.param(
-            [Desired(deleting=True, deletion_grace_seconds=20, spec_grace_seconds=30)], 20, id="the deletion's"
+            [PodDesired(deleting=True, deletion_grace_seconds=20, spec_grace_seconds=30)], 20, id="the deletion's"
         ),
         pytest.param(
             [KillRequested(grace_seconds=50, deletion_grace_seconds=20)], 20, id="the least of override and deletion"
@@ -90,10 +96,10 @@ def test_spec_2_6_grace(events: list[Event], grace: int) -> None:
 @pytest.mark.parametrize(
     ("before", "event", "cancelled"),
     [
-        pytest.param([Desired()], KillRequested(), True, id="becoming terminating cancels the sync"),
-        pytest.param([Desired()], Desired(deleting=True), True, id="so does a deletion"),
-        pytest.param([Desired()], Desired(), False, id="an update does not"),
-        pytest.param([Desired()], Synced(terminal=True), False, id="a sync that ended need not be cancelled"),
+        pytest.param([PodDesired()], KillRequested(), True, id="becoming terminating cancels the sync"),
+        pytest.param([PodDesired()], PodDesired(deleting=True), True, id="so does a deletion"),
+        pytest.param([PodDesired()], PodDesired(), False, id="an update does not"),
+        pytest.param([PodDesired()], Synced(terminal=True), False, id="a sync that ended need not be cancelled"),
         pytest.param([KillRequested(grace_seconds=30)], KillRequested(grace_seconds=5), True, id="less grace cancels"),
         pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=30), False, id="more does not"),
         pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=5), False, id="nor does the same"),
@@ -105,18 +111,18 @@ def test_spec_2_6_cancelling_the_pass(before: list[Event], event: Event, cancell
 
 @pytest.mark.parametrize("end", [[], [ContainersStopped()], [ContainersStopped(), CleanedUp()]])
 def test_spec_2_6_a_pod_brought_anew_while_it_ends_asks_for_a_restart(end: list[Event]) -> None:
-    life = walk(Desired(), KillRequested(), *end)
+    life = walk(PodDesired(), KillRequested(), *end)
     assert not life.restart_requested
-    assert walk(Desired(created=True), life=life).restart_requested
+    assert walk(PodDesired(created=True), life=life).restart_requested
 
 
 def test_spec_2_6_an_orphan_that_is_desired_after_all_gets_a_life_of_its_own_later() -> None:
-    assert walk(Orphaned(), Desired()).restart_requested
+    assert walk(Orphaned(), PodDesired()).restart_requested
 
 
 def test_spec_2_6_marks_are_kept_and_times_are_set_once() -> None:
     life = walk(
-        Desired(static=True),
+        PodDesired(static=True),
         KillRequested(evicted=True, reason="Evicted", message="low on memory"),
         KillRequested(removed=True),
         ContainersStopped(),
@@ -140,7 +146,7 @@ def test_spec_2_6_what_cannot_happen_is_refused_with_what_can(stage: PodStage, e
 
 
 def test_spec_2_6_every_stage_hears_of_desire_and_of_the_order_to_end() -> None:
-    assert all(TABLE.has_rules(stage, kind) for stage in PodStage for kind in (Desired, KillRequested))
+    assert all(TABLE.has_rules(stage, kind) for stage in PodStage for kind in (PodDesired, KillRequested))
 
 
 _UNKNOWN_POD = [
@@ -157,12 +163,12 @@ def test_spec_2_6_an_unknown_pod_is_not_known_to_end() -> None:
     assert not lifecycle.is_termination_requested(None)
 
 
-_SYNCING = walk(Desired(static=True))
-_ENDING = walk(Desired(static=True), KillRequested())
-_ENDED = walk(Desired(static=True), KillRequested(), ContainersStopped())
-_DELETED = walk(Desired(), KillRequested(removed=True), ContainersStopped())
-_EVICTED = walk(Desired(), KillRequested(evicted=True))
-_FINISHED = walk(Desired(), KillRequested(), ContainersStopped(), CleanedUp())
+_SYNCING = walk(PodDesired(static=True))
+_ENDING = walk(PodDesired(static=True), KillRequested())
+_ENDED = walk(PodDesired(static=True), KillRequested(), ContainersStopped())
+_DELETED = walk(PodDesired(), KillRequested(removed=True), ContainersStopped())
+_EVICTED = walk(PodDesired(), KillRequested(evicted=True))
+_FINISHED = walk(PodDesired(), KillRequested(), ContainersStopped(), CleanedUp())
 
 
 @pytest.mark.parametrize(
@@ -192,14 +198,16 @@ def test_spec_2_6_events_are_made_from_the_pod() -> None:
         status=PodStatus(phase="Failed"),
     )
     made = lifecycle.desired(deleting, created=True, nothing_runs=True)
-    assert made == Desired(True, True, True, True, False, 7, 30)
+    assert made == PodDesired(True, True, True, True, False, 7, 30)
     kill = lifecycle.kill_requested(deleting, grace_seconds=3, removed=True)
     assert (kill.grace_seconds, kill.deletion_grace_seconds, kill.spec_grace_seconds) == (3, 7, 30)
     assert lifecycle.kill_requested(None).spec_grace_seconds is None
 
 
 _EVENTS = st.one_of(
-    st.builds(Desired, created=st.booleans(), deleting=st.booleans(), over=st.booleans(), nothing_runs=st.booleans()),
+    st.builds(
+        PodDesired, created=st.booleans(), deleting=st.booleans(), over=st.booleans(), nothing_runs=st.booleans()
+    ),
     st.builds(KillRequested, grace_seconds=st.none() | st.integers(0, 60), removed=st.booleans()),
     st.builds(Synced, terminal=st.booleans()),
     st.sampled_from([Orphaned(), NameTaken(), NameFree(), ContainersStopped(), CleanedUp()]),

@@ -10,7 +10,7 @@ from actors.model.observed import ObservedPod
 from actors.pod_rules.action_types import KillCause
 from actors.pod_rules.actions import coming_again
 from actors.pod_rules.restart_all import ALL_RESTARTING, RESTARTING_ALL, in_progress, resets, sources, without_rules
-from actors.pod_status.api_status import NodeView, compute_pod_status
+from actors.pod_status.api_status import StatusNodeView, compute_pod_status
 from config.objects import (
     Container,
     ContainerRestartRule,
@@ -93,7 +93,7 @@ def test_what_we_have_ended_comes_again_whatever_its_exit_code(policy: str, caus
     ],
 )
 def test_spec_4_3_only_a_pod_that_may_restart_all_has_the_condition(the_pod: Pod, expected: str | None) -> None:
-    status = compute_pod_status(the_pod, picture(seen("a")), previous=None, wall_ns=NOW_NS, node=NodeView())
+    status = compute_pod_status(the_pod, picture(seen("a")), previous=None, wall_ns=NOW_NS, node=StatusNodeView())
     assert {each.type: each.status for each in status.conditions}.get(ALL_RESTARTING) == expected
 
 
@@ -101,7 +101,7 @@ def test_spec_4_2_what_is_removed_to_be_made_anew_waits_so_with_an_unknown_end_a
     the_pod = pod(ruled("a"), "b")
 
     def show(observed: ObservedPod, previous: PodStatus | None) -> PodStatus:
-        return compute_pod_status(the_pod, observed, previous=previous, wall_ns=NOW_NS, node=NodeView())
+        return compute_pod_status(the_pod, observed, previous=previous, wall_ns=NOW_NS, node=StatusNodeView())
 
     ran = show(picture(seen("a"), seen("b")), None)
     removed = show(picture(seen("a", EXITED, exit_code=42)), ran)

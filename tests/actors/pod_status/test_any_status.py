@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.model.observed import ObservedPod
-from actors.pod_status.api_status import NOT_FORCED, Forced, NodeView, compute_pod_status
-from actors.pod_status.container_statuses import Waiting
+from actors.pod_status.api_status import NOT_FORCED, Forced, StatusNodeView, compute_pod_status
+from actors.pod_status.container_statuses import ContainerWaiting
 from config.objects import Container, ContainerRestartRule, ContainerRestartRuleOnExitCodes
 from tests.actors.pod_pictures import NOW_NS, SECOND_NS, container, pod
 from tests.actors.pod_rules.any_pictures import pictures
 from tests.actors.pod_rules.pod_decisions import FIRST, SECOND, SIDE
 
-_NODE = NodeView(("192.0.2.1",), "containerd")
+_NODE = StatusNodeView(("192.0.2.1",), "containerd")
 _NAMES = st.frozensets(st.sampled_from(["i", "s", "j", "a", "b"]), max_size=2)
 _RULES = (
     ContainerRestartRule(
@@ -28,7 +28,7 @@ _RULES = (
 @st.composite
 def _asked(draw: st.DrawFn) -> dict[str, Any]:
     """What a status is computed from besides the pod, the picture and the one before."""
-    waiting = {name: Waiting("CrashLoopBackOff", "later") for name in draw(_NAMES)}
+    waiting = {name: ContainerWaiting("CrashLoopBackOff", "later") for name in draw(_NAMES)}
     forced = draw(st.sampled_from([NOT_FORCED, Forced("Failed", "Evicted", "the node is low on memory", True)]))
     return {"waiting": waiting, "ended": draw(st.booleans()), "forced": forced, "coming": draw(_NAMES)}
 

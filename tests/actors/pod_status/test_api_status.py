@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from actors.model.observed import ObservedPod, ProbeResults
 from actors.pod.steps.deadline import deadline_ns, past_deadline
-from actors.pod_status.api_status import Forced, NodeView, compute_pod_status, order_ips, pod_ips
-from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting
+from actors.pod_status.api_status import Forced, StatusNodeView, compute_pod_status, order_ips, pod_ips
+from actors.pod_status.container_statuses import STATUS_UNKNOWN, ContainerWaiting
 from actors.pod_status.final import final_status
 from config.frozen_map import FrozenMap
 from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe
@@ -32,8 +32,8 @@ from tests.actors.pod_pictures import (
     sidecar,
 )
 
-NODE = NodeView(("192.0.2.1",), "containerd")
-LOOP = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
+NODE = StatusNodeView(("192.0.2.1",), "containerd")
+LOOP = {"a": ContainerWaiting("CrashLoopBackOff", "back-off 10s")}
 
 
 def show(the_pod: Pod, observed: ObservedPod | None, previous: PodStatus | None = None, **more: Any) -> PodStatus:

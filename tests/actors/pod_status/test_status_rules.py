@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from actors.model.observed import ObservedPod
-from actors.pod_status.api_status import NodeView, compute_pod_status
+from actors.pod_status.api_status import StatusNodeView, compute_pod_status
 from actors.pod_status.conditions import containers_ready, initialized
-from actors.pod_status.container_statuses import STATUS_UNKNOWN, Waiting
+from actors.pod_status.container_statuses import STATUS_UNKNOWN, ContainerWaiting
 from config.objects import (
     ContainerStatus,
     EphemeralContainer,
@@ -36,8 +36,8 @@ from tests.actors.pod_pictures import (
     sidecar,
 )
 
-NODE = NodeView(("192.0.2.1",), "containerd")
-LOOP = Waiting("CrashLoopBackOff", "back-off 10s")
+NODE = StatusNodeView(("192.0.2.1",), "containerd")
+LOOP = ContainerWaiting("CrashLoopBackOff", "back-off 10s")
 DELETING = {"deletion_timestamp": "2026-01-01T00:00:00Z"}
 
 
@@ -136,7 +136,11 @@ INITIALIZING = show(pod("a", init=INITS), picture(seen("i")))
     ],
 )
 def test_spec_4_2_statuses_of_init_containers(
-    the_pod: Pod, observed: ObservedPod, previous: PodStatus | None, waiting: dict[str, Waiting], expected: list[str]
+    the_pod: Pod,
+    observed: ObservedPod,
+    previous: PodStatus | None,
+    waiting: dict[str, ContainerWaiting],
+    expected: list[str],
 ) -> None:
     assert init_of(show(the_pod, observed, previous, waiting=waiting)) == expected
 
@@ -180,7 +184,7 @@ def test_spec_4_2_a_missing_container_that_ran_waits_and_is_counted_unless_its_p
 
 
 def test_spec_4_2_a_reason_to_wait_replaces_the_default_and_goes_with_the_start() -> None:
-    pulling = {"a": Waiting("ErrImagePull", "no such image")}
+    pulling = {"a": ContainerWaiting("ErrImagePull", "no such image")}
     before = show(pod("a"), picture(), waiting=pulling)
     assert reads(before.container_statuses[0]) == "waiting ErrImagePull"
     assert reads(show(pod("a"), picture(seen("a")), before, waiting=pulling).container_statuses[0]) == "running"
@@ -236,7 +240,7 @@ def test_spec_4_2_mounts_that_are_read_only_say_whether_all_below_is(
     fields: dict[str, Any], handlers: tuple[str, ...], shown: str | None
 ) -> None:
     one = container("a", volume_mounts=(VolumeMount(name="v", mount_path="/v", **fields),))
-    node = NodeView(recursive_read_only_handlers=handlers)
+    node = StatusNodeView(recursive_read_only_handlers=handlers)
     shown_pod = compute_pod_status(pod(one), picture(seen("a")), previous=None, wall_ns=NOW_NS, node=node)
     [status] = shown_pod.container_statuses
     assert status.volume_mounts[0].recursive_read_only == shown

@@ -9,8 +9,8 @@ import pytest
 
 from actors.probes.rules import (
     CheckImpossibleError,
+    ProbeEvent,
     ProbeKind,
-    Said,
     Terms,
     check_of,
     first_due_ns,
@@ -23,11 +23,11 @@ from actors.probes.rules import (
 )
 from config.documents.codec import from_builtins
 from config.objects import Container, Probe
-from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
+from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 
 SECOND = 10**9
 STARTUP, READINESS, LIVENESS = ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS
-ANSWER = ProbeAnswer(Outcome.FAILURE, "no")
+ANSWER = ProbeAnswer(ProbeOutcome.FAILURE, "no")
 
 
 def made(**fields: Any) -> Container:
@@ -97,7 +97,7 @@ def test_spec_5_the_next_time_is_on_the_grid(now_s: float, next_s: int) -> None:
 )
 def test_spec_5_an_answer_that_comes_late_counts_for_nothing(check: Check, elapsed_s: float, counts: bool) -> None:
     answer = judged(check, ANSWER, int(elapsed_s * SECOND), SECOND)
-    assert answer.outcome is (Outcome.FAILURE if counts else Outcome.LATE)
+    assert answer.outcome is (ProbeOutcome.FAILURE if counts else ProbeOutcome.LATE)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,18 @@ def test_spec_5_what_cannot_be_asked_says_why(probe: dict[str, Any], ip: str, te
 @pytest.mark.parametrize(
     ("kind", "outcome", "said"),
     [
-        (LIVENESS, Outcome.SUCCESS, None),
-        (LIVENESS, Outcome.LATE, None),
-        (LIVENESS, Outcome.FAILURE, Said("Unhealthy", "Liveness probe failed: no")),
-        (READINESS, Outcome.WARNING, Said("ProbeWarning", "Readiness probe warning: no")),
-        (STARTUP, Outcome.UNKNOWN, Said("Unhealthy", "Startup probe errored and resulted in unknown state: no")),
+        (LIVENESS, ProbeOutcome.SUCCESS, None),
+        (LIVENESS, ProbeOutcome.LATE, None),
+        (LIVENESS, ProbeOutcome.FAILURE, ProbeEvent("Unhealthy", "Liveness probe failed: no")),
+        (READINESS, ProbeOutcome.WARNING, ProbeEvent("ProbeWarning", "Readiness probe warning: no")),
+        (
+            STARTUP,
+            ProbeOutcome.UNKNOWN,
+            ProbeEvent("Unhealthy", "Startup probe errored and resulted in unknown state: no"),
+        ),
     ],
 )
 def test_spec_5_events_have_the_words_that_people_look_for(
-    kind: ProbeKind, outcome: Outcome, said: Said | None
+    kind: ProbeKind, outcome: ProbeOutcome, said: ProbeEvent | None
 ) -> None:
     assert said_of(kind, ProbeAnswer(outcome, "no")) == said

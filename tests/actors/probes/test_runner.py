@@ -21,17 +21,17 @@ from actors.probes.runner import ProbeRunner
 from config.documents.codec import from_builtins
 from config.objects import Pod
 from config.pods.identity import has_probes
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 from runtime.metrics.kubelet import PROBE_DURATION, PROBE_TOTAL
 from runtime.metrics.meters import Meters
-from runtime.probes import Check, Outcome, ProbeAnswer
+from runtime.probes import Check, ProbeAnswer, ProbeOutcome
 from tests.actors.recorders import Recorder, only
 from tests.actors.services import services_for
 
 SECOND = 10**9
 MS = 10**6
 TCP = {"tcpSocket": {"port": 80}, "periodSeconds": 1}
-OK, NO = ProbeAnswer(Outcome.SUCCESS), ProbeAnswer(Outcome.FAILURE, "no")
+OK, NO = ProbeAnswer(ProbeOutcome.SUCCESS), ProbeAnswer(ProbeOutcome.FAILURE, "no")
 HOUR = 3600 * SECOND
 
 
@@ -49,7 +49,7 @@ class Answers:
         self.cancelled = 0
         self._dispatcher = dispatcher
 
-    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> Pending[ProbeAnswer]:
+    def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         self.asked.append((self._dispatcher.now_ns(), container_id, kind))
         answer = self.say(container_id, kind)
         if isinstance(answer, ProbeAnswer):

@@ -24,12 +24,12 @@ from actors.probes.state import (
     beginning,
     is_well,
 )
-from runtime.probes import Outcome
+from runtime.probes import ProbeOutcome
 
 SECOND = 10**9
 STARTUP, READINESS, LIVENESS = ProbeKind.STARTUP, ProbeKind.READINESS, ProbeKind.LIVENESS
-GOOD, BAD, ODD = Outcome.SUCCESS, Outcome.FAILURE, Outcome.WARNING
-NONE, LATE = Outcome.UNKNOWN, Outcome.LATE
+GOOD, BAD, ODD = ProbeOutcome.SUCCESS, ProbeOutcome.FAILURE, ProbeOutcome.WARNING
+NONE, LATE = ProbeOutcome.UNKNOWN, ProbeOutcome.LATE
 BOTH = pytest.mark.parametrize("kind", [LIVENESS, READINESS])
 ALL = pytest.mark.parametrize("kind", list(ProbeKind))
 
@@ -49,7 +49,7 @@ def running(kind: ProbeKind, **terms: int) -> ProbeLife:
     return walk(probe(kind, **terms), ContainerRuns("c1", 0))
 
 
-def answers(life: ProbeLife, *outcomes: Outcome) -> ProbeLife:
+def answers(life: ProbeLife, *outcomes: ProbeOutcome) -> ProbeLife:
     """One check after the other, each at its due time, none repeated."""
     for outcome in outcomes:
         if life.stage is ProbeStage.HELD:
@@ -120,7 +120,7 @@ def test_spec_5_a_startup_probe_gates_not_itself() -> None:
     ],
 )
 def test_spec_5_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
-    kind: ProbeKind, successes: int, failures: int, outcomes: list[Outcome], result: bool | None, stage: ProbeStage
+    kind: ProbeKind, successes: int, failures: int, outcomes: list[ProbeOutcome], result: bool | None, stage: ProbeStage
 ) -> None:
     life = answers(running(kind, successes=successes, failures=failures), *outcomes)
     assert (life.result, life.stage) == (result, stage)
@@ -241,7 +241,7 @@ _EVENTS = st.one_of(
     st.builds(
         Answered,
         check=st.integers(0, 4),
-        outcome=st.sampled_from(list(Outcome)),
+        outcome=st.sampled_from(list(ProbeOutcome)),
         now_ns=st.integers(0, 100 * SECOND),
         final=st.booleans(),
     ),
@@ -277,7 +277,7 @@ def test_spec_5_whatever_happens_a_kill_takes_a_failed_check_of_the_very_contain
     st.lists(st.sampled_from([GOOD, BAD, ODD, LATE]), max_size=8),
 )
 def test_a_success_that_says_nothing_new_may_be_left_out_and_nothing_that_follows_is_another(
-    kind: ProbeKind, successes: int, outcomes: list[Outcome], now_ns: int, later: list[Outcome]
+    kind: ProbeKind, successes: int, outcomes: list[ProbeOutcome], now_ns: int, later: list[ProbeOutcome]
 ) -> None:
     short = answers(running(kind, successes=successes, failures=2), *outcomes)
     if not is_well(short):

@@ -15,19 +15,19 @@ _ALLOCATIONS = st.builds(
     requests=st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 10**12), max_size=2),
     ports=st.lists(st.tuples(st.just("TCP"), st.just(""), st.integers(1, 9)), max_size=2, unique=True).map(tuple),
 )
-_DEEDS = st.lists(st.one_of(_ALLOCATIONS, st.sampled_from("abcd"), st.none()), max_size=12)
+_OPERATIONS = st.lists(st.one_of(_ALLOCATIONS, st.sampled_from("abcd"), st.none()), max_size=12)
 
 
-@given(_DEEDS, st.sets(st.sampled_from("abcd")))
+@given(_OPERATIONS, st.sets(st.sampled_from("abcd")))
 def test_what_is_written_is_what_the_pods_have_now_whenever_it_is_written(
-    deeds: list[Allocation | str | None], without: set[str]
+    operations: list[Allocation | str | None], without: set[str]
 ):
     book = Book()
-    for deed in deeds:
-        if isinstance(deed, Allocation):
-            book.put(deed)
-        elif deed is not None:
-            book.remove(deed)
+    for operation in operations:
+        if isinstance(operation, Allocation):
+            book.put(operation)
+        elif operation is not None:
+            book.remove(operation)
         else:
             book.written()
     read = Book.read(book.written())

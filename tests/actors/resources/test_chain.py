@@ -11,8 +11,8 @@ from actors.resources.abilities import Abilities
 from actors.resources.admission import (
     ADMITTED,
     NodeIsStale,
+    NodePressure,
     Preempts,
-    Pressure,
     Snapshot,
     Verdict,
     admit,
@@ -35,8 +35,8 @@ from config.objects import (
 from tests.actors.pod_pictures import container, pod
 
 NODE = Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(allocatable={"pods": "2", "cpu": "1", "memory": "1Gi"}))
-ALL = Pressure(memory=True, disk=True, pid=True)
-MEMORY = Pressure(memory=True)
+ALL = NodePressure(memory=True, disk=True, pid=True)
+MEMORY = NodePressure(memory=True)
 CRITICAL: dict[str, Any] = {"priority": 2_000_000_000}
 BURSTABLE = ResourceRequirements(requests={"memory": "1"})
 TOLERANT = (Toleration(key="node.kubernetes.io/memory-pressure", operator="Exists", effect="NoSchedule"),)
@@ -73,7 +73,7 @@ def test_10_14_the_first_rule_that_says_no_is_the_reason() -> None:
         seen.append(found.reason)
 
     look(large)
-    node["pressure"] = Pressure()
+    node["pressure"] = NodePressure()
     look(large)
     bad["security_context"] = PodSecurityContext(
         supplemental_groups_policy="Strict", app_armor_profile=AppArmorProfile(type="RuntimeDefault")
@@ -124,17 +124,17 @@ def test_10_15_a_critical_pod_that_cannot_get_room_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("desired", "pressure", "taken"),
     [
-        (pod("app"), Pressure(), True),
+        (pod("app"), NodePressure(), True),
         (pod("app"), MEMORY, False),
         (pod("app", tolerations=TOLERANT), MEMORY, True),
         (pod(container("app", resources=BURSTABLE)), MEMORY, True),
-        (pod(container("app", resources=BURSTABLE)), Pressure(disk=True), False),
-        (pod(container("app", resources=BURSTABLE)), Pressure(memory=True, pid=True), False),
-        (pod("app", tolerations=TOLERANT), Pressure(pid=True), False),
+        (pod(container("app", resources=BURSTABLE)), NodePressure(disk=True), False),
+        (pod(container("app", resources=BURSTABLE)), NodePressure(memory=True, pid=True), False),
+        (pod("app", tolerations=TOLERANT), NodePressure(pid=True), False),
         (pod("app", **CRITICAL), ALL, True),
     ],
 )
-def test_7_7_who_is_taken_under_pressure(desired: Pod, pressure: Pressure, taken: bool) -> None:
+def test_7_7_who_is_taken_under_pressure(desired: Pod, pressure: NodePressure, taken: bool) -> None:
     found = pressure_rejection(desired, allocation_of(desired).critical, pressure)
     assert (found is None) is taken
     if found is not None:

@@ -25,7 +25,7 @@ from actors.sources.storage import StorageActor
 from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
 from config.pods.identity import CONFIG_SEEN, CONFIG_SOURCE
 from runtime.api import ObjectList
-from tests.actors.hand_api import HandApi, gone, unreachable
+from tests.actors.manual_api import ManualApi, gone, unreachable
 from tests.actors.recorders import Recorder, only, replace_handler
 
 SECOND_NS = 1_000_000_000
@@ -51,7 +51,7 @@ def with_condition(one: Pod, kind: str) -> Pod:
 
 class World:
     def __init__(self) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         sync_loop, self.told = Recorder.spawn_in(self.system, "sync-loop", PodChanged, SourceReady, StorageStarted)

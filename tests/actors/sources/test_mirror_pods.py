@@ -24,7 +24,7 @@ from actors.sources.mirror_rules import mirror_of
 from config.objects import Container, Node, ObjectMeta, Pod, PodSpec
 from config.pods.identity import CONFIG_HASH, CONFIG_SOURCE
 from runtime.api import ApiError
-from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -52,7 +52,7 @@ def mirror(config_hash: str = "h1", uid: str = "m1", **meta: Any) -> Pod:
 
 class World:
     def __init__(self) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         sync_loop, self.asked = Recorder.spawn_in(self.system, "sync-loop", MirrorActorStarted)

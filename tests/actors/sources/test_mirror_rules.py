@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.sources.mirror_rules import MirrorDeed, mirror_deed, mirror_of
+from actors.sources.mirror_rules import MirrorOperation, mirror_of, mirror_operation
 from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
 from config.pods.identity import CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE
 
@@ -36,20 +36,22 @@ def mirror(config_hash: str = "h1", deleting: bool = False) -> Pod:
 
 
 @pytest.mark.parametrize(
-    ("pod", "shown", "ready", "deed"),
+    ("pod", "shown", "ready", "operation"),
     [
-        (static(), None, True, MirrorDeed.CREATE),
-        (static(), None, False, MirrorDeed.CREATE),
-        (static(), mirror(), True, MirrorDeed.NOTHING),
-        (static("h2"), mirror("h1"), True, MirrorDeed.DELETE),
-        (static(), mirror(deleting=True), True, MirrorDeed.DELETE),
-        (None, mirror(), True, MirrorDeed.DELETE),
-        (None, mirror(), False, MirrorDeed.NOTHING),
-        (None, None, True, MirrorDeed.NOTHING),
+        (static(), None, True, MirrorOperation.CREATE),
+        (static(), None, False, MirrorOperation.CREATE),
+        (static(), mirror(), True, MirrorOperation.NOTHING),
+        (static("h2"), mirror("h1"), True, MirrorOperation.DELETE),
+        (static(), mirror(deleting=True), True, MirrorOperation.DELETE),
+        (None, mirror(), True, MirrorOperation.DELETE),
+        (None, mirror(), False, MirrorOperation.NOTHING),
+        (None, None, True, MirrorOperation.NOTHING),
     ],
 )
-def test_the_api_shows_the_static_pod_as_it_is(pod: Pod | None, shown: Pod | None, ready: bool, deed: MirrorDeed):
-    assert mirror_deed(pod, shown, sources_ready=ready) is deed
+def test_the_api_shows_the_static_pod_as_it_is(
+    pod: Pod | None, shown: Pod | None, ready: bool, operation: MirrorOperation
+):
+    assert mirror_operation(pod, shown, sources_ready=ready) is operation
 
 
 def test_a_mirror_is_the_static_pod_with_its_hash_owned_by_the_node():

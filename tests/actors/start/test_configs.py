@@ -10,10 +10,10 @@ import pytest
 
 from actors.model.id_ranges import IdRange
 from actors.model.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE, link_path, log_path
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.container_config import (
+    ContainerNodeRules,
     Making,
-    NodeRules,
     container_config,
     falls_back_to_log,
     joined_message,
@@ -42,7 +42,7 @@ from runtime.cri.messages import ContainerConfig, Image, Int64Value, PodSandboxC
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
 
 DATA = {"data": "/pods/data"}
-NODE = NodeRules("/root")
+NODE = ContainerNodeRules("/root")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_hostname(fields: dict[str, Any], hostname: str) -> None:
 
 
 def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
-    with pytest.raises(StartRefusedError, match="longer than 64"):
+    with pytest.raises(ContainerRefusedError, match="longer than 64"):
         pod_hostname(pod("a", subdomain="s" * 60, set_hostname_as_fqdn=True), "local")
 
 
@@ -192,13 +192,17 @@ PLAIN = Making(0, 0, Image(id="sha256:1"), ids=IDS)
 SMALL = ResourceRules(memory_capacity_bytes=2**32)
 
 
-def _of_shared(meta: dict[str, Any], status: PodStatus | None, making: Making, node: NodeRules) -> ContainerConfig:
+def _of_shared(
+    meta: dict[str, Any], status: PodStatus | None, making: Making, node: ContainerNodeRules
+) -> ContainerConfig:
     """Of a pod that has the spec of all the others in this file."""
     one = msgspec.structs.replace(pod("a", meta=meta, status=status), spec=SHARED)
     return container_config(one, one.spec.containers[0], making, node)
 
 
-def _of_its_own(meta: dict[str, Any], status: PodStatus | None, making: Making, node: NodeRules) -> ContainerConfig:
+def _of_its_own(
+    meta: dict[str, Any], status: PodStatus | None, making: Making, node: ContainerNodeRules
+) -> ContainerConfig:
     """Of a pod whose spec nobody has ever seen."""
     spec = decode(encode(SHARED), PodSpec)
     one = msgspec.structs.replace(pod("a", meta=meta, status=status), spec=spec)
@@ -228,12 +232,12 @@ def _of_its_own(meta: dict[str, Any], status: PodStatus | None, making: Making, 
         pytest.param(
             {}, None, msgspec.structs.replace(PLAIN, image=Image(id="i", username="me")), NODE, id="the user's name"
         ),
-        pytest.param({}, None, PLAIN, NodeRules("/root", resources=SMALL), id="the node's memory"),
-        pytest.param({}, None, PLAIN, NodeRules("/elsewhere", seccomp_default=True), id="the node's rules"),
+        pytest.param({}, None, PLAIN, ContainerNodeRules("/root", resources=SMALL), id="the node's memory"),
+        pytest.param({}, None, PLAIN, ContainerNodeRules("/elsewhere", seccomp_default=True), id="the node's rules"),
     ],
 )
 def test_a_pod_that_shares_its_spec_is_configured_as_if_it_were_alone(
-    meta: dict[str, Any], status: PodStatus | None, making: Making, node: NodeRules
+    meta: dict[str, Any], status: PodStatus | None, making: Making, node: ContainerNodeRules
 ) -> None:
     plain = _of_shared({}, None, PLAIN, NODE)
     made = _of_shared(meta, status, making, node)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.model.expansion import expand
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.environment import FileText, Sources, environment, file_references
 from config.objects import (
     ConfigMapEnvSource,
@@ -182,7 +182,7 @@ def test_a_written_value_wins_over_a_reference() -> None:
     ],
 )
 def test_what_is_not_there_is_refused_by_path(origin: EnvVarSource, place: str) -> None:
-    with pytest.raises(StartRefusedError) as refused:
+    with pytest.raises(ContainerRefusedError) as refused:
         env(EnvVar(name="X", value_from=origin), sources=MAPS)
     assert refused.value.path == f"$.spec.containers[0].env[0].valueFrom.{place}"
 
@@ -194,7 +194,7 @@ def test_an_optional_reference_that_leads_nowhere_leaves_the_variable_undefined(
 
 
 def test_an_origin_that_is_not_there_is_refused() -> None:
-    with pytest.raises(StartRefusedError, match=r'envFrom\[0\].configMapRef: configmap "m" not found'):
+    with pytest.raises(ContainerRefusedError, match=r'envFrom\[0\].configMapRef: configmap "m" not found'):
         env(origins=(FROM_MAP,))
 
 
@@ -234,14 +234,14 @@ UNREAD = Sources(failures={("ConfigMap", "m"): "no answer from the API server", 
     ],
 )
 def test_a_refusal_says_what_people_look_for(origin: EnvVarSource, sources: Sources, text: str) -> None:
-    with pytest.raises(StartRefusedError) as refused:
+    with pytest.raises(ContainerRefusedError) as refused:
         env(EnvVar(name="X", value_from=origin), sources=sources)
     assert refused.value.reason.startswith(text)
 
 
 def test_an_optional_origin_that_could_not_be_read_is_refused_too() -> None:
     origin = EnvFromSource(secret_ref=SecretEnvSource(name="s", optional=True))
-    with pytest.raises(StartRefusedError, match="forbidden"):
+    with pytest.raises(ContainerRefusedError, match="forbidden"):
         env(origins=(origin,), sources=UNREAD)
 
 
@@ -281,7 +281,7 @@ def test_a_variable_comes_from_a_file(key: str, optional: bool | None, file: Fil
 def test_what_a_file_does_not_give_is_refused(
     key: str, optional: bool | None, file: FileText | None, reason: str
 ) -> None:
-    with pytest.raises(StartRefusedError, match=reason):
+    with pytest.raises(ContainerRefusedError, match=reason):
         from_file(key, optional, file)
 
 

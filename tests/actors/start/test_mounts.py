@@ -10,7 +10,7 @@ import pytest
 from actors.messages.pods import RuntimeStateObserved
 from actors.messages.volumes import WantedSubPath
 from actors.model.id_ranges import IdRange
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.mounts import (
     MountAbilities,
     VolumesInside,
@@ -99,7 +99,7 @@ def test_the_files_of_the_agent_come_last_and_give_way_to_the_user() -> None:
     ],
 )
 def test_a_mount_that_cannot_be_made_is_refused_by_path(mount: VolumeMount, path: str) -> None:
-    with pytest.raises(StartRefusedError) as refused:
+    with pytest.raises(ContainerRefusedError) as refused:
         mounts(mount)
     assert refused.value.path == f"$.c.volumeMounts[0].{path}"
 
@@ -146,7 +146,7 @@ def test_kep_4639_a_runtime_that_would_mount_something_else_is_not_asked(
     volumes = msgspec.structs.replace(DATA, able=mount_abilities(runtime, ""))
     mount = VolumeMount(name="pictures", mount_path="/p", sub_path=sub_path or None)
     if said:
-        with pytest.raises(StartRefusedError, match=said):
+        with pytest.raises(ContainerRefusedError, match=said):
             mounts(mount, volumes=volumes)
     else:
         assert mounts(mount, volumes=volumes)[0].image_sub_path == sub_path
@@ -190,7 +190,7 @@ def test_kep_3857_a_mount_is_read_only_with_all_below_where_the_runtime_can(
     ],
 )
 def test_kep_3857_what_contradicts_itself_is_refused(mount: VolumeMount, said: str) -> None:
-    with pytest.raises(StartRefusedError, match=said):
+    with pytest.raises(ContainerRefusedError, match=said):
         is_recursive(mount, "$", True)
 
 
@@ -231,7 +231,7 @@ def test_parts_are_wanted_by_the_index_of_their_mount_and_nothing_is_made_in_wha
 def test_13_4_sub_path_expressions(expression: str, path: str, said: str) -> None:
     mount = data(sub_path_expr=expression)
     if said:
-        with pytest.raises(StartRefusedError, match=said) as refused:
+        with pytest.raises(ContainerRefusedError, match=said) as refused:
             wanted(mount, DIR="logs", UP="../x", TOP="/x")
         assert refused.value.path == "$.c.volumeMounts[0].subPathExpr"
     else:
@@ -275,6 +275,6 @@ def test_block_volumes_become_devices_that_may_be_written_unless_the_claim_is_re
 
 def test_a_device_that_is_not_there_is_refused_by_path() -> None:
     web = container("web", volume_devices=(VolumeDevice(name="disk", device_path="/dev/x"),))
-    with pytest.raises(StartRefusedError, match="volume 'disk' is not there yet") as refused:
+    with pytest.raises(ContainerRefusedError, match="volume 'disk' is not there yet") as refused:
         container_devices(pod("a"), web, "$.c", {})
     assert refused.value.path == "$.c.volumeDevices[0].name"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.pod_fields import file_field, map_lines, quoted, resource_value, variable_field
 from config.objects import Container, ObjectMeta, Pod, PodSpec, ResourceFieldSelector, ResourceRequirements
 
@@ -49,12 +49,12 @@ POD = Pod(
 def test_variables_and_files_offer_the_fields_they_can(field: str, variable: str | None, file: str | None):
     ips, host_ips = ("10.0.0.1", "fd00::1"), ("192.0.2.1",)
     if variable is None:
-        with pytest.raises(StartRefusedError, match="cannot be a variable"):
+        with pytest.raises(ContainerRefusedError, match="cannot be a variable"):
             variable_field(POD, field, "$.x", ips, host_ips)
     else:
         assert variable_field(POD, field, "$.x", ips, host_ips) == variable
     if file is None:
-        with pytest.raises(StartRefusedError, match="cannot be a file"):
+        with pytest.raises(ContainerRefusedError, match="cannot be a file"):
             file_field(POD, field, "$.x")
     else:
         assert file_field(POD, field, "$.x") == file
@@ -108,6 +108,6 @@ def test_an_amount_is_rounded_up_in_units_of_its_divisor(
     ],
 )
 def test_an_amount_of_nobody_is_refused_with_its_place(selector: ResourceFieldSelector, path: str):
-    with pytest.raises(StartRefusedError) as refused:
+    with pytest.raises(ContainerRefusedError) as refused:
         resource_value(POD, None, selector, "$.x", {})
     assert refused.value.path == path

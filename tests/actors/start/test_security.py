@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.model.id_ranges import IdRange
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.security import (
     MASKED_PATHS,
     READ_ONLY_PATHS,
@@ -87,7 +87,7 @@ def test_run_as_non_root(user: int | None, image: Image, reason: str | None) -> 
     if reason is None:
         secure(own, image=image)
         return
-    with pytest.raises(StartRefusedError, match=reason):
+    with pytest.raises(ContainerRefusedError, match=reason):
         secure(own, image=image)
     secure(SecurityContext(run_as_non_root=False, run_as_user=user), PodSecurityContext(run_as_non_root=True), image)
 
@@ -122,7 +122,7 @@ def test_seccomp(own, whole, default: bool, kind: ProfileType, reference: str) -
 
 @pytest.mark.parametrize("name", [None, "", "/etc/x", "../x", "a/../../x"])
 def test_a_seccomp_profile_outside_the_directory_is_refused(name: str | None) -> None:
-    with pytest.raises(StartRefusedError, match="localhostProfile"):
+    with pytest.raises(ContainerRefusedError, match="localhostProfile"):
         secure(SecurityContext(seccomp_profile=SeccompProfile(type="Localhost", localhost_profile=name)))
 
 
@@ -213,7 +213,7 @@ def test_the_sandbox_is_confined_and_privileged_only_for_a_container_that_is() -
 
 
 def test_a_user_namespace_that_cannot_be_given_is_refused_not_left_out() -> None:
-    with pytest.raises(StartRefusedError, match=r"\$.spec.hostUsers"):
+    with pytest.raises(ContainerRefusedError, match=r"\$.spec.hostUsers"):
         sandbox_security(pod("a", host_users=False))
 
 

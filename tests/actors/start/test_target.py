@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.model.observed import ObservedPod
-from actors.model.refusal import StartRefusedError
+from actors.model.refusal import ContainerRefusedError
 from actors.start.container_config import target_id
 from config.objects import Container, EphemeralContainer
 from tests.actors.pod_pictures import CREATED, EXITED, UNKNOWN, container, picture, seen
@@ -34,5 +34,5 @@ def test_it_is_the_newest_of_the_name() -> None:
     ],
 )
 def test_what_does_not_run_cannot_be_looked_at(observed: ObservedPod) -> None:
-    with pytest.raises(StartRefusedError, match=r"ephemeralContainers\[0\]\.targetContainerName: container a"):
+    with pytest.raises(ContainerRefusedError, match=r"ephemeralContainers\[0\]\.targetContainerName: container a"):
         target_id(LOOKS_AT_A, PATH, observed)

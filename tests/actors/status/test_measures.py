@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.status.measures import Changes, Ended, StatusMeasures, changes
+from actors.status.measures import Changes, EndedContainer, StatusMeasures, changes
 from config.objects import (
     Container,
     ContainerState,
@@ -51,17 +51,17 @@ def over(id_: str, code: int = 1, reason: str = "Error") -> ContainerState:
         (
             of(runs("a")),
             of(ContainerStatus(name="c", container_id="a", state=over("a"))),
-            Changes(ended=(Ended("container", 1, "Error"),)),
+            Changes(ended=(EndedContainer("container", 1, "Error"),)),
         ),
         (
             of(runs("a")),
             of(runs("b", over("a", 0, "Completed"))),
-            Changes(started=("container",), ended=(Ended("container", 0, "Completed"),)),
+            Changes(started=("container",), ended=(EndedContainer("container", 0, "Completed"),)),
         ),
         (
             PENDING,
             of(runs("b", over("a"))),
-            Changes(started=("container", "container"), ended=(Ended("container", 1, "Error"),), runs=True),
+            Changes(started=("container", "container"), ended=(EndedContainer("container", 1, "Error"),), runs=True),
         ),
         (
             of(waits("ContainerCreating"), phase="Pending"),

@@ -27,7 +27,7 @@ from actors.status.urgency import ON_ITS_WAY_NS
 from config.objects import ObjectMeta, Pod, PodCondition, PodStatus
 from config.pods.identity import CONFIG_SOURCE
 from runtime.api import ApiError
-from tests.actors.hand_api import HandApi, unreachable
+from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -54,7 +54,7 @@ def ready(phase: str = "Running", value: str = "True", **fields: Any) -> PodStat
 
 class World:
     def __init__(self) -> None:
-        self.api = HandApi()
+        self.api = ManualApi()
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         sync_loop, _ = Recorder.spawn_in(self.system, "sync-loop", StatusManagerStarted)

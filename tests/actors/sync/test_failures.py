@@ -127,7 +127,7 @@ def test_an_overflow_of_the_mailbox_asks_the_storage_and_the_workers(world: Worl
     before = len(only(world.kept["storage"], PublishAgain))
     synced = world.said("1").count("SyncPod")
     for number in range(SyncLoopActor.mailbox_capacity + 10):
-        world.loop.tell(changed(ADD, pod(f"many{number}"), "unheard source"))
+        world.loop.tell(changed(ADD, pod(f"many{number}"), "unreported source"))
     world.run()
     asked = only(world.kept["storage"], PublishAgain)
     assert len(asked) == before + 1

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from actors.messages.pods import KnownPods, Operation, SyncPod, WantKnownPods
-from actors.messages.references import SurroundingsChanged
+from actors.messages.references import PodInputsChanged
 from actors.messages.status import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
-from actors.model.surroundings import Surroundings
+from actors.model.pod_inputs import PodInputs
 from actors.sync.loop import SyncLoopActor
 from actors.sync.questions import KNOWN_PODS_NS
 from config.frozen_map import FrozenMap
@@ -46,11 +46,11 @@ def test_spec_2_6_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_o
 
 
 def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World):
-    before, now = (Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": number})) for number in "12")
+    before, now = (PodInputs(FrozenMap(), FrozenMap(), FrozenMap({"cpu": number})) for number in "12")
     world.ready()
-    world.tell(READY, changed(ADD, pod("1")), SurroundingsChanged(before), SurroundingsChanged(now))
+    world.tell(READY, changed(ADD, pod("1")), PodInputsChanged(before), PodInputsChanged(now))
     world.tell(changed(ADD, pod("2", static=False)))
-    world.tell(SurroundingsChanged(None))
+    world.tell(PodInputsChanged(None))
     world.tell(changed(ADD, pod("3")), changed(UPDATE, pod("2", "b", static=False)))
     told = {message.pod.metadata.name: message.around for _, message in world.told.messages}
     assert told == {"1": None, "2": now, "3": None, "b": None}
@@ -58,10 +58,10 @@ def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World)
 
 def test_what_is_known_of_the_cluster_is_not_handed_on_when_news_of_it_may_be_lost(world: World):
     world.ready()
-    world.tell(READY, SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))))
+    world.tell(READY, PodInputsChanged(PodInputs(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))))
     for number in range(SyncLoopActor.mailbox_capacity):
-        world.loop.tell(changed(REMOVE, pod(f"unknown{number}"), "unheard source"))
-    world.loop.tell(SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "2"}))))
+        world.loop.tell(changed(REMOVE, pod(f"unknown{number}"), "unreported source"))
+    world.loop.tell(PodInputsChanged(PodInputs(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "2"}))))
     world.run()
     world.tell(changed(ADD, pod("1")))
     assert [message.around for _, message in world.told.messages if isinstance(message, SyncPod)] == [None]
@@ -71,7 +71,7 @@ def test_only_a_worker_that_begins_at_once_is_told_of_the_cluster(world: World):
     world.ready()
     world.tell(
         READY,
-        SurroundingsChanged(Surroundings(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))),
+        PodInputsChanged(PodInputs(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))),
         changed(ADD, pod("1")),
     )
     next(child.ref for child in world.loop.actor_inbox.child_cells() if child.name == "1").tell(Fail())

@@ -23,10 +23,10 @@ from actors.messages.pods import (
     UnknownPodsObserved,
     WorkersKnown,
 )
-from actors.messages.references import HoldObjects, ReadSurroundings, ReleaseObjects
+from actors.messages.references import HoldObjects, ReadPodInputs, ReleaseObjects
 from actors.messages.status import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
 from actors.pod.services import NodeFacts, PodServices
-from actors.start.container_config import NodeRules
+from actors.start.container_config import ContainerNodeRules
 from actors.sync.loop import SyncLoopActor
 from config.kubelet import KubeletConfiguration
 from config.objects import ObjectMeta, Pod
@@ -117,7 +117,7 @@ class World:
             "objects": (HoldObjects,),
             "tokens": (ReleaseObjects,),
             "ids": (),
-            "cluster": (ReadSurroundings,),
+            "cluster": (ReadPodInputs,),
             "historian": (NoteHistory,),
             "resources": (PodWorkerStarted, KnownPods),
             "storage": (PublishAgain,),
@@ -134,7 +134,7 @@ class World:
             prober=SimulatedProber(self.dispatcher, cri, cri),
             hooks=SimulatedHookCaller(self.dispatcher, cri),
             files=host.pod_files,
-            node=NodeFacts("node", "/root", (), "simulated", 2, 2**30, NodeRules(root_directory="/root")),
+            node=NodeFacts("node", "/root", (), "simulated", 2, 2**30, ContainerNodeRules(root_directory="/root")),
             configuration=KubeletConfiguration(),
             crash_loop=PERIODS,
             sync_loop=storage,

@@ -1,4 +1,4 @@
-"""The agent dies at every single deed of mounting and unmounting, and at every turn between them (pain 6).
+"""The agent dies at every single operation of mounting and unmounting, and at every turn between them (pain 6).
 
 Every kind of volume is in it, one on a device that two pods share. After each death a new agent comes, and then nothing
 of a removed pod is left, neither directory nor mount; no mount of a pod that lives was ever touched; and every pod that
@@ -36,7 +36,7 @@ from config.objects import (
 from runtime.volumes.capability import VolumeSpec
 from simulation.host.file_tree import FileTree
 from simulation.host.volumes import SimulatedNodeVolumes
-from simulation.node.mortal import MortalDispatcher
+from simulation.node.killable import KillableDispatcher
 from tests.actors.recorders import Recorder
 from tests.actors.volumes.test_contents import CONFIG_MAP, DATA, LABELS, TOKEN, Cluster, Objects, Tokens, pod_with
 
@@ -85,7 +85,7 @@ class Claims(Actor):
 
 
 class Host:
-    """The world that agents live and die in. `deeds`: every single thing that was done to the disk."""
+    """The world that agents live and die in. `operations`: every single thing that was done to the disk."""
 
     def __init__(self, seed: int = 1) -> None:
         self.dispatcher = SimulatedDispatcher(seed)
@@ -96,20 +96,20 @@ class Host:
         now_ns = self.dispatcher.wall_ns()
         self.cluster.token = TokenIssued(None, "jwt", now_ns + 7200 * SECOND_NS, now_ns + 3600 * SECOND_NS)
         self.lives = 0
-        self.deeds: list[str] = []
+        self.operations: list[str] = []
         self.dies_before: int | None = None
         self.untouchable = False
         self.agent: Agent = self.new_agent()
 
-    def before(self, deed: str) -> None:
-        if self.dies_before == len(self.deeds):
+    def before(self, operation: str) -> None:
+        if self.dies_before == len(self.operations):
             self.dies_before = None
-            self.agent.mortal.kill()
+            self.agent.killable.kill()
             raise Death
-        self.deeds.append(deed)
-        if self.untouchable and deed.startswith(("unmount", "remove")):
-            assert "/lives/" not in deed, f"{deed}: of a pod that lives"
-            assert "globalmount" not in deed, f"{deed}: a pod that lives is on it"
+        self.operations.append(operation)
+        if self.untouchable and operation.startswith(("unmount", "remove")):
+            assert "/lives/" not in operation, f"{operation}: of a pod that lives"
+            assert "globalmount" not in operation, f"{operation}: a pod that lives is on it"
 
     def new_agent(self) -> Agent:
         self.lives += 1
@@ -128,8 +128,8 @@ class Agent:
     """One life: the reconciler and those around it. `worker` hears for all pods."""
 
     def __init__(self, host: Host) -> None:
-        self.mortal = MortalDispatcher(host.dispatcher, host.lives)
-        self.system = ActorSystem(self.mortal)
+        self.killable = KillableDispatcher(host.dispatcher, host.lives)
+        self.system = ActorSystem(self.killable)
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
         objects = self.system.spawn(Objects, host.cluster, name="objects")
         tokens = self.system.spawn(Tokens, host.cluster, name="tokens")
@@ -172,35 +172,35 @@ def with_both(seed: int = 1) -> Host:
     return host
 
 
-def deeds_of(host: Host, release: bool) -> int:
-    """How many single deeds the mounting takes, or the unmounting of one of both pods."""
-    before = len(host.deeds)
+def operations_of(host: Host, release: bool) -> int:
+    """How many single operations the mounting takes, or the unmounting of one of both pods."""
+    before = len(host.operations)
     if release:
         host.agent.actor.tell(ReleaseVolumes(host.agent.worker, "goes"))
         host.run(2)
-    return len(host.deeds) - before if release else len(host.deeds)
+    return len(host.operations) - before if release else len(host.operations)
 
 
-MOUNTING = deeds_of(with_both(), release=False)
-UNMOUNTING = deeds_of(with_both(), release=True)
+MOUNTING = operations_of(with_both(), release=False)
+UNMOUNTING = operations_of(with_both(), release=True)
 
 
-def test_the_deeds_are_many():
+def test_the_operations_are_many():
     assert MOUNTING > 40
     assert UNMOUNTING >= 15
 
 
-@pytest.mark.parametrize("deed", range(MOUNTING + 1))
+@pytest.mark.parametrize("operation", range(MOUNTING + 1))
 @pytest.mark.parametrize("wanted", ["both", "one", "none"])
 def test_an_agent_that_dies_in_the_middle_of_mounting_leaves_nothing_of_what_is_not_wanted_later(
-    deed: int, wanted: str
+    operation: int, wanted: str
 ):
-    host = Host(deed)
-    host.dies_before = deed
+    host = Host(operation)
+    host.dies_before = operation
     host.agent.want(LIVES, GOES)
     host.agent.know(LIVES, GOES)
     host.run(2)
-    host.agent.mortal.kill()
+    host.agent.killable.kill()
     host.untouchable = wanted != "none"
     pods = {"both": (LIVES, GOES), "one": (LIVES,), "none": ()}[wanted]
     agent = host.new_agent()
@@ -211,14 +211,14 @@ def test_an_agent_that_dies_in_the_middle_of_mounting_leaves_nothing_of_what_is_
     assert [event.message for event in agent.events] == []
 
 
-@pytest.mark.parametrize("deed", range(UNMOUNTING + 1))
-def test_an_agent_that_dies_in_the_middle_of_unmounting_goes_on_with_it_and_touches_no_other(deed: int):
-    host = with_both(deed)
+@pytest.mark.parametrize("operation", range(UNMOUNTING + 1))
+def test_an_agent_that_dies_in_the_middle_of_unmounting_goes_on_with_it_and_touches_no_other(operation: int):
+    host = with_both(operation)
     host.untouchable = True
-    host.dies_before = len(host.deeds) + deed
+    host.dies_before = len(host.operations) + operation
     host.agent.actor.tell(ReleaseVolumes(host.agent.worker, "goes"))
     host.run(2)
-    host.agent.mortal.kill()
+    host.agent.killable.kill()
     agent = host.new_agent()
     host.run(1)
     agent.want(LIVES)
@@ -228,16 +228,16 @@ def test_an_agent_that_dies_in_the_middle_of_unmounting_goes_on_with_it_and_touc
     check_in_the_end(host, LIVES)
 
 
-@pytest.mark.parametrize("deed", range(UNMOUNTING + 1))
-def test_an_agent_that_dies_at_the_end_of_the_last_pod_leaves_no_device(deed: int):
-    host = Host(deed)
+@pytest.mark.parametrize("operation", range(UNMOUNTING + 1))
+def test_an_agent_that_dies_at_the_end_of_the_last_pod_leaves_no_device(operation: int):
+    host = Host(operation)
     host.agent.want(GOES)
     host.agent.know(GOES)
     host.run(2)
-    host.dies_before = len(host.deeds) + deed
+    host.dies_before = len(host.operations) + operation
     host.agent.actor.tell(ReleaseVolumes(host.agent.worker, "goes"))
     host.run(2)
-    host.agent.mortal.kill()
+    host.agent.killable.kill()
     host.new_agent().know()
     host.run(5)
     check_in_the_end(host)
@@ -258,7 +258,7 @@ def test_an_agent_that_dies_at_any_turn_of_starts_and_ends_is_followed_by_one_th
             host.agent.actor.tell(ReleaseVolumes(host.agent.worker, "goes"))
         for _ in range(turn):
             host.dispatcher.step(host.dispatcher.now_ns() + SECOND_NS)
-        host.agent.mortal.kill()
+        host.agent.killable.kill()
         host.new_agent()
     host.agent.want(LIVES)
     host.agent.know(LIVES)
@@ -275,7 +275,7 @@ def test_mounts_that_hang_while_the_agent_dies_are_no_harm_to_the_next():
     host.agent.want(GOES)
     host.agent.know(LIVES, GOES)
     host.run(2)
-    host.agent.mortal.kill()
+    host.agent.killable.kill()
     agent = host.new_agent()
     agent.want(LIVES)
     agent.know(LIVES)

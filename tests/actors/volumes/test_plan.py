@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.volumes.actual import ActualWorld, Device, PodDirectory, Trouble, back_off_ns
+from actors.volumes.actual import ActualWorld, Device, PodDirectory, VolumeProblem, back_off_ns
 from actors.volumes.desired import DesiredVolume
 from actors.volumes.plan import Do, PodPlan, plan_device, plan_unwanted, plan_wanted
 from actors.volumes.state import ABSENT, ThingLife, ThingStage
@@ -19,8 +19,8 @@ DIRECTORY = PodDirectory("u")
 MADE = ThingLife(ThingStage.MADE)
 UNCERTAIN = ThingLife(ThingStage.UNCERTAIN)
 HUNG = ThingLife(ThingStage.UNCERTAIN, 1)
-NOT_YET = Trouble("not yet")
-BUSY = Trouble("busy")
+NOT_YET = VolumeProblem("not yet")
+BUSY = VolumeProblem("busy")
 
 
 def place(name: str = "v", uid: str = "u") -> VolumePlace:

@@ -34,13 +34,13 @@ class Storm:
         self.heard = 0
         self.host.disk.before = self.look
 
-    def look(self, deed: str) -> None:
-        self.host.before(deed)
-        if deed.startswith(("unmount", "remove")):
+    def look(self, operation: str) -> None:
+        self.host.before(operation)
+        if operation.startswith(("unmount", "remove")):
             self.hear()
-            used = [uid for uid in self.in_use if f"/{uid}/" in deed]
-            assert not used, f"{deed}: containers of {used} may be running"
-            assert "globalmount" not in deed or not self.in_use, f"{deed}: under {self.in_use}"
+            used = [uid for uid in self.in_use if f"/{uid}/" in operation]
+            assert not used, f"{operation}: containers of {used} may be running"
+            assert "globalmount" not in operation or not self.in_use, f"{operation}: under {self.in_use}"
 
     def hear(self) -> None:
         """A pod that was told that all is there has containers, until it is released."""
@@ -55,28 +55,28 @@ class Storm:
 
     def happen(self) -> None:
         """One thing."""
-        deed, uid, agent = self.chance.randrange(10), self.chance.choice(UIDS), self.host.agent
-        if deed <= 2:
+        operation, uid, agent = self.chance.randrange(10), self.chance.choice(UIDS), self.host.agent
+        if operation <= 2:
             self.wanted.add(uid)
             agent.want(self.pods[uid])
-        elif deed <= 4:
+        elif operation <= 4:
             self.hear()
             self.wanted.discard(uid)
             self.in_use.discard(uid)
             agent.actor.tell(ReleaseVolumes(agent.worker, uid))
-        elif deed == 5:
+        elif operation == 5:
             self.faulty.add(place := self.chance.choice(PLACES))
             self.host.disk.tree.hang(place)
-        elif deed == 6:
+        elif operation == 6:
             self.faulty.add(place := self.chance.choice(PLACES))
             self.host.disk.tree.fail(place, errno.EIO)
-        elif deed == 7 and self.faulty:
+        elif operation == 7 and self.faulty:
             self.heal(self.chance.choice(sorted(self.faulty)))
-        elif deed == 8:
+        elif operation == 8:
             agent.know(*(self.pods[each] for each in sorted(self.wanted)))
         elif self.chance.random() < 0.4:
             self.hear()
-            agent.mortal.kill()
+            agent.killable.kill()
             self.host.new_agent()
             self.heard = 0
             self.host.agent.want(*(self.pods[each] for each in sorted(self.wanted)))

@@ -46,12 +46,12 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def before_it_plays(monkeypatch: pytest.MonkeyPatch, deed: Any) -> None:
-    """`deed(seed)` is done in the process that plays the seed, before each piece of it."""
+def before_it_plays(monkeypatch: pytest.MonkeyPatch, operation: Any) -> None:
+    """`operation(seed)` is done in the process that plays the seed, before each piece of it."""
     advance = Play.advance
 
     def spied(play: Play, ns: int) -> None:
-        deed(play.seed)
+        operation(play.seed)
         advance(play, ns)
 
     monkeypatch.setattr(Play, "advance", spied)
@@ -105,12 +105,12 @@ def test_what_a_later_seed_has_broken_waits_until_those_before_it_are_told(
     heard, rung = bell
     waits = [True]
 
-    def deed(seed: int) -> None:
+    def operation(seed: int) -> None:
         if seed == 3 and waits:
             os.read(heard, 1)
             waits.clear()
 
-    before_it_plays(monkeypatch, deed)
+    before_it_plays(monkeypatch, operation)
     take, over = SideProcess.take, []
 
     def taken(process: SideProcess[Any]) -> Any:
@@ -179,10 +179,10 @@ def test_where_the_machine_gives_fewer_processes_there_are_fewer_at_a_time(
     begin, alive, most = SideProcess.__init__, [0], [0]
     take = SideProcess.take
 
-    def begun(process: SideProcess[Any], deed: Any) -> None:
+    def begun(process: SideProcess[Any], operation: Any) -> None:
         if alive[0] == 2:
             raise NoProcessError("no process could be begun")
-        begin(process, deed)
+        begin(process, operation)
         alive[0] += 1
         most[0] = max(most[0], alive[0])
 

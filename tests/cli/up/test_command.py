@@ -18,7 +18,7 @@ from actors.messages.history import PodWait
 from actors.messages.pods import SourceProblem
 from cli.inspect.local_views import HEALTH
 from cli.up.command import main
-from cli.up.progress import Look, progress
+from cli.up.progress import ProgressSnapshot, progress
 from config.examples import TROUBLED
 from runtime.http_server.local_endpoint import LocalEndpoint, Reply
 from runtime.io.event_loop import LoopThread
@@ -46,8 +46,8 @@ def up(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, env=variables)
 
 
-def look(*pods: object, problems: tuple[SourceProblem, ...] = ()) -> Look:
-    return Look(pods, (), problems, NOTHING, 0)  # type: ignore[arg-type]  # pods they are
+def look(*pods: object, problems: tuple[SourceProblem, ...] = ()) -> ProgressSnapshot:
+    return ProgressSnapshot(pods, (), problems, NOTHING, 0)  # type: ignore[arg-type]  # pods they are
 
 
 def test_the_samples_all_arrive_on_the_simulated_runtime_and_leave_nothing_behind(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ import json
 from rich.console import Console
 
 from actors.kernel import SystemReport
-from cli.up.progress import Look, Progress
+from cli.up.progress import ClusterProgress, ProgressSnapshot
 from cli.up.screens import JsonScreen, LineScreen, LiveScreen
 from tests.cli.inspect.test_tables import actor
 from tests.config.pods_made import pod, running
 
 PATH = "/tmp/actorlet-with-a-name-that-is-longer-than-the-terminal-is-wide/kubeconfig"
-LOOK = Look((pod({"phase": "Running", "containerStatuses": [running("c0")]}),), (), (), SystemReport((), (), (), 0), 0)
-OUTCOME = Progress(True, True, ())
+LOOK = ProgressSnapshot(
+    (pod({"phase": "Running", "containerStatuses": [running("c0")]}),), (), (), SystemReport((), (), (), 0), 0
+)
+OUTCOME = ClusterProgress(True, True, ())
 
 
 def live(kubeconfig: str) -> str:
@@ -35,7 +37,7 @@ def test_the_live_table_has_it_below_the_title() -> None:
 def test_it_fits_a_small_screen_however_long_the_title_is() -> None:
     console = Console(file=io.StringIO(), width=40, height=24)
     actors = tuple(actor(f"/node/actor-{number}") for number in range(30))
-    look = Look(LOOK.pods, (), (), SystemReport(actors, (), (), 0), 0)
+    look = ProgressSnapshot(LOOK.pods, (), (), SystemReport(actors, (), (), 0), 0)
     with console.capture() as captured:
         console.print(LiveScreen(console, "a node " * 20, PATH, f"http://{PATH}").drawn(look, OUTCOME))
     lines = captured.get().splitlines()

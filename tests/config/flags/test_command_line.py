@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.flags.command_line import NodeFlags, apply_flags, flags_help, parse_flags
-from config.flags.table import FLAGS, SHORT, Kind
+from config.flags.table import FLAGS, SHORT, FlagKind
 from config.kubelet import (
     KubeletConfiguration,
     MemoryReservation,
@@ -17,33 +17,33 @@ from config.kubelet import (
 )
 from config.kubelet.configuration import VerbosityByFile
 
-EXAMPLES: dict[Kind, tuple[str, Any]] = {
-    Kind.TEXT: ("some text", "some text"),
-    Kind.BOOLEAN: ("true", True),
-    Kind.SWITCH: ("true", True),
-    Kind.VERSION: ("raw", "raw"),
-    Kind.INT32: ("7", 7),
-    Kind.INT64: ("5000000000", 5_000_000_000),
-    Kind.DECIMAL: ("0.5", 0.5),
-    Kind.DURATION: ("1m30s", 90 * 10**9),
-    Kind.LIST: ("a,b", ("a", "b")),
-    Kind.NUMBERS: ("29,23", (29, 23)),
-    Kind.PAIRS: ("a=b,c=d=e", {"a": "b", "c": "d=e"}),
-    Kind.GATES: ("MemoryQoS=true", {"MemoryQoS": True}),
-    Kind.THRESHOLDS: ("memory.available<5%", {"memory.available": "5%"}),
-    Kind.HEADERS: ("a:x,a:y,b:z", {"a": ("x", "y"), "b": ("z",)}),
-    Kind.TAINTS: (
+EXAMPLES: dict[FlagKind, tuple[str, Any]] = {
+    FlagKind.TEXT: ("some text", "some text"),
+    FlagKind.BOOLEAN: ("true", True),
+    FlagKind.SWITCH: ("true", True),
+    FlagKind.VERSION: ("raw", "raw"),
+    FlagKind.INT32: ("7", 7),
+    FlagKind.INT64: ("5000000000", 5_000_000_000),
+    FlagKind.DECIMAL: ("0.5", 0.5),
+    FlagKind.DURATION: ("1m30s", 90 * 10**9),
+    FlagKind.LIST: ("a,b", ("a", "b")),
+    FlagKind.NUMBERS: ("29,23", (29, 23)),
+    FlagKind.PAIRS: ("a=b,c=d=e", {"a": "b", "c": "d=e"}),
+    FlagKind.GATES: ("MemoryQoS=true", {"MemoryQoS": True}),
+    FlagKind.THRESHOLDS: ("memory.available<5%", {"memory.available": "5%"}),
+    FlagKind.HEADERS: ("a:x,a:y,b:z", {"a": ("x", "y"), "b": ("z",)}),
+    FlagKind.TAINTS: (
         "a=b:NoSchedule,c:NoExecute",
         (RegisteredTaint(key="a", value="b", effect="NoSchedule"), RegisteredTaint(key="c", effect="NoExecute")),
     ),
-    Kind.MEMORY: (
+    FlagKind.MEMORY: (
         "0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi",
         (
             MemoryReservation(numa_node=0, limits={"memory": "1Gi", "hugepages-1Gi": "2Gi"}),
             MemoryReservation(numa_node=1, limits={"memory": "1Gi"}),
         ),
     ),
-    Kind.VMODULE: (
+    FlagKind.VMODULE: (
         "pleg=5,sync*=4",
         (VerbosityByFile(file_pattern="pleg", verbosity=5), VerbosityByFile(file_pattern="sync*", verbosity=4)),
     ),

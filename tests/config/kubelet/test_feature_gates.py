@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.kubelet.feature_gates import ALL_OF_STAGE, GATES, Stage, choose_gates, parse_gates
+from config.kubelet.feature_gates import ALL_OF_STAGE, GATES, FeatureStage, choose_gates, parse_gates
 
 SPEC = Path(__file__).parents[3].parent / "shared" / "spec" / "kubelet.md"
 
@@ -29,8 +29,8 @@ def test_the_table_is_that_of_the_specification() -> None:
 
 
 def test_no_alpha_gate_is_on_and_no_ga_gate_is_off() -> None:
-    assert not [gate.name for gate in GATES.values() if gate.stage is Stage.ALPHA and gate.default]
-    assert not [gate.name for gate in GATES.values() if gate.stage is Stage.GA and not gate.default]
+    assert not [gate.name for gate in GATES.values() if gate.stage is FeatureStage.ALPHA and gate.default]
+    assert not [gate.name for gate in GATES.values() if gate.stage is FeatureStage.GA and not gate.default]
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ class VirtualTime:
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self.timers_made = 0
 
-    def schedule(self, after_ns: int, deed: Callable[[], None]) -> None:
+    def schedule(self, after_ns: int, operation: Callable[[], None]) -> None:
         self.timers_made += 1
-        heapq.heappush(self._timers, (self.now_ns + after_ns, self.timers_made, deed))
+        heapq.heappush(self._timers, (self.now_ns + after_ns, self.timers_made, operation))
 
     def run_until(self, end_ns: int) -> None:
         while self._timers and self._timers[0][0] <= end_ns:
-            self.now_ns, _, deed = heapq.heappop(self._timers)
-            deed()
+            self.now_ns, _, operation = heapq.heappop(self._timers)
+            operation()
         self.now_ns = end_ns
 
 

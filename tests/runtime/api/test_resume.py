@@ -11,13 +11,13 @@ from runtime.api.resume import (
     LONGEST_WAIT_NS,
     PROVEN_NS,
     SECOND_NS,
-    Action,
-    Listed,
     ListFailed,
+    ListSucceeded,
     Outcome,
-    Place,
-    Step,
+    WatchAction,
     WatchEnded,
+    WatchPlace,
+    WatchStep,
     first_step,
     next_step,
     wait_ns,
@@ -35,137 +35,145 @@ def least() -> float:
     return 0.0
 
 
-WATCHING = Place("7", synced=True)
-FRESH = Place("7", synced=True, fresh=True)
+WATCHING = WatchPlace("7", synced=True)
+FRESH = WatchPlace("7", synced=True, fresh=True)
 
 
 @pytest.mark.parametrize(
     ("place", "outcome", "then", "step"),
     [
-        pytest.param(Place(), Listed("7"), FRESH, Step(Action.WATCH, "7"), id="a list is followed by a watch"),
         pytest.param(
-            Place(failures=3),
-            Listed("7"),
-            Place("7", True, True, 3),
-            Step(Action.WATCH, "7"),
+            WatchPlace(),
+            ListSucceeded("7"),
+            FRESH,
+            WatchStep(WatchAction.WATCH, "7"),
+            id="a list is followed by a watch",
+        ),
+        pytest.param(
+            WatchPlace(failures=3),
+            ListSucceeded("7"),
+            WatchPlace("7", True, True, 3),
+            WatchStep(WatchAction.WATCH, "7"),
             id="a list alone does not forget the failures",
         ),
         pytest.param(
-            Place(),
+            WatchPlace(),
             ListFailed(error(0)),
-            Place(failures=1),
-            Step(Action.LIST, "0", FIRST_NS),
+            WatchPlace(failures=1),
+            WatchStep(WatchAction.LIST, "0", FIRST_NS),
             id="a failed list is repeated",
         ),
         pytest.param(
-            Place("7", failures=1),
+            WatchPlace("7", failures=1),
             ListFailed(error(503, 20 * SECOND_NS)),
-            Place("7", failures=2),
-            Step(Action.LIST, "7", 20 * SECOND_NS),
+            WatchPlace("7", failures=2),
+            WatchStep(WatchAction.LIST, "7", 20 * SECOND_NS),
             id="the server asks for a longer wait",
         ),
         pytest.param(
-            Place("7", failures=1),
+            WatchPlace("7", failures=1),
             ListFailed(error(503, 1)),
-            Place("7", failures=2),
-            Step(Action.LIST, "7", SECOND_WAIT_NS),
+            WatchPlace("7", failures=2),
+            WatchStep(WatchAction.LIST, "7", SECOND_WAIT_NS),
             id="the server asks for a shorter wait",
         ),
         pytest.param(
-            Place("7"),
+            WatchPlace("7"),
             ListFailed(error(410)),
-            Place("", failures=1),
-            Step(Action.LIST, "", FIRST_NS),
+            WatchPlace("", failures=1),
+            WatchStep(WatchAction.LIST, "", FIRST_NS),
             id="the version of a list is forgotten",
         ),
         pytest.param(
-            Place("7"),
+            WatchPlace("7"),
             ListFailed(error(504)),
-            Place("", failures=1),
-            Step(Action.LIST, "", FIRST_NS),
+            WatchPlace("", failures=1),
+            WatchStep(WatchAction.LIST, "", FIRST_NS),
             id="the server is behind the version of a list",
         ),
-        pytest.param(FRESH, WatchEnded(None, "9"), Place("9", True), Step(Action.WATCH, "9"), id="ended in order"),
         pytest.param(
-            Place("7", True, True, 5),
+            FRESH, WatchEnded(None, "9"), WatchPlace("9", True), WatchStep(WatchAction.WATCH, "9"), id="ended in order"
+        ),
+        pytest.param(
+            WatchPlace("7", True, True, 5),
             WatchEnded(None, "", PROVEN_NS),
             WATCHING,
-            Step(Action.WATCH, "7"),
+            WatchStep(WatchAction.WATCH, "7"),
             id="ended in order, nothing happened",
         ),
         pytest.param(
             FRESH,
             WatchEnded(None, "", PROVEN_NS - 1),
-            Place("7", True, True, 1),
-            Step(Action.WATCH, "7", FIRST_NS),
+            WatchPlace("7", True, True, 1),
+            WatchStep(WatchAction.WATCH, "7", FIRST_NS),
             id="ended in order far too soon",
         ),
         pytest.param(
             WATCHING,
             WatchEnded(error(0), "8"),
-            Place("8", True, False, 1),
-            Step(Action.WATCH, "8", FIRST_NS),
+            WatchPlace("8", True, False, 1),
+            WatchStep(WatchAction.WATCH, "8", FIRST_NS),
             id="cut after an event",
         ),
         pytest.param(
-            Place("7", True, False, 1),
+            WatchPlace("7", True, False, 1),
             WatchEnded(error(0)),
-            Place("7", True, False, 2),
-            Step(Action.WATCH, "7", SECOND_WAIT_NS),
+            WatchPlace("7", True, False, 2),
+            WatchStep(WatchAction.WATCH, "7", SECOND_WAIT_NS),
             id="still unreachable",
         ),
         pytest.param(
             WATCHING,
             WatchEnded(error(429, 5 * SECOND_NS)),
-            Place("7", True, False, 1),
-            Step(Action.WATCH, "7", 5 * SECOND_NS),
+            WatchPlace("7", True, False, 1),
+            WatchStep(WatchAction.WATCH, "7", 5 * SECOND_NS),
             id="too many requests",
         ),
         pytest.param(
-            Place("7", True, False, 9),
+            WatchPlace("7", True, False, 9),
             WatchEnded(error(410)),
-            Place("7", failures=9),
-            Step(Action.LIST, "7"),
+            WatchPlace("7", failures=9),
+            WatchStep(WatchAction.LIST, "7"),
             id="forgotten after an absence: list at once",
         ),
         pytest.param(
             FRESH,
             WatchEnded(error(410), "8"),
-            Place("8"),
-            Step(Action.LIST, "8"),
+            WatchPlace("8"),
+            WatchStep(WatchAction.LIST, "8"),
             id="forgotten in the midst of events: list at once",
         ),
         pytest.param(
             FRESH,
             WatchEnded(error(410)),
-            Place("7", fresh=True, failures=1),
-            Step(Action.LIST, "7", FIRST_NS),
+            WatchPlace("7", fresh=True, failures=1),
+            WatchStep(WatchAction.LIST, "7", FIRST_NS),
             id="forgotten right after a list: not at once",
         ),
         pytest.param(
             WATCHING,
             WatchEnded(error(403)),
-            Place("7", failures=1),
-            Step(Action.LIST, "7", FIRST_NS),
+            WatchPlace("7", failures=1),
+            WatchStep(WatchAction.LIST, "7", FIRST_NS),
             id="refused: the list will say why",
         ),
     ],
 )
-def test_what_follows(place: Place, outcome: Outcome, then: Place, step: Step) -> None:
+def test_what_follows(place: WatchPlace, outcome: Outcome, then: WatchPlace, step: WatchStep) -> None:
     assert next_step(place, outcome, least) == (then, step)
 
 
 def test_it_begins_with_whatever_the_cache_of_the_server_has() -> None:
-    assert first_step(Place()) == Step(Action.LIST, "0")
-    assert first_step(WATCHING) == Step(Action.WATCH, "7")
+    assert first_step(WatchPlace()) == WatchStep(WatchAction.LIST, "0")
+    assert first_step(WATCHING) == WatchStep(WatchAction.WATCH, "7")
 
 
 def test_a_watch_that_never_works_after_a_list_waits_longer_each_time() -> None:
-    place, waits = Place(), []
+    place, waits = WatchPlace(), []
     for _ in range(8):
-        place, _ = next_step(place, Listed("7"), least)
+        place, _ = next_step(place, ListSucceeded("7"), least)
         place, step = next_step(place, WatchEnded(error(410)), least)
-        assert step.action is Action.LIST
+        assert step.action is WatchAction.LIST
         waits.append(step.after_ns)
     assert waits == [FIRST_NS * 2**n for n in range(5)] + [LONGEST_WAIT_NS // 2] * 3
 

@@ -19,7 +19,7 @@ import pytest
 
 from runtime.cri import ALL_VERBS, CriError, StatusCode
 from runtime.cri.client import GrpcCri
-from runtime.cri.endpoint import Endpoint, EndpointError, knock, parse_endpoint
+from runtime.cri.endpoint import CriEndpoint, EndpointError, knock, parse_endpoint
 from runtime.cri.messages import (
     Container,
     ContainerEventResponse,
@@ -302,7 +302,7 @@ class TestCheck:
 
     @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM])
     def test_a_socket_that_is_closed_to_us(self, code: int) -> None:
-        fault = socket_fault(Endpoint("/run/cri.sock"), code)
+        fault = socket_fault(CriEndpoint("/run/cri.sock"), code)
         assert isinstance(fault, SocketForbidden)
         assert f"user {os.geteuid()} may not use the socket" in str(fault)
 

@@ -9,10 +9,10 @@ import pytest
 from runtime.cri.deadlines import deadline_ns
 from runtime.cri.messages import (
     CheckpointContainerRequest,
+    CriMessage,
     ExecSyncRequest,
     GetEventsRequest,
     ListContainersRequest,
-    Message,
     PullImageRequest,
     RunPodSandboxRequest,
     StopContainerRequest,
@@ -47,6 +47,6 @@ S = 10**9
     ids=str,
 )
 def test_a_verb_gets_the_base_and_what_it_is_told_to_wait(
-    verb: Any, request_: Message, expected_ns: int | None
+    verb: Any, request_: CriMessage, expected_ns: int | None
 ) -> None:
     assert deadline_ns(verb, request_, 100 * S) == expected_ns

@@ -19,10 +19,10 @@ from runtime.cri.messages import (
     ContainerEventResponse,
     ContainerState,
     ContainerStatus,
+    CriMessage,
     Int64Value,
     LinuxContainerSecurityContext,
     ListContainersResponse,
-    Message,
     Metric,
     OpenEnum,
     PodSandboxConfig,
@@ -36,10 +36,10 @@ from runtime.cri.verbs import ALL_VERBS
 from runtime.cri.wire import codec
 
 WIRE_TYPES = api_pb2.DESCRIPTOR.message_types_by_name
-STRUCTS: dict[str, type[Message]] = {
+STRUCTS: dict[str, type[CriMessage]] = {
     name: value
     for name, value in vars(messages).items()
-    if isinstance(value, type) and issubclass(value, Message) and value is not Message
+    if isinstance(value, type) and issubclass(value, CriMessage) and value is not CriMessage
 }
 PLAIN = {
     FieldDescriptor.CPPTYPE_STRING: str,
@@ -134,7 +134,7 @@ def value_of(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     return st.lists(plain, max_size=2).map(tuple) if field.is_repeated else plain
 
 
-def message_of(name: str) -> st.SearchStrategy[Message]:
+def message_of(name: str) -> st.SearchStrategy[CriMessage]:
     fields = {field.name: value_of(field) for field in WIRE_TYPES[name].fields}
     return st.deferred(lambda: st.builds(STRUCTS[name], **fields))
 
@@ -153,12 +153,12 @@ def message_of(name: str) -> st.SearchStrategy[Message]:
     ],
     ids=lambda m: m.__name__,
 )
-def test_any_message_survives_the_way_to_bytes_and_back(message: type[Message]) -> None:
+def test_any_message_survives_the_way_to_bytes_and_back(message: type[CriMessage]) -> None:
     both = codec(message)
 
     @given(message_of(message.__name__))
     @settings(max_examples=25, deadline=None)
-    def survives(original: Message) -> None:
+    def survives(original: CriMessage) -> None:
         assert both.decode(both.encode(original)) == original
 
     survives()
@@ -193,7 +193,7 @@ def test_fields_of_a_newer_interface_are_passed_over() -> None:
         (Int64Value(value=-(2**63) - 1), "range"),
     ],
 )
-def test_what_the_interface_cannot_carry_is_refused(message: Message, why: str) -> None:
+def test_what_the_interface_cannot_carry_is_refused(message: CriMessage, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         codec(type(message)).encode(message)
 

@@ -7,9 +7,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from runtime.cri import CriError, StatusCode, Verb
-from runtime.cri.messages import Message, RuntimeCondition, RuntimeStatus, StatusResponse, VersionResponse
+from runtime.cri.messages import CriMessage, RuntimeCondition, RuntimeStatus, StatusResponse, VersionResponse
 from runtime.cri.verbs import STATUS, VERSION
-from runtime.io.pending import Pending
+from runtime.io.pending import PendingAnswer
 
 READY = (
     RuntimeCondition(type="RuntimeReady", status=True),
@@ -33,11 +33,11 @@ class TinyCri:
             STATUS.name: StatusResponse(status=RuntimeStatus(conditions=READY)),
             **answers,
         }
-        self.asked: list[tuple[str, Message, int | None]] = []
+        self.asked: list[tuple[str, CriMessage, int | None]] = []
         self.left: list[Future[Any]] = []
         self.streams: list[TinyStream] = []
 
-    def call(self, verb: Verb[Any, Any], request: Any, *, timeout_ns: int | None = None) -> Pending[Any]:
+    def call(self, verb: Verb[Any, Any], request: Any, *, timeout_ns: int | None = None) -> PendingAnswer[Any]:
         self.asked.append((verb.name, request, timeout_ns))
         answer: Future[Any] = Future()
         given = self.answers.get(verb.name, CriError(StatusCode.UNIMPLEMENTED, "tiny has no such verb", verb.name))

@@ -1,4 +1,4 @@
-"""Turns at a disk: whoever waits may go, and what is given back is given back after the deed that is under way."""
+"""Turns at a disk: whoever waits may go, and what is given back is given back after the operation that is under way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from runtime.files.disk_turns import DiskTurns
 
 
-def test_a_deed_gives_what_it_gives_or_its_failure() -> None:
+def test_a_operation_gives_what_it_gives_or_its_failure() -> None:
     async def walk() -> None:
         turns = DiskTurns(threads)
         assert await turns.take(lambda: 7) == 7
@@ -23,7 +23,7 @@ def test_a_deed_gives_what_it_gives_or_its_failure() -> None:
 
 
 @pytest.mark.parametrize("shut", [False, True])
-def test_the_last_deed_waits_for_one_that_nobody_waits_for_any_more(shut: bool) -> None:
+def test_the_last_operation_waits_for_one_that_nobody_waits_for_any_more(shut: bool) -> None:
     begun, go_on = threading.Event(), threading.Event()
     done: list[str] = []
 
@@ -42,7 +42,7 @@ def test_the_last_deed_waits_for_one_that_nobody_waits_for_any_more(shut: bool) 
         turns.end(lambda: done.append("given back"))
         assert done == []
 
-    # Two: there is room for the last deed beside the slow one.
+    # Two: there is room for the last operation beside the slow one.
     with ThreadPoolExecutor(2) as threads:
         asyncio.run(walk())
         if shut:
@@ -67,7 +67,7 @@ def test_a_disk_that_takes_too_long_is_a_fault_of_the_disk() -> None:
     assert closed.is_set()
 
 
-def test_a_deed_that_never_had_its_turn_is_not_waited_for() -> None:
+def test_a_operation_that_never_had_its_turn_is_not_waited_for() -> None:
     go_on = threading.Event()
     done: list[str] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.http_server.auth.access import Attributes, User, attributes_of, forbidden
+from runtime.http_server.auth.access import RequestAttributes, RequestUser, attributes_of, forbidden
 
 SUBRESOURCES = {
     "/stats": "stats",
@@ -41,10 +41,10 @@ VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DEL
 @pytest.mark.parametrize("method", VERBS)
 @pytest.mark.parametrize("path", SUBRESOURCES)
 def test_every_path_and_method(method: str, path: str) -> None:
-    expected = tuple(Attributes(VERBS[method], each) for each in SUBRESOURCES[path].split())
+    expected = tuple(RequestAttributes(VERBS[method], each) for each in SUBRESOURCES[path].split())
     assert attributes_of(method, path) == expected
 
 
 def test_who_may_not_reads_what_he_would_need() -> None:
-    told = forbidden(User("bob"), attributes_of("GET", "/pods"))
+    told = forbidden(RequestUser("bob"), attributes_of("GET", "/pods"))
     assert told == "Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[pods proxy])"

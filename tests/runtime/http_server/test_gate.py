@@ -14,11 +14,11 @@ import pytest
 from config.kubelet.configuration import Authentication, Authorization
 from config.objects import SubjectAccessReview, SubjectAccessReviewStatus, TokenReview, TokenReviewStatus, UserInfo
 from runtime.api import ApiCall, ApiError
-from runtime.http_server.auth.access import ANONYMOUS, User
+from runtime.http_server.auth.access import ANONYMOUS, RequestUser
 from runtime.http_server.auth.client_certificates import Shown
-from runtime.http_server.auth.gate import Gate, GateError, gate_faults
+from runtime.http_server.auth.gate import AccessGate, GateError, gate_faults
 from runtime.http_server.auth.reviews import ENTRIES_AT_MOST, ReviewCache
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 
 OPEN, CLOSED = Authorization(mode="AlwaysAllow"), Authorization()
 REPLACE = msgspec.structs.replace
@@ -61,24 +61,26 @@ class Reviewer:
         raise AssertionError
 
 
-def admitted(gate: Gate, path: str = "/pods", authorization: str = "", certificate: Any = None, fault: str = "") -> Any:
+def admitted(
+    gate: AccessGate, path: str = "/pods", authorization: str = "", certificate: Any = None, fault: str = ""
+) -> Any:
     """The user, or the status of the refusal."""
     try:
         return asyncio.run(gate.admit("GET", path, authorization, Shown(certificate, fault)))
-    except Refusal as refusal:
+    except HttpRefusal as refusal:
         return refusal.status
 
 
-def gate_of(reviewer: Reviewer, authorization: Authorization = CLOSED, **authentication: Any) -> Gate:
-    return Gate("n", REPLACE(Authentication(), **authentication), authorization, reviewer, (0.0, 0.0))
+def gate_of(reviewer: Reviewer, authorization: Authorization = CLOSED, **authentication: Any) -> AccessGate:
+    return AccessGate("n", REPLACE(Authentication(), **authentication), authorization, reviewer, (0.0, 0.0))
 
 
 def test_a_certificate_goes_before_a_token_and_a_token_before_nobody() -> None:
     gate = gate_of(Reviewer(), OPEN, anonymous=msgspec.structs.replace(Authentication().anonymous, enabled=True))
-    assert admitted(gate, authorization="Bearer good", certificate=ALICE) == User(
+    assert admitted(gate, authorization="Bearer good", certificate=ALICE) == RequestUser(
         "alice", ("team", "system:authenticated")
     )
-    assert admitted(gate, authorization="bearer good") == User("bob", ("g",), "u", (("k", ("v",)),))
+    assert admitted(gate, authorization="bearer good") == RequestUser("bob", ("g",), "u", (("k", ("v",)),))
     assert admitted(gate) == ANONYMOUS
     assert admitted(gate, authorization="Bearer bad") == 401, "a bad token is no anonymous request"
     assert admitted(gate_of(Reviewer(), OPEN)) == 401
@@ -135,11 +137,11 @@ def test_a_node_without_an_api_server_says_which_fields_need_one() -> None:
     texts = gate_faults(Authentication(), CLOSED, joined=False)
     assert [each.partition(":")[0] for each in texts] == ["$.authorization.mode", "$.authentication.webhook.enabled"]
     with pytest.raises(GateError, match="unknown"):
-        Gate("n", Authentication(), Authorization(mode="Sometimes"), Reviewer())
+        AccessGate("n", Authentication(), Authorization(mode="Sometimes"), Reviewer())
 
 
 def test_a_gate_without_an_api_server_lets_nobody_in() -> None:
-    gate = Gate("n", Authentication(), CLOSED, None)
+    gate = AccessGate("n", Authentication(), CLOSED, None)
     assert admitted(gate, certificate=ALICE) == 403
     assert admitted(gate, authorization="Bearer good") == 401
 

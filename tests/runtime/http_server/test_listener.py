@@ -11,8 +11,8 @@ from contextlib import closing
 import pytest
 from aiohttp import web
 
-from runtime.http_server.doorman import HEAD_BYTES_AT_MOST, Way
-from runtime.http_server.heads import Head, Refusal, head_of, sound_path
+from runtime.http_server.connection import HEAD_BYTES_AT_MOST, Way
+from runtime.http_server.heads import Head, HttpRefusal, head_of, sound_path
 from runtime.http_server.listener import HttpListener
 from runtime.io.event_loop import LoopThread
 from tests.runtime.http_server.clients import Client, ask, listening, said
@@ -22,7 +22,7 @@ async def echo(request: web.BaseRequest) -> web.StreamResponse:
     if request.path == "/broken":
         raise ZeroDivisionError
     if request.path == "/refused":
-        raise Refusal(418, "no")
+        raise HttpRefusal(418, "no")
     return web.Response(text=f"{request.method} {request.path}")
 
 
@@ -175,7 +175,7 @@ def test_an_upgrade_that_leads_nowhere_says_so() -> None:
         return Way("127.0.0.1", port, b"", who="the runtime")
 
     async def refused(head: Head, _: asyncio.Transport) -> Way:
-        raise Refusal(403, "not you")
+        raise HttpRefusal(403, "not you")
 
     with listening(echo, upgrade=nowhere) as listener, closing(Client(listener.port)) as client:
         client.send(UPGRADE)
@@ -214,7 +214,7 @@ def test_a_port_that_is_taken_is_an_error() -> None:
 
 @pytest.mark.parametrize("path", ["", "pods", "/../etc/passwd", "/logs/..", "/a//b", "/a/./b", "/a\0", "/a\\..\\b"])
 def test_paths_that_go_elsewhere_are_refused(path: str) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(HttpRefusal):
         sound_path(path)
 
 

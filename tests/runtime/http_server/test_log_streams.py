@@ -15,7 +15,7 @@ from aiohttp import web
 from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusResponse
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.log_streams import THREADS, LogStreams
-from runtime.logs.lines import LogOptions
+from runtime.logs.lines import LogReadOptions
 from runtime.logs.source import LocalLogSource, OpenLog
 from tests.runtime.http_server.clients import Client, ask, listening
 
@@ -89,7 +89,7 @@ def serving(cri: OneContainer, source: Counting, answered: threading.Event | Non
         if request.path == "/other":
             return web.Response(text="fine")
         try:
-            return await streams.answer(request, "id", LogOptions(follow=request.path == "/follow"))
+            return await streams.answer(request, "id", LogReadOptions(follow=request.path == "/follow"))
         finally:
             if answered is not None:
                 answered.set()

@@ -14,7 +14,7 @@ import pytest
 from cli.run.node_server import Serving, switches_of
 from config.kubelet import KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
-from runtime.http_server.heads import Head, Refusal
+from runtime.http_server.heads import Head, HttpRefusal
 from runtime.http_server.paths import EVERYTHING, Switch, asked
 from tests.runtime.http_server.clients import Client, Said, ask, said
 from tests.runtime.http_server.test_endpoints import LOG, MANIFEST, Served, served
@@ -153,7 +153,7 @@ SWITCHED: dict[Switch, tuple[str, str, int]] = {
 def test_what_is_off_says_so(switch: Switch) -> None:
     method, path, status = SWITCHED[switch]
     assert asked(method, path, EVERYTHING)
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpRefusal) as refused:
         asked(method, path, EVERYTHING - {switch})
     assert refused.value.status == status
     assert refused.value.text == switch.value[1]

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from runtime.http_server.auth.gate import bearer_of
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.observer import WATCHERS_AT_MOST, Look, Observer, asking_for_token, is_observed
 from tests.real.waiting import until
@@ -35,8 +35,8 @@ class Scene:
 
 @contextmanager
 def watched(scene: Scene) -> Iterator[HttpListener]:
-    async def directly(deed: Callable[[], Look]) -> Look:
-        return deed()
+    async def directly(operation: Callable[[], Look]) -> Look:
+        return operation()
 
     made: list[Observer] = []
 
@@ -120,5 +120,5 @@ def test_browsers_are_asked_for_a_token_where_the_page_is() -> None:
     assert is_observed("/ui")
     assert is_observed("/ui/live/stream")
     assert not is_observed("/uix")
-    assert asking_for_token(Refusal(401, "no")).headers[0][0] == "WWW-Authenticate"
-    assert asking_for_token(Refusal(403, "no")).headers == ()
+    assert asking_for_token(HttpRefusal(401, "no")).headers[0][0] == "WWW-Authenticate"
+    assert asking_for_token(HttpRefusal(403, "no")).headers == ()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.profiles import Profiles, folded, pprof
 
 STACKS = Counter({(("inner", "a.py", 3), ("outer", "a.py", 9)): 5, (("outer", "a.py", 8),): 1})
@@ -68,10 +68,10 @@ def test_the_pages() -> None:
         assert (await profiles.answer("symbol", ())).text == "num_symbols: 0\n"
         assert b"python" in (await profiles.answer("cmdline", ())).body  # type: ignore[operator]
         for name, status in (("trace", 501), ("none", 404)):
-            with pytest.raises(Refusal) as refused:
+            with pytest.raises(HttpRefusal) as refused:
                 await profiles.answer(name, ())
             assert refused.value.status == status
-        with pytest.raises(Refusal):
+        with pytest.raises(HttpRefusal):
             await profiles.answer("profile", (("seconds", "0"),))
 
     asyncio.run(every())
@@ -86,7 +86,7 @@ def test_what_threads_do_is_seen_and_one_profile_is_made_at_a_time() -> None:
         profiles = Profiles()
         first = asyncio.create_task(profiles.answer("profile", (("seconds", "1"), ("debug", "1"))))
         await asyncio.sleep(0)
-        with pytest.raises(Refusal, match="one is being made already"):
+        with pytest.raises(HttpRefusal, match="one is being made already"):
             await profiles.answer("profile", (("seconds", "1"),))
         return str((await first).text)
 

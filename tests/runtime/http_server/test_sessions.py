@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.http_server.heads import Head, Refusal
+from runtime.http_server.heads import Head, HttpRefusal
 from runtime.http_server.sessions.sessions import Streams, streams_of, way_to
 
 HEAD = Head(
@@ -35,7 +35,7 @@ def test_a_runtime_may_serve_over_tls_and_at_other_addresses() -> None:
 
 @pytest.mark.parametrize("url", ["", "/exec/token", "ftp://h/x", "http:///x", "http://h:99999/", "http://h/\r\nX: y"])
 def test_what_is_no_place_is_refused(url: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpRefusal) as refused:
         way_to(url, HEAD)
     assert refused.value.status == 500
 
@@ -54,6 +54,6 @@ def test_streams(said: str, expected: Streams) -> None:
 
 @pytest.mark.parametrize("said", ["", "tty", "error tty"])
 def test_a_session_without_streams_is_refused(said: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpRefusal) as refused:
         streams_of(tuple((name, "1") for name in said.split()))
     assert refused.value.status == 400

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from runtime.files.beneath import open_beneath
-from runtime.http_server.heads import Refusal, query_of
+from runtime.http_server.heads import HttpRefusal, query_of
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.log_query import LogQuery, is_log_query, journal_command, log_query
 from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
@@ -153,7 +153,7 @@ def test_a_journal_that_cannot_be_asked_says_so(places: SystemLogPlaces) -> None
     ],
 )
 def test_what_is_wrong_with_a_query_is_told(query: str, fault: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpRefusal) as refused:
         log_query(query_of(query))
     assert refused.value.status == 400
     assert fault in refused.value.text

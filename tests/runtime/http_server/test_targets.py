@@ -8,9 +8,9 @@ import pytest
 
 from config.documents.codec import from_builtins
 from config.objects import Pod
-from runtime.http_server.heads import Refusal
+from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.targets import bare_id, log_request, logged_container, pod_named
-from runtime.logs.lines import STDERR, LogOptions
+from runtime.logs.lines import STDERR, LogReadOptions
 
 NOW_NS = 1_000 * 10**9
 
@@ -67,12 +67,12 @@ def meant(found: Pod, *, previous: bool) -> str:
     """The id, or status and words of the refusal."""
     try:
         return logged_container(found, "main", previous=previous)
-    except Refusal as refusal:
+    except HttpRefusal as refusal:
         return f"{refusal.status} {refusal.text}"
 
 
 def test_a_container_that_the_pod_does_not_have_is_not_found() -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpRefusal) as refused:
         logged_container(pod(RUNNING), "other", previous=False)
     assert refused.value.status == 404
 
@@ -86,7 +86,7 @@ def test_of_two_pods_of_one_name_the_one_that_stays_is_meant_unless_the_uid_says
         assert pod_named(pods, {**names, "uid": "old"}) is going
     assert pod_named((going,), names) is going
     for wrong in ({**names, "uid": "x"}, {**names, "namespace": "other"}, {**names, "pod": "x"}):
-        with pytest.raises(Refusal):
+        with pytest.raises(HttpRefusal):
             pod_named((going, staying), wrong)
 
 
@@ -94,25 +94,25 @@ def options(**query: str) -> Any:
     """What is to be shown, or the status of the refusal."""
     try:
         return log_request(tuple(query.items()), NOW_NS)
-    except Refusal as refusal:
+    except HttpRefusal as refusal:
         return refusal.status
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ({}, LogOptions()),
-        ({"follow": "true", "timestamps": "1"}, LogOptions(follow=True, timestamps=True)),
-        ({"tail": "5"}, LogOptions(tail_lines=5)),
-        ({"tail": "all"}, LogOptions()),
-        ({"tail": "5", "tailLines": "0"}, LogOptions(tail_lines=0)),
-        ({"limitBytes": "7", "sinceSeconds": "10"}, LogOptions(limit_bytes=7, since_ns=990 * 10**9)),
-        ({"sinceTime": "1970-01-01T00:00:02.5+00:00"}, LogOptions(since_ns=2_500_000_000)),
-        ({"stream": "Stderr"}, LogOptions(stream=STDERR)),
-        ({"stream": "All", "tailLines": "1"}, LogOptions(tail_lines=1)),
+        ({}, LogReadOptions()),
+        ({"follow": "true", "timestamps": "1"}, LogReadOptions(follow=True, timestamps=True)),
+        ({"tail": "5"}, LogReadOptions(tail_lines=5)),
+        ({"tail": "all"}, LogReadOptions()),
+        ({"tail": "5", "tailLines": "0"}, LogReadOptions(tail_lines=0)),
+        ({"limitBytes": "7", "sinceSeconds": "10"}, LogReadOptions(limit_bytes=7, since_ns=990 * 10**9)),
+        ({"sinceTime": "1970-01-01T00:00:02.5+00:00"}, LogReadOptions(since_ns=2_500_000_000)),
+        ({"stream": "Stderr"}, LogReadOptions(stream=STDERR)),
+        ({"stream": "All", "tailLines": "1"}, LogReadOptions(tail_lines=1)),
     ],
 )
-def test_what_to_show(query: dict[str, str], expected: LogOptions) -> None:
+def test_what_to_show(query: dict[str, str], expected: LogReadOptions) -> None:
     assert options(**query) == (expected, False)
 
 
@@ -130,7 +130,7 @@ def test_a_switch_is_on_when_its_name_is_there_unless_it_is_said_to_be_off(
 
 
 def test_previous_is_told_apart_and_numbers_are_numbers() -> None:
-    assert options(previous="T") == (LogOptions(), True)
+    assert options(previous="T") == (LogReadOptions(), True)
     assert options(tailLines="٣") == options(tailLines="9" * 30) == options(limitBytes="1.5") == 400
 
 

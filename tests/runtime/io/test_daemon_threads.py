@@ -47,7 +47,7 @@ def test_a_process_ends_although_a_thread_hangs(does: str, ends: str) -> None:
     assert (ended.returncode, ended.stdout) == (0, b"the end\n")
 
 
-def test_deeds_are_done_in_their_order_by_no_more_threads_than_there_may_be() -> None:
+def test_operations_are_done_in_their_order_by_no_more_threads_than_there_may_be() -> None:
     done: list[int] = []
     names: set[str] = set()
     with DaemonThreads(1, "one") as threads:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.logs.lines import STDERR, STDOUT, LogOptions, time_ns
+from runtime.logs.lines import STDERR, STDOUT, LogReadOptions, time_ns
 from runtime.logs.reader import CHUNK_BYTES, STEP_BYTES, LogReader
 from runtime.logs.source import LocalLogSource
 
@@ -26,7 +26,7 @@ def line(number: int, text: str = "", stream: str = "stdout", tag: str = "F") ->
 
 @contextmanager
 def reader(path: Path, container_id: str = ID, **options: Any) -> Iterator[LogReader]:
-    made = LogReader(LocalLogSource(), str(path), container_id, LogOptions(**options))
+    made = LogReader(LocalLogSource(), str(path), container_id, LogReadOptions(**options))
     made.open()
     try:
         yield made
@@ -184,7 +184,7 @@ def test_who_follows_slowly_reads_the_files_in_between(log: Path) -> None:
         assert drained(made) == lines(10, 11, 12, 13)
 
 
-def test_a_log_without_its_current_file_shows_what_was_set_aside(log: Path) -> None:
+def test_a_log_without_its_current_file_shows_what_was_moved_away(log: Path) -> None:
     os.rename(log, log.with_name("0.log.20260101-000010"))
     with reader(log, follow=True) as made:
         assert drained(made) == lines(*range(1, 10))

@@ -69,11 +69,11 @@ class Changes:
         self._told = threading.Event()
         self.watch: LocalManifestWatch = LocalManifests().watch(str(path), self._told.set)
 
-    def follow(self, deed: Callable[[], object]) -> bool:
+    def follow(self, operation: Callable[[], object]) -> bool:
         """Renew the watch as a reading does, do something, and wait for it to be told."""
         assert self.watch.renew() == ""
         self._told.clear()
-        deed()
+        operation()
         return self._told.wait(PATIENCE_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""What is done for volumes is timed by plugin and deed."""
+"""What is done for volumes is timed by plugin and operation."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_mounts_failures_and_disks_that_hang() -> None:
     dispatcher, meters, tree = SimulatedDispatcher(seed=1), Meters(), FileTree()
     volumes = MeasuredVolumes(SimulatedNodeVolumes(tree, "/root"), meters, dispatcher.now_ns)
 
-    def timed(deed: str, status: str) -> float:
-        return meters.value(names.STORAGE_DURATION, PLUGIN, deed, status, "false")
+    def timed(operation: str, status: str) -> float:
+        return meters.value(names.STORAGE_DURATION, PLUGIN, operation, status, "false")
 
     volumes.make_pod("u")
     assert volumes.prepare(POD, SPEC, print).endswith("/scratch")

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.metrics import own
-from runtime.metrics.exposition import Row, Told, exposition, number
+from runtime.metrics.exposition import FamilyRows, MetricRow, exposition, number
 from runtime.metrics.families import counter, gauge, histogram
 from runtime.metrics.meters import Meters
 
@@ -73,7 +73,7 @@ def test_a_family_is_told_before_anything_was_measured() -> None:
 
 def test_labels_with_everything_in_them_are_read_back() -> None:
     nasty = 'a"b\\c\nd'
-    text = exposition([Told(LEVEL, [Row((nasty,), 1, 1234)])]).decode()
+    text = exposition([FamilyRows(LEVEL, [MetricRow((nasty,), 1, 1234)])]).decode()
     (family,) = text_string_to_metric_families(text)
     (sample,) = family.samples
     assert sample.labels == {"of": nasty}

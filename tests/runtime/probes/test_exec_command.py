@@ -9,7 +9,7 @@ import pytest
 from actors.kernel import Promise, broken, kept
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.messages import ExecSyncRequest, ExecSyncResponse
-from runtime.probes import ExecCheck, Outcome, ProbeAnswer
+from runtime.probes import ExecCheck, ProbeAnswer, ProbeOutcome
 from runtime.probes.exec_command import ask_exec
 
 SECOND = 10**9
@@ -38,25 +38,25 @@ def failing(code: StatusCode, text: str) -> Any:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        pytest.param(kept(ExecSyncResponse(stdout=b"fine")), ProbeAnswer(Outcome.SUCCESS), id="exit code 0"),
+        pytest.param(kept(ExecSyncResponse(stdout=b"fine")), ProbeAnswer(ProbeOutcome.SUCCESS), id="exit code 0"),
         pytest.param(
             kept(ExecSyncResponse(exit_code=1, stdout=b"half ", stderr=b"done")),
-            ProbeAnswer(Outcome.FAILURE, "half done"),
+            ProbeAnswer(ProbeOutcome.FAILURE, "half done"),
             id="another exit code, with its output",
         ),
         pytest.param(
             kept(ExecSyncResponse(exit_code=3)),
-            ProbeAnswer(Outcome.FAILURE, "command exited with 3"),
+            ProbeAnswer(ProbeOutcome.FAILURE, "command exited with 3"),
             id="another exit code, silent",
         ),
         pytest.param(
             kept(ExecSyncResponse(exit_code=1, stdout=b"x" * 20_000)),
-            ProbeAnswer(Outcome.FAILURE, "x" * 10_240),
+            ProbeAnswer(ProbeOutcome.FAILURE, "x" * 10_240),
             id="output without end",
         ),
         pytest.param(
             failing(StatusCode.DEADLINE_EXCEEDED, "too long"),
-            ProbeAnswer(Outcome.FAILURE, 'command timed out: "cat /tmp/ok" timed out after 2s'),
+            ProbeAnswer(ProbeOutcome.FAILURE, 'command timed out: "cat /tmp/ok" timed out after 2s'),
             id="the runtime says that it takes too long",
         ),
     ],
@@ -73,7 +73,7 @@ def test_spec_5_the_end_of_a_command_is_the_verdict(answer: Any, expected: Probe
 @pytest.mark.parametrize("code", [StatusCode.UNAVAILABLE, StatusCode.NOT_FOUND, StatusCode.UNKNOWN])
 def test_spec_5_a_runtime_that_cannot_run_it_says_nothing_of_the_container(code: StatusCode) -> None:
     answer = ask_exec(Runtime(failing(code, "no such task")), "c", CHECK, SECOND).result(0)
-    assert answer.outcome is Outcome.UNKNOWN
+    assert answer.outcome is ProbeOutcome.UNKNOWN
     assert "no such task" in answer.text
 
 

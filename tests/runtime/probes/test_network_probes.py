@@ -16,7 +16,7 @@ from aiohttp import web
 
 from runtime.cri.transport import grpc
 from runtime.io.event_loop import LoopThread
-from runtime.probes import GrpcCheck, HttpCheck, Outcome, ProbeAnswer, TcpCheck
+from runtime.probes import GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.capability import Check
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from runtime.probes.prober import NetworkProber
@@ -49,7 +49,7 @@ class Servers:
         """An answer; on a machine that is too busy to say anything, as `LATE` means, asked again."""
         for _ in range(20):
             answer = self._prober.probe("c", "liveness", check, timeout_ns).result(10)
-            if answer.outcome is not Outcome.LATE:
+            if answer.outcome is not ProbeOutcome.LATE:
                 break
         return answer
 
@@ -117,13 +117,13 @@ def closed_port() -> int:
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.SUCCESS), (204, Outcome.SUCCESS), (304, Outcome.SUCCESS), (399, Outcome.SUCCESS)]
-    + [(each, Outcome.FAILURE) for each in (400, 404, 500, 503)],
+    [(200, ProbeOutcome.SUCCESS), (204, ProbeOutcome.SUCCESS), (304, ProbeOutcome.SUCCESS), (399, ProbeOutcome.SUCCESS)]
+    + [(each, ProbeOutcome.FAILURE) for each in (400, 404, 500, 503)],
 )
-def test_spec_5_2xx_and_3xx_are_success(servers: Servers, status: int, outcome: Outcome) -> None:
+def test_spec_5_2xx_and_3xx_are_success(servers: Servers, status: int, outcome: ProbeOutcome) -> None:
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(saying(status))}/"))
     assert answer.outcome is outcome
-    assert answer.text == ("" if outcome is Outcome.SUCCESS else f"HTTP probe failed with statuscode: {status}")
+    assert answer.text == ("" if outcome is ProbeOutcome.SUCCESS else f"HTTP probe failed with statuscode: {status}")
 
 
 def test_spec_5_it_asks_as_a_kubelet_does_once_and_without_compression(servers: Servers) -> None:
@@ -157,7 +157,7 @@ def test_spec_5_a_redirect_on_the_same_host_is_followed(servers: Servers) -> Non
         return web.Response(status=200 if request.path == "/there" else 500)
 
     check = HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/", (("Host", "shop.example"),))
-    assert servers.ask(check).outcome is Outcome.SUCCESS
+    assert servers.ask(check).outcome is ProbeOutcome.SUCCESS
     assert [(each.path, each.headers["Host"]) for each in servers.asked] == [
         ("/", "shop.example"),
         ("/there", "shop.example"),
@@ -167,14 +167,14 @@ def test_spec_5_a_redirect_on_the_same_host_is_followed(servers: Servers) -> Non
 def test_spec_5_a_redirect_to_another_host_is_a_success_with_a_warning_and_not_followed(servers: Servers) -> None:
     port = servers.http(saying(302, b"go away", Location="http://elsewhere.example/"))
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
-    assert answer == ProbeAnswer(Outcome.WARNING, "Probe terminated redirects, Response body: go away")
+    assert answer == ProbeAnswer(ProbeOutcome.WARNING, "Probe terminated redirects, Response body: go away")
     assert len(servers.asked) == 1
 
 
 def test_spec_5_redirects_come_to_an_end(servers: Servers) -> None:
     port = servers.http(saying(302, Location="/"))
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
-    assert answer.outcome is Outcome.FAILURE
+    assert answer.outcome is ProbeOutcome.FAILURE
     assert "stopped after 10 redirects" in answer.text
     assert len(servers.asked) == 11
 
@@ -188,7 +188,7 @@ def test_spec_5_of_a_body_without_end_only_the_beginning_is_read(servers: Server
         await asyncio.Event().wait()
         return response
 
-    assert servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/")).outcome is Outcome.SUCCESS
+    assert servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/")).outcome is ProbeOutcome.SUCCESS
 
 
 def test_spec_5_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_spec_5_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, key)
     port = servers.http(saying(200), tls)
-    assert servers.ask(HttpCheck(f"https://127.0.0.1:{port}/")).outcome is Outcome.SUCCESS
-    assert servers.ask(HttpCheck(f"http://127.0.0.1:{port}/")).outcome is Outcome.FAILURE
+    assert servers.ask(HttpCheck(f"https://127.0.0.1:{port}/")).outcome is ProbeOutcome.SUCCESS
+    assert servers.ask(HttpCheck(f"http://127.0.0.1:{port}/")).outcome is ProbeOutcome.FAILURE
 
 
 @pytest.mark.parametrize(
@@ -207,27 +207,27 @@ def test_spec_5_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -
 )
 def test_spec_5_what_is_no_whole_answer_is_a_failure(servers: Servers, say: bytes, text: str) -> None:
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.raw(say)}/"))
-    assert answer.outcome is Outcome.FAILURE
+    assert answer.outcome is ProbeOutcome.FAILURE
     assert text in answer.text
 
 
 def test_spec_5_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
     port = servers.raw(None)
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
-    assert answer.outcome is Outcome.FAILURE
+    assert answer.outcome is ProbeOutcome.FAILURE
     assert "context deadline exceeded" in answer.text
-    assert servers.ask(GrpcCheck("127.0.0.1", port), SECOND // 5).outcome is Outcome.FAILURE
-    assert servers.ask(TcpCheck("127.0.0.1", port), SECOND // 5).outcome is Outcome.SUCCESS
+    assert servers.ask(GrpcCheck("127.0.0.1", port), SECOND // 5).outcome is ProbeOutcome.FAILURE
+    assert servers.ask(TcpCheck("127.0.0.1", port), SECOND // 5).outcome is ProbeOutcome.SUCCESS
 
 
 def test_spec_5_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
     port = closed_port()
     refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
-    assert servers.ask(TcpCheck("127.0.0.1", port)) == ProbeAnswer(Outcome.FAILURE, refused)
+    assert servers.ask(TcpCheck("127.0.0.1", port)) == ProbeAnswer(ProbeOutcome.FAILURE, refused)
     url = f"http://127.0.0.1:{port}/"
-    assert servers.ask(HttpCheck(url)) == ProbeAnswer(Outcome.FAILURE, f'Get "{url}": {refused}')
+    assert servers.ask(HttpCheck(url)) == ProbeAnswer(ProbeOutcome.FAILURE, f'Get "{url}": {refused}')
     answer = servers.ask(GrpcCheck("127.0.0.1", port))
-    assert answer.outcome is Outcome.FAILURE
+    assert answer.outcome is ProbeOutcome.FAILURE
     assert f'failed to connect service "127.0.0.1:{port}"' in answer.text
 
 
@@ -261,12 +261,12 @@ class Health:
 def test_spec_5_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers) -> None:
     health = Health({"": 1, "shop": 1, "cart": 2})
     try:
-        ok = ProbeAnswer(Outcome.SUCCESS)
+        ok = ProbeAnswer(ProbeOutcome.SUCCESS)
         assert servers.ask(GrpcCheck("127.0.0.1", health.port), 5 * SECOND) == ok
         assert servers.ask(GrpcCheck("127.0.0.1", health.port, "shop"), 5 * SECOND) == ok
         bad = servers.ask(GrpcCheck("127.0.0.1", health.port, "cart"), 5 * SECOND)
-        assert bad == ProbeAnswer(Outcome.FAILURE, 'service unhealthy (responded with "NOT_SERVING")')
-        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "none"), 5 * SECOND).outcome is Outcome.FAILURE
+        assert bad == ProbeAnswer(ProbeOutcome.FAILURE, 'service unhealthy (responded with "NOT_SERVING")')
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "none"), 5 * SECOND).outcome is ProbeOutcome.FAILURE
         assert health.asked[1] == ("shop", "kube-probe/1.36")
     finally:
         health.server.stop(None)
@@ -276,7 +276,7 @@ def test_spec_5_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers
     other = Health({})
     try:
         answer = servers.ask(GrpcCheck("127.0.0.1", other.port), 5 * SECOND)
-        assert answer.outcome is Outcome.FAILURE
+        assert answer.outcome is ProbeOutcome.FAILURE
         assert "does not implement the grpc health protocol" in answer.text
     finally:
         other.server.stop(None)
@@ -292,7 +292,7 @@ def test_spec_5_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_con
 
     servers.loop.post(block)
     answer = pending.result(10)
-    assert answer.outcome is Outcome.LATE
+    assert answer.outcome is ProbeOutcome.LATE
     assert "this node is too busy" in answer.text
 
 
@@ -304,5 +304,5 @@ def test_spec_5_probes_that_hang_hold_up_no_other(servers: Servers) -> None:
         for _ in range(100)
     ]
     for _ in range(20):
-        assert servers.ask(HttpCheck(f"http://127.0.0.1:{well}/"), 5 * SECOND).outcome is Outcome.SUCCESS
+        assert servers.ask(HttpCheck(f"http://127.0.0.1:{well}/"), 5 * SECOND).outcome is ProbeOutcome.SUCCESS
     assert not any(each.done() for each in hanging)

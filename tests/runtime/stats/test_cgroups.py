@@ -8,11 +8,11 @@ import pytest
 
 from runtime.stats.cgroups import read_cgroup, shares_of
 from runtime.stats.host import LocalHostStats
-from runtime.stats.readings import CgroupReading, CpuReading, DeviceIo, MemoryReading, Pressure, Stall
+from runtime.stats.readings import CgroupReading, CpuReading, DeviceIo, MemoryReading, Stall, StallPressure
 
 AT_NS = 7
 STALL = "some avg10=1.00 avg60=2.00 avg300=3.00 total=4\n"
-PRESSURE = Pressure(some=Stall(4, 1.0, 2.0, 3.0))
+PRESSURE = StallPressure(some=Stall(4, 1.0, 2.0, 3.0))
 
 V2 = {
     "cpu.stat": "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 5\nnr_throttled 2\nthrottled_usec 30\n",

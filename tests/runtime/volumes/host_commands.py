@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.volumes.commands import Ended
+from runtime.volumes.commands import CommandResult
 
 
 class PlayedCommands:
     """`answers`: the first word of a command -> how it ends; others end well."""
 
-    def __init__(self, answers: Mapping[str, Ended] | None = None) -> None:
+    def __init__(self, answers: Mapping[str, CommandResult] | None = None) -> None:
         self.ran: list[tuple[str, ...]] = []
         self.answers = dict(answers or {})
 
-    def run(self, command: tuple[str, ...], timeout_s: float) -> Ended:
+    def run(self, command: tuple[str, ...], timeout_s: float) -> CommandResult:
         self.ran.append(command)
-        return self.answers.get(command[0], Ended(0, ""))
+        return self.answers.get(command[0], CommandResult(0, ""))
 
     @property
     def lines(self) -> list[str]:

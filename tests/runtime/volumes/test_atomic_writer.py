@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.volumes.atomic_writer import SWAPPED, checked, has_content, payload_steps, write_payload
-from runtime.volumes.capability import Payload, VolumeError, VolumeFile
+from runtime.volumes.capability import Payload, VolumeFailedError, VolumeFile
 
 View = dict[str, bytes]
 
@@ -129,7 +129,7 @@ def test_a_group_owns_everything_and_may_read_it(tmp_path: Path):
 )
 def test_a_path_that_leads_elsewhere_is_refused_and_nothing_is_touched(tmp_path: Path, path: str):
     write_payload(str(tmp_path), payload(a="x"))
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         write_payload(str(tmp_path), {path: VolumeFile(b"y")})
     assert seen(tmp_path) == {"a": b"x"}
 
@@ -143,7 +143,7 @@ def test_paths_are_tidied_and_may_be_long():
 
 
 def test_a_file_cannot_be_a_directory_too():
-    with pytest.raises(VolumeError, match="'a/b' is to lie in it"):
+    with pytest.raises(VolumeFailedError, match="'a/b' is to lie in it"):
         checked(payload(a="x", a__b="y"))
 
 
@@ -155,7 +155,7 @@ def test_what_is_not_ours_stays(tmp_path: Path):
     assert (tmp_path / "mount point").is_dir()
     assert (tmp_path / "foreign").is_symlink()
     (tmp_path / "taken").mkdir()
-    with pytest.raises(VolumeError, match="taken by a mount point"):
+    with pytest.raises(VolumeFailedError, match="taken by a mount point"):
         write_payload(str(tmp_path), payload(taken="x"))
 
 
@@ -179,7 +179,7 @@ def test_a_version_that_cannot_be_ours_does_not_count(tmp_path: Path, target: st
 def test_two_writers_do_not_meet(tmp_path: Path):
     first = payload_steps(str(tmp_path), payload(a="x"))
     next(first)
-    with pytest.raises(VolumeError, match="still being written"):
+    with pytest.raises(VolumeFailedError, match="still being written"):
         write_payload(str(tmp_path), payload(a="y"))
     assert list(first)
     assert seen(tmp_path) == {"a": b"x"}
@@ -194,7 +194,7 @@ FILES = st.builds(VolumeFile, st.sampled_from([b"", b"x", b"y"]), st.sampled_fro
 def sound(files: Payload) -> bool:
     try:
         checked(files)
-    except VolumeError:
+    except VolumeFailedError:
         return False
     return True
 

@@ -18,7 +18,7 @@ from runtime.csi.client import GrpcCsiDrivers
 from runtime.metrics.kubelet import CSI_OPERATIONS
 from runtime.metrics.measured_drivers import drivers_asked
 from runtime.metrics.meters import Meters
-from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.csi import CsiPlugin
 from runtime.volumes.csi_material import CsiMaterial, Expansion
 from runtime.volumes.mounts import KernelMounts
@@ -218,7 +218,7 @@ def test_after_a_reboot_an_empty_directory_is_not_taken_for_the_volume(node: Nod
 
 def test_without_its_driver_nothing_is_begun_and_a_pod_goes(node: Node):
     node.drivers.unregister(NAME)
-    with pytest.raises(VolumeError, match="not found in the list of registered CSI drivers"):
+    with pytest.raises(VolumeFailedError, match="not found in the list of registered CSI drivers"):
         node.make(pod(), spec())
     node.take_down("pod-1")
     assert node.left() == []
@@ -227,7 +227,7 @@ def test_without_its_driver_nothing_is_begun_and_a_pod_goes(node: Node):
 def test_what_was_made_is_given_back_only_with_its_driver(node: Node):
     node.make(pod(), spec())
     node.drivers.unregister(NAME)
-    with pytest.raises(VolumeError, match="not found in the list"):
+    with pytest.raises(VolumeFailedError, match="not found in the list"):
         node.take_down("pod-1")
     assert node.left() != []
     node.forget()
@@ -239,12 +239,12 @@ def test_what_was_made_is_given_back_only_with_its_driver(node: Node):
 @pytest.mark.parametrize("method", ["NodeStageVolume", "NodePublishVolume"])
 def test_a_final_refusal_leaves_nothing_and_one_in_doubt_keeps_the_note(node: Node, method: str):
     node.driver.order(**{method: {"code": "INVALID_ARGUMENT", "message": "no such tier"}})
-    with pytest.raises(VolumeError, match=f"{method}: code = INVALID_ARGUMENT desc = no such tier"):
+    with pytest.raises(VolumeFailedError, match=f"{method}: code = INVALID_ARGUMENT desc = no such tier"):
         node.make(pod(), spec())
     assert not [path for path in node.left() if "pods/" in path]
     assert (node.plugin.staged() == ()) is (method == "NodeStageVolume")
     node.driver.order(**{method: {"code": "UNAVAILABLE"}})
-    with pytest.raises(VolumeError, match="UNAVAILABLE"):
+    with pytest.raises(VolumeFailedError, match="UNAVAILABLE"):
         node.make(pod(), spec())
     assert node.plugin.staged() == (DEVICE,)
     node.driver.order()
@@ -254,7 +254,7 @@ def test_a_final_refusal_leaves_nothing_and_one_in_doubt_keeps_the_note(node: No
 def test_a_driver_that_hangs_costs_its_time_and_what_it_did_is_found(node: Node):
     node.forget(timeout_s=0.3)
     node.driver.order(NodePublishVolume={"late": True})
-    with pytest.raises(VolumeError, match="DEADLINE_EXCEEDED"):
+    with pytest.raises(VolumeFailedError, match="DEADLINE_EXCEEDED"):
         node.make(pod(), spec())
     node.forget()
     assert node.devices_of("pod-1") == [DEVICE]
@@ -267,7 +267,7 @@ def test_a_driver_that_hangs_costs_its_time_and_what_it_did_is_found(node: Node)
 def test_a_driver_that_restarts_is_found_again(node: Node):
     node.make(pod(), spec())
     node.driver.kill()
-    with pytest.raises(VolumeError, match="UNAVAILABLE"):
+    with pytest.raises(VolumeFailedError, match="UNAVAILABLE"):
         node.take_down("pod-1")
     node.driver.start()
     node.take_down("pod-1")
@@ -380,7 +380,7 @@ def test_what_a_driver_measures(node: Node):
 
 def test_what_a_driver_is_asked_is_measured_with_its_outcome(node: Node):
     node.driver.order(NodePublishVolume={"code": "INTERNAL", "times": 1})
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         node.make(pod(), spec())
     node.make(pod(), spec())
     for code in ("INTERNAL", "OK"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.objects import Container, EmptyDirVolumeSource, ObjectMeta, Pod, PodSpec, ResourceRequirements, Volume
-from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.empty_dir_pages import mount_options, page_bytes
 from runtime.volumes.mounts import KernelMounts
@@ -115,7 +115,7 @@ def test_pages_are_those_that_the_containers_request(medium: str, pod: Pod, foun
     ],
 )
 def test_pages_that_nobody_requests_are_refused(medium: str, pod: Pod, said: str):
-    with pytest.raises(VolumeError, match=said):
+    with pytest.raises(VolumeFailedError, match=said):
         page_bytes(pod, medium)
 
 
@@ -124,5 +124,7 @@ def test_pages_without_a_limit_are_as_many_as_there_are():
 
 
 def test_another_medium_is_refused(world: World):
-    with pytest.raises(VolumeError, match="Tape is no medium of an emptyDir; use Memory, HugePages, or none for disk"):
+    with pytest.raises(
+        VolumeFailedError, match="Tape is no medium of an emptyDir; use Memory, HugePages, or none for disk"
+    ):
         world.prepare(EmptyDirVolumeSource(medium="Tape"))

@@ -19,8 +19,8 @@ from config.objects import (
     PodSpec,
     Volume,
 )
-from runtime.volumes.capability import DeviceMounter, VolumeError, VolumePlace, VolumeSpec
-from runtime.volumes.commands import Ended, HostCommands
+from runtime.volumes.capability import DeviceMounter, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.commands import CommandResult, HostCommands
 from runtime.volumes.device_maps import DeviceMaps
 from runtime.volumes.disks import file_system_of, mount_disk
 from runtime.volumes.local import ALREADY_MOUNTED, LocalPlugin
@@ -116,7 +116,7 @@ def test_one_that_is_read_only_takes_no_changes(world: World):
 )
 def test_a_path_that_is_not_there_is_never_made(world: World, path: str, said: str):
     (world.base / "file").write_text("")
-    with pytest.raises(VolumeError, match=said):
+    with pytest.raises(VolumeFailedError, match=said):
         world.prepare(local(f"{world.base}/{path}"))
     assert not (world.base / "missing").exists()
 
@@ -164,7 +164,7 @@ def test_a_blank_disk_is_formatted_once_and_shared_by_its_pods(world: World):
 def test_a_disk_that_holds_something_else_is_not_overwritten(world: World):
     disk = world.disk()
     assert HostCommands().run(("mkfs.ext4", "-q", disk), 60).code == 0
-    with pytest.raises(VolumeError, match="holds ext4, and xfs is asked for") as refused:
+    with pytest.raises(VolumeFailedError, match="holds ext4, and xfs is asked for") as refused:
         world.prepare(local(disk, fs_type="xfs"))
     assert refused.value.reason == "FailedMountOnFilesystemMismatch"
     assert file_system_of(HostCommands(), disk) == "ext4"
@@ -173,12 +173,12 @@ def test_a_disk_that_holds_something_else_is_not_overwritten(world: World):
 @pytest.mark.parametrize(
     ("blkid", "read_only", "lines"),
     [
-        (Ended(2, ""), False, ["mkfs.ext4 -F -m0 /dev/x", "mount -t ext4 -o noatime /dev/x /d"]),
-        (Ended(0, "TYPE=ext4\n"), False, ["fsck -a /dev/x", "mount -t ext4 -o noatime /dev/x /d"]),
-        (Ended(0, "TYPE=ext4\n"), True, ["mount -t ext4 -o noatime,ro /dev/x /d"]),
+        (CommandResult(2, ""), False, ["mkfs.ext4 -F -m0 /dev/x", "mount -t ext4 -o noatime /dev/x /d"]),
+        (CommandResult(0, "TYPE=ext4\n"), False, ["fsck -a /dev/x", "mount -t ext4 -o noatime /dev/x /d"]),
+        (CommandResult(0, "TYPE=ext4\n"), True, ["mount -t ext4 -o noatime,ro /dev/x /d"]),
     ],
 )
-def test_how_a_disk_is_mounted(blkid: Ended, read_only: bool, lines: list[str]):
+def test_how_a_disk_is_mounted(blkid: CommandResult, read_only: bool, lines: list[str]):
     commands = PlayedCommands({"blkid": blkid})
     mount_disk(commands, "/dev/x", "/d", "ext4", ("noatime",), read_only=read_only)
     assert commands.lines[1:] == lines
@@ -187,28 +187,31 @@ def test_how_a_disk_is_mounted(blkid: Ended, read_only: bool, lines: list[str]):
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ({"blkid": Ended(4, "cannot open")}, r"blkid .* failed \(4\): cannot open"),
-        ({"blkid": Ended(0, "PTTYPE=gpt")}, "holds a partition table"),
-        ({"blkid": Ended(0, "TYPE=ext4"), "fsck": Ended(4, "left")}, r"fsck -a /dev/x failed \(4\): left"),
-        ({"blkid": Ended(2, ""), "mkfs.ext4": Ended(127, "")}, "install it"),
-        ({"blkid": Ended(0, "TYPE=ext4"), "mount": Ended(32, "wrong")}, r"failed \(32\): wrong"),
+        ({"blkid": CommandResult(4, "cannot open")}, r"blkid .* failed \(4\): cannot open"),
+        ({"blkid": CommandResult(0, "PTTYPE=gpt")}, "holds a partition table"),
+        (
+            {"blkid": CommandResult(0, "TYPE=ext4"), "fsck": CommandResult(4, "left")},
+            r"fsck -a /dev/x failed \(4\): left",
+        ),
+        ({"blkid": CommandResult(2, ""), "mkfs.ext4": CommandResult(127, "")}, "install it"),
+        ({"blkid": CommandResult(0, "TYPE=ext4"), "mount": CommandResult(32, "wrong")}, r"failed \(32\): wrong"),
     ],
 )
-def test_a_disk_that_cannot_be_mounted_says_why(answers: dict[str, Ended], said: str):
+def test_a_disk_that_cannot_be_mounted_says_why(answers: dict[str, CommandResult], said: str):
     commands = PlayedCommands(answers)
-    with pytest.raises(VolumeError, match=said):
+    with pytest.raises(VolumeFailedError, match=said):
         mount_disk(commands, "/dev/x", "/d", "ext4", (), read_only=False)
 
 
 def test_errors_that_a_check_has_mended_are_no_trouble():
-    commands = PlayedCommands({"blkid": Ended(0, "TYPE=ext4"), "fsck": Ended(1, "")})
+    commands = PlayedCommands({"blkid": CommandResult(0, "TYPE=ext4"), "fsck": CommandResult(1, "")})
     mount_disk(commands, "/dev/x", "/d", "ext4", (), read_only=False)
     assert commands.lines[-1] == "mount -t ext4 /dev/x /d"
 
 
 def test_a_blank_disk_that_is_to_be_read_only_is_refused():
-    commands = PlayedCommands({"blkid": Ended(2, "")})
-    with pytest.raises(VolumeError, match="is blank"):
+    commands = PlayedCommands({"blkid": CommandResult(2, "")})
+    with pytest.raises(VolumeFailedError, match="is blank"):
         mount_disk(commands, "/dev/x", "/d", "ext4", (), read_only=True)
 
 
@@ -267,7 +270,7 @@ def test_a_disk_that_cannot_be_written_to_is_held_as_well(world: World):
 
 @pytest.mark.parametrize(("path", "said"), [("missing", "there is no"), ("source", "is no block device")])
 def test_what_is_no_disk_is_no_device(world: World, path: str, said: str):
-    with pytest.raises(VolumeError, match=said) as refused:
+    with pytest.raises(VolumeFailedError, match=said) as refused:
         world.prepare(local(world.base / path, block=True))
     assert refused.value.reason == "FailedMapVolume"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from config.objects import NFSVolumeSource, ObjectMeta, PersistentVolume, PersistentVolumeSpec, Pod, Volume
-from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
-from runtime.volumes.commands import NOT_FOUND, TIMED_OUT, Ended, HostCommands
+from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.commands import NOT_FOUND, TIMED_OUT, CommandResult, HostCommands
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.nfs import NfsPlugin, mount_command
 from tests.runtime.volumes.host_commands import PlayedCommands
@@ -63,13 +63,13 @@ def test_a_persistent_volume_says_where_it_is():
 
 def test_it_is_no_device(tmp_path: Path):
     world = World(tmp_path)
-    with pytest.raises(VolumeError, match="cannot be a device") as refused:
+    with pytest.raises(VolumeFailedError, match="cannot be a device") as refused:
         world.plugin.prepare(Pod(), spec(block=True), world.place, lambda *words: None)
     assert refused.value.reason == "FailedMapVolume"
 
 
 def test_one_without_a_server_is_refused():
-    with pytest.raises(VolumeError, match="needs a server and a path"):
+    with pytest.raises(VolumeFailedError, match="needs a server and a path"):
         mount_command(spec(server=""), "/d")
 
 
@@ -103,15 +103,15 @@ def test_it_is_mounted_once(world: World):
 @pytest.mark.parametrize(
     ("ended", "said"),
     [
-        (Ended(32, "access denied by server"), r"failed \(32\): access denied by server$"),
-        (Ended(TIMED_OUT, "no answer within 110 s"), "no answer within 110 s$"),
-        (Ended(NOT_FOUND, "mount: No such file"), "install nfs-common"),
-        (Ended(32, "you might need a /sbin/mount.<type> helper program."), "install nfs-common"),
+        (CommandResult(32, "access denied by server"), r"failed \(32\): access denied by server$"),
+        (CommandResult(TIMED_OUT, "no answer within 110 s"), "no answer within 110 s$"),
+        (CommandResult(NOT_FOUND, "mount: No such file"), "install nfs-common"),
+        (CommandResult(32, "you might need a /sbin/mount.<type> helper program."), "install nfs-common"),
     ],
 )
-def test_a_mount_that_fails_leaves_nothing_and_says_why(world: World, ended: Ended, said: str):
+def test_a_mount_that_fails_leaves_nothing_and_says_why(world: World, ended: CommandResult, said: str):
     world.commands.answers["mount"] = ended
-    with pytest.raises(VolumeError, match=said):
+    with pytest.raises(VolumeFailedError, match=said):
         world.prepare()
     assert not os.path.exists(world.place.directory)
 
@@ -123,8 +123,10 @@ def test_it_is_unmounted_by_the_hosts_program(world: World):
     assert world.mounts.unmounted == []
 
 
-@pytest.mark.parametrize("ended", [Ended(TIMED_OUT, ""), Ended(32, "device is busy"), Ended(NOT_FOUND, "")])
-def test_the_mount_of_a_dead_server_is_given_back_by_force(world: World, ended: Ended):
+@pytest.mark.parametrize(
+    "ended", [CommandResult(TIMED_OUT, ""), CommandResult(32, "device is busy"), CommandResult(NOT_FOUND, "")]
+)
+def test_the_mount_of_a_dead_server_is_given_back_by_force(world: World, ended: CommandResult):
     world.mounts.points.add(world.place.directory)
     world.commands.answers["umount"] = ended
     world.plugin.release(world.place)
@@ -140,7 +142,9 @@ def test_what_is_not_mounted_needs_no_program(world: World):
 
 
 def test_a_program_of_the_host_tells_how_it_ended():
-    assert HostCommands().run(("sh", "-c", "echo word; echo trouble >&2; exit 3"), 10) == Ended(3, "word\ntrouble")
+    assert HostCommands().run(("sh", "-c", "echo word; echo trouble >&2; exit 3"), 10) == CommandResult(
+        3, "word\ntrouble"
+    )
     assert HostCommands().run(("/no/such/program",), 10).code == NOT_FOUND
 
 

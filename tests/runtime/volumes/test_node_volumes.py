@@ -19,7 +19,7 @@ from config.objects import (
     VolumeDevice,
     VolumeMount,
 )
-from runtime.volumes.capability import LocatedVolume, Say, VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import LocatedVolume, Say, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
@@ -126,9 +126,9 @@ def test_a_volume_of_a_kind_that_has_gone_is_taken_down_all_the_same(node: Node)
     assert left.volumes_of("u") == (LocatedVolume(place),)
     left.release(place)
     assert left.volumes_of("u") == ()
-    with pytest.raises(VolumeError, match="iscsi are not supported"):
+    with pytest.raises(VolumeFailedError, match="iscsi are not supported"):
         left.locate("u", DISK)
-    with pytest.raises(VolumeError, match="nothing serves"):
+    with pytest.raises(VolumeFailedError, match="nothing serves"):
         left.unstage("test/shared/of/pv")
 
 
@@ -172,5 +172,5 @@ def test_of_a_pod_that_mounts_and_maps_volumes_each_is_a_file_system_or_a_device
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b"])
 def test_a_name_that_leads_elsewhere_is_refused(node: Node, name: str):
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         node.directories.place("u", PLUGIN, name)

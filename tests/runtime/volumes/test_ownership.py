@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from config.objects import Pod, PodSecurityContext, PodSpec
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.ownership import (
     DEPTH_MAX,
     IN_PROGRESS,
     Ownership,
-    Progress,
+    OwnershipProgress,
     give_to_group,
     mode_for,
     ownership_of,
@@ -34,7 +34,7 @@ class Told:
         self.said: list[tuple[str, str, str]] = []
         self.now_s = 0.0
         self._step_s = step_s
-        self.progress = Progress(lambda *words: self.said.append(words), "data", self._now)
+        self.progress = OwnershipProgress(lambda *words: self.said.append(words), "data", self._now)
 
     def _now(self) -> float:
         self.now_s += self._step_s
@@ -129,7 +129,7 @@ def test_the_root_is_changed_last_so_that_an_end_in_the_middle_is_seen(tmp_path:
     def die(*words: str) -> None:
         raise OSError("the end")
 
-    progress = Progress(die, "data", lambda: told.now_s)
+    progress = OwnershipProgress(die, "data", lambda: told.now_s)
     told.now_s = 100.0
     with pytest.raises(OSError, match="the end"):
         give_to_group(str(tmp_path), ALWAYS, progress)
@@ -173,7 +173,7 @@ def test_a_file_that_goes_meanwhile_is_no_error(tmp_path: Path):
         for each in ("a", "b"):
             (tmp_path / each).unlink(missing_ok=True)
 
-    progress = Progress(remove, "data", iter(range(0, 10000, 100)).__next__)
+    progress = OwnershipProgress(remove, "data", iter(range(0, 10000, 100)).__next__)
     give_to_group(str(tmp_path), ALWAYS, progress)
     assert tmp_path.stat().st_gid == GROUP
 
@@ -187,7 +187,7 @@ def test_directories_are_not_followed_without_an_end(tmp_path: Path):
             os.chdir("d")
     finally:
         os.chdir(before)
-    with pytest.raises(VolumeError, match="nested more than 400 deep"):
+    with pytest.raises(VolumeFailedError, match="nested more than 400 deep"):
         give(tmp_path)
     assert opened_in(tmp_path) == []
 

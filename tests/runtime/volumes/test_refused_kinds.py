@@ -9,7 +9,7 @@ import pytest
 from config.objects import ImageVolumeSource, Pod, Volume
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.csi.client import GrpcCsiDrivers
-from runtime.volumes.capability import VolumeError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.image_volume import ImagePlugin
 from runtime.volumes.kinds import volume_plugins
 from runtime.volumes.mounts import KernelMounts
@@ -33,7 +33,7 @@ def say(*words: str) -> None:
 def test_a_kind_that_is_not_served_says_what_to_use_instead(source: str, said: str):
     plugin = next(each for each in refused_plugins() if each.source == source)
     spec = VolumeSpec(name="v", volume=Volume(name="v"), source=source)
-    with pytest.raises(VolumeError, match=said):
+    with pytest.raises(VolumeFailedError, match=said):
         plugin.prepare(Pod(), spec, PLACE, say)
 
 
@@ -41,7 +41,7 @@ def test_nothing_of_an_image_lies_on_disk():
     spec = VolumeSpec(name="v", volume=Volume(name="v", image=ImageVolumeSource(reference="a")), source="image")
     assert ImagePlugin().prepare(Pod(), spec, PLACE, say) == ""
     spec = VolumeSpec(name="v", volume=Volume(name="v", image=ImageVolumeSource()), source="image")
-    with pytest.raises(VolumeError, match="names no image"):
+    with pytest.raises(VolumeFailedError, match="names no image"):
         ImagePlugin().prepare(Pod(), spec, PLACE, say)
 
 

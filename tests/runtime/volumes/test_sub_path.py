@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.sub_path import LocalSubPaths, SubPath, open_below
@@ -84,14 +84,14 @@ def test_what_is_missing_is_made_with_the_mode_of_the_volume_whatever_the_umask(
 
 
 def test_what_is_missing_is_an_error_where_nothing_is_to_be_made(world: World):
-    with pytest.raises(VolumeError, match="there is no 'new/deep' in the volume"):
+    with pytest.raises(VolumeFailedError, match="there is no 'new/deep' in the volume"):
         world.prepare("new/deep", make=False)
     assert os.listdir(world.volume) == []
 
 
 def test_what_is_missing_in_a_read_only_volume_is_an_error(world: World):
     world.mounts.bind(str(world.volume), str(world.volume), read_only=True)
-    with pytest.raises(VolumeError, match="there is no 'new' in the volume, and it is read only"):
+    with pytest.raises(VolumeFailedError, match="there is no 'new' in the volume, and it is read only"):
         world.prepare("new")
 
 
@@ -141,7 +141,7 @@ def test_another_file_system_in_the_volume_can_be_entered(world: World):
 def test_a_link_that_leads_out_is_refused(world: World, link: str, target: str, path: str):
     (world.volume / "a").mkdir()
     (world.volume / link).symlink_to(target)
-    with pytest.raises(VolumeError, match="leads out of the volume through a symbolic link") as refused:
+    with pytest.raises(VolumeFailedError, match="leads out of the volume through a symbolic link") as refused:
         world.prepare(path)
     assert str(refused.value).startswith('failed to prepare subPath for volumeMount "v" of container "c": ')
     assert world.mounts.below(str(world.root)) == ()
@@ -150,7 +150,7 @@ def test_a_link_that_leads_out_is_refused(world: World, link: str, target: str, 
 def test_links_in_a_circle_end(world: World):
     (world.volume / "a").symlink_to("b")
     (world.volume / "b").symlink_to("a")
-    with pytest.raises(VolumeError, match="more than 40 symbolic links"):
+    with pytest.raises(VolumeFailedError, match="more than 40 symbolic links"):
         world.prepare("a")
 
 
@@ -160,14 +160,14 @@ def test_links_in_a_circle_end(world: World):
 )
 def test_a_path_that_cannot_be_is_refused(world: World, path: str, said: str):
     (world.volume / "file").write_text("x")
-    with pytest.raises(VolumeError, match=said):
+    with pytest.raises(VolumeFailedError, match=said):
         world.prepare(path)
 
 
 def test_a_volume_that_is_a_file_has_no_parts(world: World):
     (world.volume / "file").write_text("x")
     wanted = SubPath("u", "v", "c", 0, str(world.volume / "file"), "x")
-    with pytest.raises(VolumeError, match="the volume is no directory"):
+    with pytest.raises(VolumeFailedError, match="the volume is no directory"):
         world.sub_paths.prepare((wanted,))
 
 
@@ -186,7 +186,7 @@ def test_a_link_put_in_the_way_at_any_moment_leads_nowhere_out(world: World, ste
     world.at[step] = lambda: _swap(world.volume / swapped, str(world.host))
     try:
         place = world.prepare("a/b")
-    except VolumeError as refused:
+    except VolumeFailedError as refused:
         assert "symbolic link" in str(refused)  # noqa: PT017 - either outcome is right
         return
     assert (place / "file").read_text() == "x"
@@ -199,7 +199,7 @@ def test_a_link_put_in_the_place_of_a_new_directory_is_seen(world: World):
         (world.volume / "new").symlink_to(world.host)
 
     world.at["made new"] = swap
-    with pytest.raises(VolumeError, match="leads out"):
+    with pytest.raises(VolumeFailedError, match="leads out"):
         world.prepare("new")
     assert stat.S_IMODE(world.host.stat().st_mode) == 0o755
 
@@ -248,7 +248,7 @@ def test_all_parts_of_a_volume_go_before_the_volume_does(world: World):
 
 def test_a_pod_that_is_gone_is_not_begun_anew(world: World):
     world.directories.remove("u")
-    with pytest.raises(VolumeError, match="No such file"):
+    with pytest.raises(VolumeFailedError, match="No such file"):
         world.prepare("a")
     assert not (world.root / "pods" / "u").exists()
 
@@ -256,10 +256,10 @@ def test_a_pod_that_is_gone_is_not_begun_anew(world: World):
 def test_no_descriptor_is_left_open(world: World):
     (world.volume / "out").symlink_to("/etc")
     os.close(open_below(str(world.volume), "a/b/c"))
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         open_below(str(world.volume), "a/b/../c")
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         open_below(str(world.volume), "a/b/c/../../out")
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         open_below(str(world.volume), "out")
     assert opened_in(world.volume) == []

@@ -24,7 +24,7 @@ from config.objects import (
     Volume,
     VolumeMount,
 )
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.empty_dir import EmptyDirPlugin, memory_limit_bytes, memory_size_bytes
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts, parse_mount_points
@@ -205,7 +205,7 @@ def test_a_volume_that_nobody_mounts_is_not_made(node: Node):
 
 @pytest.mark.parametrize("uid", ["", "..", "a/b"])
 def test_a_uid_that_leads_elsewhere_is_refused(node: Node, uid: str):
-    with pytest.raises(VolumeError):
+    with pytest.raises(VolumeFailedError):
         node.volumes.release(uid)
 
 
@@ -240,7 +240,7 @@ def test_data_of_a_mount_that_stays_is_never_removed(node: Node, hides: bool):
     (path / "precious").write_text("x")
     mounts = DeafMounts()
     mounts.hides = hides
-    with pytest.raises(VolumeError, match="another file system" if hides else "still mounted"):
+    with pytest.raises(VolumeFailedError, match="another file system" if hides else "still mounted"):
         PodDirectories(str(node.root), mounts).remove("u")
     assert (path / "precious").read_text() == "x"
 
@@ -257,7 +257,7 @@ def test_data_of_the_very_same_file_system_is_never_removed_through_a_mount(node
     mounts.hides = hides
     try:
         for remove in (lambda d: d.remove("u"), lambda d: d.remove_volume(place)):
-            with pytest.raises(VolumeError):
+            with pytest.raises(VolumeFailedError):
                 remove(PodDirectories(str(node.root), mounts))
     finally:
         node.mounts.unmount(place.directory)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from config.objects import Pod
-from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeError, VolumePlugin
+from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeFailedError, VolumePlugin
 from runtime.volumes.node_volumes import LocalNodeVolumes
 from runtime.volumes.pod_directories import PodDirectories
 from runtime.volumes.pod_volumes import specs_of
@@ -50,7 +50,7 @@ class WholePods:
                     faults.append(VolumeFault(spec.name, spec.field_path, refusal))
                     if path := self.volumes.usable(uid, spec):
                         host_paths[spec.name] = path
-            except (VolumeError, OSError, ValueError) as failure:
+            except (VolumeFailedError, OSError, ValueError) as failure:
                 faults.append(VolumeFault(spec.name, spec.field_path, str(failure)))
         return PreparedVolumes(host_paths, tuple(faults))
 

@@ -9,7 +9,7 @@ import msgspec
 
 from config.api.resources import EVENTS
 from runtime.api import create_unread
-from simulation.apiserver.requests import Request
+from simulation.apiserver.requests import ApiRequest
 from tests.simulation.apiserver.worlds import PODS, STRATEGIC, Asked, Server
 
 POD: dict[str, Any] = {
@@ -20,7 +20,7 @@ POD: dict[str, Any] = {
 
 def ask(server: Server, method: str, path: str, document: dict[str, Any], content_type: str, *, as_text: bool) -> Any:
     body = msgspec.json.encode(document) if as_text else document
-    asked = Asked(server.server.handle(Request(method, path, (), body, content_type)))
+    asked = Asked(server.server.handle(ApiRequest(method, path, (), body, content_type)))
     return asked.code, asked.value
 
 

@@ -13,7 +13,7 @@ from config.documents.codec import unknown_fields
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.api import ApiCall, ApiError, WatchEvent, create, get, patch, watch_objects
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import Request
+from simulation.apiserver.requests import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 
@@ -218,7 +218,7 @@ def test_pods_of_one_template_share_their_spec_and_nothing_that_may_change() -> 
 def test_fields_that_nobody_knows_are_shown_to_who_reads_a_pod_without_a_text_between() -> None:
     world = World(latency_ns=0)
     pod = {"metadata": {"name": "odd"}, "spec": {"newField": 1, "containers": [{"name": "main", "image": "a:1"}]}}
-    world.server.handle(Request("POST", "/api/v1/namespaces/default/pods", body=msgspec.json.encode(pod)))
+    world.server.handle(ApiRequest("POST", "/api/v1/namespaces/default/pods", body=msgspec.json.encode(pod)))
     read = world.api.call(get(PODS, "default", "odd")).result()
     assert unknown_fields(read) == ("$.spec.newField",)
 
@@ -228,10 +228,10 @@ def test_an_event_that_was_written_down_is_as_it_was() -> None:
     path = "/api/v1/namespaces/default/events"
     for name in ("first", "second"):
         event = {"metadata": {"name": name}, "reason": name, "involvedObject": {"name": "web"}}
-        world.server.handle(Request("POST", path, body=msgspec.json.encode(event)))
+        world.server.handle(ApiRequest("POST", path, body=msgspec.json.encode(event)))
     for name in ("first", "second"):
         assert world.api.call(get(EVENTS, "default", name)).result().reason == name
     world.api.call(patch(EVENTS, "default", "first", {"count": 2}))
     assert world.api.call(get(EVENTS, "default", "first")).result().count == 2
-    new_group = world.server.handle(Request("GET", f"/apis/events.k8s.io/v1/namespaces/default/events/{name}"))
+    new_group = world.server.handle(ApiRequest("GET", f"/apis/events.k8s.io/v1/namespaces/default/events/{name}"))
     assert msgspec.json.decode(new_group.body())["regarding"] == {"name": "web"}  # type: ignore[union-attr]  # a get

@@ -9,7 +9,7 @@ import pytest
 
 from simulation.apiserver.core import Options
 from simulation.apiserver.kinds.pod_specs import on_node
-from simulation.apiserver.requests import Request
+from simulation.apiserver.requests import ApiRequest
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Asked, Server, pod
 
 CORE = "/api/v1/namespaces/default"
@@ -77,7 +77,7 @@ def test_the_token_volume_is_left_out_where_nobody_wants_it(server: Server, wher
 def from_template(server: Server, name: str, spec: Any) -> Asked:
     """A pod that is sent as a document, as who stands beside the server sends it."""
     body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec}
-    return Asked(server.server.handle(Request("POST", PODS, (), body)))
+    return Asked(server.server.handle(ApiRequest("POST", PODS, (), body)))
 
 
 def test_pods_of_one_template_get_what_their_service_account_says_when_they_come(server: Server) -> None:

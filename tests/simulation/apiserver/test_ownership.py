@@ -9,9 +9,9 @@ import pytest
 from simulation.apiserver.garbage.ownership import (
     ORPHANS,
     WAITS,
+    DependentVerdict,
     Owner,
     State,
-    Verdict,
     check_owners,
     check_policy,
     finalizers_for,
@@ -66,20 +66,25 @@ SOLID, GONE, WAITING = State.SOLID, State.GONE, State.WAITING
 @pytest.mark.parametrize(
     ("states", "finalizers", "dependents", "found"),
     [
-        ((SOLID,), (), (), Verdict()),
-        ((GONE,), (), (), Verdict(delete="Background")),
-        ((GONE, GONE), (), ({},), Verdict(delete="Background")),
-        ((GONE, SOLID), (), (), Verdict(forget=("0",))),
-        ((WAITING, SOLID), (), (), Verdict(forget=("0",))),
-        ((WAITING,), (), (), Verdict(delete="Background")),
-        ((WAITING, GONE), (), ({},), Verdict(delete="Foreground")),
-        ((WAITING,), (), ({}, {**DELETING, "finalizers": [WAITS]}), Verdict(delete="Foreground", unblock=True)),
-        ((GONE,), (ORPHANS,), (), Verdict(delete="Orphan")),
-        ((GONE,), (WAITS,), (), Verdict(delete="Foreground")),
+        ((SOLID,), (), (), DependentVerdict()),
+        ((GONE,), (), (), DependentVerdict(delete="Background")),
+        ((GONE, GONE), (), ({},), DependentVerdict(delete="Background")),
+        ((GONE, SOLID), (), (), DependentVerdict(forget=("0",))),
+        ((WAITING, SOLID), (), (), DependentVerdict(forget=("0",))),
+        ((WAITING,), (), (), DependentVerdict(delete="Background")),
+        ((WAITING, GONE), (), ({},), DependentVerdict(delete="Foreground")),
+        (
+            (WAITING,),
+            (),
+            ({}, {**DELETING, "finalizers": [WAITS]}),
+            DependentVerdict(delete="Foreground", unblock=True),
+        ),
+        ((GONE,), (ORPHANS,), (), DependentVerdict(delete="Orphan")),
+        ((GONE,), (WAITS,), (), DependentVerdict(delete="Foreground")),
     ],
 )
 def test_what_becomes_of_a_dependent(
-    states: tuple[State, ...], finalizers: tuple[str, ...], dependents: tuple[Any, ...], found: Verdict
+    states: tuple[State, ...], finalizers: tuple[str, ...], dependents: tuple[Any, ...], found: DependentVerdict
 ):
     owners = [Owner("v1", "ConfigMap", f"o{number}", str(number), False) for number in range(len(states))]
     assert verdict(owners, lambda owner: states[int(owner.uid)], finalizers, dependents) == found

@@ -14,8 +14,8 @@ from simulation.apiserver.scheduling import (
     TAINTED,
     TOO_MANY_PODS,
     UNSCHEDULABLE,
-    Demand,
     Ledger,
+    PodDemand,
     demand_of,
     offer_of,
     refusals,
@@ -40,8 +40,8 @@ def pod(requests: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "web"}, "spec": {"containers": [container], **spec}}
 
 
-def why_not(pod_json: dict[str, Any], node_json: dict[str, Any], taken: Demand | None = None) -> list[str]:
-    taken = taken or Demand()
+def why_not(pod_json: dict[str, Any], node_json: dict[str, Any], taken: PodDemand | None = None) -> list[str]:
+    taken = taken or PodDemand()
     return refusals(demand_of(pod_json), offer_of(node_json), taken.amounts, taken.ports, 0)
 
 
@@ -193,7 +193,7 @@ def filled(*nodes: dict[str, Any]) -> Ledger:
     return ledger
 
 
-def place(ledger: Ledger, number: int, demand: Demand) -> str | None:
+def place(ledger: Ledger, number: int, demand: PodDemand) -> str | None:
     chosen = ledger.choose(demand)
     if chosen is not None:
         ledger.put_pod(("default", f"p{number}"), chosen, demand)
@@ -202,12 +202,12 @@ def place(ledger: Ledger, number: int, demand: Demand) -> str | None:
 
 def test_pods_go_round_the_nodes_by_name() -> None:
     ledger = filled(node("b"), node("a"), node("c"))
-    assert [place(ledger, number, Demand()) for number in range(7)] == ["a", "b", "c", "a", "b", "c", "a"]
+    assert [place(ledger, number, PodDemand()) for number in range(7)] == ["a", "b", "c", "a", "b", "c", "a"]
 
 
 def test_a_larger_node_takes_more() -> None:
     ledger = filled(node("large", pods=3), node("small", pods=1))
-    assert [place(ledger, number, Demand()) for number in range(5)] == ["large", "large", "large", "small", None]
+    assert [place(ledger, number, PodDemand()) for number in range(5)] == ["large", "large", "large", "small", None]
 
 
 def test_what_a_pod_takes_is_free_again_when_it_has_gone() -> None:
@@ -222,21 +222,21 @@ def test_what_a_pod_takes_is_free_again_when_it_has_gone() -> None:
 
 def test_a_node_that_goes_and_comes_again_still_has_its_pods() -> None:
     ledger = filled(node(pods=1))
-    place(ledger, 0, Demand())
+    place(ledger, 0, PodDemand())
     ledger.remove_node("n1")
     ledger.remove_node("n1")
-    assert ledger.explain(Demand()) == NO_NODES
+    assert ledger.explain(PodDemand()) == NO_NODES
     ledger.put_node(offer_of(node(pods=1)))
-    assert ledger.choose(Demand()) is None
+    assert ledger.choose(PodDemand()) is None
 
 
 def test_a_pod_whose_node_is_not_known_yet_is_counted() -> None:
     ledger = Ledger()
-    ledger.put_pod(("default", "early"), "n1", Demand())
+    ledger.put_pod(("default", "early"), "n1", PodDemand())
     assert ledger.put_node(offer_of(node(pods=1)))
-    assert ledger.choose(Demand()) is None
-    ledger.put_pod(("default", "early"), "n2", Demand())
-    assert ledger.choose(Demand()) == "n1"
+    assert ledger.choose(PodDemand()) is None
+    ledger.put_pod(("default", "early"), "n2", PodDemand())
+    assert ledger.choose(PodDemand()) == "n1"
 
 
 def test_a_heartbeat_changes_nothing() -> None:
@@ -261,4 +261,4 @@ def test_the_reasons_of_all_nodes_are_told_in_one_sentence() -> None:
 
 
 def test_without_nodes_that_is_the_reason() -> None:
-    assert Ledger().explain(Demand()) == "no nodes available to schedule pods"
+    assert Ledger().explain(PodDemand()) == "no nodes available to schedule pods"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simulation.apiserver import store
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import Request, WatchAnswer
+from simulation.apiserver.requests import ApiRequest, WatchAnswer
 from simulation.apiserver.store import Version
 from tests.simulation.apiserver.worlds import MERGE, PODS, Server, pod
 
@@ -26,7 +26,7 @@ QUERIES: tuple[dict[str, str], ...] = (
 )
 
 name = st.sampled_from(NAMES)
-deed = st.one_of(
+operation = st.one_of(
     st.tuples(st.just("create"), name, st.sampled_from(["", "n1", "n2"])),
     st.tuples(st.just("label"), name, st.sampled_from([None, "x", "y"])),
     st.tuples(st.just("phase"), name, st.sampled_from(["Running", "Pending"])),
@@ -55,7 +55,7 @@ class Follower:
 
     def watch(self) -> None:
         query = (("watch", "true"), ("resourceVersion", self.revision), *self.query.items())
-        answer = self.server.server.handle(Request("GET", PODS, query))
+        answer = self.server.server.handle(ApiRequest("GET", PODS, query))
         if isinstance(answer, WatchAnswer):
             self.watcher = answer.watcher
             answer.watcher.start(self.take, lambda _: None)
@@ -79,8 +79,8 @@ class Follower:
         self.watch()
 
 
-def do(server: Server, deed: tuple[str, str, Any], followers: list[Follower]) -> None:
-    what, which, value = deed
+def do(server: Server, operation: tuple[str, str, Any], followers: list[Follower]) -> None:
+    what, which, value = operation
     path = f"{PODS}/{which}"
     if what == "create":
         server.ask("POST", PODS, pod(which, **({"nodeName": value} if value else {})))
@@ -97,11 +97,11 @@ def do(server: Server, deed: tuple[str, str, Any], followers: list[Follower]) ->
             follower.cut()
 
 
-@given(st.lists(deed, max_size=30), st.sampled_from([1, 2, 10_000]))
-def test_who_follows_knows_what_a_list_shows(deeds: list[tuple[str, str, Any]], history_at_most: int) -> None:
+@given(st.lists(operation, max_size=30), st.sampled_from([1, 2, 10_000]))
+def test_who_follows_knows_what_a_list_shows(operations: list[tuple[str, str, Any]], history_at_most: int) -> None:
     server = Server(Options(history_at_most=history_at_most))
     followers = [Follower(server, query) for query in QUERIES]
-    for one in deeds:
+    for one in operations:
         do(server, one, followers)
         for follower in followers:
             listed = server.get(PODS, **follower.query).value["items"]
@@ -110,10 +110,10 @@ def test_who_follows_knows_what_a_list_shows(deeds: list[tuple[str, str, Any]], 
         assert all(follower.lists == 1 for follower in followers)
 
 
-@given(st.lists(deed, max_size=20), st.integers(1, 3))
-def test_pages_show_what_one_list_shows(deeds: list[tuple[str, str, Any]], limit: int) -> None:
+@given(st.lists(operation, max_size=20), st.integers(1, 3))
+def test_pages_show_what_one_list_shows(operations: list[tuple[str, str, Any]], limit: int) -> None:
     server = Server()
-    for one in deeds:
+    for one in operations:
         do(server, one, [])
     for query in QUERIES:
         seen: list[Any] = []

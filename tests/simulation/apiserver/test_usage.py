@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ADMIN, JsonAnswer, NodeAnswer, Request, User
+from simulation.apiserver.requests import ADMIN, ApiRequest, ApiUser, JsonAnswer, NodeAnswer
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.usage import PREFIX, usage
 from tests.simulation.apiserver.worlds import Server
@@ -43,8 +43,8 @@ class Cluster(Server):
         self.fetched.append(f"{node.node}{node.path}?{node.query[0][0]}")
         return SUMMARY if node.node == "one" else None
 
-    def usage(self, path: str, user: User = ADMIN, method: str = "GET", **query: str) -> Any:
-        request = Request(method, f"{PREFIX}/v1beta1/{path}", tuple(query.items()), user=user)
+    def usage(self, path: str, user: ApiUser = ADMIN, method: str = "GET", **query: str) -> Any:
+        request = ApiRequest(method, f"{PREFIX}/v1beta1/{path}", tuple(query.items()), user=user)
         answer = asyncio.run(usage(request, self.server.handle, self.fetch))
         assert isinstance(answer, JsonAnswer)
         return answer.value
@@ -94,7 +94,7 @@ def test_nobody_sees_here_what_he_may_not_see_elsewhere() -> None:
     cluster = Cluster(Options(authorization="Node"))
     for path in ("nodes", "pods"):
         with pytest.raises(StatusError) as refusal:
-            cluster.usage(path, User("somebody", ("system:authenticated",)))
+            cluster.usage(path, ApiUser("somebody", ("system:authenticated",)))
         assert refusal.value.code == 403
     with pytest.raises(StatusError) as refusal:
         cluster.usage("nodes", method="DELETE")

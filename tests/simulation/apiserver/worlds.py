@@ -8,7 +8,7 @@ import msgspec
 
 from actors.kernel import SimulatedDispatcher
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ADMIN, JSON, Answer, Request, User, WatchAnswer
+from simulation.apiserver.requests import ADMIN, JSON, Answer, ApiRequest, ApiUser, WatchAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import Version
 
@@ -53,7 +53,7 @@ class Watched:
 class Server:
     """`ask` makes one request; `world.run_for` lets time pass."""
 
-    def __init__(self, options: Options | None = None, user: User = ADMIN) -> None:
+    def __init__(self, options: Options | None = None, user: ApiUser = ADMIN) -> None:
         self.world = SimulatedDispatcher(1)
         self.server = ApiServer(self.world, options)
         self.user = user
@@ -65,19 +65,19 @@ class Server:
         body: Any = None,
         *,
         content_type: str = JSON,
-        user: User | None = None,
+        user: ApiUser | None = None,
         **query: str,
     ) -> Asked:
         data = b"" if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
         pairs = tuple((name.rstrip("_"), value) for name, value in query.items())
-        return Asked(self.server.handle(Request(method, path, pairs, data, content_type, user or self.user)))
+        return Asked(self.server.handle(ApiRequest(method, path, pairs, data, content_type, user or self.user)))
 
     def get(self, path: str, **query: str) -> Asked:
         return self.ask("GET", path, None, content_type=JSON, user=None, **query)
 
     def watch(self, path: str, **query: str) -> Watched:
         pairs = (("watch", "true"), *query.items())
-        answer = self.server.handle(Request("GET", path, pairs, user=self.user))
+        answer = self.server.handle(ApiRequest("GET", path, pairs, user=self.user))
         assert isinstance(answer, WatchAnswer), answer
         watched = Watched()
         answer.watcher.start(lambda kind, version: watched.take(kind, answer.shape(version)), watched.ends.append)

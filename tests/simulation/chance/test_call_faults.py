@@ -26,7 +26,7 @@ def test_a_failed_call_does_nothing() -> None:
     assert not pods.cri.state.sandboxes
 
 
-def test_a_lost_answer_is_of_a_deed_done() -> None:
+def test_a_lost_answer_is_of_a_operation_done() -> None:
     pods = with_faults("RunPodSandbox", lose=1.0)
     answer = pods.cri.call(v.RUN_POD_SANDBOX, m.RunPodSandboxRequest(config=pods.sandbox_config()))
     pods.dispatcher.run_until_idle()
@@ -47,7 +47,7 @@ def test_a_hanging_call_does_nothing_and_ends_by_its_deadline() -> None:
     assert not pods.cri.state.sandboxes
 
 
-def test_a_slow_call_does_its_deed_late_and_a_late_one_at_once() -> None:
+def test_a_slow_call_does_its_operation_late_and_a_late_one_at_once() -> None:
     for name, done_at_once in (("slow", 0), ("late", 1)):
         pods = with_faults("RunPodSandbox", delay_ns=(SECOND, SECOND), **{name: 1.0})
         answer = pods.cri.call(v.RUN_POD_SANDBOX, m.RunPodSandboxRequest(config=pods.sandbox_config()))

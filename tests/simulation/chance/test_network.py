@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.chance.network import RESENT_AFTER_NS, Link, LinkFaults
+from simulation.chance.network import RESENT_AFTER_NS, LinkFaults, NetworkLink
 
 MS = 10**6
 SECOND = 10**9
 
 
-def link(faults: LinkFaults | None = None, seed: str = "1", now_ns: int = 0) -> Link:
-    return Link(lambda: now_ns, 2 * MS, seed, faults)
+def link(faults: LinkFaults | None = None, seed: str = "1", now_ns: int = 0) -> NetworkLink:
+    return NetworkLink(lambda: now_ns, 2 * MS, seed, faults)
 
 
 def test_a_link_that_is_well_takes_its_latency_and_answers_take_nothing_more():
@@ -34,7 +34,7 @@ def test_what_is_lost_is_sent_again_later_each_time():
 
 def test_what_is_sent_while_the_way_is_cut_arrives_when_it_is_whole_again():
     now = [0]
-    cut = Link(lambda: now[0], 2 * MS, "1")
+    cut = NetworkLink(lambda: now[0], 2 * MS, "1")
     cut.cut(5 * SECOND)
     assert cut.there_ns() == 5 * SECOND + 2 * MS
     now[0] = 4 * SECOND

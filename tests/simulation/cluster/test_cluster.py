@@ -325,7 +325,7 @@ class TimeIsUpError(Exception):
     """As of a plugin that limits the time of tests."""
 
 
-def interrupted(deed: Callable[[], object]) -> None:
+def interrupted(operation: Callable[[], object]) -> None:
     """Begin it, and be torn out of it by a signal."""
 
     def came(*_: object) -> None:
@@ -335,7 +335,7 @@ def interrupted(deed: Callable[[], object]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
         with pytest.raises(TimeIsUpError):
-            deed()
+            operation()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -58,9 +58,9 @@ def driven(
     asyncio.run(both())
 
 
-def busy(dispatcher: SimulatedDispatcher, at_ns: int, deeds: int, done: list[int]) -> None:
+def busy(dispatcher: SimulatedDispatcher, at_ns: int, operations: int, done: list[int]) -> None:
     """So many things that happen at one moment."""
-    for number in range(deeds):
+    for number in range(operations):
         dispatcher.schedule(at_ns, lambda number=number: done.append(number))  # type: ignore[misc]
 
 

@@ -156,7 +156,7 @@ def test_a_hanging_call_can_be_cancelled_and_leaves_nothing_in_flight() -> None:
     assert pods.cri.in_flight == 0
 
 
-def test_a_late_answer_is_of_a_deed_done_at_once() -> None:
+def test_a_late_answer_is_of_a_operation_done_at_once() -> None:
     pods = Pods()
     container = pods.create(pods.sandbox(late="StartContainer=5s"))
     starting = pods.start(container)

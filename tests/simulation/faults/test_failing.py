@@ -11,7 +11,7 @@ from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatc
 from actors.status.manager import StatusManagerActor
 from simulation.chance.sometimes import Sometimes
 from simulation.faults.failing import FailingActors, MeantToFailError, handled_until
-from simulation.node.mortal import MortalDispatcher
+from simulation.node.killable import KillableDispatcher
 from simulation.play.play import Play
 from simulation.scenarios.faults import ActorFailures
 from simulation.scenarios.scenario import read_scenario
@@ -57,7 +57,7 @@ class Node:
         self.sometimes = Sometimes()
         self.failing = FailingActors(faults, seed, self.sometimes, self.told.append)
         world = SimulatedDispatcher(1)
-        agent = MortalDispatcher(world)
+        agent = KillableDispatcher(world)
         agent.failing = self.failing
         self.dispatcher = world
         self.system = ActorSystem(agent)
@@ -126,7 +126,7 @@ def test_who_fails_too_often_is_tried_again_slowly():
 
 def test_where_nobody_is_to_fail_handlers_are_the_actors_own():
     dispatcher = SimulatedDispatcher(1)
-    assert MortalDispatcher(dispatcher).handlers_of(Sum) is dispatcher.handlers_of(Sum)
+    assert KillableDispatcher(dispatcher).handlers_of(Sum) is dispatcher.handlers_of(Sum)
 
 
 class Wait(Message, frozen=True):

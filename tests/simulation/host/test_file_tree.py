@@ -88,9 +88,9 @@ def _shows(tree: FileTree, path: str) -> tuple[bool, bool, int | None]:
     return tree.exists(path), tree.is_directory(path), tree.plain_size(path)
 
 
-def _done(deed: Callable[..., None], *args: object) -> bool:
+def _done(operation: Callable[..., None], *args: object) -> bool:
     try:
-        deed(*args)
+        operation(*args)
     except OSError:
         return False
     return True
@@ -106,7 +106,7 @@ def test_what_the_tree_remembers_of_where_things_lie_is_never_seen(seed: int) ->
     odd = ["/a/", "/a/.", "/a/..", "/a/b/../c", "/a//b", "/b/a/.", "/b/a/..", "/b/./a", "/"]
     for _ in range(80):
         path = chance.choice(paths + odd)
-        deed, *rest = chance.choice(
+        operation, *rest = chance.choice(
             (
                 ("make_directories", path),
                 ("make_directories", path),
@@ -118,6 +118,6 @@ def test_what_the_tree_remembers_of_where_things_lie_is_never_seen(seed: int) ->
                 ("remove_all", path),
             )
         )
-        assert _done(getattr(tree, deed), *rest) == _done(getattr(other, deed), *rest), (deed, rest)
-        assert [_shows(tree, each) for each in paths + odd] == [_shows(other, each) for each in paths + odd], deed
+        assert _done(getattr(tree, operation), *rest) == _done(getattr(other, operation), *rest), (operation, rest)
+        assert [_shows(tree, each) for each in paths + odd] == [_shows(other, each) for each in paths + odd], operation
         assert tree.used_bytes == other.used_bytes

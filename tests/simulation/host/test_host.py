@@ -50,16 +50,16 @@ class Disk:
         return ManifestReading(files, reading.missing, reading.problem)  # type: ignore[arg-type]
 
 
-def on_both(tmp_path: Path, deed: Callable[[Disk], Any]) -> Any:
-    """What `deed` gives, which must be the same on a real and on a simulated disk."""
-    real = deed(Disk(str(tmp_path), None))
+def on_both(tmp_path: Path, operation: Callable[[Disk], Any]) -> Any:
+    """What `operation` gives, which must be the same on a real and on a simulated disk."""
+    real = operation(Disk(str(tmp_path), None))
     host = SimulatedHost(pod_logs="/node/pods", container_logs="/node/containers")
-    assert deed(Disk("/node", host)) == real
+    assert operation(Disk("/node", host)) == real
     return real
 
 
 def test_termination_messages_are_read_alike(tmp_path: Path) -> None:
-    def deed(disk: Disk) -> list[str]:
+    def operation(disk: Disk) -> list[str]:
         path = disk.at("uid/web/message")
         disk.files.prepare_container(StartFiles(disk.at("logs/web"), lambda _: path))
         before = disk.files.read_termination_message(path, 10)
@@ -69,11 +69,11 @@ def test_termination_messages_are_read_alike(tmp_path: Path) -> None:
         paths = (path, disk.at("link"), disk.at("nothing"))
         return [before, *(disk.files.read_termination_message(each, 10) for each in paths)]
 
-    assert on_both(tmp_path, deed) == ["", "�more than", "", ""]
+    assert on_both(tmp_path, operation) == ["", "�more than", "", ""]
 
 
 def test_log_attempts_and_tails_are_read_alike(tmp_path: Path) -> None:
-    def deed(disk: Disk) -> list[Any]:
+    def operation(disk: Disk) -> list[Any]:
         for name in ("0.log", "2.log", "11.log.20260101-000000.gz", "x.log", "3.txt"):
             disk.write(f"logs/{name}", b"")
         lines = b"".join(b"2026-01-01T00:00:00.0Z stdout F line %d\n" % n for n in range(100))
@@ -88,11 +88,20 @@ def test_log_attempts_and_tails_are_read_alike(tmp_path: Path) -> None:
             disk.files.read_log_tail(disk.at("missing"), "id", 80, 10),
         ]
 
-    assert on_both(tmp_path, deed) == [13, 0, "", "", "127.0.0.1 here\n", "line 99\nhalf done\n", "half done\n", ""]
+    assert on_both(tmp_path, operation) == [
+        13,
+        0,
+        "",
+        "",
+        "127.0.0.1 here\n",
+        "line 99\nhalf done\n",
+        "half done\n",
+        "",
+    ]
 
 
 def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
-    def deed(disk: Disk) -> list[Any]:
+    def operation(disk: Disk) -> list[Any]:
         disk.write("pods/ns_pod_uid/web/0.log", b"x")
         disk.write("pods/ns_pod_uid/web/0.log.20260101-000000", b"x")
         disk.write("pods/ns_pod_uid/web/1.log", b"x")
@@ -112,17 +121,17 @@ def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
         found[0] = [os.path.basename(path) for path in found[0]]
         return found
 
-    assert on_both(tmp_path, deed) == [["ns_pod_uid"], (), 2, (), ["id1"]]
+    assert on_both(tmp_path, operation) == [["ns_pod_uid"], (), 2, (), ["id1"]]
 
 
 def test_manifests_are_read_alike(tmp_path: Path) -> None:
-    def deed(disk: Disk) -> list[ManifestReading]:
+    def operation(disk: Disk) -> list[ManifestReading]:
         for name in ("b.yaml", "a.json", ".hidden", "sub/c.yaml"):
             disk.write(f"manifests/{name}", name.encode())
         disk.files.link_log(disk.at("manifests/dangling"), disk.at("nowhere"))
         return [disk.manifests(path) for path in ("manifests", "manifests/b.yaml", "missing")]
 
-    directory, one, missing = on_both(tmp_path, deed)
+    directory, one, missing = on_both(tmp_path, operation)
     assert [name for name, _, _ in directory.files] == ["a.json", "b.yaml", "dangling"]
     assert [content for _, content, _ in one.files] == [b"b.yaml"]
     assert missing.missing
@@ -203,7 +212,7 @@ def test_a_full_disk_takes_no_more_until_something_is_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "number"),
+    ("operation", "number"),
     [
         (lambda tree: tree.read("/missing"), errno.ENOENT),
         (lambda tree: tree.read("/dir"), errno.EISDIR),
@@ -217,18 +226,18 @@ def test_a_full_disk_takes_no_more_until_something_is_removed() -> None:
         (lambda tree: tree.rename("/missing", "/x"), errno.ENOENT),
     ],
 )
-def test_errors_are_those_of_a_real_file_system(deed: Callable[[FileTree], object], number: int) -> None:
+def test_errors_are_those_of_a_real_file_system(operation: Callable[[FileTree], object], number: int) -> None:
     tree = FileTree()
     tree.make_directories("/dir")
     tree.write("/dir/file", b"")
     tree.link("/loop", "/loop")
     with pytest.raises(OSError) as caught:
-        deed(tree)
+        operation(tree)
     assert caught.value.errno == number
 
 
 def test_files_of_volumes_are_read_alike(tmp_path: Path) -> None:
-    def deed(disk: Disk) -> list[str | None]:
+    def operation(disk: Disk) -> list[str | None]:
         disk.write("volume/made/env", b"A='1'\n")
         disk.write("volume/large", b"x" * 11)
         found: list[str | None] = []
@@ -239,4 +248,4 @@ def test_files_of_volumes_are_read_alike(tmp_path: Path) -> None:
                 found.append("refused")
         return found
 
-    assert on_both(tmp_path, deed) == ["A='1'\n", None, None, "refused", "refused"]
+    assert on_both(tmp_path, operation) == ["A='1'\n", None, None, "refused", "refused"]

@@ -1,4 +1,5 @@
-"""The files of logs: the same deeds do the same on a real and on a simulated disk, and nothing half is ever left."""
+"""The files of logs: the same operations do the same on a real and on a simulated disk, and nothing half is ever
+left."""
 
 from __future__ import annotations
 
@@ -80,9 +81,9 @@ def test_names_beside_are_those_of_the_log(disk: Disk):
     assert disk.files.names_beside(disk.at("gone/0.log")) == ()
 
 
-def test_a_log_is_set_aside_and_brought_back(disk: Disk):
+def test_a_log_is_moved_away_and_brought_back(disk: Disk):
     log, rotated = disk.write("0.log", b"old"), disk.at("0.log.1")
-    disk.files.set_aside(log, rotated)
+    disk.files.move_log(log, rotated)
     assert disk.contents() == {"0.log.1": b"old"}
     assert disk.files.bring_back(rotated, log)
     assert disk.contents() == {"0.log": b"old"}
@@ -91,18 +92,18 @@ def test_a_log_is_set_aside_and_brought_back(disk: Disk):
 
 def test_a_log_that_was_opened_anew_after_all_is_not_replaced(disk: Disk):
     log, rotated = disk.write("0.log", b"old"), disk.at("0.log.1")
-    disk.files.set_aside(log, rotated)
+    disk.files.move_log(log, rotated)
     disk.write("0.log", b"new")
     assert not disk.files.bring_back(rotated, log)
     assert disk.contents() == {"0.log": b"new", "0.log.1": b"old"}
 
 
-def test_nothing_is_set_aside_over_something_else(disk: Disk):
+def test_nothing_is_moved_away_over_something_else(disk: Disk):
     log, rotated = disk.write("0.log", b"new"), disk.write("0.log.1", b"old")
     with pytest.raises(FileExistsError):
-        disk.files.set_aside(log, rotated)
+        disk.files.move_log(log, rotated)
     with pytest.raises(FileNotFoundError):
-        disk.files.set_aside(disk.at("1.log"), disk.at("1.log.1"))
+        disk.files.move_log(disk.at("1.log"), disk.at("1.log.1"))
     assert disk.contents() == {"0.log": b"new", "0.log.1": b"old"}
 
 

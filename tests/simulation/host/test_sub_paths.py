@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.volumes.capability import VolumeError
+from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.sub_path import SubPath
 from simulation.host.file_tree import FileTree
 from simulation.host.sub_paths import SimulatedSubPaths
@@ -41,12 +41,12 @@ def test_links_that_stay_inside_are_followed():
 def test_links_that_lead_out_or_in_a_circle_are_refused(target: str):
     tree, sub_paths = world()
     tree.link("/root/pods/u/volume/x", target)
-    with pytest.raises(VolumeError, match="leads out of the volume"):
+    with pytest.raises(VolumeFailedError, match="leads out of the volume"):
         sub_paths.prepare(wanted("x"))
 
 
 def test_what_is_missing_is_an_error_where_nothing_is_to_be_made():
     tree, sub_paths = world()
-    with pytest.raises(VolumeError, match="there is no 'a' in the volume"):
+    with pytest.raises(VolumeFailedError, match="there is no 'a' in the volume"):
         sub_paths.prepare(wanted("a", make=False))
     assert tree.names_in("/root/pods/u/volume") == []

@@ -88,7 +88,7 @@ def no_grace_is_exceeded(life: Life) -> None:
     slack_s = STOP_FLOOR_S + NOTICE_S
     if plan.faults and plan.faults_to_the_end:
         slack_s += 3 * LOOK_AGAIN_S
-    if "away" in {deed for _, deed in plan.ending_deeds}:
+    if "away" in {operation for _, operation in plan.ending_operations}:
         slack_s += 2 * (AWAY_S + LOOK_AGAIN_S)
     over_s = (life.ended_at - due_ns) / SECOND
     assert over_s <= slack_s, f"{over_s} s over, {slack_s} s allowed"

@@ -1,7 +1,7 @@
 """Random pods and what befalls them: the plans that the properties of a pod's life are tried on, and how one is played.
 
 A `Plan` is all that chance decides: the pod (init containers, sidecars, policies and rules, hooks, probes), what its
-containers do, what other hands do to them meanwhile (`DEEDS`), which calls the runtime fails, and how the pod is
+containers do, what other hands do to them meanwhile (`OPERATIONS`), which calls the runtime fails, and how the pod is
 deleted: by its manifest, or by the API, then maybe again with another grace period. `play` gives a `Life`: what could
 be seen of it from outside. What must hold of one is said in `life_properties`.
 """
@@ -22,7 +22,7 @@ from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import Request
+from simulation.apiserver.requests import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.state import ContainerRecord
@@ -32,7 +32,7 @@ HOOKS = st.sampled_from(
     [None, None, {"exec": {"command": ["x"]}}, {"sleep": {"seconds": 2}}, {"httpGet": {"port": 80}}]
 )
 POLICIES = st.sampled_from(["Always", "OnFailure", "Never"])
-PROBE_DEEDS = st.sampled_from(["ok", "ok*3, fail", "fail*2, ok", "fail", "hang", "error"])
+PROBE_OPERATIONS = st.sampled_from(["ok", "ok*3, fail", "fail*2, ok", "fail", "hang", "error"])
 RESTART_CODE = 7
 """The exit code that rules are about."""
 COUNTED = CallFaults(fail=0.05, lose=0.05, late=0.1)
@@ -49,7 +49,8 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """See the module. `deeds`: (after ms, what); `again_s`: (seconds after the first order to end it, another's grace).
+    """See the module. `operations`: (after ms, what); `again_s`: (seconds after the first order to end it, another's
+    grace).
 
     `joined`: the pod comes from an API server. `faults_to_the_end`: calls fail while it is being deleted, too.
     """
@@ -59,12 +60,12 @@ class Plan(msgspec.Struct, frozen=True):
     inits: tuple[Member, ...]
     regular: tuple[Member, ...]
     grace_s: int
-    deeds: tuple[tuple[int, str], ...] = ()
+    operations: tuple[tuple[int, str], ...] = ()
     faults: bool = False
     faults_to_the_end: bool = False
     joined: bool = False
     again_s: tuple[tuple[int, int], ...] = ()
-    ending_deeds: tuple[tuple[int, str], ...] = ()
+    ending_operations: tuple[tuple[int, str], ...] = ()
 
     @property
     def policy(self) -> str:
@@ -76,8 +77,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def what_happens(self) -> frozenset[str]:
-        """The deeds of its life, without names."""
-        return frozenset(deed.partition(" ")[0] for _, deed in self.deeds)
+        """The operations of its life, without names."""
+        return frozenset(operation.partition(" ")[0] for _, operation in self.operations)
 
 
 @dataclass
@@ -177,7 +178,7 @@ def _container(
         fields["lifecycle"] = lifecycle
     for kind in ("startup", "readiness", "liveness"):
         if draw(st.integers(0, 3)) == 0:
-            behaviour[f"{kind}-probe.{name}"] = draw(PROBE_DEEDS)
+            behaviour[f"{kind}-probe.{name}"] = draw(PROBE_OPERATIONS)
             grace = {"terminationGracePeriodSeconds": draw(st.integers(1, 4))} if kind != "readiness" else {}
             fields[f"{kind}Probe"] = {"tcpSocket": {"port": 80}, "periodSeconds": draw(st.integers(1, 3)), **grace}
     return container(name, **fields)
@@ -199,7 +200,7 @@ class Joined(World):
         self.ask("POST", "/api/v1/namespaces/default/pods", body)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self.server.handle(Request(method, path, (), b"" if body is None else json.dumps(body).encode()))
+        answer = self.server.handle(ApiRequest(method, path, (), b"" if body is None else json.dumps(body).encode()))
         return json.loads(answer.body())  # type: ignore[union-attr]  # nobody watches here
 
     def phases(self) -> dict[str, str]:
@@ -221,9 +222,9 @@ def play(plan: Plan, seed: int) -> Life:
         text = manifest("web", plan.spec["containers"], behaviour=plan.behaviour, **_without_containers(plan.spec))
         world = World({"web": text}, seed, faults=faults)
     life = Life(plan, world.start())
-    for after_ms, deed in plan.deeds:
+    for after_ms, operation in plan.operations:
         _watch(life, after_ms * 10**6, 4)
-        _do(life, deed)
+        _do(life, operation)
     _watch(life, 20 * SECOND, 20)
     if not plan.faults_to_the_end:
         faults.heal()
@@ -266,7 +267,7 @@ def _end(life: Life) -> None:
     order(plan.grace_s)
     began_ns = world.dispatcher.now_ns()
     steps = [(at_s * SECOND, str(grace_s)) for at_s, grace_s in plan.again_s]
-    steps += [(at_ms * 10**6, deed) for at_ms, deed in plan.ending_deeds]
+    steps += [(at_ms * 10**6, operation) for at_ms, operation in plan.ending_operations]
     for at_ns, step in sorted(steps):
         world.run(max(0, began_ns + at_ns - world.dispatcher.now_ns()))
         if step.isdecimal() and "web" in world.phases():
@@ -291,9 +292,9 @@ def _wait_for_the_end(life: Life) -> None:
     life.is_gone = not (world.running_records() or world.phases() or world.cri.state.containers)
 
 
-def _do(life: Life, deed: str) -> None:
+def _do(life: Life, operation: str) -> None:
     world = life.world
-    kind, _, name = deed.partition(" ")
+    kind, _, name = operation.partition(" ")
     if kind == "agent":
         world.node.restart_agent()
     elif kind == "away":

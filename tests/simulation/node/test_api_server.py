@@ -17,7 +17,7 @@ from runtime.api.token_bucket import TokenBucket
 from runtime.cgroups.names import pod_words, root_words
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import JsonAnswer, ListAnswer, ObjectAnswer, Request
+from simulation.apiserver.requests import ApiRequest, JsonAnswer, ListAnswer, ObjectAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.node.simulated_node import SimulatedNode
 from tests.simulation.node.worlds import MS, READY_IMAGES, SECOND, container, manifest
@@ -66,7 +66,7 @@ class Cluster:
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         data = b"" if body is None else json.dumps(body).encode()
-        answer = self.server.handle(Request(method, path, (), data))
+        answer = self.server.handle(ApiRequest(method, path, (), data))
         assert isinstance(answer, ObjectAnswer | ListAnswer | JsonAnswer)
         assert answer.code < 300, answer.body()
         return json.loads(answer.body())

@@ -65,7 +65,7 @@ def test_another_image_ends_the_wait():
     assert after["status"]["containerStatuses"][0]["image"] == OTHER_IMAGE
 
 
-def test_a_deed_that_fails_beside_it_makes_no_wait_longer():
+def test_a_operation_that_fails_beside_it_makes_no_wait_longer():
     behaviour = {f"{knob}.app": value for knob, value in FAILS.items()} | {"fail.other": "CreateContainer"}
     both = [container(), container("other")]
     world = World({"web.yaml": manifest("web", both, behaviour=behaviour)}, configuration=configured(5)).start()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from actors.pod.container_stops import StopEnded
+from actors.pod.container_stops import ContainerStopEnded
 from config.kubelet import KubeletConfiguration
 from runtime.cri import CriError, StatusCode
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
@@ -345,7 +345,7 @@ def test_a_runtime_that_does_not_say_what_there_is_costs_no_pod_its_life_by_chan
 
 
 def test_an_evicted_pod_whose_worker_fails_is_evicted_all_the_same(monkeypatch):
-    failures = fail_once(monkeypatch, StopEnded)
+    failures = fail_once(monkeypatch, ContainerStopEnded)
     world = cluster()
     world.create("greedy", annotations={MEMORY: "2Gi"}, containers=asking("1Gi"))
     world.create("modest", annotations={MEMORY: "200Mi"}, containers=asking("1Gi"))

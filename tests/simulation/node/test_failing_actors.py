@@ -18,7 +18,7 @@ import pytest
 from actors.kernel.actor_base import ActorBase
 from actors.kernel.dispatcher import Dispatcher
 from simulation.faults.failing import handled_until
-from simulation.play.play import Outcome, Play
+from simulation.play.play import Play, PlayOutcome
 from simulation.scenarios.scenario import Scenario, library_scenario, with_pods
 from tests.seeds import over_seeds
 from tests.simulation.node.worlds import SECOND, World, manifest
@@ -85,7 +85,7 @@ def _scenario(mix: str) -> Scenario:
     return msgspec.structs.replace(with_pods(library_scenario(mix), 12), faults=(), reaches=())
 
 
-def _played(mix: str, seed: int) -> Outcome:
+def _played(mix: str, seed: int) -> PlayOutcome:
     play = Play(_scenario(mix), seed)
     while not play.done:
         play.advance(10 * 10**9)
@@ -96,7 +96,7 @@ NO_HARM = ("no-actor-fails", "starts-in-time")
 """What fails is meant to, and a pod may start some seconds later for it, as long as it does."""
 
 
-def _harm(outcome: Outcome) -> list[object]:
+def _harm(outcome: PlayOutcome) -> list[object]:
     harm: list[object] = [each for each in outcome.violations if each["invariant"] not in NO_HARM]
     return harm if outcome.converged else [*harm, "it did not converge"]
 

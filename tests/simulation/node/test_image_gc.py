@@ -196,7 +196,7 @@ def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(fi
         chance = random.Random(seed)
         world = WatchedWorld(seed=seed, settings=images_of_size(MIB), configuration=EAGER, faults=Faults(PLAN, seed))
         world.start()
-        for deed in range(8):
+        for operation in range(8):
             name = f"p{chance.randrange(4)}"
             if chance.random() < 0.7:
                 fields = {"imagePullPolicy": chance.choice(["IfNotPresent", "IfNotPresent", "Always"])}
@@ -205,7 +205,7 @@ def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(fi
                     names.append(container("more", chance.choice(IMAGES), **fields))
                 behaviour = {"run-for": chance.choice(["forever", "2s"])}
                 world.node.put_manifest(
-                    f"{name}.json", manifest(name, names, behaviour=behaviour, uid=f"{name}-{deed}")
+                    f"{name}.json", manifest(name, names, behaviour=behaviour, uid=f"{name}-{operation}")
                 )
             else:
                 world.node.remove_manifest(f"{name}.json")

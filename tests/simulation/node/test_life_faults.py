@@ -102,14 +102,14 @@ def any_life(plan: Plan) -> Plan:
 def past_its_deadline(plan: Plan) -> Plan:
     """Its active deadline ends it, and then another agent comes."""
     spec = {**plan.spec, "activeDeadlineSeconds": 6}
-    return msgspec.structs.replace(plan, spec=spec, joined=True, deeds=(*plan.deeds, (20_000, "agent")))
+    return msgspec.structs.replace(plan, spec=spec, joined=True, operations=(*plan.operations, (20_000, "agent")))
 
 
 def stubborn(plan: Plan) -> Plan:
     """Its containers do not listen to the stop signal, and nothing else disturbs its end."""
     behaviour = {key: value for key, value in plan.behaviour.items() if not key.startswith("run-for.main")}
     behaviour |= {f"ignore-stop-signal.{each.name}": "true" for each in plan.regular}
-    return msgspec.structs.replace(plan, behaviour=behaviour, faults=False, ending_deeds=())
+    return msgspec.structs.replace(plan, behaviour=behaviour, faults=False, ending_operations=())
 
 
 def hurried(plan: Plan) -> Plan:

@@ -12,7 +12,7 @@ from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
 from simulation.cri.simulated_cri import DoVerb
-from simulation.cri.state import Refusal
+from simulation.cri.state import CriRefusal
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, World, container, manifest
 
 
@@ -248,7 +248,7 @@ def test_spec_3_3_a_sidecar_that_cannot_be_started_holds_up_no_other_that_is_to_
 
     def refuse_the_first(name: str, request: Any, do: DoVerb) -> Any:
         if name == "CreateContainer" and request.config.metadata.name == "first":
-            raise Refusal(StatusCode.UNKNOWN, "not this one")
+            raise CriRefusal(StatusCode.UNKNOWN, "not this one")
         return do(name, request)
 
     end_interception = world.cri.intercept(refuse_the_first)

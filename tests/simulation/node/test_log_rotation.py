@@ -78,7 +78,7 @@ def no_gap(log: bytes) -> bool:
     return all((later - earlier) % 60_000 == 100 for earlier, later in itertools.pairwise(at))
 
 
-def test_a_log_is_set_aside_compressed_and_removed_and_no_line_is_lost():
+def test_a_log_is_moved_away_compressed_and_removed_and_no_line_is_lost():
     node = world()
     node.until(lambda: node.running() == ["chatty/app"])
     logs = Logs(node, "chatty")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from actors.pod.container_stops import StopEnded
+from actors.pod.container_stops import ContainerStopEnded
 from config.kubelet import KubeletConfiguration, ShutdownGracePeriodByPodPriority
 from runtime.metrics.kubelet import GRACEFUL_SHUTDOWN_END, GRACEFUL_SHUTDOWN_START
 from simulation.host.facts import MAX_PODS
@@ -137,7 +137,7 @@ def test_a_pod_that_does_not_end_holds_up_its_group_only_for_its_time():
 
 
 def test_a_pod_whose_worker_fails_in_the_middle_ends_in_order_all_the_same(monkeypatch):
-    failures = fail_once(monkeypatch, StopEnded)
+    failures = fail_once(monkeypatch, ContainerStopEnded)
     world = cluster()
     create(world, "web")
     create(world, "dns", priority=CRITICAL)

@@ -163,21 +163,21 @@ def test_pain_7_manifests_edited_renamed_and_removed_in_any_order_leave_one_life
     file = "a"
     for version in range(1, 12):
         world.run(int(chance.random() * 4 * SECOND))
-        deed = chance.choice(["edit", "rename", "remove and put", "restart", "kill"])
+        operation = chance.choice(["edit", "rename", "remove and put", "restart", "kill"])
         text = manifest("web", [container(f"v{version}")], behaviour={"stop-delay": "1500ms"})
-        if deed == "rename":
+        if operation == "rename":
             world.node.remove_manifest(file)
             file = "b" if file == "a" else "a"
-        elif deed == "remove and put":
+        elif operation == "remove and put":
             world.node.remove_manifest(file)
             world.run(int(chance.random() * 2 * SECOND))
-        elif deed == "restart":
+        elif operation == "restart":
             world.node.restart_agent()
-        elif deed == "kill":
+        elif operation == "kill":
             world.node.kill()
             world.run(int(chance.random() * 2 * SECOND))
         world.node.put_manifest(file, text)
-        if deed == "kill":
+        if operation == "kill":
             world.node.restart_agent()
     world.run(120 * SECOND)
     assert world.running() == ["web/v11"]

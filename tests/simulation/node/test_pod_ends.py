@@ -76,7 +76,7 @@ def test_spec_2_6_a_pass_that_the_end_of_its_pod_has_cancelled_is_no_failure():
     assert not [said for said in world.said("web") if said.startswith(("FailedSync", "Failed:"))]
 
 
-def test_the_end_of_a_deed_that_a_full_mailbox_has_lost_holds_up_no_pod(monkeypatch: pytest.MonkeyPatch):
+def test_the_end_of_a_operation_that_a_full_mailbox_has_lost_holds_up_no_pod(monkeypatch: pytest.MonkeyPatch):
     world = World({"web": manifest("web", behaviour={"late": "StartContainer=20s"})}).start()
     world.run(5 * SECOND)
     worker = worker_of(world, "web")

@@ -253,9 +253,11 @@ def test_a_command_is_run_by_the_runtime() -> None:
 
 def test_what_cannot_be_asked_or_never_answers_kills_nobody() -> None:
     world = aged()
-    for deed in ("error", "silent"):
+    for operation in ("error", "silent"):
         app = container(livenessProbe=probe(failureThreshold=1))
-        world.node.put_manifest(f"{deed}.json", manifest(deed, [app], behaviour={"liveness-probe": deed}))
+        world.node.put_manifest(
+            f"{operation}.json", manifest(operation, [app], behaviour={"liveness-probe": operation})
+        )
     world.run(300 * SECOND)
     assert [world.status(name).restart_count for name in ("error", "silent")] == [0, 0]
     text = "the simulated container cannot be asked"
@@ -322,11 +324,11 @@ def test_pods_without_probes_have_no_runner() -> None:
     assert len(paths) == 1
 
 
-@pytest.mark.parametrize("deed", ["fail", "hang"])
-def test_after_a_restart_of_the_agent_nothing_is_killed_for_old_failures(deed: str) -> None:
+@pytest.mark.parametrize("operation", ["fail", "hang"])
+def test_after_a_restart_of_the_agent_nothing_is_killed_for_old_failures(operation: str) -> None:
     world = aged()
     app = container(livenessProbe=probe(failureThreshold=5))
-    world.node.put_manifest("a.json", manifest("a", [app], behaviour={"liveness-probe": f"ok, {deed}*4, ok"}))
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour={"liveness-probe": f"ok, {operation}*4, ok"}))
     world.until(lambda: "a/app" in world.running())
     world.run(3 * SECOND)
     world.node.restart_agent()

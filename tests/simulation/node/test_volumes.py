@@ -134,8 +134,8 @@ def test_an_agent_killed_at_any_step_of_a_pods_start_and_end_leaves_nothing_of_i
 
 
 def never_touching(uid: str) -> Any:
-    def look(deed: str) -> None:
-        assert not (deed.startswith(("unmount", "remove")) and f"/{uid}/" in deed), deed
+    def look(operation: str) -> None:
+        assert not (operation.startswith(("unmount", "remove")) and f"/{uid}/" in operation), operation
 
     return look
 
@@ -177,14 +177,14 @@ def test_the_idle_cost_of_volumes_does_not_grow_with_their_number(count: int):
     node.start()
     dispatcher.run_for(60 * SECOND)
     assert running(node) == count
-    deeds: list[str] = []
-    node.volumes.before = deeds.append
+    operations: list[str] = []
+    node.volumes.before = operations.append
 
     def handled() -> int:
         return next(each.handled for each in node.node.report().actors if each.path == "/node/volume-reconciler")
 
     before = handled()
     dispatcher.run_for(IDLE_MINUTES * 60 * SECOND)
-    assert deeds == []
+    assert operations == []
     assert handled() - before <= 4 * IDLE_MINUTES, "its own ticks and the word which pods there are, once a minute each"
     assert node.stop()

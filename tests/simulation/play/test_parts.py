@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from simulation.play.parts import Part, parts_of, together
-from simulation.play.play import Outcome, Play
+from simulation.play.parts import PlayPart, parts_of, together
+from simulation.play.play import Play, PlayOutcome
 from simulation.scenarios.pods import PodMix
 from simulation.scenarios.scenario import Scenario, ScenarioError, read_scenario
 
@@ -24,7 +24,7 @@ pods:
 """)
 
 
-def played(part: Part) -> tuple[Part, Outcome]:
+def played(part: PlayPart) -> tuple[PlayPart, PlayOutcome]:
     play = Play(part.scenario, part.seed)
     while not play.done:
         play.advance(10**9)
@@ -51,7 +51,7 @@ def test_every_pod_is_on_one_node_and_no_node_has_two_more_than_another(counts: 
 
 @pytest.mark.parametrize("scenario", [replace(APART, apart=False), replace(APART, nodes=1)])
 def test_what_is_one_world_is_one_part_with_its_own_seed(scenario: Scenario):
-    assert parts_of(scenario, 7) == (Part(replace(scenario, apart=False), 7),)
+    assert parts_of(scenario, 7) == (PlayPart(replace(scenario, apart=False), 7),)
 
 
 def test_no_seed_has_a_part_of_another():

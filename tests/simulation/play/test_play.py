@@ -13,7 +13,7 @@ pods: [{name: web, count: 7, together: 3, arrives: [0s, 30s], lives: [5s, 20s]}]
 """
 
 
-def deeds_of_the_world(seed: int) -> list[tuple[int, str]]:
+def operations_of_the_world(seed: int) -> list[tuple[int, str]]:
     """Each with its time, in ns."""
     lines: list[str] = []
     play = Play(read_scenario(REPLICAS), seed, sink=lines.append)
@@ -25,9 +25,9 @@ def deeds_of_the_world(seed: int) -> list[tuple[int, str]]:
 
 
 def test_replicas_come_at_one_moment_and_go_at_one():
-    deeds = [(now_ns, *what.split()) for now_ns, what in deeds_of_the_world(7) if "web" in what]
-    for deed in ("creates", "deletes"):
-        at_ns = {name: now_ns for now_ns, what, name in deeds if what == deed}
+    operations = [(now_ns, *what.split()) for now_ns, what in operations_of_the_world(7) if "web" in what]
+    for operation in ("creates", "deletes"):
+        at_ns = {name: now_ns for now_ns, what, name in operations if what == operation}
         assert len(at_ns) == 7
         assert sorted(Counter(at_ns.values()).values()) == [1, 3, 3]
         assert at_ns["web-0"] == at_ns["web-1"] == at_ns["web-2"]

@@ -55,7 +55,7 @@ def test_the_last_lines_are_written_for_people_and_all_of_them_for_who_reads_the
     assert trace.last()[-2:] == (f"{LINES_KEPT} node-0/node/pleg Relist ok", "900 world creates a-1")
     assert len(trace.last()) == LINES_KEPT
     assert "".join(read).splitlines()[-LINES_KEPT:] == list(trace.last())
-    assert trace.messages == LINES_KEPT + 1, "a deed of the world is no message"
+    assert trace.messages == LINES_KEPT + 1, "an operation of the world is no message"
 
 
 def test_failures_of_actors_are_told() -> None:

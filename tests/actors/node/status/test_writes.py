@@ -7,7 +7,7 @@ from itertools import pairwise
 from actors.messages.node import (
     ImagesChanged,
     NodePressureObserved,
-    NodeTroubleObserved,
+    NodeProblemObserved,
     VolumesInUseObserved,
 )
 from actors.messages.pods import RuntimeStateObserved
@@ -49,13 +49,13 @@ def test_a_change_is_one_write_at_the_next_look(world: World) -> None:
 def test_pressure_and_trouble_are_written_at_once_and_taken_back(world: World) -> None:
     world.start()
     world.node.tell(NodePressureObserved(memory=True))
-    world.node.tell(NodeTroubleObserved("shutdown", "node is shutting down"))
+    world.node.tell(NodeProblemObserved("shutdown", "node is shutting down"))
     world.run(2 * SECOND_NS)
     assert world.condition("MemoryPressure")["status"] == "True"
     assert world.condition("Ready")["message"] == "node is shutting down"
     assert world.reasons()[-2:] == ["NodeHasInsufficientMemory", "NodeNotReady"]
     world.node.tell(NodePressureObserved())
-    world.node.tell(NodeTroubleObserved("shutdown", ""))
+    world.node.tell(NodeProblemObserved("shutdown", ""))
     world.run(2 * SECOND_NS)
     assert world.ready == "True"
     assert world.reasons()[-2:] == ["NodeHasSufficientMemory", "NodeReady"]

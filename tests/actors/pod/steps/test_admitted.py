@@ -7,12 +7,12 @@ import pytest
 from actors.kernel import Message
 from actors.messages.admission import AdmissionWaits, AdmitPod, PodAdmitted
 from actors.model.observed import ObservedSandbox
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.steps.admitted import admitted
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import picture, pod, sandbox
 
-ASKED = Wait("the node is asked whether it takes the pod", "it starts then")
+ASKED = PassWait("the node is asked whether it takes the pod", "it starts then")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,9 @@ ASKED = Wait("the node is asked whether it takes the pod", "it starts then")
     [
         pytest.param((), (), ASKED, id="no answer"),
         pytest.param((), (PodAdmitted(),), CONTINUE, id="taken"),
-        pytest.param((), (AdmissionWaits("others make way"),), Wait("others make way", "it starts then"), id="not yet"),
+        pytest.param(
+            (), (AdmissionWaits("others make way"),), PassWait("others make way", "it starts then"), id="not yet"
+        ),
         pytest.param((sandbox(),), (), CONTINUE, id="a pod that has a sandbox was taken before"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.messages.volumes import VolumesPrepared
-from actors.pod.container_starts import Place
+from actors.pod.container_starts import StartPlace
 from actors.pod.outcome import CONTINUE
 from actors.pod.steps.containers import containers
 from actors.pod_rules.action_types import Kill, KillCause, PodActions, Start
@@ -21,16 +21,16 @@ from tests.actors.pod_pictures import container, pod
 NAMES = ("debug", "first", "app", "other")
 DEBUG, FIRST, APP, OTHER = (Start(container(name), 0) for name in NAMES)
 ACTIONS = PodActions(start_ephemeral=(DEBUG,), start_init=(FIRST,), start=(APP, OTHER))
-PLACE = Place(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
+PLACE = StartPlace(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
 
 
 def started(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, fails: str = "", place: Place | None = PLACE
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, fails: str = "", place: StartPlace | None = PLACE
 ) -> list[str]:
     """Names of the containers whose start was tried. `fails`: for this one the runtime fails."""
     names: list[str] = []
 
-    async def start(pod: Any, start: Start, place: Place) -> None:
+    async def start(pod: Any, start: Start, place: StartPlace) -> None:
         names.append(start.container.name)
         if start.container.name == fails:
             raise CriError(StatusCode.UNKNOWN, "no", "StartContainer")

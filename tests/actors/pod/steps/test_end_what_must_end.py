@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.steps.end_what_must_end import end_what_must_end
 from actors.pod_rules.action_types import Kill, KillCause, PodActions
 from tests.actors.pod.steps.bench import Bench
@@ -19,7 +19,7 @@ KILL = Kill("app-0", "app", KillCause.LIVENESS, APP)
     [
         pytest.param(PodActions(), type(CONTINUE), frozenset(), id="nothing must end"),
         pytest.param(PodActions(kill=(KILL,)), type(CONTINUE), {"app"}, id="one container"),
-        pytest.param(PodActions(kill_pod=True), Wait, {"app"}, id="the pod: not over before its containers are"),
+        pytest.param(PodActions(kill_pod=True), PassWait, {"app"}, id="the pod: not over before its containers are"),
     ],
 )
 def test_containers_are_asked_to_end(actions: PodActions, kind: type[Outcome], ending: set[str]):

@@ -9,8 +9,8 @@ import pytest
 from actors.kernel import Message
 from actors.messages.images import ImagesLeased
 from actors.messages.volumes import VolumesPrepared
-from actors.pod.container_starts import Place
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.container_starts import StartPlace
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.steps.images_leased import images_leased
 from config.frozen_map import FrozenMap
 from runtime.cri.messages import PodSandboxConfig
@@ -18,8 +18,8 @@ from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
 WEB = pod("app")
-PLACE = Place(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
-WAITS = Wait(
+PLACE = StartPlace(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
+WAITS = PassWait(
     "an image that it names is just being removed, or nobody has said yet that none is",
     "its containers are started then",
 )
@@ -36,7 +36,7 @@ WAITS = Wait(
     ],
 )
 def test_containers_wait_for_the_leases(
-    place: Place | None, answers: tuple[Message, ...], services: dict[str, Any], expected: Outcome
+    place: StartPlace | None, answers: tuple[Message, ...], services: dict[str, Any], expected: Outcome
 ):
     bench = Bench(**services)
     bench.parts.leases.pod_desired(WEB)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.pods import RuntimeStateObserved
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.steps.network_ready import RETRY_NS, network_ready
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
-NOT_READY = Wait(
+NOT_READY = PassWait(
     "network is not ready: no plugin", "its sandbox is made when it is ready", "NetworkNotReady", RETRY_NS, warn=True
 )
 

@@ -9,7 +9,7 @@ from actors.messages.admission import PodAdmitted
 from actors.messages.ids import IdsAssigned
 from actors.messages.references import ReadRuntimeClass, RuntimeClassRead
 from actors.model.id_ranges import IdRange
-from actors.pod.outcome import CONTINUE, Outcome, Refuse, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait, Refuse
 from actors.pod.steps.sandbox import sandbox
 from actors.pod_rules.action_types import PodActions, Start
 from config.objects import Pod
@@ -33,18 +33,21 @@ def outcome(bench: Bench, web: Pod, *answers: Message) -> Outcome:
     [
         pytest.param(pod(APP), (PodAdmitted(),), CONTINUE, id="made"),
         pytest.param(
-            pod(APP), (), Wait("the node is asked whether it takes the pod", "it starts then"), id="no cgroup is known"
+            pod(APP),
+            (),
+            PassWait("the node is asked whether it takes the pod", "it starts then"),
+            id="no cgroup is known",
         ),
         pytest.param(
             pod(APP, host_users=False),
             (PodAdmitted(),),
-            Wait("the ids of its user namespace are being asked for", THEN),
+            PassWait("the ids of its user namespace are being asked for", THEN),
             id="no ids yet",
         ),
         pytest.param(
             pod(APP, runtime_class_name="gvisor"),
             (PodAdmitted(),),
-            Wait("its RuntimeClass gvisor is being asked for", THEN),
+            PassWait("its RuntimeClass gvisor is being asked for", THEN),
             id="no handler is known yet",
         ),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from actors.kernel import Message
 from actors.messages.volumes import PrepareVolumes, VolumesPrepared
-from actors.pod.outcome import CONTINUE, Outcome, Wait
+from actors.pod.outcome import CONTINUE, Outcome, PassWait
 from actors.pod.steps.volumes_ready import volumes_ready
 from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
 from config.frozen_map import FrozenMap
@@ -19,11 +19,11 @@ THEN = "they are tried again without an end; its containers are started after th
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        pytest.param((), Wait("its directory is being made", THEN), id="no answer"),
+        pytest.param((), PassWait("its directory is being made", THEN), id="no answer"),
         pytest.param((VolumesPrepared(FrozenMap()),), CONTINUE, id="there"),
         pytest.param(
             (VolumesPrepared(FrozenMap(), "disk full"),),
-            Wait("disk full", THEN, "FailedMount", VOLUME_ASK_AGAIN_NS),
+            PassWait("disk full", THEN, "FailedMount", VOLUME_ASK_AGAIN_NS),
             id="not to be made as things are",
         ),
         pytest.param(

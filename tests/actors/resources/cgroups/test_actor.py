@@ -191,7 +191,9 @@ def test_10_4_tiers_follow_their_pods_all_of_them_together(scene: Scene) -> None
     scene.dispatcher.run_for(2 * SECOND_NS)
     assert scene.shares(BURSTABLE) == 10_240
     assert scene.shares(BEST_EFFORT) == 2
-    written = [words for deed, words in scene.tree.calls if deed == "apply" and words == tier_words(PLACE, BURSTABLE)]
+    written = [
+        words for operation, words in scene.tree.calls if operation == "apply" and words == tier_words(PLACE, BURSTABLE)
+    ]
     assert len(written) <= 1 + 10 + 2, "at the start, and once a second at most"
     for number in range(50):
         scene.tell(AllocationReleased(f"p{number}"))
@@ -215,7 +217,9 @@ def test_10_7_what_a_pod_leaves_goes_when_nothing_of_it_runs(scene: Scene) -> No
     scene.end("a")
     assert not scene.there(desired)
     scene.end("a")
-    assert [words for deed, words in scene.tree.calls if deed == "remove"].count(pod_words(PLACE, BURSTABLE, "a")) == 1
+    assert [words for operation, words in scene.tree.calls if operation == "remove"].count(
+        pod_words(PLACE, BURSTABLE, "a")
+    ) == 1
 
 
 def test_10_7_what_cannot_be_removed_is_tried_again(scene: Scene) -> None:
@@ -364,7 +368,7 @@ def test_an_actor_that_fails_forgets_no_pod_of_a_tier(scene: Scene) -> None:
     assert scene.there(asking("a"))
 
 
-def test_11_7_every_deed_is_timed(scene: Scene) -> None:
+def test_11_7_every_operation_is_timed(scene: Scene) -> None:
     scene.ask(asking("a"))
     scene.end("a")
     [told] = scene.meters.told(CGROUP_MANAGER)

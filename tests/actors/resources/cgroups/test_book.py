@@ -11,13 +11,13 @@ from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.admission import MakeCgroup
 from actors.model.allocation import allocation_of
 from actors.resources.cgroups.book import CgroupBook, Member
-from actors.resources.cgroups.limits import Demand
+from actors.resources.cgroups.limits import TierDemand
 from config.pods.identity import QosClass
 from tests.actors.pod_pictures import pod
 from tests.actors.recorders import Recorder
 
 WORKER, _ = Recorder.spawn_in(ActorSystem(SimulatedDispatcher(1)), "worker")
-SOME = Member(QosClass.BURSTABLE, Demand(100, 1000))
+SOME = Member(QosClass.BURSTABLE, TierDemand(100, 1000))
 
 
 def request(uid: str) -> MakeCgroup:
@@ -146,4 +146,4 @@ def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(s
             making = removing = ()
         assert not set(making) & set(removing)
         demand: Any = book.sum_of(QosClass.BURSTABLE)
-        assert demand == Demand(100 * len(members), 1000 * len(members))
+        assert demand == TierDemand(100 * len(members), 1000 * len(members))

@@ -8,7 +8,7 @@ import pytest
 
 from actors.resources.cgroups.limits import (
     CgroupRules,
-    Demand,
+    TierDemand,
     demand_of,
     node_limits,
     pod_limits,
@@ -98,7 +98,7 @@ def test_10_3_huge_pages_of_every_size() -> None:
 
 @pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (1500, 1536), (1_000_000, 262_144)])
 def test_10_4_tiers(milli: int, shares: int) -> None:
-    tiers = tier_limits(Demand(5000), Demand(milli), CgroupRules(page_sizes=PAGES))
+    tiers = tier_limits(TierDemand(5000), TierDemand(milli), CgroupRules(page_sizes=PAGES))
     assert tiers[QosClass.GUARANTEED] == CgroupLimits()
     every_page = {2**21: -1, 2**30: -1}
     assert tiers[QosClass.BURSTABLE] == CgroupLimits(cpu_shares=shares, huge_pages=FrozenMap(every_page))
@@ -112,7 +112,7 @@ def test_10_4_tiers(milli: int, shares: int) -> None:
 def test_10_4_memory_that_better_classes_ask_for_is_kept_from_the_others(
     percent: int | None, middle: int | None, low: int | None
 ) -> None:
-    tiers = tier_limits(Demand(0, 2 * GI), Demand(0, GI), CgroupRules(held_back=percent), 8 * GI)
+    tiers = tier_limits(TierDemand(0, 2 * GI), TierDemand(0, GI), CgroupRules(held_back=percent), 8 * GI)
     assert (tiers[QosClass.BURSTABLE].memory_bytes, tiers[QosClass.BEST_EFFORT].memory_bytes) == (middle, low)
 
 
@@ -131,14 +131,14 @@ def test_10_3_memory_is_kept_for_pods_by_their_class(resources: Any, kept: tuple
 
 
 def test_10_3_memory_is_kept_for_tiers_as_for_all_pods_in_them() -> None:
-    tiers = tier_limits(Demand(0, 2 * GI), Demand(0, GI), CgroupRules(keeps_memory=True))
+    tiers = tier_limits(TierDemand(0, 2 * GI), TierDemand(0, GI), CgroupRules(keeps_memory=True))
     assert (tiers[QosClass.GUARANTEED].memory_min_bytes, tiers[QosClass.GUARANTEED].memory_low_bytes) == (2 * GI, GI)
     assert tiers[QosClass.BURSTABLE].memory_low_bytes == GI
 
 
 def test_a_demand_added_and_taken_off_is_what_it_was() -> None:
-    one, other = demand_of({"cpu": 15 * 10**8, "memory": 2**20 * 10**9}), Demand(3, 4)
-    assert one == Demand(1500, 2**20)
+    one, other = demand_of({"cpu": 15 * 10**8, "memory": 2**20 * 10**9}), TierDemand(3, 4)
+    assert one == TierDemand(1500, 2**20)
     assert one.plus(other).less(other) == one
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.volumes.plugins.rules import Holder, Refused, Taken, highest_supported, judge, retry_ns
+from actors.volumes.plugins.rules import Holder, PluginRefused, Taken, highest_supported, judge, retry_ns
 from runtime.plugin_registration.capability import PluginInfo
 
 SOCKET = "/reg/d.sock"
@@ -49,7 +49,7 @@ def test_a_driver_is_taken_at_its_endpoint_or_where_it_was_asked():
 )
 def test_what_is_refused_for_good(info: PluginInfo, text: str):
     judgement = judge(info, SOCKET, None)
-    assert isinstance(judgement, Refused)
+    assert isinstance(judgement, PluginRefused)
     assert text in judgement.reason
     assert judgement.for_good
 
@@ -66,7 +66,7 @@ def test_what_is_refused_for_good(info: PluginInfo, text: str):
 def test_of_two_with_one_name_the_newer_wins_and_the_other_may_try_again(holder: Holder, taken: bool):
     judgement = judge(csi("d", "1.1.0"), SOCKET, holder)
     assert isinstance(judgement, Taken) is taken
-    assert taken or (isinstance(judgement, Refused) and not judgement.for_good)
+    assert taken or (isinstance(judgement, PluginRefused) and not judgement.for_good)
 
 
 def test_pauses_grow_up_to_two_minutes():

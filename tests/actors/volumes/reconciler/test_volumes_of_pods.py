@@ -200,13 +200,13 @@ def test_a_pod_with_a_volume_that_hangs_can_end_and_what_the_call_makes_later_is
     promises: list[Any] = []
     gate = world.disk.tree.gate
 
-    def only_the_first_hangs(where: str, deed: Any) -> Any:
+    def only_the_first_hangs(where: str, operation: Any) -> Any:
         if where == path and not promises:
             world.disk.tree.hang(path)
-            promises.append(gate(where, deed))
+            promises.append(gate(where, operation))
             promises.extend(world.disk.tree.release_hanging(path))
             return promises[0]
-        return gate(where, deed)
+        return gate(where, operation)
 
     monkeypatch.setattr(world.disk.tree, "gate", only_the_first_hangs)
     answers = world.prepare(pod_with(DATA), seconds=10)
@@ -215,8 +215,8 @@ def test_a_pod_with_a_volume_that_hangs_can_end_and_what_the_call_makes_later_is
     world.run(CALL_LIMIT_NS / SECOND_NS)
     assert answers == [VolumesReleased("u")]
     assert world.disk.list_uids() == ()
-    promise, deed = promises[1]
-    promise.set_result(deed())
+    promise, operation = promises[1]
+    promise.set_result(operation())
     assert world.disk.list_uids() == ("u",), "the call has made it after all was removed"
     world.run(1)
     assert world.disk.list_uids() == ()

@@ -32,7 +32,7 @@ from config.objects import (
     Volume,
     VolumeMount,
 )
-from runtime.volumes.capability import Say, VolumeError, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumeSpec
 from simulation.host.file_tree import FileTree
 from simulation.host.volumes import SimulatedNodeVolumes
 from tests.actors.recorders import Recorder
@@ -90,10 +90,10 @@ class Disk(SimulatedNodeVolumes):
         self._note("unstage", device)
         return super().unstage(device)
 
-    def _note(self, deed: str, what: str) -> None:
-        self.calls.append(f"{deed} {what}")
+    def _note(self, operation: str, what: str) -> None:
+        self.calls.append(f"{operation} {what}")
         if self.calls[-1] in self.broken:
-            raise VolumeError("busy")
+            raise VolumeFailedError("busy")
 
 
 class Claims(Actor):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import APPLY, User
+from simulation.apiserver.requests import APPLY, ApiUser
 from tests.simulation.apiserver.custom.made import (
     DEFINITIONS,
     NAME,
@@ -310,7 +310,7 @@ def test_what_was_wrong_before_may_stay_while_it_is_not_touched(server: Server) 
 
 def test_agents_get_nothing_of_it_whatever_it_is_called() -> None:
     server = Server(Options(authorization="Node"))
-    agent = User("system:node:n1", ("system:nodes",))
+    agent = ApiUser("system:node:n1", ("system:nodes",))
     for plural, kind in (("leases", "Lease"), ("runtimeclasses", "RuntimeClass"), ("pods", "Pod"), ("events", "Event")):
         assert define(server, plural=plural, kind=kind, scope="Cluster").code == 201
         for method, path in (("GET", ""), ("POST", ""), ("GET", "/n1"), ("PUT", "/n1")):

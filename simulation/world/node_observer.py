@@ -21,7 +21,7 @@ DECISIONS = f"{ROOT}/evictions"
 IMAGES = "/node/image-gc"
 
 
-class NodeEye:
+class NodeObserver:
     """See the module. `remains`: ids of dead containers that were there before the agent."""
 
     def __init__(self, node: SimulatedNode, chronicle: Chronicle, remains: frozenset[str] = frozenset()) -> None:

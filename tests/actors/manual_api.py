@@ -9,7 +9,7 @@ from actors.kernel import Promise
 from runtime.api import ApiCall, ApiError, WatchCall, WatchEvent
 
 
-class HandWatch:
+class ManualWatch:
     """A watch that the test feeds."""
 
     def __init__(self, call: WatchCall[Any], on_event: Callable[..., None], on_end: Callable[..., None]) -> None:
@@ -31,13 +31,13 @@ class HandWatch:
             self.end()
 
 
-class HandApi:
+class ManualApi:
     """See the module. `calls` are those made, `open_calls` those not answered yet, with their promises."""
 
     def __init__(self) -> None:
         self.calls: list[ApiCall[Any]] = []
         self.open_calls: list[tuple[ApiCall[Any], Promise[Any]]] = []
-        self.watches: list[HandWatch] = []
+        self.watches: list[ManualWatch] = []
 
     def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Promise[Any]:
         promise: Promise[Any] = Promise()
@@ -45,8 +45,8 @@ class HandApi:
         self.open_calls.append((call, promise))
         return promise
 
-    def watch(self, call: WatchCall[Any], on_event: Callable[..., None], on_end: Callable[..., None]) -> HandWatch:
-        watch = HandWatch(call, on_event, on_end)
+    def watch(self, call: WatchCall[Any], on_event: Callable[..., None], on_end: Callable[..., None]) -> ManualWatch:
+        watch = ManualWatch(call, on_event, on_end)
         self.watches.append(watch)
         return watch
 

@@ -19,8 +19,8 @@ from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
-from simulation.cluster.told_behaviour import Said, ToldBehaviour, ToldCri
-from simulation.cri.behaviour_values import ProbeDeed, duration_ns, size_bytes
+from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour, ToldCri
+from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.fault_injection import api_plan, link_faults, runtime_plan
@@ -47,7 +47,7 @@ POWER_LOST = 255
 """Exit code of what ran when the power went; containerd says so after a boot."""
 
 
-class Town(World):
+class ClusterWorld(World):
     """See the module. Nodes are `node-N`, and begin with `begin_nodes`."""
 
     def __init__(self, begin: Begin) -> None:
@@ -160,7 +160,7 @@ class Town(World):
 
     def behave(self, order: Behave) -> None:
         """From now on; what runs takes it for what is still to come."""
-        self.told.say(Said(order.namespace, order.name, order.annotations()))
+        self.told.say(BehaviourRule(order.namespace, order.name, order.annotations()))
         for node in self.nodes.values():
             state = node.cri.state
             for sandbox in state.sandboxes.values():
@@ -181,7 +181,7 @@ class Town(World):
     def hang(self, order: Hang) -> None:
         """Its containers answer no more."""
         _, containers = self._running(order.namespace, order.pod)
-        silent = (ProbeDeed.HANG,)
+        silent = (ProbeOperation.HANG,)
         for container in containers:
             container.behaviour = replace(
                 container.behaviour,
@@ -251,10 +251,10 @@ class Town(World):
         else:
             raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
 
-    def _in(self, time: str, deed: Callable[[], object]) -> None:
+    def _in(self, time: str, operation: Callable[[], object]) -> None:
         """Unless all is healed by then."""
         healings = self._healings
-        self.after(duration_ns(time), lambda: deed() if self._healings == healings else None)
+        self.after(duration_ns(time), lambda: operation() if self._healings == healings else None)
 
     def _befall_until_healed(self, fault: Fault) -> None:
         if isinstance(fault, Network) and fault.node != EVERYWHERE:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.resources.cgroups.hands import CgroupHands, PodGroup
-from actors.resources.cgroups.limits import CgroupRules, Demand, tier_limits
+from actors.resources.cgroups.limits import CgroupRules, TierDemand, tier_limits
+from actors.resources.cgroups.operations import CgroupOperations, PodGroup
 from actors.resources.cgroups.plan import CgroupPlan
 from config.pods.identity import QosClass
 from runtime.cgroups.capability import CgroupLimits
@@ -17,15 +17,15 @@ from runtime.metrics.meters import Meters
 
 @pytest.mark.parametrize("driver", ["cgroupfs", "systemd"])
 def test_a_cgroup_that_gets_less_is_made_nowhere_else(tmp_path: Path, driver: str) -> None:
-    hands = CgroupHands(LocalCgroupTree(str(tmp_path), 2), driver, CgroupPlan("node"), Meters(), lambda: 0)
-    (made,) = hands.make([PodGroup("1-2", QosClass.BURSTABLE, CgroupLimits(cpu_shares=512))])
+    operations = CgroupOperations(LocalCgroupTree(str(tmp_path), 2), driver, CgroupPlan("node"), Meters(), lambda: 0)
+    (made,) = operations.make([PodGroup("1-2", QosClass.BURSTABLE, CgroupLimits(cpu_shares=512))])
     assert made.parent
-    assert hands.weaken(("1-2", "gone"), CgroupLimits(cpu_shares=2)) == ()
+    assert operations.weaken(("1-2", "gone"), CgroupLimits(cpu_shares=2)) == ()
     assert [path.read_text() for path in tmp_path.rglob("cpu.weight")] == ["1"]
-    assert hands.uids() == ("1-2",)
+    assert operations.uids() == ("1-2",)
 
 
-TIERS = tuple(tier_limits(Demand(), Demand(500), CgroupRules()).items())
+TIERS = tuple(tier_limits(TierDemand(), TierDemand(500), CgroupRules()).items())
 POD = PodGroup("1-2", QosClass.BURSTABLE, CgroupLimits(cpu_shares=512, memory_bytes=2**30, pids=7))
 
 
@@ -64,23 +64,23 @@ def test_10_2_the_tree_of_either_version_and_driver(
 ) -> None:
     meters = Meters()
     plan = CgroupPlan("node", pids=100)
-    hands = CgroupHands(machine(tmp_path, version), driver, plan, meters, lambda: 0)
-    ground = hands.prepare(TIERS)
+    operations = CgroupOperations(machine(tmp_path, version), driver, plan, meters, lambda: 0)
+    ground = operations.prepare(TIERS)
     assert (ground.usable, ground.problems, ground.uids) == (True, (), ())
     assert (tmp_path / burstable / file).read_text() == ("512" if version == 1 else "20")
     [whole] = plan.enforcements({"cpu": "4", "memory": "1Gi"}, driver)
-    assert hands.enforce(whole) == ()
+    assert operations.enforce(whole) == ()
     limit = next(tmp_path.rglob("memory.max" if version == 2 else "memory.limit_in_bytes"))
     assert limit.read_text() == str(2**30)
-    [made] = hands.make((POD,))
+    [made] = operations.make((POD,))
     assert (made.parent, made.problems) == (parent, ())
     pod = tmp_path / burstable / Path(parent).name
     assert (pod / file).read_text() == ("512" if version == 1 else "20")
-    assert hands.prepare(TIERS).uids == ("1-2",)
+    assert operations.prepare(TIERS).uids == ("1-2",)
     _clear(tmp_path)
-    assert hands.remove(("1-2",)) == (("1-2", ()),)
+    assert operations.remove(("1-2",)) == (("1-2", ()),)
     assert not pod.exists()
-    assert hands.uids() == ()
+    assert operations.uids() == ()
 
 
 def _clear(path: Path) -> None:
@@ -91,31 +91,31 @@ def _clear(path: Path) -> None:
 
 
 def test_10_7_what_the_runtime_has_made_of_a_pod_in_other_hierarchies_goes_as_well(tmp_path: Path) -> None:
-    hands = CgroupHands(machine(tmp_path, 1), "cgroupfs", CgroupPlan("node"), Meters(), lambda: 0)
+    operations = CgroupOperations(machine(tmp_path, 1), "cgroupfs", CgroupPlan("node"), Meters(), lambda: 0)
     inside = tmp_path / "freezer/kubepods/burstable/pod1-2/container"
     inside.mkdir(parents=True)
-    assert hands.uids() == ("1-2",)
-    assert hands.remove(("1-2",)) == (("1-2", ()),)
+    assert operations.uids() == ("1-2",)
+    assert operations.remove(("1-2",)) == (("1-2", ()),)
     assert not inside.parent.exists()
     assert inside.parent.parent.exists()
 
 
 def test_10_1_a_root_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     tree = machine(tmp_path, 2)
-    hands = CgroupHands(tree, "cgroupfs", CgroupPlan("node", root="/own"), Meters(), lambda: 0)
-    ground = hands.prepare(TIERS)
+    operations = CgroupOperations(tree, "cgroupfs", CgroupPlan("node", root="/own"), Meters(), lambda: 0)
+    ground = operations.prepare(TIERS)
     assert (ground.usable, ground.problems) == (
         False,
         ("the cgroup /own does not exist: make it, or change cgroupRoot",),
     )
     (tmp_path / "own").mkdir()
-    assert hands.prepare(TIERS).usable
+    assert operations.prepare(TIERS).usable
     assert (tmp_path / "own/kubepods/besteffort/cpu.weight").read_text() == "1"
 
 
 def test_a_root_that_systemd_could_not_tell_from_others_is_refused_with_its_reason(tmp_path: Path) -> None:
     tree = machine(tmp_path, 2)
-    hands = CgroupHands(tree, "systemd", CgroupPlan("node", root="/a_b"), Meters(), lambda: 0)
-    ground = hands.prepare(TIERS)
+    operations = CgroupOperations(tree, "systemd", CgroupPlan("node", root="/a_b"), Meters(), lambda: 0)
+    ground = operations.prepare(TIERS)
     assert not ground.usable
     assert ground.problems == ("cgroupRoot: 'a_b' cannot be a part of a cgroup's name: it has a '_'",)

@@ -13,7 +13,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def fewest(things: tuple[T, ...], still: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
+def minimize(things: tuple[T, ...], still: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
     """A part of `things` of which none can be left out: all at once is tried first, then halves, then ever smaller
     pieces (delta debugging, its complements only).
     """

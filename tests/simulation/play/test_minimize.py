@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from simulation.play.fewest import fewest, smallest
+from simulation.play.minimize import minimize, smallest
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from simulation.play.fewest import fewest, smallest
     ],
 )
 def test_what_is_needed_is_left_and_nothing_else(things: tuple[str, ...], needed: tuple[str, ...]):
-    assert fewest(things, lambda part: set(needed) <= set(part)) == needed
+    assert minimize(things, lambda part: set(needed) <= set(part)) == needed
 
 
 def test_one_of_a_thousand_things_is_found_in_some_dozens_of_questions():
@@ -32,7 +32,7 @@ def test_one_of_a_thousand_things_is_found_in_some_dozens_of_questions():
         asked.append(len(part))
         return 617 in part
 
-    assert fewest(tuple(range(1000)), still) == (617,)
+    assert minimize(tuple(range(1000)), still) == (617,)
     assert len(asked) < 60
 
 

@@ -1,8 +1,8 @@
 """The first bytes of a connection decide what it is: HTTP as usual, or a request to upgrade it.
 
 Clients that upgrade (SPDY or websockets, for exec, attach and portforward) open a connection for it. Such a connection
-becomes a tunnel of bytes to its server, which the owner of the doorman finds. The doorman does not read the tunnel.
-Every other connection goes to a protocol that speaks HTTP, with its first bytes.
+becomes a tunnel of bytes to its server, which the owner of the connection finds. The connection does not read the
+tunnel. Every other connection goes to a protocol that speaks HTTP, with its first bytes.
 
 Clients may be slow, large or hostile. The head of a first request has a limit in bytes and may have one in time. While
 a tunnel opens, its client is not read. An idle tunnel may be cut.
@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.http_server.heads import Head, Refusal, head_of
+from runtime.http_server.heads import Head, HttpRefusal, head_of
 
 LOG = logging.getLogger("actorlet.http-server")
 
@@ -49,12 +49,12 @@ class Way:
 
 FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
 """Finds the target of a request to upgrade. Raises Refusal, which the client then gets."""
-CannotReach = Callable[[Way, str], Refusal]
+CannotReach = Callable[[Way, str], HttpRefusal]
 
 
-def bad_gateway(way: Way, why: str) -> Refusal:
+def bad_gateway(way: Way, why: str) -> HttpRefusal:
     """The answer to a client when the other side is unreachable."""
-    return Refusal(502, f"error dialing {way.who} at {way.host}:{way.port}: {why}")
+    return HttpRefusal(502, f"error dialing {way.who} at {way.host}:{way.port}: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Limits:
     idle_seconds: float | None = None
 
 
-class Doorman(asyncio.Protocol):
+class ServedConnection(asyncio.Protocol):
     """See the module. `doors` makes the protocol that speaks HTTP. `stays`: which requests to upgrade are for it as
     well, because it is to speak with the client itself.
     """
@@ -114,7 +114,7 @@ class Doorman(asyncio.Protocol):
             return
         self._stop_timer()
         if end > HEAD_BYTES_AT_MOST or (end < 0 and len(self._head) >= HEAD_BYTES_AT_MOST):
-            self._refuse(Refusal(431, f"the head of a request has at most {HEAD_BYTES_AT_MOST} bytes"))
+            self._refuse(HttpRefusal(431, f"the head of a request has at most {HEAD_BYTES_AT_MOST} bytes"))
         elif _UPGRADE.search(self._head, 0, max(end, 0)) and not self._is_for_doors(bytes(self._head[:end])):
             self._begin(bytes(self._head[:end]), end + len(_HEAD_ENDS))
         else:
@@ -155,10 +155,10 @@ class Doorman(asyncio.Protocol):
     def _is_for_doors(self, head: bytes) -> bool:
         try:
             return self._stays(head_of(head))
-        except Refusal:
+        except HttpRefusal:
             return False  # which is then told
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: HttpRefusal) -> None:
         transport = self._transport
         assert transport is not None
         if not transport.is_closing():
@@ -193,12 +193,12 @@ class Doorman(asyncio.Protocol):
         try:
             way = await self._find_way(head_of(text), transport)
             tunnel = await self._connect(way, transport)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             self._refuse(refusal)
             return
         except Exception:
             LOG.exception("a request to upgrade could not be answered")
-            self._refuse(Refusal(500, "the request could not be answered; the log of the server says why"))
+            self._refuse(HttpRefusal(500, "the request could not be answered; the log of the server says why"))
             return
         if transport.is_closing():
             tunnel.abort()

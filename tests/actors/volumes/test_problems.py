@@ -90,27 +90,27 @@ class World:
 
     def trouble(self) -> None:
         """One thing happens."""
-        deed = self.chance.randrange(9)
-        if deed <= 1:
+        operation = self.chance.randrange(9)
+        if operation <= 1:
             ref = ObjectRef("ConfigMap", "ns", self.chance.choice(NAMES))
             self.cluster.objects[ref] = ConfigMap(data={f"key{self.chance.randrange(3)}": str(self.chance.random())})
             self.tell_changed()
-        elif deed == 2:
+        elif operation == 2:
             self.cluster.objects.pop(ObjectRef("ConfigMap", "ns", self.chance.choice(NAMES)), None)
             self.tell_changed()
-        elif deed == 3:
+        elif operation == 3:
             self.cluster.away = self.chance.choice(("", "timeout"))
-        elif deed == 4:
+        elif operation == 4:
             self.cluster.silent = self.chance.random() < 0.3
-        elif deed == 5:
+        elif operation == 5:
             self.issue()
-        elif deed == 6:
+        elif operation == 6:
             uid = self.chance.choice(sorted(self.pods))
             cfg, token, labels = self.pods[uid].spec.volumes
             number = str(self.chance.randrange(100))
             self.pods[uid] = pod_with(cfg, token, labels, uid=uid, labels={"n": number})
             self.workers[uid].tell(RenewVolumes())
-        elif deed == 7:
+        elif operation == 7:
             # An answer that is none: the actor fails, and everything that it knew is lost.
             self.actor.tell(ObjectsRead("nonsense", FrozenMap(), FrozenMap()))
         elif len(self.pods) > PODS // 2:

@@ -34,7 +34,7 @@ class AgentKilledError(KernelError):
     """A call that had not begun when its agent died."""
 
 
-class MortalDispatcher(Dispatcher):
+class KillableDispatcher(Dispatcher):
     """The dispatcher of one agent, on that of the world. `life` counts the agents on one host. `trace`: who is told of
     the messages of this agent, instead of who listened to the whole world when it began.
     """
@@ -50,7 +50,7 @@ class MortalDispatcher(Dispatcher):
         self._waiting: list[Runnable] = []
         self._frozen = ""
         self._wanted: Callable[[], object] = lambda: None
-        self._own_lanes: dict[str, _MortalLane] = {}
+        self._own_lanes: dict[str, _KillableLane] = {}
         self.chance = world.chance
         self._world = world
         self._life = life
@@ -148,7 +148,7 @@ class MortalDispatcher(Dispatcher):
         if lane is None:
             # A dead agent's calls that hang do not take the places of the next one's.
             own = name if self._life == 0 else f"{name} ({self._life})"
-            lane = self._own_lanes[name] = _MortalLane(self, self._world.lane(own, size=size, per_key=per_key))
+            lane = self._own_lanes[name] = _KillableLane(self, self._world.lane(own, size=size, per_key=per_key))
         return lane
 
     def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
@@ -165,10 +165,10 @@ class MortalDispatcher(Dispatcher):
         self.kill()
 
 
-class _MortalLane:
+class _KillableLane:
     __slots__ = ("_agent", "_lane", "name")
 
-    def __init__(self, agent: MortalDispatcher, lane: Lane) -> None:
+    def __init__(self, agent: KillableDispatcher, lane: Lane) -> None:
         self.name = lane.name
         self._agent = agent
         self._lane = lane
@@ -191,10 +191,10 @@ class _MortalLane:
         return self._lane.report()
 
 
-class MortalCri:
+class KillableCri:
     """The runtime as one agent reaches it."""
 
-    def __init__(self, agent: MortalDispatcher, cri: Cri) -> None:
+    def __init__(self, agent: KillableDispatcher, cri: Cri) -> None:
         self._agent = agent
         self._cri = cri
 
@@ -216,10 +216,10 @@ class MortalCri:
         return self._cri.stream(verb, request, on_item, on_end) if self._agent.alive else _Nothing()
 
 
-class MortalApi:
+class KillableApi:
     """The API server as one agent reaches it. `close` ends its watches, as the end of a process does."""
 
-    def __init__(self, agent: MortalDispatcher, api: Api) -> None:
+    def __init__(self, agent: KillableDispatcher, api: Api) -> None:
         self._agent = agent
         self._api = api
         self._watches: dict[Subscription, None] = {}

@@ -56,7 +56,7 @@ class LogTools(msgspec.Struct, frozen=True):
     pod_logs: str
 
 
-class LogDeed(enum.Enum):
+class LogOperation(enum.Enum):
     """What a log needs."""
 
     ROTATE = "rotate"
@@ -83,13 +83,13 @@ class TendLog(Message, frozen=True):
     """Parent -> LogRotator: do this to that log."""
 
     log: RunningLog
-    deed: LogDeed
+    operation: LogOperation
 
 
 class LogRotated(Message, frozen=True):
     """LogRotator -> parent: done, or why not; and what is to be compressed now, oldest first."""
 
-    hand: ActorRef
+    child: ActorRef
     work: TendLog
     compress: tuple[str, ...] = ()
     error: str = ""
@@ -105,12 +105,12 @@ class CompressLog(Message, frozen=True):
 class LogCompressed(Message, frozen=True):
     """LogCompressor -> parent: done, or `error`; after an error only the plain file exists."""
 
-    hand: ActorRef
+    child: ActorRef
     work: CompressLog
     error: str = ""
 
 
-class LogHand(Actor):
+class LogChild(Actor):
     """What the children have in common."""
 
     mailbox_capacity: ClassVar[int] = 100
@@ -121,13 +121,13 @@ class LogHand(Actor):
         self.parent = parent
         self.tools = tools
 
-    async def on_disk(self, key: str, deed: Callable[..., T], *args: Any, limit_ns: int = DISK_LIMIT_NS) -> T:
+    async def on_disk(self, key: str, operation: Callable[..., T], *args: Any, limit_ns: int = DISK_LIMIT_NS) -> T:
         """Run a call of `LogFiles` after all earlier calls with that key."""
         lane = self.lane(LOGS_LANE, size=1, per_key=1)
-        return await self.wait(lane.submit(key, deed, *args, deadline_ns=limit_ns), what=deed.__name__)
+        return await self.wait(lane.submit(key, operation, *args, deadline_ns=limit_ns), what=operation.__name__)
 
 
-class LogSurveyor(LogHand):
+class LogSurveyor(LogChild):
     """See the module."""
 
     def __init__(self, parent: ActorRef, tools: LogTools) -> None:
@@ -170,15 +170,15 @@ class LogSurveyor(LogHand):
         return tuple(filter(None, self._known.values()))
 
 
-class LogRotator(LogHand):
+class LogRotator(LogChild):
     """See the module."""
 
     @handles(TendLog)
     async def tend(self, work: TendLog) -> None:
         try:
-            if work.deed is LogDeed.REOPEN:
+            if work.operation is LogOperation.REOPEN:
                 await self._reopen(work.log)
-            if work.deed is LogDeed.ROTATE:
+            if work.operation is LogOperation.ROTATE:
                 await self._rotate(work.log)
             compress = await self._tidy(work.log)
         except Failures as failure:
@@ -192,7 +192,7 @@ class LogRotator(LogHand):
         names = await self.on_disk(directory, files.names_beside, log.path)
         rotated = rotated_path(log.path, names, self.wall_ns())
         try:
-            await self.on_disk(directory, files.set_aside, log.path, rotated)
+            await self.on_disk(directory, files.move_log, log.path, rotated)
         except FileNotFoundError:
             return  # the log has gone with its container
         try:
@@ -220,7 +220,7 @@ class LogRotator(LogHand):
         return todo.compress
 
 
-class LogCompressor(LogHand):
+class LogCompressor(LogChild):
     """See the module."""
 
     @handles(CompressLog)

@@ -48,7 +48,7 @@ class Ground(msgspec.Struct, frozen=True):
     uids: tuple[str, ...] = ()
 
 
-class CgroupHands:
+class CgroupOperations:
     """See the module. The plan's `cgroupRoot` must exist: it is not made here."""
 
     def __init__(
@@ -89,8 +89,8 @@ class CgroupHands:
             words = pod_words(self._pods, wanted.qos, wanted.uid)
             if wanted.adopt and not cgroups.exists(words):
                 return PodGroupMade(wanted.uid)
-            deed = UPDATE if wanted.adopt else CREATE
-            problems = self._timed(deed, partial(cgroups.apply, words, wanted.limits))
+            operation = UPDATE if wanted.adopt else CREATE
+            problems = self._timed(operation, partial(cgroups.apply, words, wanted.limits))
             there = cgroups.exists(words)
             return PodGroupMade(wanted.uid, cgroups.name(words) if there else "", problems)
         except CgroupNameError as fault:
@@ -137,9 +137,9 @@ class CgroupHands:
     def _update(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
         return self._timed(UPDATE, partial(self._cgroups.apply, words, limits))
 
-    def _timed(self, deed: str, do: Callable[[], T]) -> T:
+    def _timed(self, operation: str, do: Callable[[], T]) -> T:
         began_ns = self._now_ns()
         try:
             return do()
         finally:
-            self._meters.took(names.CGROUP_MANAGER, self._now_ns() - began_ns, deed)
+            self._meters.took(names.CGROUP_MANAGER, self._now_ns() - began_ns, operation)

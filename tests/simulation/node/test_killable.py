@@ -9,7 +9,7 @@ import pytest
 from actors.kernel import Actor, ActorRef, ActorSystem, MailboxOverflowed, Message, SimulatedDispatcher, handles
 from simulation.chance.sometimes import Sometimes
 from simulation.faults.narrow_mailboxes import NarrowMailboxes
-from simulation.node.mortal import MortalApi, MortalDispatcher
+from simulation.node.killable import KillableApi, KillableDispatcher
 
 SECOND = 10**9
 
@@ -37,7 +37,7 @@ class Notes(Actor):
 class World:
     def __init__(self, mailboxes: NarrowMailboxes | None = None) -> None:
         self.dispatcher = SimulatedDispatcher(1)
-        self.agent = MortalDispatcher(self.dispatcher)
+        self.agent = KillableDispatcher(self.dispatcher)
         self.agent.mailboxes = mailboxes
         self.system = ActorSystem(self.agent)
         self.noted: list[str] = []
@@ -198,7 +198,7 @@ def test_of_watches_that_have_ended_nothing_is_kept():
             return object()
 
     server, heard = Once(), list[object]()
-    api = MortalApi(MortalDispatcher(SimulatedDispatcher(1)), server)  # type: ignore[arg-type]
+    api = KillableApi(KillableDispatcher(SimulatedDispatcher(1)), server)  # type: ignore[arg-type]
     for _ in range(3):
         api.watch(None, heard.append, heard.append)  # type: ignore[arg-type]
     assert api.watches == 3

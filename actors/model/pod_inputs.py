@@ -13,7 +13,7 @@ from config.frozen_map import FrozenMap
 Variables = FrozenMap[str, str]
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class PodInputs(msgspec.Struct, frozen=True):
     """See the module. `allocatable`: quantities by resource, None while the node is not known.
 
     `variables`: those of services, for pods of each namespace that has services. `everywhere`: for all other pods.

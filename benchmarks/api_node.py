@@ -37,12 +37,12 @@ from config.api.resources import NODES, PODS
 from config.credentials.kubeconfig import kubeconfig_document
 from config.flags.command_line import parse_flags
 from config.objects import Container, ObjectMeta, Pod, PodSpec
+from config.start_configuration import load_kubelet_configuration
 from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent, create, get, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import PendingAnswer, Subscription
-from runtime.state.config_files import load_kubelet_configuration
 from simulation.apiserver.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings

@@ -135,7 +135,7 @@ class TimedProber:
             times.began(int(container_id.partition(" ")[2]))
         pending = self._inner.probe(container_id, kind, check, timeout_ns)
 
-        def ended(done: PendingAnswer[ProbeAnswer]) -> None:
+        def ended(done: Any) -> None:
             if asked_ns < times.from_ns or done.cancelled():
                 return
             if container_id.startswith("well"):
@@ -180,12 +180,12 @@ def services(system: ActorSystem, dispatcher: PoolDispatcher, loop: LoopThread, 
 
 
 def pod(kind: str, number: int, port: int) -> Pod:
-    handler: dict[str, Any] = {
+    handlers: dict[str, dict[str, Any]] = {
         "http": {"http_get": HTTPGetAction(host=HOST, port=port, path="/healthz")},
         "tcp": {"tcp_socket": TCPSocketAction(host=HOST, port=port)},
         "grpc": {"grpc": GRPCAction(port=port)},
-    }[kind]
-    probe = Probe(initial_delay_seconds=3, period_seconds=1, timeout_seconds=1, failure_threshold=3, **handler)
+    }
+    probe = Probe(initial_delay_seconds=3, period_seconds=1, timeout_seconds=1, failure_threshold=3, **handlers[kind])
     container = Container(name="app", image="app:1", readiness_probe=probe)
     return Pod(
         metadata=ObjectMeta(name=f"p{number}", namespace="default", uid=str(number)),

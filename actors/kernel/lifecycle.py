@@ -176,9 +176,7 @@ def begin_stop(cell: Cell) -> None:
 
 
 def finish_stop(cell: Cell) -> None:
-    """All children are gone: run `on_stop` (it may take turns), then close. Called once more after an `on_stop`
-    that waited, and by `fail` when it failed.
-    """
+    """All children are gone: run `on_stop`, then close. Runs again after an `on_stop` that waited or failed."""
     actor, cell.actor = cell.actor, None
     if actor is not None:
         handling.run_hook(cell, actor.on_stop, "on_stop")

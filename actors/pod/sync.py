@@ -117,8 +117,8 @@ class PodSync:
         """Set timers for the active deadline of the pod and for the end of the first back-off."""
         worker, wall_ns = self._parts.worker, self._parts.worker.wall_ns()
         ends_at_ns = deadline_ns(this.pod, self._parts.view.published)
-        if ends_at_ns is not None:
-            worker.after(max(0, ends_at_ns - wall_ns), LookAgain(), key="deadline")
+        if ends_at_ns is not None and ends_at_ns > wall_ns:  # after it, a failed look has a retry of its own
+            worker.after(ends_at_ns - wall_ns, LookAgain(), key="deadline")
         if not this.decided:
             return
         back_off_at_ns, pull_ns = this.actions.wake_at_ns, self._parts.starts.wake_in_ns()

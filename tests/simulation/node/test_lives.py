@@ -149,6 +149,17 @@ def test_a_pod_is_ended_by_its_deadline():
     assert status.reason == "DeadlineExceeded"
 
 
+def test_a_deadline_that_passes_while_the_runtime_is_away_does_not_spin_the_worker():
+    world = World({"job": manifest("job", activeDeadlineSeconds=30)}).start()
+    world.run(20 * SECOND)
+    world.cri.go_down()
+    before = world.dispatcher.steps
+    world.run(60 * SECOND)
+    assert world.dispatcher.steps - before < 1_000
+    world.cri.come_back()
+    world.until(lambda: world.phases().get("job") == "Failed")
+
+
 def test_a_lost_sandbox_is_replaced_with_its_containers():
     world = World({"web": manifest("web")}).start()
     world.run(5 * SECOND)

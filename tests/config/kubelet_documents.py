@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import yaml
+import json
 
 from config.kubelet import KubeletConfiguration, ReadConfiguration, configuration_document
 from config.kubelet.reading import read_bytes, read_plain
@@ -16,5 +16,5 @@ def decode_kubelet_configuration(text: bytes) -> ReadConfiguration:
 
 
 def encode_kubelet_configuration(configuration: KubeletConfiguration) -> bytes:
-    """The document as YAML with sorted keys."""
-    return yaml.safe_dump(configuration_document(configuration), allow_unicode=True).encode()
+    """The document as JSON with sorted keys. PyYAML leaves texts such as `08` unquoted, which read as numbers."""
+    return json.dumps(configuration_document(configuration), sort_keys=True, ensure_ascii=False).encode()

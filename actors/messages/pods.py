@@ -1,9 +1,7 @@
-"""What the actors of a node say to each other.
+"""Messages on the way of a pod from its source to its worker.
 
-Messages between actors of different files stand in such files, so that no actor needs to import another: here those on
-the way from a source to a worker, in `*_messages.py` beside it those of one subject each. Facts are past participles,
-requests imperatives. Everything is immutable. How a message waits (coalescing, interrupting) is part of what it means
-and stands with it.
+No actor imports another to talk to it: what they say to each other stands in this package, one file per subject.
+Everything is immutable. How a message waits (coalescing, interrupting) is part of its meaning and stands with it.
 """
 
 from __future__ import annotations

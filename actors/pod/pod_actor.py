@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from typing import Any, TypeAlias
 
@@ -11,13 +12,13 @@ Pass: TypeAlias = Coroutine[Any, Any, None]
 """A pass: the coroutine that a handler returns to go on with."""
 
 
-class PodActor(Actor):
+class PodActor(Actor, ABC):
     """The base class of `PodWorker`, for its parts."""
 
+    @abstractmethod
     def go_on(self) -> Pass | None:
         """Begin a pass after an answer or an order. A handler returns the result."""
-        raise NotImplementedError
 
+    @abstractmethod
     def explain(self) -> None:
         """Tell the history what the pod waits for now."""
-        raise NotImplementedError

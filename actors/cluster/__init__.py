@@ -1,5 +1,6 @@
-"""What the node reads of its cluster: ConfigMaps and Secrets, services, RuntimeClasses, tokens.
+"""What the node reads from its cluster: ConfigMaps and Secrets, services, RuntimeClasses, tokens.
 
-Open `list_watch.py` first: it is how an actor follows objects of the API. `object_cache.py` holds the ConfigMaps and
-Secrets that pods refer to, `cache.py` services and RuntimeClasses, `token.py` the tokens of service accounts.
+Open `list_watch.py` first: it follows API objects. `object_cache.py` holds the ConfigMaps and Secrets that pods refer
+to, `cache.py` holds services and RuntimeClasses, `service_variables.py` the variables that tell a container of
+services, `token.py` holds the tokens of service accounts.
 """

@@ -1,4 +1,7 @@
-"""When a service account token is used, renewed, and given up (spec 8.7). Pure; all times ns since 1970."""
+"""When a service account token is valid, when it is renewed, and the back-off after failures (spec 8.7). Pure.
+
+All times are ns since 1970.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ BACK_OFF_JITTER = 0.5
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token as it was issued. Secret: never logged."""
+    """An issued token. Secret: never log its text."""
 
     text: str
     expires_ns: int
@@ -25,18 +28,18 @@ class Token(msgspec.Struct, frozen=True):
         return f"Token(expires_ns={self.expires_ns})"
 
     def is_fresh(self, wall_ns: int) -> bool:
-        """Whether it may be given without thinking of another."""
+        """Whether no renewal is due yet."""
         return wall_ns < self.refresh_ns
 
     def is_valid(self, wall_ns: int) -> bool:
-        """Whether it may be given when there is no other."""
+        """Whether it has not expired."""
         return wall_ns < self.expires_ns
 
 
 def refresh_ns(expires_ns: int, lifetime_ns: int, draw: float) -> int:
-    """When to ask for the next: at 80% of the lifetime, after a day at most, a little earlier by `draw` in [0, 1).
+    """When to request the next token: after 80% of the lifetime, or a day, whichever comes first.
 
-    The jitter is never more than a tenth of the lifetime, so that a short one is not used up by it.
+    `draw` in [0, 1) makes it a little earlier, by at most a tenth of the lifetime.
     """
     used_ns = min(lifetime_ns * REFRESH_PERCENT // 100, LONGEST_USE_NS)
     jitter_ns = min(JITTER_NS, lifetime_ns // 10)
@@ -44,6 +47,6 @@ def refresh_ns(expires_ns: int, lifetime_ns: int, draw: float) -> int:
 
 
 def back_off_ns(failures: int, draw: float) -> int:
-    """How long to leave the server alone after so many failures in a row (1, 2, ...)."""
+    """How long to wait after this many failures in a row (1, 2, ...)."""
     base_ns = min(LONGEST_BACK_OFF_NS, FIRST_BACK_OFF_NS << min(failures - 1, 10))
     return int(base_ns * (1 + BACK_OFF_JITTER * draw))

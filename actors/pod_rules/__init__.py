@@ -1,6 +1,6 @@
 """What to do next for a pod: its lifecycle, its containers, its restarts. Pure.
 
-Open `actions.py` first: `compute_pod_actions` says what to do, from the pod and from what was observed.
-`lifecycle.py` and `container_start.py` are state tables. `termination.py` says how containers end, `action_types.py`
-when one that failed starts again.
+Open `actions.py` first: `compute_pod_actions` says what to do, from the pod and from what was observed, and when a
+container that failed starts again. `lifecycle.py` and `container_start.py` are state tables. `termination.py` says how
+containers end.
 """

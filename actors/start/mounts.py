@@ -50,7 +50,7 @@ def image_volumes(pod: Pod) -> frozenset[str]:
 def wanted_sub_paths(
     pod: Pod, container: Container, path: str, variables: Mapping[str, str]
 ) -> tuple[WantedSubPath, ...]:
-    """The parts to mount for this start. `path`: document path of the container. Raises StartRefusedError.
+    """The parts to mount for this start. `path`: document path of the container. Raises ContainerRefusedError.
 
     `variables`: of the container, for `subPathExpr`. The runtime handles parts of images.
     """
@@ -64,7 +64,7 @@ def wanted_sub_paths(
 
 
 def sub_path_of(mount: VolumeMount, path: str, variables: Mapping[str, str]) -> str:
-    """The sub path of one mount at `path`; empty if the whole volume is mounted. Raises StartRefusedError."""
+    """The sub path of one mount at `path`; empty if the whole volume is mounted. Raises ContainerRefusedError."""
     field = "subPathExpr" if mount.sub_path_expr else "subPath"
     sub_path = mount.sub_path or ""
     if mount.sub_path_expr:
@@ -158,7 +158,7 @@ def container_mounts(
 
     `path`: document path of the container; `variables`: of the container, for `subPathExpr`; `ids`: of its user
     namespace, in which files keep their owners. The user's mount wins over one of the agent's. Raises
-    StartRefusedError.
+    ContainerRefusedError.
     """
     privileged = container.security_context is not None and bool(container.security_context.privileged)
     mounts: list[Mount] = []
@@ -215,7 +215,7 @@ def _inside(mount: VolumeMount) -> str:
 def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
     """Whether mounts below this one are read only as well (KEP-3857). `able`: whether the runtime can do that.
 
-    Raises StartRefusedError if the pod demands it and the runtime cannot.
+    Raises ContainerRefusedError if the pod demands it and the runtime cannot.
     """
     asked = mount.recursive_read_only
     if asked in (None, "Disabled"):
@@ -232,7 +232,7 @@ def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
 
 
 def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[str, str]) -> tuple[Device, ...]:
-    """The block volumes of a container, in the order of the spec. `paths`: as above. Raises StartRefusedError."""
+    """The block volumes of a container, in the order of the spec. `paths`: as above. Raises ContainerRefusedError."""
     if not container.volume_devices:
         return ()
     claims = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}

@@ -24,7 +24,7 @@ FQDN_LIMIT = 64
 
 
 def pod_hostname(pod: Pod, cluster_domain: str) -> str:
-    """The host name given to the sandbox; empty for a pod in the host's network. Raises StartRefusedError."""
+    """The host name given to the sandbox; empty for a pod in the host's network. Raises ContainerRefusedError."""
     spec = pod.spec
     if spec.host_network:
         return ""

@@ -71,7 +71,7 @@ def container_security(
     thermal_paths: tuple[str, ...] = (),
     ids: IdRange | None = None,
 ) -> LinuxContainerSecurityContext:
-    """`image` gives the user if the pod names none; `path` is that of the container. Raises StartRefusedError.
+    """`image` gives the user if the pod names none; `path` is that of the container. Raises ContainerRefusedError.
 
     `thermal_paths`: more files of this machine to mask, because they leak what others compute. `ids`: of the host, for
     a pod with a user namespace.
@@ -117,7 +117,7 @@ def container_security(
 
 
 def sandbox_security(pod: Pod, ids: IdRange | None = None) -> LinuxSandboxSecurityContext:
-    """The settings of the sandbox's own process. `ids`: of the pod's user namespace. Raises StartRefusedError."""
+    """The settings of the sandbox's own process. `ids`: of the pod's user namespace. Raises ContainerRefusedError."""
     whole = pod.spec.security_context or _NO_POD
     everyone = (*pod.spec.init_containers, *pod.spec.containers)
     return LinuxSandboxSecurityContext(
@@ -137,7 +137,10 @@ def sandbox_security(pod: Pod, ids: IdRange | None = None) -> LinuxSandboxSecuri
 def namespaces(
     pod: Pod, ephemeral: EphemeralContainer | None = None, target_id: str = "", ids: IdRange | None = None
 ) -> NamespaceOption:
-    """How network, processes, IPC and users are shared. Raises StartRefusedError for a user namespace without ids."""
+    """How network, processes, IPC and users are shared.
+
+    Raises ContainerRefusedError for a user namespace without ids.
+    """
     spec = pod.spec
     if spec.host_pid:
         pid = NamespaceMode.NODE

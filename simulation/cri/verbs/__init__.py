@@ -1,5 +1,5 @@
-"""One file per verb of the interface, named for it; a streaming list lives with the plain one.
+"""The verbs of the interface, one module per subject.
 
-Each is a function of the runtime and the request, called under the runtime's lock. It gives the answer, or a promise
-of it, or raises `Refusal`.
+Each verb is a function of the runtime and the request, called under the runtime's lock. It returns the answer or a
+promise of it, or raises `CriRefusal`. A `select_` function finds what a list and its stream have in common.
 """

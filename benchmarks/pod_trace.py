@@ -20,7 +20,7 @@ from typing import Any
 import actors
 from actors.kernel import Actor, SimulatedDispatcher
 from actors.pod.worker import PodWorker
-from actors.sources.source import SourceActor
+from actors.sources.static import SourceActor
 from actors.sources.storage import StorageActor
 from actors.status.manager import StatusManagerActor
 from actors.sync.loop import SyncLoopActor

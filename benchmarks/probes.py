@@ -30,7 +30,7 @@ from actors.messages.history import NoteHistory
 from actors.messages.probes import ContainersSeen, ProbeRunnerStarted, ProbesJudged, RunningContainer
 from actors.pod.services import NodeFacts, PodServices
 from actors.probes.runner import ProbeRunner
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import (

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import TypeVar
 
 from simulation.cri.behaviour_values import duration_ns
+
+T = TypeVar("T")
 
 
 def number_from(least: int, most: int) -> Callable[[str], int]:
@@ -22,10 +25,19 @@ def number_from(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
+def read_by(read: Callable[[str], T], refusal: type[Exception] = ValueError) -> Callable[[str], T]:
+    """What `read` gives; the `refusal` that it raises says what is wrong."""
+
+    def value(text: str) -> T:
+        try:
+            return read(text)
+        except refusal as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return value
+
+
 def duration(text: str) -> str:
     """A duration such as `90s` or `24h`, as it was written."""
-    try:
-        duration_ns(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    read_by(duration_ns)(text)
     return text

@@ -1,12 +1,12 @@
-"""`ClusterCacheActor`: what pods need of the cluster around them: services, RuntimeClasses, the node (spec 9.8, 13.1).
+"""`ClusterCacheActor`: what pods need of their cluster: services, RuntimeClasses, the node (spec 9.8, 13.1).
 
-One watch follows each of the two sets. Of a service only its address and ports are kept. A pod is given finished
-answers: the variables of the services that it may know, what the node has for pods, and the handler that its
-RuntimeClass means. The sync loop is told what is the same for all pods (`PodInputs`) whenever it changes, and sends
-it to each worker with its pod. So most pods that begin ask nobody.
+It follows both sets, each with one watch. Of a service it keeps only the address and the ports. Its answers are ready
+to use: the environment variables of services, the node's allocatable amounts, the handler of a RuntimeClass. When the
+inputs of all pods change, the sync loop gets them (`PodInputs`) and sends them to each worker with its pod. So most new
+pods need not ask.
 
-A question waits a few seconds for the first list: a pod that starts late is better than a pod without its variables.
-A node without an API server has no services and no classes.
+A question waits a few seconds for the first list, because a late pod is better than a pod without its variables. A
+standalone node has no services and no classes.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
 from actors.cluster.list_watch import Follower
+from actors.cluster.service_variables import MASTER, MASTER_NAMESPACE, ServiceLink, link_of, service_variables
 from actors.kernel import ActorRef, Message, handles
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
+    PodInputs,
     PodInputsChanged,
     PodInputsRead,
     ReadPodInputs,
     ReadRuntimeClass,
     RuntimeClassRead,
 )
-from actors.model.pod_inputs import PodInputs, Variables
-from actors.model.service_variables import MASTER, MASTER_NAMESPACE, ServiceLink, link_of, service_variables
 from config.api.resources import RUNTIME_CLASSES, SERVICES
 from config.frozen_map import FrozenMap
 from config.objects import RuntimeClass, Service
@@ -37,11 +37,11 @@ FIRST_ANSWER_NS = 5 * SECOND_NS
 SERVICE_SET, CLASS_SET = "services", "runtime-classes"
 
 Question = ReadPodInputs | ReadRuntimeClass
-_NOTHING: Variables = FrozenMap()
+_NOTHING: FrozenMap[str, str] = FrozenMap()
 
 
 class FirstAnswerDue(Message, frozen=True):
-    """To itself: this question has waited long enough."""
+    """To itself: answer this question now, even without a list."""
 
     number: int
 
@@ -58,13 +58,13 @@ class ClusterCacheActor(Follower):
         self._sync_loop = sync_loop
         self._services: dict[str, dict[str, ServiceLink]] | None = {} if self._alone else None
         """By namespace and name."""
-        self._variables: dict[str, Variables] = {}
-        """By namespace, of those that have services."""
+        self._variables: dict[str, FrozenMap[str, str]] = {}
+        """By namespace, for namespaces with services."""
         self._everywhere = _NOTHING
         self._classes: dict[str, str] | None = None
         self._allocatable: FrozenMap[str, str] | None = None
         self._around: PodInputs | None = None
-        """As they are now; None while the services are not known."""
+        """The inputs of all pods; None before the services are known."""
         self._trouble: dict[Hashable, str] = {}
         self._waiting: dict[int, Question] = {}
         self._asked = 0
@@ -119,13 +119,13 @@ class ClusterCacheActor(Follower):
             question.reader.tell(RuntimeClassRead(question.tag, handler, error))
 
     def _look_around(self) -> None:
-        """Something that pods are told has changed."""
+        """Send the inputs of all pods, because they have changed."""
         if self._services is not None:
             self._around = PodInputs(FrozenMap(self._variables), self._everywhere, self._allocatable)
         self._sync_loop.tell(PodInputsChanged(self._around))
 
     def _work_out(self, services: dict[str, dict[str, ServiceLink]], namespaces: Iterable[str]) -> None:
-        """The variables of these namespaces, and those that every pod gets."""
+        """Compute the variables of these namespaces, and those of every pod."""
         master = services.get(MASTER_NAMESPACE, {}).get(MASTER)
         masters = () if master is None else (master,)
         self._everywhere = FrozenMap(service_variables(masters, "", own_namespace=False))

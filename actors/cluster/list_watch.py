@@ -1,11 +1,11 @@
-"""`Follower`: an actor that follows sets of objects of the API: lists them once, then watches what changes.
+"""`Follower`: an actor that follows sets of API objects. It lists a set once, then watches its changes.
 
-`runtime.api.resume` has the pure rule of what follows the end of a list or a watch; this actor does it. A new watch
-begins at the last version seen. Where the server has forgotten that version (410), the set is listed again. So no
-change is missed: it is told, or the next list shows it.
+`runtime.api.resume` decides what follows the end of a list or a watch. A new watch begins at the last version seen. If
+the server has dropped that version (410), the actor lists the set again. So no change is missed: either a watch reports
+it, or the next list shows it.
 
-A subclass gets `listed` with the whole set, then `changed` for each change. Every message carries its attempt, so
-messages of an earlier attempt are ignored.
+A subclass gets `listed` with the whole set, then `changed` for each change. Each message carries its attempt, and
+messages of earlier attempts are ignored.
 """
 
 from __future__ import annotations
@@ -41,21 +41,18 @@ LIST_LIMIT_NS = 60 * SECOND_NS
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One list, or one watch. Its messages count while it is the newest of its key. `number`: within one life."""
+    """One list or one watch. Its messages count while it is the newest of its key. `number`: unique within a life."""
 
     key: Hashable
     began_ns: int
     number: int
 
 
-class _Watch:
-    """The watch of an attempt. Once it is `closed` its callbacks, which run on other threads, tell nothing more."""
+class _Watch(msgspec.Struct):
+    """The watch of an attempt. Its callbacks run on other threads; once it is `closed` they tell nothing."""
 
-    __slots__ = ("closed", "subscription")
-
-    def __init__(self) -> None:
-        self.subscription: Subscription | None = None
-        self.closed = False
+    subscription: Subscription | None = None
+    closed: bool = False
 
     def close(self) -> None:
         self.closed = True
@@ -93,35 +90,21 @@ class FollowAgain(Message, frozen=True):
     step: WatchStep
 
 
-class _Followed:
-    """One set: what is followed, and how far it has come. `version`: the last one that the watch has told."""
+class _Followed(msgspec.Struct, eq=False):
+    """One set: what is followed, and its progress. `items`: of the pages so far. `said`: the error logged, or "".
+    `version`: the last one that the watch has reported.
+    """
 
-    __slots__ = (
-        "attempt",
-        "field_selector",
-        "items",
-        "label_selector",
-        "namespace",
-        "place",
-        "resource",
-        "said",
-        "version",
-        "watch",
-    )
-
-    def __init__(
-        self, attempt: Attempt, resource: Resource[Any], namespace: str, field_selector: str, label_selector: str
-    ) -> None:
-        self.attempt = attempt
-        self.resource = resource
-        self.namespace = namespace
-        self.field_selector = field_selector
-        self.label_selector = label_selector
-        self.place = WatchPlace()
-        self.items: list[Any] = []
-        self.said = ""
-        self.version = ""
-        self.watch = _Watch()
+    attempt: Attempt
+    resource: Resource[Any]
+    namespace: str
+    field_selector: str
+    label_selector: str
+    place: WatchPlace = msgspec.field(default_factory=WatchPlace)
+    items: list[Any] = []
+    said: str = ""
+    version: str = ""
+    watch: _Watch = msgspec.field(default_factory=_Watch)
 
 
 class Follower(Actor):
@@ -134,7 +117,7 @@ class Follower(Actor):
         self._api = api
         self._followed: dict[Hashable, _Followed] = {}
         self._troubled: Counter[str] = Counter()
-        """How many sets of each resource cannot be followed now."""
+        """Resource -> how many of its sets cannot be followed now."""
         self._attempts = 0
 
     def on_stop(self) -> None:
@@ -155,14 +138,14 @@ class Follower(Actor):
         field_selector: str = "",
         label_selector: str = "",
     ) -> None:
-        """Follow a set under `key`. What was followed under that key before is followed no more."""
+        """Follow a set under `key`, in place of the set that had this key before."""
         self.unfollow(key)
         followed = _Followed(self._attempt(key), resource, namespace, field_selector, label_selector)
         self._followed[key] = followed
         self._do(key, followed, first_step(followed.place))
 
     def unfollow(self, key: Hashable) -> None:
-        """Nothing of that key is told any more."""
+        """Follow the set of this key no longer."""
         followed = self._followed.pop(key, None)
         if followed is not None:
             self._well(followed)
@@ -170,23 +153,22 @@ class Follower(Actor):
             self.cancel_timer(("follow", key))
 
     def follows(self, key: Hashable) -> bool:
-        """Whether `key` is followed."""
         return key in self._followed
 
     def trouble(self) -> tuple[str, ...]:
-        """Why what is followed cannot be followed now; empty when all is well."""
+        """The errors of the sets that cannot be followed now."""
         return tuple(sorted({followed.said for followed in self._followed.values() if followed.said}))
 
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
         """The whole set as it is now."""
-        raise AssertionError(f"{type(self).__name__} does not define listed")
+        raise NotImplementedError
 
     def changed(self, key: Hashable, event_type: str, value: Any) -> None:
-        """One object is there (ADDED), is another one now (MODIFIED), or is there no more (DELETED: its last form)."""
-        raise AssertionError(f"{type(self).__name__} does not define changed")
+        """An object was ADDED, MODIFIED or DELETED; `value` is its new form, or its last one."""
+        raise NotImplementedError
 
     def failing(self, key: Hashable, error: ApiError) -> None:
-        """Each time an attempt has failed. What was told so far may be old."""
+        """An attempt has failed. Earlier reports may be out of date."""
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
@@ -213,14 +195,14 @@ class Follower(Actor):
             self._do(message.attempt.key, followed, WatchStep(step.action, step.resource_version))
 
     def attempt_ended(self, key: Hashable, followed: _Followed, outcome: Outcome, error: ApiError | None) -> None:
-        """A list or a watch has ended: what is next?"""
+        """A list or a watch has ended: begin the next."""
         followed.place, step = next_step(followed.place, outcome, self.chance.random)
         if error is None or (error.expired and not step.after_ns):
             self._well(followed)
         else:
             plural = followed.resource.plural
             if not followed.said:
-                # One outage is said once, not for each of a thousand sets.
+                # Log an outage once, not for each of a thousand sets.
                 self._troubled[plural] += 1
                 if self._troubled[plural] == 1:
                     self.log.warning("%s cannot be followed now: %s", plural, error)

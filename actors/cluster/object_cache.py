@@ -1,17 +1,16 @@
 """`ObjectCacheActor`: the ConfigMaps and Secrets that the pods of this node refer to (spec 8.9).
 
-How new an answer is depends on the strategy of the node. *Watch*: each object that a pod holds is followed by a watch
-of its own, and an answer is what the watch has told; the first one is waited for. *Cache*: an answer
-is at most a minute old (or as old as the node's annotation allows). *Get*: every answer is asked for.
+The node's strategy says how old an answer may be. *Watch*: a watch follows each object that a pod holds. An answer is
+what the watch has shown; the first answer waits for it. *Cache*: an answer is at most a minute old, or as old as the
+node's annotation allows. *Get*: each answer comes from a GET of its own.
 
-An object is followed while a pod holds it, unless it is immutable, or nobody has asked for it for a while and no volume
-shows it. Who was told an object and is told another now, or was told that there is none, hears `ObjectsChanged`; so a
-container that waits for its ConfigMap starts when that is created, not at its next try.
+A watch follows an object while a pod holds it. It stops if the object is immutable, or if no volume shows the object
+and nobody has read it for a while. Readers get `ObjectsChanged` when the object differs from their last answer, or
+exists at last. So a container that waits for its ConfigMap starts when somebody creates it, not at the next try.
 
-What was read once is served on when the API server is away. What never was is a failure after a second, if the server
-has refused or does not answer; where the request only waits for its turn (a thousand pods have come at once) it gets
-ten, because nobody is held up by waiting and a failure would be told to people. Without an API server every reading
-fails at once with that reason.
+While the API server is away, objects that were read before are still served. Others fail after a second if the server
+has refused or does not answer. If the request only waits for its turn, because a thousand pods came at once, it gets
+ten seconds: waiting holds nobody up, and people would see the failure. Without an API server every read fails at once.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from actors.messages.references import (
     ReadObjects,
     ReleaseObjects,
 )
-from actors.model.identity import whole_number
 from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, references
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
 from runtime.api import Api, ApiError, get
 from runtime.api.no_server import NoApiServer
+from runtime.cri.identity import whole_number
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
@@ -51,7 +50,7 @@ SHORTEST_IDLE_NS = MINUTE_NS
 IDLE_SYNCS = 5
 TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl"
 LOOK_AGAIN_NS = 10 * SECOND_NS
-"""An immutable object is looked at again for a new pod when the last look is older: it may have been made anew."""
+"""A new pod has an immutable object read again if the last read is older: somebody may have replaced the object."""
 
 _RESOURCES: dict[str, Resource[Any]] = {CONFIG_MAP: CONFIG_MAPS, SECRET: SECRETS}
 
@@ -65,7 +64,7 @@ class Strategy(enum.Enum):
 
 
 class ObjectGot(Message, frozen=True):
-    """To itself: the answer to one GET. `reading`: the number of the one it is for; None: it is for all who wait."""
+    """To itself: the answer to one GET. `reading`: the number of the reading it is for; None: for all that wait."""
 
     ref: ObjectRef
     value: Value | None
@@ -74,16 +73,14 @@ class ObjectGot(Message, frozen=True):
 
 
 class AnswerDue(Message, frozen=True):
-    """To itself: the reading of this number has waited long enough for the first answers of its watches: where
-    something is wrong, or (`last`) in any case.
-    """
+    """To itself: this reading has waited long enough for watches that have a trouble; if `last`, for all of them."""
 
     reading: int
     last: bool
 
 
 class DropIdle(Message, frozen=True):
-    """To itself: some objects may be followed for nobody."""
+    """To itself: stop to follow objects that nobody reads."""
 
     def coalesce_key(self) -> Hashable:
         return "idle"
@@ -114,7 +111,7 @@ class ObjectCacheActor(Follower):
         self._entries: dict[ObjectRef, Entry] = {}
         self._held: dict[str, tuple[ObjectRef, ...]] = {}
         self._readings: dict[int, Reading] = {}
-        """By their numbers, those that are not answered yet."""
+        """By number: the readings without an answer yet."""
         self._asked = 0
 
     def on_start(self) -> None:
@@ -146,7 +143,7 @@ class ObjectCacheActor(Follower):
                 self._look_for_a_new_pod(entry)
 
     def _look_for_a_new_pod(self, entry: Entry) -> None:
-        """What a new pod is given is not older than the pod, as far as that costs little."""
+        """Read the object again where that is cheap, so that a new pod does not get an older object than itself."""
         if self._strategy is Strategy.CACHE:
             entry.current = False
         elif self._strategy is Strategy.WATCH and not self.follows(entry.ref):
@@ -190,7 +187,7 @@ class ObjectCacheActor(Follower):
         self._answer_if_complete(reading)
 
     def _read_followed(self, entry: Entry, reading: Reading) -> bool:
-        """True when the first answer of the watch has to be waited for."""
+        """Whether the reading has to wait for the first answer of the watch."""
         entry.read_ns = self.now_ns()
         if entry.current:
             self._settle(entry, reading)
@@ -209,14 +206,14 @@ class ObjectCacheActor(Follower):
 
     @handles(AnswerDue)
     def answer_due(self, message: AnswerDue) -> None:
-        """What was seen before is better than nothing; what never was is a failure that may pass."""
+        """Answer with an old value, if there is one; otherwise with a failure that may pass."""
         reading = self._readings.get(message.reading)
         if reading is None:
             return
         for ref in sorted(reading.open, key=str):
             entry = self._entries.get(ref)
             if entry is None or reading not in entry.waiting:
-                continue  # it is asked for by a GET, which has a limit of its own
+                continue  # a GET reads it, and has a limit of its own
             if message.last or entry.seen or entry.trouble:
                 entry.waiting.remove(reading)
                 self._settle(entry, reading)
@@ -267,7 +264,7 @@ class ObjectCacheActor(Follower):
         self._answer_if_complete(reading)
 
     def _settle(self, entry: Entry, reading: Reading) -> None:
-        """Say what is known of one object; the reading waits for it no more."""
+        """Enter what is known of one object into the reading, which no longer waits for it."""
         ref = entry.ref
         reading.open.discard(ref)
         if entry.seen and entry.value is not None:
@@ -326,7 +323,9 @@ class ObjectCacheActor(Follower):
         return self._entries.get(key) if isinstance(key, ObjectRef) else None
 
     def _seen(self, entry: Entry, value: Value | None) -> None:
-        """The object as it is now (None: there is none): who waits is answered, who was told another is told so."""
+        """Keep the object as it is now, None if it does not exist. Answer the readers that wait, and tell the others
+        if their last answer was another.
+        """
         told, entry.told = entry.told, UNTOLD
         entry.value = value
         entry.seen = entry.current = True
@@ -359,13 +358,13 @@ class ObjectCacheActor(Follower):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
-        """Controllers write on the node how old an answer may be, by the size of the cluster."""
+        """Read how old an answer may be. Controllers write it on the node, by the size of the cluster."""
         seconds = whole_number(message.node.metadata.annotations.get(TTL_ANNOTATION))
         self._ttl_ns = DEFAULT_TTL_NS if seconds is None else seconds * SECOND_NS
 
 
 def strategy_of(name: str) -> Strategy:
-    """Of the configuration's value, which has been validated."""
+    """The strategy for a valid value of the configuration."""
     return Strategy(name)
 
 

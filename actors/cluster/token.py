@@ -1,9 +1,9 @@
-"""`TokenActor`: the tokens of service accounts that pods of this node carry (spec 8.7).
+"""`TokenActor`: the tokens of service accounts for the pods of this node (spec 8.7).
 
-Each is bound to its pod, so that it ends with it, and is kept by (pod, account, audience, lifetime). All who ask for
-one that is being made wait for the same flight. One that is fresh is given again; from the time of its renewal on the
-next is asked for, and while that fails the old one is given as long as it is valid. A server that refuses is left alone
-for a growing while. What a pod had is forgotten with the pod; nothing is written anywhere.
+A token is bound to its pod, and expires with it. The actor keeps tokens by (pod, account, audience, lifetime), in
+memory only, and forgets them with the pod. Several questions for one token share one request. A fresh token is given
+again. Once its renewal is due, the actor requests the next; while that fails, it gives the old one as long as it is
+valid. After a refusal it waits with a growing back-off.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TokenKey(msgspec.Struct, frozen=True):
 
 
 class TokenArrived(Message, frozen=True):
-    """To itself: a request has ended, with a token or with the reason why there is none."""
+    """To itself: a request has ended, with a token or an error."""
 
     key: TokenKey
     flight: int
@@ -47,28 +47,25 @@ class TokenArrived(Message, frozen=True):
 
 
 class ForgetExpired(Message, frozen=True):
-    """To itself: some tokens are of no use any more."""
+    """To itself: forget tokens that have expired."""
 
     def coalesce_key(self) -> Hashable:
         return "expired"
 
 
-class _Held:
-    """What is known for one key. `flight` is the number of the request in the air, 0: none."""
+class _Held(msgspec.Struct):
+    """What is known for one key. `flight`: the number of the request under way, 0 for none."""
 
-    __slots__ = ("error", "failures", "flight", "retry_ns", "token", "waiting")
-
-    def __init__(self) -> None:
-        self.token: Token | None = None
-        self.flight = 0
-        self.failures = 0
-        self.retry_ns = 0
-        self.error = ""
-        self.waiting: list[RequestToken] = []
+    token: Token | None = None
+    flight: int = 0
+    failures: int = 0
+    retry_ns: int = 0
+    error: str = ""
+    waiting: list[RequestToken] = []
 
 
 class TokenActor(Actor):
-    """See the module. `api` None: the node stands alone, and there are no tokens."""
+    """See the module. `api` None: a standalone node, which gets no tokens."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = 64
@@ -137,8 +134,8 @@ class TokenActor(Actor):
 
     def _issue(self, message: RequestToken, held: _Held) -> None:
         token = held.token
-        assert token is not None, "only what there is can be issued"
-        # An old one that is given for want of a new one is to be asked for again when that may be had.
+        assert token is not None, "the caller has a token"
+        # An old token that stands in for a failed request: the reader asks again when the back-off is over.
         again_ns = max(token.refresh_ns, held.retry_ns)
         message.reader.tell(TokenIssued(message.tag, token.text, token.expires_ns, again_ns))
 
@@ -162,7 +159,7 @@ class TokenActor(Actor):
 
     @handles(ForgetExpired)
     def forget_expired(self, _: ForgetExpired) -> None:
-        """Of pods whose end was not heard. Who still needs one asks again."""
+        """Forget tokens of pods whose end was not reported. A reader that needs one asks again."""
         wall_ns = self.wall_ns()
         for key, held in list(self._held.items()):
             expired = held.token is None or not held.token.is_valid(wall_ns)
@@ -179,7 +176,7 @@ def _same_question(one: RequestToken, other: RequestToken) -> bool:
 def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float) -> TokenArrived:
     outcome = outcome_of(done)
     if outcome.error is not None:
-        return TokenArrived(key, flight, None, str(outcome.error) or type(outcome.error).__name__)
+        return TokenArrived(key, flight, None, outcome.error_text)
     answer = outcome.value
     status = None if answer is None else answer.status
     expires_s = None if status is None else seconds_of(status.expiration_timestamp)

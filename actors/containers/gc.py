@@ -26,7 +26,6 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.containers.gc_rules import (
-    POD_UID_LABEL,
     DeadContainer,
     Unit,
     dead_containers,
@@ -49,6 +48,7 @@ from actors.kernel import STOP, Actor, ActorRef, ActorStopped, ChildFailed, Mail
 from actors.messages.pods import CollectorStarted, CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
 from actors.messages.reclaim import ContainersReclaimed, ReclaimContainers
 from actors.messages.status import PodFinished
+from runtime.cri.identity import POD_UID
 from runtime.logs.pod_logs import uid_of_log_directory
 
 SECOND_NS = 1_000_000_000
@@ -296,7 +296,7 @@ class ContainerGCActor(Actor):
         places = self._tools.places
         containers, sandboxes, collecting = listed.containers, listed.sandboxes, self._collecting
         if collecting:
-            containers = tuple(each for each in containers if each.labels.get(POD_UID_LABEL, "") not in collecting)
+            containers = tuple(each for each in containers if each.labels.get(POD_UID, "") not in collecting)
             sandboxes = tuple(each for each in sandboxes if each.metadata and each.metadata.uid not in collecting)
         policy, is_spent = self._tools.policy, self._is_gone
         if self._asked_by:
@@ -324,7 +324,7 @@ class ContainerGCActor(Actor):
         ]
         if not gone:
             return ()
-        in_runtime = {each.labels.get(POD_UID_LABEL, "") for each in listed.containers}
+        in_runtime = {each.labels.get(POD_UID, "") for each in listed.containers}
         in_runtime.update(each.metadata.uid for each in listed.sandboxes if each.metadata is not None)
         return tuple(directory for uid, directory in gone if uid not in in_runtime)
 

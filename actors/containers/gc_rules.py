@@ -14,13 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 from runtime.logs.pod_logs import log_link, pod_log_directory
-
-POD_UID_LABEL = "io.kubernetes.pod.uid"
-POD_NAME_LABEL = "io.kubernetes.pod.name"
-POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
-CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
 LOGS_LANE = "pod logs"
 """The lane of all work on logs. Its key is a pod's log directory, so that removal and rotation in it never overlap."""
@@ -63,14 +59,14 @@ class DeadContainer(msgspec.Struct, frozen=True):
 
 def unit_of(container: Container) -> Unit:
     """What the container counts for."""
-    return container.labels.get(POD_UID_LABEL, ""), container.labels.get(CONTAINER_NAME_LABEL, "")
+    return container.labels.get(POD_UID, ""), container.labels.get(CONTAINER_NAME, "")
 
 
 def victim_of(container: Container, places: Places) -> DeadContainer:
     """Everything that the removal of a container needs."""
     labels = container.labels
     uid, name = unit_of(container)
-    pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+    pod, namespace = labels.get(POD_NAME, ""), labels.get(POD_NAMESPACE, "")
     return DeadContainer(
         id=container.id,
         uid=uid,
@@ -98,7 +94,7 @@ def dead_containers(
     for container in containers:
         if container.state == ContainerState.CONTAINER_RUNNING:
             continue  # nearly all of them, at every pass
-        uid = container.labels.get(POD_UID_LABEL)
+        uid = container.labels.get(POD_UID)
         if not uid:
             continue  # not made by an agent like this one
         gone = is_gone(uid)

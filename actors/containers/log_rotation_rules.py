@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from actors.containers.gc_rules import CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from config.kubelet import KubeletConfiguration
 from config.values.quantity import parse_quantity
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from runtime.cri.messages import Container, ContainerState
 from runtime.logs.files import GZIP, HALF
 from runtime.logs.pod_logs import pod_log_directory
@@ -70,10 +70,10 @@ def log_limits(configuration: KubeletConfiguration) -> LogLimits | None:
 def running_log(container: Container, pod_logs: str) -> RunningLog | None:
     """The log of a container, if it runs and is ours."""
     labels, metadata = container.labels, container.metadata
-    uid, name = labels.get(POD_UID_LABEL), labels.get(CONTAINER_NAME_LABEL)
+    uid, name = labels.get(POD_UID), labels.get(CONTAINER_NAME)
     if container.state != ContainerState.CONTAINER_RUNNING or metadata is None or not (uid and name):
         return None
-    pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+    pod, namespace = labels.get(POD_NAME, ""), labels.get(POD_NAMESPACE, "")
     directory = pod_log_directory(pod_logs, namespace, pod, uid)
     return RunningLog(container.id, directory, f"{directory}/{name}/{metadata.attempt}.log")
 

@@ -18,7 +18,6 @@ import msgspec
 
 from actors.containers.gc_rules import (
     LOGS_LANE,
-    POD_UID_LABEL,
     DeadContainer,
     GcPolicy,
     Places,
@@ -29,6 +28,7 @@ from actors.containers.gc_rules import (
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
 from actors.messages.pods import CollectPod, Remains
 from runtime.cri import Cri, CriError
+from runtime.cri.identity import POD_UID
 from runtime.cri.messages import (
     Container,
     ContainerFilter,
@@ -180,7 +180,7 @@ class DeadLister(GcChild):
             self.parent.tell(DeadListed(message, error=str(failure)))
 
     async def _listed(self, message: ListDead) -> DeadListed:
-        labels = {POD_UID_LABEL: message.uid} if message.uid else {}
+        labels = {POD_UID: message.uid} if message.uid else {}
         if not message.disk:
             request = ListContainersRequest(filter=ContainerFilter(label_selector=labels))
             return DeadListed(message, (await self.call(LIST_CONTAINERS, request)).containers)
@@ -237,7 +237,7 @@ class PodCollector(GcChild):
         if request.remains is not None and not request.keep_content:
             await self._take(request, request.remains)
             return ""
-        labels = {POD_UID_LABEL: request.uid}
+        labels = {POD_UID: request.uid}
         listing = self.tools.cri.call(
             LIST_CONTAINERS, ListContainersRequest(filter=ContainerFilter(label_selector=labels))
         )

@@ -1,23 +1,23 @@
-"""`HistorianActor`: keeps what has happened to each pod of the node, for whoever asks why it does not run.
+"""`HistorianActor`: keeps what has happened to each pod of the node, to explain why a pod does not run.
 
-It is told by the workers and by the sync loop, asked by people, and decides nothing. Each history is bounded
-(`history_ring`); of pods that are gone the last `GONE_MAX` are remembered, because "where is it?" is asked after the
-end. Nobody waits for it, so what it is told waits for more: a start tells ten things within milliseconds, which
-are one message then. All of it is lost with the agent: what is true can be looked up, and this is only how it came
-about. Of the time before it began it takes from the workers what can be seen in the runtime, and says that there is no
-more.
+Workers and the sync loop tell it, people ask it, and it decides nothing. Each history is bounded (`HistoryRing`). The
+last `GONE_MAX` pods that are gone are remembered too, because people ask "where is it?" after the end. Nobody waits for
+it, so its messages gather: a start tells ten things within milliseconds, which become one message. The histories are
+lost with the agent: they only tell how the present came about, and the present can be looked up. The workers tell what
+the runtime shows of the time before the agent began.
 
-Of the words that a full mailbox has refused only the last one on a pod matters: it would be kept for ever as one that
-is here. So after such a loss the sync loop is asked whom it knows.
+A full mailbox refuses messages. Only the last message of a pod matters then: without it, the pod would be kept for ever
+as one that is here. So after such a loss the sync loop is asked which pods it knows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import msgspec
 
-from actors.events.history_ring import HistoryRing
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
 from actors.messages.history import (
     HistorianStarted,
@@ -35,13 +35,83 @@ from actors.messages.pods import KnownPods, WantKnownPods
 
 SECOND_NS = 1_000_000_000
 ASK_NS = 60 * SECOND_NS
-"""From the loss of words to the question who is there; by then what waits has been taken."""
+"""From the loss of messages to the question which pods there are; by then the mailbox is empty."""
 GONE_MAX = 100
+FIRST = 12
+"""Entries that are never dropped."""
+LAST = 28
+WINDOW = 16
+"""How far back an entry is looked for: longer than one round of a crash loop."""
+LAID_ASIDE = 32
+"""New entries that wait to be put with the others: more than come of a pod that starts, runs and ends."""
 BEGAN = "the agent remembers nothing of the time before; the runtime tells what is above"
 
 
 class AskWhoIsKnown(Message, frozen=True):
-    """To itself: words were lost a while ago."""
+    """To itself: messages were lost a while ago."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class HistoryRing:
+    """A bounded history: the beginning stays, the newest stays, what repeats itself is counted.
+
+    A pod that crashes and is started again does the same few things for ever. An entry that says the same as one of the
+    last few is that entry again, with a higher count. At most `FIRST + LAST` entries are kept. The others go from the
+    middle: how it began and how it is now explain more than what lies between.
+
+    Of most pods nobody asks, and little happens to them, so new entries are only laid aside until somebody asks or
+    there are many.
+    """
+
+    _entries: list[HistoryEntry] = field(default_factory=list)
+    _new: list[HistoryEntry] = field(default_factory=list)
+    _dropped: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many entries were forgotten."""
+        self._take_in()
+        return self._dropped
+
+    def entries(self) -> tuple[HistoryEntry, ...]:
+        """By the time at which they came last, oldest first."""
+        self._take_in()
+        return tuple(sorted(self._entries, key=lambda entry: entry.last_wall_ns))
+
+    def add(self, entries: Iterable[HistoryEntry]) -> None:
+        new = self._new
+        new += entries
+        if len(new) > LAID_ASIDE:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """The result does not depend on how often this runs."""
+        known, new = self._entries, self._new
+        self._new = []
+        recent = {entry.text for entry in known[-WINDOW:]}
+        for entry in new:
+            # Most of what happens to a pod happens once, so the search is worth it for recent texts only.
+            if entry.text in recent and entry.kind is not HistoryKind.STAGE:
+                known.append(self._with_those_before(entry))
+            else:
+                known.append(entry)
+                recent.add(entry.text)
+        over = len(known) - FIRST - LAST
+        if over > 0:
+            del known[FIRST : FIRST + over]
+            self._dropped += over
+
+    def _with_those_before(self, entry: HistoryEntry) -> HistoryEntry:
+        """The entry, merged with an equal one among the last few."""
+        known = self._entries
+        for index in range(len(known) - 1, max(-1, len(known) - 1 - WINDOW), -1):
+            other = known[index]
+            if other.text == entry.text and other.kind is entry.kind:
+                del known[index]
+                return msgspec.structs.replace(
+                    entry, first_wall_ns=other.first_wall_ns, count=other.count + entry.count
+                )
+        return entry
 
 
 class _History(msgspec.Struct, eq=False):
@@ -72,7 +142,7 @@ class HistorianActor(Actor):
         self._began_wall_ns = self.wall_ns()
         self._histories: dict[str, _History] = {}
         self._gone: dict[str, None] = {}
-        """UIDs of those that are gone, in the order of their going."""
+        """UIDs of pods that are gone, in that order."""
 
     def on_start(self) -> None:
         self._sync_loop.tell(HistorianStarted())
@@ -82,7 +152,7 @@ class HistorianActor(Actor):
         history = self._histories.get(message.uid)
         if history is None:
             if not message.name:
-                return  # the end of a pod of which nothing is known
+                return  # the end of an unknown pod
             history = self._histories[message.uid] = _History()
         if message.past and not history.past:
             self._remember_past(history, message.past)
@@ -108,14 +178,14 @@ class HistorianActor(Actor):
         history.past = True
         before = [each for each in past if each.last_wall_ns < self._began_wall_ns]
         if before:
-            began_ns = self._began_wall_ns - 1  # whatever is told in that very moment comes after it
+            began_ns = self._began_wall_ns - 1  # before anything told in that very moment
             history.ring.add((*before, HistoryEntry(HistoryKind.EVENT, BEGAN, "", began_ns, began_ns)))
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
-        """What was lost is not told again. Every worker tells anew what it waits for as soon as that changes; who has
-        none any more is asked for, a minute after the last loss. Losses do not go on for long: what waits of one pod is
-        one message, so it takes more pods within a second than the mailbox has places.
+        """Lost messages are not told again. Each worker tells what its pod waits for when that changes. For pods
+        without a worker, ask a minute after the last loss. Losses soon end: the waiting messages of one pod are one, so
+        a loss takes more pods within a second than the mailbox has places.
         """
         self.log.warning(
             "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped
@@ -124,13 +194,13 @@ class HistorianActor(Actor):
 
     @handles(AskWhoIsKnown)
     def ask_who_is_known(self, _: AskWhoIsKnown) -> None:
-        """Until there is an answer: a sync loop that has just begun does not know yet."""
+        """Repeat until there is an answer: a sync loop that has just begun does not know yet."""
         self._sync_loop.tell(WantKnownPods(self.ref))
         self.after(ASK_NS, AskWhoIsKnown())
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        """Whose end was lost on the way here ends now."""
+        """End the histories of pods whose end was lost."""
         self.cancel_timer(AskWhoIsKnown)
         here = [uid for uid, each in self._histories.items() if each.gone_wall_ns is None]
         for uid in here:

@@ -1,7 +1,7 @@
 """What happens to a pod, in words for people. Pure.
 
-A `text` is the same whenever the same happens, so that repetitions can be counted; what differs from time to time
-(attempt, duration, message) is the `detail`.
+A `text` is the same whenever the same happens, so that repetitions can be counted. What differs (attempt, duration,
+message) is the `detail`.
 
 `container_waits` tells what the containers of a pod wait for: for each, why, and what comes next. A container that is
 ready, or has ended for good, waits for nothing.
@@ -23,7 +23,8 @@ from actors.model.observed import (
     is_started,
     startup_of,
 )
-from actors.pod_rules.action_types import PodActions, Start
+from actors.pod_rules.action_types import Start
+from actors.pod_rules.actions import PodActions
 from actors.pod_rules.lifecycle import Event, KillRequested, PodDesired, PodLife, PodStage
 from config.objects import Container, Pod
 from config.pods.identity import is_sidecar, lasting_containers
@@ -53,7 +54,7 @@ def shortened(text: str, limit: int = DETAIL_LIMIT) -> str:
 
 
 def cause_of(event: Event, life: PodLife) -> str:
-    """What made the pod's life move on, where the rule does not say it; `life` is the one after it."""
+    """What made the pod's life move on, if the rule does not say it. `life`: after the event."""
     if isinstance(event, KillRequested):
         if event.evicted:
             return shortened(f"evicted: {event.message or event.reason}")
@@ -68,7 +69,7 @@ def cause_of(event: Event, life: PodLife) -> str:
 
 
 def decision(actions: PodActions) -> tuple[str, str]:
-    """(text, detail) of what is to be done now; empty when nothing is."""
+    """(text, detail) of what to do now; both empty if nothing."""
     parts: list[str] = []
     details: list[str] = []
     if actions.kill_pod:
@@ -117,18 +118,18 @@ def end(container: ObservedContainer) -> tuple[str, str]:
 
 
 def begins(wait: PodWait) -> str:
-    """The text of the entry that says that it began. Back-offs differ in their length alone: the reason counts them."""
+    """The text of the entry for the begin of a wait. Back-offs differ only in length, so the reason stands for them."""
     return f"{wait.subject} waits: {wait.reason or wait.text}"
 
 
 def wait_words(wait: PodWait) -> str:
-    """Why, with the word of the status where the text has it not."""
+    """Why, with the reason of the status if the text does not have it."""
     return wait.text if not wait.reason or wait.reason in wait.text else f"{wait.reason}: {wait.text}"
 
 
 def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str = "") -> str:
-    """Why a static pod has no worker yet. `ahead`: UID of the one whose turn it is; `orphan`: the runtime runs one;
-    `away`: why the runtime cannot be asked.
+    """Why a static pod has no worker yet. `ahead`: the UID of the pod whose turn it is; `orphan`: the runtime runs one
+    of that name; `away`: why the runtime cannot be asked.
     """
     if not listed:
         return f"what the runtime runs is not known yet{f': {away}' if away else ''}"
@@ -140,7 +141,7 @@ def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str 
 
 
 def past(observed: ObservedPod) -> tuple[tuple[str, str, int], ...]:
-    """(text, detail, wall ns) of what the runtime tells of the time before. Ends are told by themselves."""
+    """(text, detail, wall ns) of what the runtime shows of the time before; ends have entries of their own."""
     made = [
         ("its sandbox was made", f"attempt {each.attempt}" if each.attempt else "", each.created_at_ns)
         for each in observed.sandboxes
@@ -155,7 +156,7 @@ def past(observed: ObservedPod) -> tuple[tuple[str, str, int], ...]:
 
 
 def found(container: ObservedContainer) -> tuple[str, str]:
-    """(text, detail) of a container that runs since before there was this worker."""
+    """(text, detail) of a container that ran before this worker began."""
     detail = f"attempt {container.attempt}" if container.attempt else ""
     return f"container {container.name} was found running, and goes on", detail
 
@@ -167,9 +168,9 @@ _NO_TIMES: Mapping[str, int] = {}
 class StartsUnderWay(msgspec.Struct, frozen=True):
     """What is known of containers that do not run yet, by name.
 
-    `reasons`: (reason, message) of why not. `retry_at`: wall ns at which it is tried again. `pulling`: their image is
-    being pulled; `queued`: that pull is not begun, and why. `asking`: they wait for an answer about objects they refer
-    to. `mounting`: what of their mounts they wait for.
+    `reasons`: (reason, message) of why not. `retry_at`: wall ns of the next try. `pulling`: their image is being
+    pulled; `queued`: why that pull has not begun. `asking`: they wait for objects that they refer to. `mounting`: what
+    they wait for of their mounts.
     """
 
     reasons: Mapping[str, tuple[str, str]] = {}
@@ -183,8 +184,8 @@ class StartsUnderWay(msgspec.Struct, frozen=True):
 def container_waits(
     pod: Pod, observed: ObservedPod, starts: StartsUnderWay, probes: ProbeResults = NO_RESULTS
 ) -> tuple[PodWait, ...]:
-    """Of each container that is to be started, in the order of starting; of those whose turn has not come; and of
-    those that run and are not ready.
+    """The waits of containers that are to start, in the order of starting; of those that run and are not ready; and of
+    those whose turn has not come.
     """
     spec = pod.spec
     waits = [
@@ -237,7 +238,7 @@ def _wait_to_be_ready(container: Container, observed: ObservedPod, probes: Probe
     if startup_of(container, newest, probes) is not True:
         return PodWait(subject, "", "it runs, and its startup probe has not succeeded yet", "it is probed again")
     if not is_started(container, newest, probes):
-        return None  # its postStart hook is told by whoever runs it
+        return None  # whoever runs its postStart hook tells that
     return PodWait(subject, "", "it runs, and its readiness probe does not succeed", "it is probed again")
 
 
@@ -250,7 +251,7 @@ def _unfinished_init(containers: Iterable[Container], observed: ObservedPod) -> 
 
 
 def stop_wait(name: str, remaining_seconds: int, asked_wall_ns: int) -> PodWait:
-    """Of a container that was asked to stop, and how long it had then."""
+    """The wait for the end of a container. `remaining_seconds`: how long it had when it was asked to stop."""
     left_ns = remaining_seconds * SECOND_NS
     return PodWait(
         f"the end of container {name}",

@@ -1,13 +1,13 @@
 """`EventRecorderActor`: the events of this node, kept for a while, said in the log, sent to the API server (spec 15).
 
-It never makes anybody wait: events are told, not asked for, and when too many come at once some are dropped and
-counted. Equal events are one with a count. The last `KEPT` are held in memory, and nothing is on disk. An event is
-logged when it is new and then each time its count has doubled, so that what repeats for ever is still seen.
+Nobody waits for it: events are told, not asked for. When too many come at once, some are dropped and counted. Equal
+events are one with a count. The last `KEPT` are held in memory, and nothing is on disk. An event is logged when it is
+new and then each time its count has doubled, so that an endless repetition is still seen.
 
-With an API server, what the rules of `actors.events.correlation` let through waits in `actors.events.queue` until one
-of a few calls is free. Of one series at most one call is under way, and it carries the newest count. When the API
-server does not answer, one call in ten seconds tries it; the events wait meanwhile, within their bound. What it refuses
-is given up, and so is what it answers with a fault of its own time after time.
+With an API server, what `EventCorrelation` lets through waits in an `EventQueue` until one of a few calls is free. At
+most one call of a series is under way, and it carries the newest count. When the API server does not answer, one call
+in ten seconds tries it; the events wait meanwhile, within their bound. An event that the API server refuses is given
+up, and so is one that it answers with a server error time after time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from typing import Any, ClassVar
 import msgspec
 from cachetools import FIFOCache, TTLCache
 
-from actors.events.correlation import EventCorrelation, Series
-from actors.events.objects import creation, event_name, raising
-from actors.events.queue import EventQueue
+from actors.events.sending import EventCorrelation, EventQueue, Series, creation, event_name, raising
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles
 from actors.messages.events import RecordedEvent, RecordEvent
 from actors.messages.pods import ListEvents
@@ -42,10 +40,7 @@ MAX_TERMINATING = 1_000
 
 
 class EventCallEnded(Message, frozen=True):
-    """To itself: the API server has answered the call of this number, or not.
-
-    `created`: it was to create the event. `count`: what it told.
-    """
+    """To itself: the call of this number has ended. `created`: it was to create the event. `count`: what it sent."""
 
     number: int
     created: bool
@@ -73,7 +68,7 @@ class EventRecorderActor(Actor):
         self._correlation = EventCorrelation()
         self._queue = EventQueue()
         self._calls: dict[int, Series] = {}
-        """What is being sent, by the number of the call."""
+        """What is being sent, by the number of its call."""
         self._sent = 0
         self._pausing = False
         self._probing = False
@@ -193,7 +188,7 @@ class EventRecorderActor(Actor):
         else:
             self._queue.offer(series)
         if self._pausing:
-            return  # another call of the same moment has seen to it
+            return  # another call that failed has begun the pause
         pause_ns = PAUSE_NS
         if not self._probing:
             self.log.warning("events cannot be sent now: %s", error)
@@ -207,7 +202,7 @@ class EventRecorderActor(Actor):
         self._pump()
 
     def _give_up(self, series: Series, error: ApiError) -> None:
-        """Said for the first of its cause and each time there are twice as many."""
+        """Log the first of its cause, and again each time their number has doubled."""
         if error.forbidden and "being terminated" in error.message:
             self._terminating[series.event.namespace] = None
             return

@@ -8,13 +8,12 @@ import msgspec
 
 from actors.eviction.thresholds import Layout
 from actors.eviction.usage import ALL_PARTS, EMPTY_DIR, Candidate, DiskPart, container_disk, disk_of
-from config.objects import Container, Pod
+from config.objects import Container
 from config.pods.identity import is_critical
-from config.pods.requests import pod_limits, read_amounts
+from config.pods.requests import EPHEMERAL_STORAGE, empty_dir_limits, pod_limits, read_amounts
 from config.values.quantity import NANOS, Quantity, QuantityError, Suffixes, parse_quantity
 from runtime.stats.samples import PodSample
 
-RESOURCE = "ephemeral-storage"
 EMPTY_DIR_SIGNAL = "emptydirfs.limit"
 POD_SIGNAL = "ephemeralpodfs.limit"
 CONTAINER_SIGNAL = "ephemeralcontainerfs.limit"
@@ -27,14 +26,6 @@ class Excess(msgspec.Struct, frozen=True):
     candidate: Candidate
     signal: str
     message: str
-
-
-def has_local_limits(pod: Pod) -> bool:
-    """Whether the pod has a disk limit to check."""
-    try:
-        return bool(_size_limits(pod)) or RESOURCE in pod_limits(pod.spec)
-    except QuantityError:
-        return False
 
 
 def over_limits(candidates: Sequence[Candidate], layout: Layout) -> list[Excess]:
@@ -61,7 +52,7 @@ def _excess(candidate: Candidate, layout: Layout) -> Excess | None:
 
 def _over_empty_dir(candidate: Candidate, sample: PodSample) -> Excess | None:
     used = {name: reading.used for kind, name, reading in sample.disk.volumes if kind == EMPTY_DIR}
-    for name, limit in _size_limits(candidate.pod).items():
+    for name, limit in empty_dir_limits(candidate.pod.spec).items():
         if used.get(name, 0) > parse_quantity(limit).value():
             text = f'Usage of EmptyDir volume "{name}" exceeds the limit "{limit}". '
             return Excess(candidate, EMPTY_DIR_SIGNAL, text)
@@ -69,7 +60,7 @@ def _over_empty_dir(candidate: Candidate, sample: PodSample) -> Excess | None:
 
 
 def _over_pod_limit(candidate: Candidate, parts: frozenset[DiskPart]) -> Excess | None:
-    limit = pod_limits(candidate.pod.spec).get(RESOURCE)
+    limit = pod_limits(candidate.pod.spec).get(EPHEMERAL_STORAGE)
     used = disk_of(candidate, parts, inodes=False)
     if limit is None or used is None or used * NANOS <= limit:
         return None
@@ -92,20 +83,9 @@ def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozen
     return None
 
 
-def _size_limits(pod: Pod) -> dict[str, str]:
-    """Volume name -> limit, for emptyDirs that have one."""
-    return {
-        volume.name: str(volume.empty_dir.size_limit)
-        for volume in pod.spec.volumes
-        if volume.empty_dir is not None
-        and volume.empty_dir.size_limit
-        and parse_quantity(str(volume.empty_dir.size_limit)).nanos > 0
-    }
-
-
 def _limit_of(container: Container) -> str:
     """The container's own limit, or ""."""
     if container.resources is None:
         return ""
     amounts = read_amounts(container.resources.limits)
-    return str(container.resources.limits[RESOURCE]) if amounts.get(RESOURCE) else ""
+    return str(container.resources.limits[EPHEMERAL_STORAGE]) if amounts.get(EPHEMERAL_STORAGE) else ""

@@ -28,7 +28,6 @@ import msgspec
 from actors.eviction.choice import candidates_among, first_to_go, over_their_limits, those_said
 from actors.eviction.decisions import EvictionVictim, remembered_in, text_of
 from actors.eviction.doomed import Doomed
-from actors.eviction.local_limits import has_local_limits
 from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import Reclaim, reclaimable
 from actors.eviction.signals import SignalReading, signals_of
@@ -53,6 +52,7 @@ from actors.messages.reclaim import ContainersReclaimed, ImagesReclaimed, Reclai
 from actors.messages.stats import StatsTaken, WantStats
 from config.kubelet import KubeletConfiguration
 from config.pods.identity import is_critical
+from config.pods.requests import has_disk_limits
 from runtime.metrics import kubelet as names
 from runtime.stats.samples import NodeSample
 
@@ -228,7 +228,7 @@ class EvictionActor(Actor):
         if self._step is not EvictionStep.ASKING:
             return
         self._has_limits = self._configuration.local_storage_capacity_isolation and any(
-            has_local_limits(here.pod) for here in message.pods
+            has_disk_limits(here.pod.spec) for here in message.pods
         )
         self._forget(message)
         if self._doomed.has_untold():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from actors.kernel import Pending
 from actors.messages.images import PullImage
-from actors.model.identity import pod_labels
 from config.credentials.docker_config import Credential
 from config.objects import Pod
+from runtime.cri.identity import pod_labels
 from runtime.cri.messages import AuthConfig, PodSandboxConfig, PodSandboxMetadata, PullImageResponse
 
 FlightKey = tuple[str, tuple[Credential, ...]]

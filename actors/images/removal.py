@@ -144,5 +144,5 @@ def sandbox_image_in(config: str) -> str:
     """The sandbox image in the configuration that a runtime shows; empty if it shows none."""
     try:
         return msgspec.json.decode(config, type=_RuntimeConfig).sandbox_image
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""

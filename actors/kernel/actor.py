@@ -112,6 +112,15 @@ class Actor(ActorBase):
         """
         self._cell.have_effects().begin(make, then)
 
+    def attempt(self, make: Callable[[], Pending[T]], then: Callable[[T | None, str], Any]) -> None:
+        """`begin`, but `then(value, error)` gets the failure as text for people, "" for success."""
+
+        def message(done: Pending[T]) -> Any:
+            outcome = outcome_of(done)
+            return then(outcome.value, outcome.error_text)
+
+        self.begin(make, message)
+
     def effects(self) -> int:
         """How many effects run or wait their turn."""
         return self._cell.effect_count()

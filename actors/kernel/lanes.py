@@ -18,6 +18,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from actors.kernel.dispatcher import Dispatcher, LaneReport
@@ -44,20 +45,18 @@ class CallStage(enum.Enum):
     OVER = "over"
 
 
+@dataclass(slots=True, eq=False)
 class LaneCall:
     """One call and the promise of its result. `slow`: it is not counted in the size of its lane."""
 
-    __slots__ = ("args", "deadline", "fn", "key", "promise", "slow", "stage", "started_ns")
-
-    def __init__(self, key: Hashable, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.key = key
-        self.fn = fn
-        self.args = args
-        self.promise: Promise[Any] = Promise()
-        self.stage = CallStage.WAITING
-        self.started_ns = 0
-        self.slow = False
-        self.deadline: Cancellable | None = None
+    key: Hashable
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    promise: Promise[Any] = field(default_factory=Promise)
+    stage: CallStage = CallStage.WAITING
+    started_ns: int = 0
+    slow: bool = False
+    deadline: Cancellable | None = None
 
     @property
     def name(self) -> str:

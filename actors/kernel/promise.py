@@ -135,6 +135,11 @@ class Outcome(Generic[T]):
     value: T | None
     error: BaseException | None
 
+    @property
+    def error_text(self) -> str:
+        """Why it failed, for people; "" for success."""
+        return "" if self.error is None else str(self.error) or type(self.error).__name__
+
 
 def outcome_of(pending: Pending[T]) -> Outcome[T]:
     """The outcome of a pending that is done, cancellation included."""

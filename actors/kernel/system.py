@@ -61,18 +61,6 @@ class ActorSystem:
         """Make an actor directly below the root. Returns at once; the constructor runs on the dispatcher."""
         return self.root.spawn(actor_class, args, kwargs, name, strategy)
 
-    def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
-        """A reference that takes mail at once; `construct` constructs its actor.
-
-        For actors that must know each other: reserve them all, then construct each with the references it needs.
-        """
-        return self.root.reserve(actor_class, name, strategy).ref
-
-    def construct(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:
-        """Give a reserved actor its arguments, once; it is constructed, and restarted, with these."""
-        cell: Cell = ref.actor_inbox
-        cell.start(args, kwargs)
-
     def find(self, path: str) -> ActorRef | None:
         """The living actor at a path such as `/node/storage`; None when there is none."""
         cell = self.root

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from actors.model.pod_inputs import PodInputs
+from actors.messages.references import PodInputs
 from actors.model.runtime_shown import Shown, both
 from config.objects import Node, Pod
 

@@ -11,7 +11,6 @@ from collections.abc import Hashable
 import msgspec
 
 from actors.kernel import ActorRef, Message
-from actors.model.pod_inputs import PodInputs
 from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, Pod, Secret
 
@@ -115,8 +114,27 @@ class PodInputsRead(Message, frozen=True):
     synced: bool
 
 
+class PodInputs(msgspec.Struct, frozen=True):
+    """What pods need to know of the cluster at one moment (spec 13.1): services, and the node's resources.
+
+    `allocatable`: quantities by resource, None while the node is not known. `variables`: those of services, for pods
+    of each namespace that has services. `everywhere`: for all other pods.
+    """
+
+    variables: FrozenMap[str, FrozenMap[str, str]]
+    everywhere: FrozenMap[str, str]
+    allocatable: FrozenMap[str, str] | None
+
+    def variables_of(self, namespace: str, own_namespace: bool) -> FrozenMap[str, str]:
+        """The variables of services for a pod of `namespace`; `own_namespace`: its `enableServiceLinks`."""
+        return self.variables.get(namespace, self.everywhere) if own_namespace else self.everywhere
+
+
 class PodInputsChanged(Message, frozen=True):
-    """ClusterCacheActor -> SyncLoopActor: what every pod of the node is told of the cluster; None: it is not known."""
+    """ClusterCacheActor -> SyncLoopActor: there is a new value; None: it is not known.
+
+    The sync loop sends the newest, with its pod, to every worker that begins.
+    """
 
     around: PodInputs | None
 

@@ -1,37 +1,85 @@
 """`$(NAME)` in commands, arguments and values (spec 13.4). Pure.
 
-A known name gives its value, an unknown one is left as it stands, `$$` is a dollar that begins nothing.
+A known name gives its value. An unknown one is left as it stands. `$$` is a dollar that begins nothing.
+
+The text comes from whoever may create a pod. So the work is linear in the length of the text, and the results together
+are bounded: `A1=$(A0)$(A0)`, repeated, doubles with each line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from actors.model.refusal import ContainerRefusedError
 
+EXPANDED_AT_MOST = 2 * 1024 * 1024
+"""Characters in all variables of a container, and in all words of a command. Linux passes no program more bytes."""
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
+class ExpansionTooLongError(ValueError):
+    """The results would be longer than allowed."""
+
+
+class Expansion:
+    """Expands texts that together may become `at_most` characters long."""
+
+    def __init__(self, at_most: int = EXPANDED_AT_MOST) -> None:
+        self._at_most = self._left = at_most
+
+    def expand(self, text: str, variables: Mapping[str, str]) -> str:
+        """`text` with every known reference replaced once: what a value contains is not expanded again.
+
+        Raises ExpansionTooLongError.
+        """
+        if "$" not in text:
+            self.take(text)
+            return text
+        # After the last `)` no reference is closed. The expression would search the rest again at each `$(`.
+        end = text.rfind(")") + 1
+        tail = text[end:].replace("$$", "$")
+        self.take(tail)
+        parts: list[str] = []
+        done = 0
+        for match in _REFERENCE.finditer(text, 0, end):
+            name = match[1]
+            found = "$" if name is None else variables.get(name, match[0])
+            parts += (text[done : match.start()], found)
+            done = match.end()
+            self.take(parts[-2])
+            self.take(found)
+        rest = text[done:end]
+        self.take(rest)
+        return "".join((*parts, rest, tail))
+
+    def take(self, text: str) -> None:
+        """Count a text that is not expanded. Raises ExpansionTooLongError."""
+        self._left -= len(text)
+        if self._left < 0:
+            raise ExpansionTooLongError(f"longer than {self._at_most} characters after expansion of its references")
+
+
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """`text` with every known reference replaced once: what a value contains is not expanded again."""
-    if "$" not in text:
-        return text
+    """One text alone. Raises ExpansionTooLongError."""
+    return Expansion().expand(text, variables)
 
-    def value(match: re.Match[str]) -> str:
-        name = match[1]
-        if name is None:
-            return "$"
-        return variables.get(name, match[0])
 
-    return _REFERENCE.sub(value, text)
+def expand_all(texts: Iterable[str], variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The words of one command, bounded together. Raises ExpansionTooLongError."""
+    expansion = Expansion()
+    return tuple([expansion.expand(text, variables) for text in texts])
 
 
 def expand_strictly(text: str, variables: Mapping[str, str], path: str) -> str:
-    """The same where an unknown name must not stand for itself: in a path. Raises StartRefusedError."""
-    missing = sorted({match[1] for match in _REFERENCE.finditer(text) if match[1] not in {None, *variables}})
+    """The same where an unknown name must not stand for itself: in a path. Raises ContainerRefusedError."""
+    end = text.rfind(")") + 1
+    missing = sorted({match[1] for match in _REFERENCE.finditer(text, 0, end) if match[1] not in {None, *variables}})
     if missing:
         raise ContainerRefusedError(
             path, f"missing value for {', '.join(map(repr, missing))}: no variable is called so"
         )
-    return expand(text, variables)
+    try:
+        return expand(text, variables)
+    except ExpansionTooLongError as failure:
+        raise ContainerRefusedError(path, f"is {failure}; shorten it") from failure

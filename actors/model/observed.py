@@ -22,7 +22,11 @@ from operator import attrgetter
 
 import msgspec
 
-from actors.model.identity import (
+from config.frozen_map import FrozenMap
+from config.objects import Container, Pod
+from config.pods.identity import CONFIG_SEEN
+from config.values.api_time import seconds_of
+from runtime.cri.identity import (
     BACK_OFF_NS,
     CONTAINER_NAME,
     RESTART_COUNT,
@@ -31,10 +35,6 @@ from actors.model.identity import (
     TERMINATION_MESSAGE_POLICY,
     whole_number,
 )
-from config.frozen_map import FrozenMap
-from config.objects import Container, Pod
-from config.pods.identity import CONFIG_SEEN
-from config.values.api_time import seconds_of
 from runtime.cri.messages import (
     ContainerState,
     ContainerStatus,

@@ -29,7 +29,8 @@ from actors.messages.pods import ListEvents, ListPods, ListProblems, ListPulls, 
 from actors.messages.stats import HOUSEKEEPING_NS, TakeStats
 from actors.messages.volumes import ListPodVolumes, PodVolume
 from actors.node.plan import NodeCapabilities, NodePlan
-from actors.node.supervisor import LONG_LIVED, NodeSupervisor
+from actors.node.supervisor import NodeSupervisor
+from actors.node.wiring.known_actors import LONG_LIVED
 from actors.node_object.conditions import ConditionVerdict
 from config.objects import Pod
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from actors.kernel import Actor, Message, handles, outcome_of
+from actors.kernel import Actor, Message, handles
 from actors.messages.pods import NodeObserved
 from runtime.cri import Cri
 from runtime.cri.messages import NetworkConfig, RuntimeConfig, UpdateRuntimeConfigRequest
@@ -60,9 +60,9 @@ class PodCidrActor(Actor):
             return
         self._telling = cidr
         request = UpdateRuntimeConfigRequest(runtime_config=RuntimeConfig(network_config=NetworkConfig(pod_cidr=cidr)))
-        self.begin(
+        self.attempt(
             lambda: self._cri.call(UPDATE_RUNTIME_CONFIG, request, timeout_ns=TIMEOUT_NS),
-            lambda done: CidrTold(cidr, str(outcome_of(done).error or "")),
+            lambda _, error: CidrTold(cidr, error),
         )
 
     @handles(CidrTold)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
-from actors.kernel.promise import Outcome
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
 from actors.start.names import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
@@ -60,9 +59,9 @@ class ResolverCheckActor(Actor):
             return
         self._reading = True
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self.begin(
+        self.attempt(
             lambda: lane.submit("resolver", self._files.read_node_file, self._path, LIMIT_BYTES, deadline_ns=READ_NS),
-            lambda done: _read(outcome_of(done)),
+            lambda text, error: ResolverRead(text or "", error),
         )
 
     @handles(ResolverRead)
@@ -81,7 +80,3 @@ class ResolverCheckActor(Actor):
             return host_faults(self._path, parse_resolv_conf(read.text), self._domain)
         except ResolverError as fault:
             return (f"Resolv.conf file {self._path!r} cannot be used: {fault}",)
-
-
-def _read(outcome: Outcome[str]) -> ResolverRead:
-    return ResolverRead(outcome.value or "", "" if outcome.error is None else str(outcome.error))

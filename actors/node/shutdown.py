@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.events import RecordEvent
 from actors.messages.eviction import PodHere, PodsHere, WantPods
 from actors.messages.node import NodeProblemObserved, NodeStatusStarted
@@ -97,7 +97,7 @@ class MachineHeld(Message, frozen=True):
     """To itself: the machine is held, or the error."""
 
     hold: Hold | None
-    error: str = ""
+    error: str
 
 
 class MachineChanged(Message, frozen=True):
@@ -170,7 +170,10 @@ class ShutdownActor(Actor):
     def on_start(self) -> None:
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         read = self._tools.files.read_node_file
-        self.begin(lambda: lane.submit("shutdown", read, self._path, LIMIT_BYTES, deadline_ns=DISK_NS), _state_read)
+        self.attempt(
+            lambda: lane.submit("shutdown", read, self._path, LIMIT_BYTES, deadline_ns=DISK_NS),
+            lambda text, _: StateRead(text or ""),  # a file that is missing or unreadable counts as empty
+        )
 
     @handles(StateRead)
     def state_read(self, message: StateRead) -> None:
@@ -194,7 +197,7 @@ class ShutdownActor(Actor):
         def lost(why: str) -> None:
             me.tell(HoldLost(why))
 
-        self.begin(lambda: machine.hold(least_ns, least_ns + SPARE_NS, changed, lost), _machine_held)
+        self.attempt(lambda: machine.hold(least_ns, least_ns + SPARE_NS, changed, lost), MachineHeld)
 
     @handles(MachineHeld)
     def machine_held(self, message: MachineHeld) -> None:
@@ -387,21 +390,7 @@ class ShutdownActor(Actor):
     def _save(self) -> None:
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         write, text = self._tools.files.write_record, text_of(self._shutdown)
-        self.begin(lambda: lane.submit("shutdown", write, self._path, text, deadline_ns=DISK_NS), _state_saved)
-
-
-def _state_read(done: Pending[str]) -> StateRead:
-    """A file that is missing or unreadable counts as empty."""
-    return StateRead(outcome_of(done).value or "")
-
-
-def _state_saved(done: Pending[None]) -> StateSaved:
-    error = outcome_of(done).error
-    return StateSaved("" if error is None else str(error) or type(error).__name__)
-
-
-def _machine_held(done: Pending[Hold]) -> MachineHeld:
-    outcome = outcome_of(done)
-    if outcome.error is None and outcome.value is not None:
-        return MachineHeld(outcome.value)
-    return MachineHeld(None, str(outcome.error) or type(outcome.error).__name__)
+        self.attempt(
+            lambda: lane.submit("shutdown", write, self._path, text, deadline_ns=DISK_NS),
+            lambda _, error: StateSaved(error),
+        )

@@ -328,7 +328,7 @@ def _pid_in(info: Any) -> int:
     for text in _texts(info):
         try:
             document = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         pid = document.get("pid") if isinstance(document, dict) else None
         if isinstance(pid, int) and pid > 0:

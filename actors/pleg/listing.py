@@ -19,14 +19,10 @@ from actors.messages.counts import RunningCount
 from actors.messages.pods import RuntimePod
 from actors.model.runtime_shown import GONE, Shown
 from config.frozen_map import FrozenMap
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 
 Of = TypeVar("Of", PodSandbox, Container)
-
-POD_UID_LABEL = "io.kubernetes.pod.uid"
-POD_NAME_LABEL = "io.kubernetes.pod.name"
-POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
-CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
 
 
 class ListedContainer(msgspec.Struct, frozen=True, gc=False):
@@ -83,11 +79,11 @@ def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container],
             new[sandbox.id] = ListedContainer(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
     for container in _changed(containers, before):
         labels = container.labels
-        uid = labels.get(POD_UID_LABEL)
+        uid = labels.get(POD_UID)
         if uid:
-            pod, namespace = labels.get(POD_NAME_LABEL, ""), labels.get(POD_NAMESPACE_LABEL, "")
+            pod, namespace = labels.get(POD_NAME, ""), labels.get(POD_NAMESPACE, "")
             runs = container.state == ContainerState.CONTAINER_RUNNING
-            name = labels.get(CONTAINER_NAME_LABEL, "")
+            name = labels.get(CONTAINER_NAME, "")
             new[container.id] = ListedContainer(uid, pod, namespace, name, runs, int(container.state))
     listed = {each.id for each in sandboxes} | {each.id for each in containers}
     gone = [each for each in before.entries if each not in listed]

@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 
 from actors.events.history_words import seconds, stop_wait
-from actors.kernel import Message, Pending, handles
+from actors.kernel import Message, Pending, handles, part
 from actors.messages.history import HistoryKind, PodWait
 from actors.messages.pods import LookAgain
 from actors.model.observed import ObservedPod
-from actors.pod.decided_ends import DecidedEnds, EndNote
+from actors.pod.decided_ends import EndNote
 from actors.pod.history import PodHistory
 from actors.pod.hook_rules import Hook, HookImpossibleError, HookKind, SleepHook, hook_of, known_by_notes, words_of
 from actors.pod.hook_runner import HookEnd, HookRunEnded, HookRunner, HookTimeIsUp
@@ -83,6 +83,8 @@ class _End(msgspec.Struct):
 class ContainerStops:
     """See the module."""
 
+    hooks = part(HookRunner)
+
     def __init__(
         self,
         worker: PodActor,
@@ -90,7 +92,6 @@ class ContainerStops:
         history: PodHistory,
         observer: PodObserver,
         calls: PodCalls,
-        decided: DecidedEnds,
         hooks: HookRunner,
     ) -> None:
         self._worker = worker
@@ -98,8 +99,8 @@ class ContainerStops:
         self._history = history
         self._observer = observer
         self._calls = calls
-        self._decided = decided
-        self._hooks = hooks
+        self._decided = view.decided
+        self.hooks = hooks
         self.ends: dict[str, _End] = {}
         """By container id, until a look shows that it has ended."""
         self._ending_all_since_ns: int | None = None
@@ -133,7 +134,7 @@ class ContainerStops:
             if not end.noted:
                 return  # the end goes on with the new deadline
             if end.in_hook:
-                self._hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
+                self.hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
             else:
                 self.stop_container(end)
 
@@ -217,7 +218,7 @@ class ContainerStops:
                 continue
             del self.ends[container_id]
             if end.in_hook:
-                self._hooks.drop(container_id, HookKind.PRE_STOP)
+                self.hooks.drop(container_id, HookKind.PRE_STOP)
             if end.outlived:
                 self._worker.cancel_timer(f"stop {container_id}")
         if decided.ends or decided.killed:
@@ -275,7 +276,7 @@ class ContainerStops:
         end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
         text = f"container {end.ending.name}: its preStop hook is run"
         self._history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
-        self._hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
+        self.hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
 
     def _left_ns(self, end: _End) -> int:
         """How long the hook may still take; 0: do not run it."""

@@ -62,11 +62,6 @@ class Decided(msgspec.Struct, frozen=True):
     owed: Mapping[str, BackOffWait] = _NOTHING
 
 
-def path_of(root_directory: str, uid: str) -> str:
-    """The path of the document."""
-    return f"{root_directory.rstrip('/')}/pods/{uid}/decided-ends"
-
-
 def decided_of(text: str) -> Decided:
     """Parse the document; empty if the text is not a valid one."""
     try:
@@ -87,26 +82,21 @@ OnDisk = Callable[..., Pending[Any]]
 class DecidedEnds:
     """See the module. `on_disk` runs a call on the pod's files."""
 
-    def __init__(self, worker: Actor, files: PodFiles, path: str, on_disk: OnDisk) -> None:
+    def __init__(self, worker: Actor, files: PodFiles, root_directory: str, uid: str, on_disk: OnDisk) -> None:
         self._worker = worker
         self._files = files
-        self._path = path
+        self._path = f"{root_directory.rstrip('/')}/pods/{uid}/decided-ends"
         self._on_disk = on_disk
         self.recalled = False
+        """Whether nothing is left to recall, as for a new pod."""
         self.ends: dict[str, EndNote] = {}
         self.killed: dict[str, KillCause] = {}
         """Container id -> why it was killed while its pod lives on."""
         self.owed: dict[str, BackOffWait] = {}
         """Container name -> the back-off of a container that was removed with all others."""
 
-    async def recall(self, *, anything: bool = True) -> None:
-        """Read the decisions of an earlier worker, once. Decisions of this worker stay.
-
-        `anything`: whether the runtime has anything of the pod. For a new pod nothing was decided.
-        """
-        if self.recalled or not anything:
-            self.recalled = True
-            return
+    async def recall(self) -> None:
+        """Read the decisions of an earlier worker. Decisions of this worker stay."""
         try:
             text = await self._worker.wait(
                 self._on_disk(self._files.read_node_file, self._path, LIMIT_BYTES),

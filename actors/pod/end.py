@@ -10,14 +10,14 @@ from actors.kernel import handles
 from actors.messages.history import PodWait
 from actors.messages.pods import CollectPod, PodCollected, Remains
 from actors.messages.volumes import ReleaseVolumes, VolumesReleased
-from actors.model.identity import link_path
 from actors.model.observed import ObservedPod
-from actors.pod.outcome import CONTINUE, WAIT, Outcome, PassWait
+from actors.pod.one_pass import CONTINUE, WAIT, Outcome, PassWait
+from actors.pod.parts import PodParts
 from actors.pod.pod_actor import Pass
-from actors.pod.pod_pass import PodParts
 from actors.pod.view import Question
 from actors.pod_rules.lifecycle import PodLife, PodStage, should_content_be_removed
 from actors.pod_rules.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
+from runtime.logs.pod_logs import link_path
 
 SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
@@ -62,7 +62,7 @@ class PodEnd:
         view, calls = self._view, self._calls
         if self._parts.observer.in_doubt():
             self._history.tell()  # tell first: asking the runtime may take long
-        observed = await self._parts.look()
+        observed = await self._parts.look.see()
         self._parts.post_starts.drop()
         runs = observed.anything_runs()
         sandboxes = () if runs else sandboxes_to_stop(observed)
@@ -70,9 +70,9 @@ class PodEnd:
             await self._stop_sandbox(sandbox_id, observed)
         begun = calls.under_way()
         if sandboxes and not begun and view.pod is not None:
-            observed = await self._parts.look()
+            observed = await self._parts.look.see()
             runs = observed.anything_runs()
-        await self._parts.show.publish(observed, last=not runs and not begun)
+        await self._parts.look.publish(observed, last=not runs and not begun)
         if runs:
             return PassWait(retry_ns=self._stop_in_turn(observed, view.life))
         # An unfinished call may still create something; when it ends, a new pass begins.
@@ -82,7 +82,7 @@ class PodEnd:
         """Stop a sandbox. Publish what is seen while the stop takes long or fails."""
         stopping = self._calls.ask_sandbox_to_stop(sandbox_id)
         if not stopping.done() or stopping.exception() is not None:
-            await self._parts.show.publish(observed)
+            await self._parts.look.publish(observed)
             self._history.waits(_SANDBOX_STOPS)
             self._history.tell()
         await self._calls.sandbox_stopped(stopping, sandbox_id)
@@ -100,7 +100,7 @@ class PodEnd:
             self._grace, self._since_ns = grace, now_ns - passed_ns
         pod = self._view.pod
         if pod is None:
-            plan = plan_orphan_ending(observed, grace, self._parts.decided.graces())
+            plan = plan_orphan_ending(observed, grace, self._view.decided.graces())
         else:
             plan = plan_ending(pod, observed, grace)
         elapsed_ns = now_ns - self._since_ns
@@ -167,7 +167,7 @@ class PodEnd:
         """
         if self._failed:
             self._parts.observer.doubt_all()
-            observed = await self._parts.look()
+            observed = await self._parts.look.see()
             if observed.anything_runs():
                 return PassWait(retry_ns=self._stop_in_turn(observed, self._view.life))
             for sandbox_id in sandboxes_to_stop(observed):

@@ -12,7 +12,7 @@ from actors.events.history_words import DETAIL_LIMIT, begins, cause_of, decision
 from actors.kernel import Actor, ActorRef
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.model.observed import ObservedPod
-from actors.pod_rules.action_types import PodActions
+from actors.pod_rules.actions import PodActions
 from actors.pod_rules.lifecycle import BEGINNING, Event, PodStep
 
 _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from actors.model.identity import PORTS
 from actors.model.observed import ObservedContainer
 from actors.probes.rules import CheckImpossibleError, port_of
 from config.objects import Container, ContainerPort, LifecycleHandler
+from runtime.cri.identity import PORTS
 from runtime.io.network import address
 
 SECOND_NS = 1_000_000_000

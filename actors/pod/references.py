@@ -20,6 +20,7 @@ from actors.messages.references import (
     ObjectRef,
     ObjectsChanged,
     ObjectsRead,
+    PodInputs,
     PodInputsRead,
     ReadObjects,
     ReadPodInputs,
@@ -27,7 +28,6 @@ from actors.messages.references import (
     ReleaseObjects,
     RuntimeClassRead,
 )
-from actors.model.pod_inputs import PodInputs
 from actors.model.refusal import ContainerRefusedError
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
@@ -261,7 +261,7 @@ class PodReferences:
 
     def sources_for(self, pod: Pod, container: Container, outline: Outline, pod_ips: tuple[str, ...]) -> Sources | None:
         """The sources of `container`'s variables, except files, and the addresses; None: wait. Raises
-        StartRefusedError.
+        ContainerRefusedError.
         """
         objects = outline.reads_objects
         around = self._services.has_cluster or outline.shows_amounts
@@ -277,26 +277,26 @@ class PodReferences:
             raise ContainerRefusedError("$.spec.enableServiceLinks", text)
         return _sources(read, pod_inputs, pod_ips, self._services.node.host_ips)
 
-    def credentials_for(self, pod: Pod, container: Container) -> tuple[Credential, ...] | None:
-        """The credentials in the pod's secrets for the image of `container`; None: wait.
+    def credentials_for(self, pod: Pod, user: str, image: str) -> tuple[Credential, ...] | None:
+        """The credentials in the pod's secrets for the image that `user` needs; None: wait.
 
         A secret that cannot be read causes an event and is left out: the pull may succeed without it.
         """
         if not pod.spec.image_pull_secrets:
             return ()
-        if not self._secrets.has_for(pod, container.name):
+        if not self._secrets.has_for(pod, user):
             return None
-        read = self._secrets.take(container.name)
+        read = self._secrets.take(user)
         entries, missing = _entries_of(pull_secrets(pod), read)
         if missing and missing != self._said:
             text = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
             hint = "attempting to pull the image may not succeed."
             self._view.say("Warning", "FailedToRetrieveImagePullSecret", f"{text}; {hint}")
         self._said = missing
-        return credentials_for(container.image, entries)
+        return credentials_for(image, entries)
 
     def runtime_handler(self, pod: Pod) -> str | None:
-        """The handler that is to make the sandbox; None: wait. Raises StartRefusedError."""
+        """The handler that is to make the sandbox; None: wait. Raises ContainerRefusedError."""
         if not pod.spec.runtime_class_name:
             return ""
         if not self._class.has_for(pod, SANDBOX):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from actors.kernel import ActorRef
 from actors.resources.abilities import Abilities
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from runtime.cri import Cri
 from runtime.hooks import HookCaller

@@ -1,7 +1,7 @@
-"""One pass of a pod that is to run: takes the steps, and acts on their outcome (spec 2.7, 3.6).
+"""One pass of a pod that is to run: walks the gates, decides, walks the steps, and acts on the outcome (spec 2.7, 3.6).
 
-The steps are in `actors.pod.steps`. Only this module sets the timers of a pass, records the events of its outcome, and
-tells `explain` what the pod waits for.
+`actors.pod.parts` has the gates and steps in order; a pass ends at the first that does not return CONTINUE. Only this
+module sets the timers of a pass, records the events of its outcome, and tells `explain` what the pod waits for.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 from actors.events.history_words import container_waits, decision
 from actors.messages.history import PodWait
 from actors.messages.pods import LookAgain
-from actors.pod.outcome import CONTINUE, Continue, Outcome
+from actors.model.observed import ObservedPod
+from actors.pod.one_pass import CONTINUE, Continue, Outcome, PassWait, PodPass, Refuse, Step
+from actors.pod.parts import PodParts
 from actors.pod.passes_in_a_row import PassesInARow
-from actors.pod.pod_pass import PodParts, PodPass
-from actors.pod.steps import STEPS
 from actors.pod.steps.deadline import deadline_ns
-from actors.pod.steps.decide import decide
-from actors.pod_rules.action_types import back_off_message
-from actors.pod_rules.actions import all_started
+from actors.pod_rules.actions import PodActions, all_started, back_off_message, compute_pod_actions, in_flight_of
+from actors.pod_status.conditions import TERMINAL
 from runtime.cri import CriError
 
 
@@ -31,42 +30,64 @@ class PodSync:
         self._warned = ("", "")
         self._row = PassesInARow()
         self.is_over = False
-        """Whether the last pass found a final phase."""
+        """Whether the last pass found a final phase: the rest of the pod is to be ended."""
 
     async def sync(self) -> Outcome:
         """One pass. Raises CriError if a call has failed, after the status is published."""
-        pod = self._parts.view.pod
-        assert pod is not None, "only a pod that is desired is synced"
-        this = PodPass(self._parts, pod)
-        calls_before = self._parts.calls.begun
+        parts, view = self._parts, self._parts.view
+        assert view.pod is not None, "only a pod that is desired is synced"
+        this = PodPass(view.pod, view.runtime, ObservedPod(view.uid))
+        calls_before = parts.calls.begun
         self._held_up = None
         outcome: Outcome = CONTINUE
         failure: CriError | None = None
         try:
-            outcome = await self._take_steps(this)
+            outcome = await self._walk(parts.gates, this)
+            if outcome is CONTINUE:
+                self.decide(this)
+                outcome = await self._walk(parts.steps, this)
         except CriError as raised:
             failure = raised
         self._note_outcome(outcome)
         if this.decided:
-            this.observed = self._parts.view.seen()
-            await this.publish()
+            this.observed = view.seen()
+            this.phase = await parts.look.publish(this.observed)
         self._set_alarms(this)
         if this.decided and failure is None:
-            self._plan_next_pass(this, has_done_something=self._parts.calls.begun > calls_before)
+            self._plan_next_pass(this, has_done_something=parts.calls.begun > calls_before)
         if failure is not None:
             raise failure
-        self.is_over = this.is_over
+        self.is_over = this.phase in TERMINAL
         return outcome
 
-    async def _take_steps(self, this: PodPass) -> Outcome:
+    async def _walk(self, steps: tuple[Step, ...], this: PodPass) -> Outcome:
         """The outcome of the first step that is not CONTINUE."""
-        for step in STEPS:
+        for step in steps:
             outcome = await step(this)
             if outcome is not CONTINUE:
                 return outcome
-            if step is decide:
-                self._tell_decision(this)
         return CONTINUE
+
+    def decide(self, this: PodPass) -> None:
+        """Set `PodPass.actions`, which the steps carry out."""
+        if self._parts.post_starts.hooked:
+            self._parts.post_starts.end_failed()
+        this.actions, this.decided = self._what_to_do(this), True
+        self._tell_decision(this)
+
+    def _what_to_do(self, this: PodPass) -> PodActions:
+        parts, decided = self._parts, self._parts.view.decided
+        busy = parts.containers.busy() | parts.stops.busy() if parts.stops.ends else parts.containers.busy()
+        return compute_pod_actions(
+            this.pod,
+            this.observed,
+            wall_ns=parts.worker.wall_ns(),
+            crash_loop=parts.services.crash_loop,
+            probes=parts.probes.results,
+            in_flight=in_flight_of(parts.calls.under_way(), busy),
+            killed=decided.killed,
+            owed=decided.owed,
+        )
 
     def waits(self) -> tuple[PodWait, ...]:
         """What the pod waits for, after a pass."""
@@ -75,9 +96,10 @@ class PodSync:
             return ()
         if self._held_up is not None:
             return (self._held_up,)
-        under_way = parts.starts.under_way(self._backing_off)
-        started = container_waits(pod, parts.view.seen(), under_way, parts.probes.results)
-        return (*parts.waits(), *started)
+        stops = parts.stops.waits() if parts.stops.ends else ()
+        hooks = parts.post_starts.waits() if parts.post_starts.hooked else ()
+        under_way = parts.containers.under_way(self._backing_off)
+        return (*stops, *hooks, *container_waits(pod, parts.view.seen(), under_way, parts.probes.results))
 
     # --- explain and events -----------------------------------------------------------------------------------------
 
@@ -85,9 +107,9 @@ class PodSync:
         """Keep what `explain` shows. Warn when the reason has changed, not at every pass."""
         if isinstance(outcome, Continue):
             return
-        self._held_up = outcome.shown(self._parts.worker.wall_ns())
-        said = (outcome.reason, outcome.warning)
-        if outcome.warning and said != self._warned:
+        self._held_up = _shown(outcome, self._parts.worker.wall_ns())
+        said = (outcome.reason, _warning(outcome))
+        if said[1] and said != self._warned:
             self._warned = said
             self._parts.view.say("Warning", *said)
 
@@ -121,7 +143,7 @@ class PodSync:
             worker.after(ends_at_ns - wall_ns, LookAgain(), key="deadline")
         if not this.decided:
             return
-        back_off_at_ns, pull_ns = this.actions.wake_at_ns, self._parts.starts.wake_in_ns()
+        back_off_at_ns, pull_ns = this.actions.wake_at_ns, self._parts.containers.wake_in_ns()
         waits = [] if back_off_at_ns is None else [max(0, back_off_at_ns - wall_ns)]
         waits += [] if pull_ns is None else [pull_ns]
         if waits:
@@ -132,14 +154,14 @@ class PodSync:
         parts = self._parts
         if this.actions.idle:
             self._row.ended()
-            if not parts.starts.busy():
+            if not parts.containers.busy():
                 parts.references.rest()
             return
         if self._held_up is not None or not has_done_something:
             return  # an answer, or the end of a call, begins the next pass
         if all_started(this.pod, this.observed, this.actions):
             return
-        actions = this.what_to_do()
+        actions = self._what_to_do(this)
         if actions.idle:
             return
         spec = this.pod.spec
@@ -151,3 +173,17 @@ class PodSync:
         at_ns = parts.worker.wall_ns() + pause_ns
         self._held_up = PodWait("the pod", "FailedSync", text, "it is tried again", at_ns)
         parts.worker.after(pause_ns, LookAgain(), key="in a row")
+
+
+def _shown(outcome: PassWait | Refuse, wall_ns: int) -> PodWait | None:
+    """What `explain` shows; None: what its containers wait for."""
+    if isinstance(outcome, Refuse):
+        return PodWait("the pod", outcome.reason, outcome.message, outcome.then, wall_ns + outcome.retry_ns)
+    return PodWait("the pod", outcome.reason, outcome.text, outcome.then) if outcome.text else None
+
+
+def _warning(outcome: PassWait | Refuse) -> str:
+    """The message of the event; empty when there is none."""
+    if isinstance(outcome, Refuse):
+        return outcome.event
+    return outcome.text if outcome.warn else ""

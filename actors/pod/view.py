@@ -13,16 +13,17 @@ from actors.messages.events import pod_event
 from actors.messages.pods import LookAgain, RuntimePod, RuntimeStateObserved
 from actors.messages.status import PodStatusChanged
 from actors.model.disk_lane import DISK_LANE_SIZE
-from actors.model.identity import field_path
 from actors.model.observed import ObservedPod, observe, with_starting
+from actors.pod.decided_ends import DecidedEnds
 from actors.pod.history import PodHistory
 from actors.pod.runtime import PodObserver
 from actors.pod.services import PodServices
 from actors.pod_rules.container_start import BEGINNING as NOT_STARTED
-from actors.pod_rules.container_start import RUNS_UNSTARTED, Event, StartLife, advance
+from actors.pod_rules.container_start import BEGUN, HELD_UP, RUNS_UNSTARTED, Event, StartLife, advance
 from actors.pod_rules.lifecycle import BEGINNING
 from actors.pod_status.api_status import NOT_FORCED, StatusNodeView, pod_ips
 from config.objects import Pod, PodStatus
+from config.pods.identity import field_path
 
 T = TypeVar("T")
 
@@ -109,8 +110,6 @@ class PodView:
         self.runtime = RuntimeStateObserved("", "")
         self.node = StatusNodeView(services.node.host_ips, services.node.runtime_name)
         """What a status says of the node. The runtime's name is a guess until the runtime has reported it."""
-        self.checked: Pod | None = None
-        """The last form of the pod that a pass has checked."""
         self.published: PodStatus | None = None
         self.final = False
         """Whether `published` is the last status of the pod."""
@@ -123,6 +122,8 @@ class PodView:
         self.forced = NOT_FORCED
         """A status that overrides the computed one: rejection, eviction, deadline."""
         self.start_lives = StartLives()
+        self.decided = DecidedEnds(worker, services.files, services.node.root_directory, uid, self.on_disk)
+        """What was decided about its containers."""
         self._seen = ObservedPod(uid)
         self._seen_from: tuple[int, frozenset[str]] = (-1, frozenset())
         self._disk: Lane | None = None
@@ -172,6 +173,13 @@ class PodView:
             host_network = bool(self.pod.spec.host_network)
         ips = pod_ips(host_network, self.seen().ips(), (), self._services.node.host_ips, True)
         return ips[0] if ips else ""
+
+    def show_start(self, name: str, life: StartLife) -> None:
+        """Update the waiting reason that the status shows for a container."""
+        if life.stage in HELD_UP:
+            self.waiting[name] = (life.reason, life.message)
+        elif life.stage in BEGUN:
+            self.waiting.pop(name, None)
 
     def publish(self, status: PodStatus, *, final: bool = False) -> None:
         """Tell the status manager a status that it does not have yet."""

@@ -3,7 +3,7 @@
 The worker walks the state machine of `actors.pod_rules.lifecycle`, and makes passes in each stage. `actors.pod.sync`
 takes the steps of a pod that is to run; `actors.pod.end` ends one. `actors.pod_rules.actions` decides what to do next,
 `actors.pod_status` computes what to show, and `actors.start` configures containers. Slow work (pulls, volumes, removal
-of the remains) is requested from other actors. The part that asks handles the answer (`actors.pod.pod_pass` lists the
+of the remains) is requested from other actors. The part that asks handles the answer (`actors.pod.parts` lists the
 parts), and the next pass follows in the same turn. If more messages wait, one pass serves all of them.
 
 The order to end the pod cancels a pass that waits for the runtime. `actors.pod.runtime` remembers the calls under
@@ -36,9 +36,9 @@ from actors.messages.pods import (
 from actors.messages.status import PodFinished, StatusManagerStarted
 from actors.messages.volumes import RenewVolumes
 from actors.pod.end import PodEnd
-from actors.pod.outcome import CONTINUE, Continue, Outcome
+from actors.pod.one_pass import CONTINUE, Continue, Outcome
+from actors.pod.parts import PodParts
 from actors.pod.pod_actor import Pass, PodActor
-from actors.pod.pod_pass import PodParts
 from actors.pod.probes import RUNNER
 from actors.pod.services import PodServices
 from actors.pod.sync import PodSync
@@ -323,13 +323,13 @@ class PodWorker(PodActor):
 
     async def _clean_up(self) -> Outcome:
         self._give_back()
-        self.parts.show.publish_final()
+        self.parts.look.publish_final()
         outcome = await self.end.clean_up()
         if outcome is CONTINUE:
             self.meet(CleanedUp())
             self.parts.references.release()
             self.parts.leases.release(self._uid)
-            self.parts.users.release(self._uid, self._view.pod)
+            self.parts.sandbox.users.release(self._uid, self._view.pod)
             self._services.status_manager.tell(PodFinished(self._uid))
             if not self._view.life.deleted:  # otherwise FINISHED, which is next, ends the worker
                 self._services.sync_loop.tell(PodFinished(self._uid))

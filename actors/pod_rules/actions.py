@@ -6,11 +6,19 @@ done, the next call returns the rest. How a pod ends is decided in `actors.pod_r
 Two containers of one name never run at once. What is in flight is left alone until its outcome is known. A container
 starts only when its predecessor does not run or is killed in the same answer. A container that was created but not
 started is started, not created again.
+
+After its first end a container starts again at once (spec 3.6). Each further end doubles the delay (10, 20, 40 ...
+300 s), counted from the end of the container. After a quiet time (600 s) the back-off begins anew. No table in memory
+holds the back-offs, so a restart of the agent loses none. Each container carries the delay of its successor as an
+annotation, and the runtime knows when it ended. A container of another agent carries none; its restart count stands for
+the number of failures. If the clock was set back, nobody waits longer than the delay from now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import msgspec
 
 from actors.model.observed import (
     NO_RESULTS,
@@ -21,34 +29,86 @@ from actors.model.observed import (
     sandbox_change,
 )
 from actors.pod_rules.action_types import (
+    AT_ONCE_FIRST,
     NOTHING_IN_FLIGHT,
     BackingOff,
     BackOffWait,
+    Candidate,
     ContainerView,
     InFlight,
     Kill,
     KillCause,
-    PodActions,
     Start,
-    begin,
 )
 from actors.pod_rules.init_actions import INITIALIZED, init_actions, kill_cause, kill_older
-from actors.pod_rules.restart_all import resets
+from actors.pod_rules.restart_all import Reset, resets
 from actors.pod_rules.restart_rules import (
     ALWAYS,
     NEVER,
     ON_FAILURE,
     effective_policy,
-    restarts_after_kill,
+    restarts_after,
     should_restart,
 )
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
 from config.pods.identity import restarts_all_containers
+from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_definition
+from runtime.cri.messages import ContainerState
 
-_NO_NAMES: frozenset[str] = frozenset()
 _NOTHING_KILLED: Mapping[str, KillCause] = {}
 _NOTHING_OWED: Mapping[str, BackOffWait] = {}
+
+
+class PodActions(msgspec.Struct, frozen=True):
+    """What to do next; the steps of a pass carry it out. Each list is in order of execution.
+
+    `kill_pod`: end every container and stop every sandbox; `why_kill_pod` is for people. `create_sandbox`: make one, of
+    attempt `sandbox_attempt`, for the reason `why_sandbox`. Otherwise `sandbox_id` is the one to use, if any.
+    `start_init` may hold several sidecars; a regular init container that fails to start stops the pass, a sidecar does
+    not. `reset`: only remove all containers, to make them anew (`actors.pod_rules.restart_all`).
+    """
+
+    kill_pod: bool = False
+    why_kill_pod: str = ""
+    create_sandbox: bool = False
+    why_sandbox: str = ""
+    sandbox_id: str = ""
+    sandbox_attempt: int = 0
+    kill: tuple[Kill, ...] = ()
+    start_ephemeral: tuple[Start, ...] = ()
+    start_init: tuple[Start, ...] = ()
+    start: tuple[Start, ...] = ()
+    backing_off: tuple[BackingOff, ...] = ()
+    reset: tuple[Reset, ...] = ()
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """All containers to start, in order."""
+        return (*self.start_ephemeral, *self.start_init, *self.start)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is to be done now (the pod may still wait for something)."""
+        return not (self.kill_pod or self.create_sandbox or self.kill or self.reset or self.starts)
+
+    @property
+    def wake_at_ns(self) -> int | None:
+        """When the first back-off ends (wall clock); None when none is running."""
+        return min([each.until_ns for each in self.backing_off]) if self.backing_off else None
+
+
+def in_flight_of(calls: Iterable[str], containers: Iterable[str] = ()) -> InFlight:
+    """From names of calls such as `sandbox 0` and `container web 2`, and names of containers busy otherwise."""
+    sandbox = False
+    names = set(containers)
+    for call in calls:
+        kind, _, rest = call.partition(" ")
+        if kind == "sandbox":
+            sandbox = True
+        else:
+            names.add(rest.rpartition(" ")[0])
+    return InFlight(sandbox, frozenset(names)) if sandbox or names else NOTHING_IN_FLIGHT
 
 
 def compute_pod_actions(
@@ -59,7 +119,7 @@ def compute_pod_actions(
     crash_loop: CrashLoopPeriods,
     probes: ProbeResults = NO_RESULTS,
     in_flight: InFlight = NOTHING_IN_FLIGHT,
-    resized: frozenset[str] = _NO_NAMES,
+    resized: frozenset[str] = frozenset(),
     killed: Mapping[str, KillCause] = _NOTHING_KILLED,
     owed: Mapping[str, BackOffWait] = _NOTHING_OWED,
 ) -> PodActions:
@@ -86,19 +146,19 @@ def compute_pod_actions(
             sandbox_id=change.id,
             sandbox_attempt=change.attempt,
         )
+    start_init, init_backing_off = _begin(view, init.candidates)
     if not init.initialized:
         return PodActions(
             sandbox_id=change.id,
             sandbox_attempt=change.attempt,
             kill=init.kill,
             start_ephemeral=start_ephemeral,
-            start_init=init.start,
-            backing_off=init.backing_off,
+            start_init=start_init,
+            backing_off=init_backing_off,
         )
     kill = list(init.kill)
-    start: list[Start] = []
-    backing_off = list(init.backing_off)
-    alive = _regular(view, resized, kill, start, backing_off)
+    candidates: list[Candidate] = []
+    alive = _regular(view, resized, kill, candidates)
     # A container killed for a probe has a grace of its own: the rest of the pod ends at the next look.
     if not alive and not any(each.cause in (KillCause.LIVENESS, KillCause.STARTUP) for each in kill):
         return PodActions(
@@ -107,14 +167,15 @@ def compute_pod_actions(
             sandbox_id=change.id,
             sandbox_attempt=change.attempt,
         )
+    start, backing_off = _begin(view, candidates)
     return PodActions(
         sandbox_id=change.id,
         sandbox_attempt=change.attempt,
         kill=tuple(kill),
         start_ephemeral=start_ephemeral,
-        start_init=init.start,
-        start=tuple(start),
-        backing_off=tuple(backing_off),
+        start_init=start_init,
+        start=start,
+        backing_off=init_backing_off + backing_off,
     )
 
 
@@ -156,27 +217,21 @@ def _with_new_sandbox(view: ContainerView, change: SandboxChange) -> PodActions:
             sandbox_attempt=change.attempt,
         )
     inits = pod.spec.init_containers
-    first = inits[:1] or wanted
-    starts: list[Start] = []
-    backing_off: list[BackingOff] = []
-    for container in first:
-        if container.name in view.in_flight.containers:
-            continue
-        last = None if inits else observed.newest(container.name)
-        begun = begin(view, container, last)
-        if isinstance(begun, BackingOff):
-            backing_off.append(begun)
-        else:
-            starts.append(begun)
+    first = [
+        Candidate(container, None if inits else observed.newest(container.name))
+        for container in inits[:1] or wanted
+        if container.name not in view.in_flight.containers
+    ]
+    starts, backing_off = _begin(view, first)
     return PodActions(
         kill_pod=anything or bool(observed.sandboxes),
         why_kill_pod=change.why if observed.sandboxes else "",
         create_sandbox=True,
         why_sandbox=change.why,
         sandbox_attempt=change.attempt,
-        start_init=tuple(starts) if inits else (),
-        start=() if inits else tuple(starts),
-        backing_off=tuple(backing_off),
+        start_init=starts if inits else (),
+        start=() if inits else starts,
+        backing_off=backing_off,
     )
 
 
@@ -193,9 +248,7 @@ def _runs_in_new_sandbox(view: ContainerView, container: Container) -> bool:
     return policy in (ON_FAILURE, ALWAYS) or not last.may_run
 
 
-def _regular(
-    view: ContainerView, resized: frozenset[str], kill: list[Kill], start: list[Start], backing_off: list[BackingOff]
-) -> bool:
+def _regular(view: ContainerView, resized: frozenset[str], kill: list[Kill], candidates: list[Candidate]) -> bool:
     """Decide on every regular container; returns whether any has work left."""
     alive = held = False
     for container in view.pod.spec.containers:
@@ -222,13 +275,8 @@ def _regular(
         else:
             cause = _lost(kill, container, last)
         alive = True
-        if held:
-            continue
-        begun = begin(view, container, last, forced=cause is not None)
-        if isinstance(begun, BackingOff):
-            backing_off.append(begun)
-        else:
-            start.append(begun)
+        if not held:
+            candidates.append(Candidate(container, last, cause is not None))
     return alive
 
 
@@ -238,26 +286,6 @@ def _starts(view: ContainerView, container: Container, last: ObservedContainer |
     if cause is None:
         return should_restart(view.pod, container, last)
     return view.pod.metadata.deletion_timestamp is None and restarts_after(view.pod, container, cause)
-
-
-def restarts_after(pod: Pod, container: Container, cause: KillCause) -> bool:
-    """Whether a container killed for this cause restarts: always after a change or a loss, else by its policy."""
-    always = cause in (KillCause.CHANGED, KillCause.RESIZED, KillCause.LOST)
-    return always or restarts_after_kill(pod, container)
-
-
-def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause]) -> frozenset[str]:
-    """Names of containers that this agent has ended and will start again, whatever their policy says of such an end."""
-    if not killed or pod.metadata.deletion_timestamp is not None:
-        return _NO_NAMES
-    return frozenset(
-        container.name
-        for container in (*pod.spec.init_containers, *pod.spec.containers)
-        if (last := observed.newest(container.name)) is not None
-        and last.exited
-        and last.id in killed
-        and restarts_after(pod, container, killed[last.id])
-    )
 
 
 def _lost(kill: list[Kill], container: Container, last: ObservedContainer | None) -> KillCause | None:
@@ -279,3 +307,91 @@ def _ephemeral(view: ContainerView) -> tuple[Start, ...]:
 
 def _anything_to_stop(observed: ObservedPod) -> bool:
     return observed.any_sandbox_ready() or observed.anything_runs()
+
+
+def _begin(view: ContainerView, candidates: Iterable[Candidate]) -> tuple[tuple[Start, ...], tuple[BackingOff, ...]]:
+    """Which of them start now, and which wait."""
+    begun = [_begin_one(view, each) for each in candidates]
+    return (
+        tuple([each for each in begun if isinstance(each, Start)]),
+        tuple([each for each in begun if isinstance(each, BackingOff)]),
+    )
+
+
+def _begin_one(view: ContainerView, candidate: Candidate) -> Start | BackingOff:
+    container, last = candidate.container, candidate.last
+    newest = view.observed.newest(container.name)
+    attempt = None if newest is None else newest.attempt + 1
+    cause = view.killed.get(last.id) if last is not None else None
+    excused = cause is not None and not cause.own_doing
+    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
+    if newest is None and container.name in view.owed:
+        wait = view.owed[container.name]
+        if wait.until_ns <= view.wall_ns:
+            wait = BackOffWait(0, wait.delay_ns, wait.next_delay_ns)
+    if (
+        not candidate.forced
+        and last is not None
+        and last.state == ContainerState.CONTAINER_CREATED
+        and last is newest
+        and last.sandbox_attempt == view.sandbox_attempt
+        and same_definition(container, last.labels, last.annotations)
+    ):
+        return Start(container, last.attempt, last.id, last.back_off_ns or 0)
+    if wait.until_ns:
+        return BackingOff(container.name, wait.until_ns, wait.delay_ns)
+    return Start(container, attempt, "", wait.next_delay_ns)
+
+
+def back_off(
+    container: Container,
+    last: ObservedContainer | None,
+    periods: CrashLoopPeriods,
+    wall_ns: int,
+    *,
+    excused: bool = False,
+) -> BackOffWait:
+    """When `container` may start after `last`, the newest of its name. `excused`: its end was not its own doing.
+
+    Only a container that exited causes a delay. With another image or other resources the back-off begins anew.
+    """
+    if last is None:
+        return AT_ONCE_FIRST
+    owed_ns = _owed_ns(last, periods)
+    if not last.exited or excused:
+        return BackOffWait(0, 0, owed_ns)  # it never started or is lost: its delay stays
+    if last.annotations and not _same_key(container, last):
+        return AT_ONCE_FIRST
+    ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
+    if owed_ns == 0 or ran_ns > periods.reset_after_ns:
+        return BackOffWait(0, 0, periods.initial_ns)
+    until_ns = min(last.finished_at_ns, wall_ns) + owed_ns
+    next_delay_ns = min(2 * owed_ns, periods.max_ns)
+    return BackOffWait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
+
+
+def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
+    """The message for the waiting state of the container."""
+    seconds = delay_ns / 1_000_000_000
+    meta = pod.metadata
+    return f"back-off {seconds:g}s restarting failed container={name} pod={meta.name}_{meta.namespace}({meta.uid})"
+
+
+def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
+    """The back-off after the end of `last`: 0 after the first."""
+    noted = last.back_off_ns
+    if noted is not None:
+        return min(noted, periods.max_ns)
+    if last.attempt == 0:
+        return 0
+    # Twenty doublings exceed every maximum, and a restart count may be any number.
+    return min(periods.initial_ns << min(last.attempt - 1, 20), periods.max_ns)
+
+
+def _same_key(container: Container, last: ObservedContainer) -> bool:
+    """Whether image and resources are those that failed before (spec 3.5). A container without the note counts as the
+    same.
+    """
+    image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
+    same_resources = resources is None or resources == resources_text(container)
+    return same_resources and (image is None or image == container.image)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.model.identity import same_definition
 from actors.model.observed import ObservedContainer, liveness_failed, startup_of
-from actors.pod_rules.action_types import BackingOff, ContainerView, Kill, KillCause, Start, begin
+from actors.pod_rules.action_types import Candidate, ContainerView, Kill, KillCause
 from actors.pod_rules.restart_rules import should_restart_failed_init
 from config.objects import Container
 from config.pods.identity import is_sidecar
+from runtime.cri.identity import same_definition
 
 
 class InitStep(msgspec.Struct, frozen=True):
@@ -25,8 +25,7 @@ class InitStep(msgspec.Struct, frozen=True):
     initialized: bool
     failed: str = ""
     kill: tuple[Kill, ...] = ()
-    start: tuple[Start, ...] = ()
-    backing_off: tuple[BackingOff, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
 INITIALIZED = InitStep(True)
@@ -35,35 +34,23 @@ INITIALIZED = InitStep(True)
 class _Plan:
     """Collects actions, from the last init container to the first."""
 
-    __slots__ = ("backing_off", "kill", "start", "view")
+    __slots__ = ("candidates", "kill", "view")
 
     def __init__(self, view: ContainerView) -> None:
         self.view = view
         self.kill: list[Kill] = []
-        self.start: list[Start] = []
-        self.backing_off: list[BackingOff] = []
+        self.candidates: list[Candidate] = []
 
     def start_again(self, container: Container, here: ObservedContainer | None, cause: KillCause | None) -> None:
         """Start the container when its back-off allows; with a `cause`, kill the existing one first."""
-        view = self.view
-        if container.name in view.in_flight.containers:
+        if container.name in self.view.in_flight.containers:
             return
         if cause is not None and here is not None:
             self.kill.append(Kill(here.id, container.name, cause, container))
-        begun = begin(view, container, here, forced=cause is not None)
-        if isinstance(begun, BackingOff):
-            self.backing_off.append(begun)
-        else:
-            self.start.append(begun)
+        self.candidates.append(Candidate(container, here, cause is not None))
 
     def step(self, initialized: bool, failed: str = "") -> InitStep:
-        return InitStep(
-            initialized,
-            failed,
-            tuple(reversed(self.kill)),
-            tuple(reversed(self.start)),
-            tuple(reversed(self.backing_off)),
-        )
+        return InitStep(initialized, failed, tuple(reversed(self.kill)), tuple(reversed(self.candidates)))
 
 
 def init_actions(view: ContainerView) -> InitStep:

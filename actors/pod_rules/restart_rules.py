@@ -6,7 +6,10 @@ policy Always is restarted only if it failed, because success ends its work. A s
 
 from __future__ import annotations
 
-from actors.model.observed import ObservedContainer
+from collections.abc import Mapping
+
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.pod_rules.action_types import KillCause
 from config.objects import Container, ContainerRestartRule, Pod
 from config.pods.identity import RESTART_ALL, is_sidecar
 
@@ -66,6 +69,21 @@ def should_restart_failed_init(pod: Pod, container: Container, exit_code: int) -
     return effective_policy(pod, container) != NEVER
 
 
-def restarts_after_kill(pod: Pod, container: Container) -> bool:
-    """Whether a container killed for a failed probe is started again."""
-    return effective_policy(pod, container) != NEVER
+def restarts_after(pod: Pod, container: Container, cause: KillCause) -> bool:
+    """Whether a container killed for this cause restarts: always after a change or a loss, else by its policy."""
+    always = cause in (KillCause.CHANGED, KillCause.RESIZED, KillCause.LOST)
+    return always or effective_policy(pod, container) != NEVER
+
+
+def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause]) -> frozenset[str]:
+    """Names of containers that this agent has ended and will start again, whatever their policy says of such an end."""
+    if not killed or pod.metadata.deletion_timestamp is not None:
+        return frozenset()
+    return frozenset(
+        container.name
+        for container in (*pod.spec.init_containers, *pod.spec.containers)
+        if (last := observed.newest(container.name)) is not None
+        and last.exited
+        and last.id in killed
+        and restarts_after(pod, container, killed[last.id])
+    )

@@ -15,15 +15,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from actors.model.identity import (
-    DELETION_GRACE_PERIOD,
-    PRE_STOP_HANDLER,
-    TERMINATION_GRACE_PERIOD,
-    whole_number,
-)
 from actors.model.observed import ObservedContainer, ObservedPod
 from config.objects import Container, LifecycleHandler, Pod
 from config.pods.identity import containers_by_name, sidecar_names
+from runtime.cri.identity import DELETION_GRACE_PERIOD, PRE_STOP_HANDLER, TERMINATION_GRACE_PERIOD, whole_number
 
 MINIMUM_STOP_SECONDS = 2
 """The least timeout of StopContainer, so that every process gets its stop signal before it is killed."""

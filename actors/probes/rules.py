@@ -10,7 +10,7 @@ import enum
 
 import msgspec
 
-from actors.model.expansion import expand
+from actors.model.expansion import ExpansionTooLongError, expand_all
 from config.objects import Container, Probe
 from runtime.io.network import address
 from runtime.probes import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
@@ -142,7 +142,10 @@ def check_of(container: Container, probe: Probe, pod_ip: str) -> Check:
     if probe.exec is not None:
         # Use only values written in the pod itself, as every Kubernetes agent does.
         known = {each.name: each.value or "" for each in container.env}
-        return ExecCheck(tuple(expand(word, known) for word in probe.exec.command))
+        try:
+            return ExecCheck(expand_all(probe.exec.command, known))
+        except ExpansionTooLongError as failure:
+            raise CheckImpossibleError(f"the command of the probe is {failure}") from failure
     http, tcp = probe.http_get, probe.tcp_socket
     if http is not None:
         where = address(http.host or _ip(pod_ip), port_of(container, http.port))

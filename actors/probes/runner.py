@@ -25,7 +25,6 @@ from actors.messages.probes import (
     RunningContainer,
     TellVerdicts,
 )
-from actors.model.identity import field_path
 from actors.model.observed import ProbeResults
 from actors.probes.measures import ProbeMeter, forget_probe
 from actors.probes.rules import (
@@ -55,7 +54,7 @@ from actors.probes.state import (
 )
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, Probe
-from config.pods.identity import lasting_containers
+from config.pods.identity import field_path, lasting_containers
 from runtime.metrics.meters import Meters
 from runtime.probes import Check, ProbeAnswer, ProbeOutcome, Prober
 

@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from actors.resources.verdict import Rejected
-from actors.start.sandbox_config import dotted
+from actors.start.cri_configs import dotted
 from actors.start.security import apparmor_profile
 from config.kubelet.validation import IPC_SYSCTLS
 from config.objects import Container, Pod

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.admission import (
     AdmissionWaits,
     AdmitPod,
@@ -130,12 +130,9 @@ class ResourceManagerActor(Actor):
         self._sync_loop.tell(ResourceManagerStarted())
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
-        self._read_book()
+        self.attempt(lambda: self._disk.submit("book", self._file.load, deadline_ns=DISK_NS), BookRead)
 
     # --- the book on the disk ---------------------------------------------------------------------------------------
-
-    def _read_book(self) -> None:
-        self.begin(lambda: self._disk.submit("book", self._file.load, deadline_ns=DISK_NS), _book_read)
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
@@ -155,9 +152,9 @@ class ResourceManagerActor(Actor):
             return
         version = self._saving = self._version
         content = self._book.written(without=self._heirs)
-        self.begin(
+        self.attempt(
             partial(self._disk.submit, "book", self._file.save, content, deadline_ns=DISK_NS),
-            lambda done: BookSaved(version, _error_of(outcome_of(done).error)),
+            lambda _, error: BookSaved(version, error),
         )
 
     @handles(BookSaved)
@@ -352,7 +349,7 @@ class ResourceManagerActor(Actor):
             return
         self._reading_node = True
         api, call = self._api, get(NODES, "", self._node_name)
-        self.begin(lambda: api.call(call, timeout_ns=READ_NODE_NS), lambda done: NodeRead(outcome_of(done).value))
+        self.attempt(lambda: api.call(call, timeout_ns=READ_NODE_NS), lambda node, _: NodeRead(node))
 
     @handles(NodeRead)
     def node_read(self, message: NodeRead) -> None:
@@ -386,12 +383,3 @@ def _says_enough(node: Node, wanted: Allocation) -> bool:
 def _named(allocation: Allocation) -> Pod:
     """A pod with only the fields that events need."""
     return Pod(metadata=ObjectMeta(name=allocation.name, namespace=allocation.namespace, uid=allocation.uid))
-
-
-def _error_of(error: BaseException | None) -> str:
-    return "" if error is None else str(error) or type(error).__name__
-
-
-def _book_read(done: Pending[bytes | None]) -> BookRead:
-    outcome = outcome_of(done)
-    return BookRead(outcome.value, _error_of(outcome.error))

@@ -23,11 +23,10 @@ import msgspec
 from actors.cluster.list_watch import Follower
 from actors.kernel import ActorRef, Message, handles
 from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
-from actors.sources.merge import differs_in_meaning
-from actors.sources.pod_changes import depends_on_others
+from actors.sources.pod_changes import is_echo
 from config.api.resources import PODS
 from config.objects import Pod
-from config.pods.identity import SOURCE_API, has_ended
+from config.pods.identity import SOURCE_API
 from runtime.api import Api
 
 SECOND_NS = 1_000_000_000
@@ -172,17 +171,6 @@ class ApiSourceActor(Follower):
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
         return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
-
-
-def is_echo(before: Pod, now: Pod) -> bool:
-    """Whether a change concerns only the status manager, which mostly knows it from the answer to its write. Pure.
-    A terminal status is no echo unless the pod is being deleted: its worker must hear of it at once.
-    """
-    return (
-        not differs_in_meaning(before, now)
-        and not depends_on_others(before, now)
-        and (now.metadata.deletion_timestamp is not None or not has_ended(now))
-    )
 
 
 def _sharing(pod: Pod, before: Pod) -> Pod:

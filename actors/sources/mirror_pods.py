@@ -1,15 +1,22 @@
 """`MirrorPodActor`: the only actor that creates and deletes mirror pods of static pods in the API (spec 1.7).
 
-It hears which static pods run (`StaticPodDesired`, `StaticPodGone`), which mirror pods the API shows
-(`MirrorPodChanged`), and which Node owns them. `mirror_rules.py` decides what to do about each name. Each name has one
+A mirror pod is a copy of the static pod that the node creates, with the hash of the static pod's configuration in an
+annotation and the Node as its owner. It runs nothing. A mirror pod that is out of date or being deleted is deleted and
+created again.
+
+The actor hears which static pods run (`StaticPodDesired`, `StaticPodGone`), which mirror pods the API shows
+(`MirrorPodChanged`), and which Node owns them. `mirror_operation` decides what to do about each name. Each name has one
 call at a time, and is judged again when the call ends. Failures are retried with growing pauses. Static pods never wait
 for any of this. The status manager hears which object shows which pod.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Hashable
 from typing import ClassVar
+
+import msgspec
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages.mirrors import (
@@ -22,10 +29,9 @@ from actors.messages.mirrors import (
 )
 from actors.messages.pods import FollowNode, NodeObserved, Operation
 from actors.messages.status import StatusManagerStarted
-from actors.sources.mirror_rules import MirrorOperation, mirror_of, mirror_operation, shows
 from config.api.resources import PODS
-from config.objects import Node, Pod
-from config.pods.identity import display_name, full_name
+from config.objects import Node, ObjectMeta, OwnerReference, Pod
+from config.pods.identity import CONFIG_MIRROR, config_hash, display_name, full_name, mirror_hash
 from runtime.api import Api, ApiError, create, delete, get
 
 SECOND_NS = 1_000_000_000
@@ -33,6 +39,14 @@ FIRST_DELAY_NS = SECOND_NS
 MAX_DELAY_NS = 60 * SECOND_NS
 MAX_UNCONFIRMED_NS = 8 * SECOND_NS
 """The longest delay while the API server does not answer, so that all static pods show soon after an outage."""
+
+
+class MirrorOperation(enum.Enum):
+    """What to do about the mirror of one full name."""
+
+    NOTHING = "nothing"
+    CREATE = "create"
+    DELETE = "delete"
 
 
 class ConsiderMirror(Message, frozen=True):
@@ -153,8 +167,7 @@ class MirrorPodActor(Actor):
         for known in self._names.values():
             self._show(known)
 
-    # --- operations
-    # ------------------------------------------------------------------------------------------------------
+    # --- operations ---------------------------------------------------------------------------------------------------
 
     def _consider_all(self) -> None:
         for name in list(self._names):
@@ -247,3 +260,40 @@ def _ended(name: str, operation: MirrorOperation, done: Pending[Pod | None]) -> 
     if error is not None and not isinstance(error, ApiError):
         error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", f"{operation.value} mirror pod")
     return MirrorOperationEnded(name, operation, outcome.value if error is None else None, error)
+
+
+# --- the rules, pure --------------------------------------------------------------------------------------------------
+
+
+def mirror_operation(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) -> MirrorOperation:
+    """What to do. `static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod in the API.
+
+    A mirror without a static pod is deleted only when every source is ready: its pod may not have been read yet.
+    """
+    if mirror is None:
+        return MirrorOperation.NOTHING if static is None else MirrorOperation.CREATE
+    if static is None:
+        return MirrorOperation.DELETE if sources_ready else MirrorOperation.NOTHING
+    return MirrorOperation.NOTHING if shows(mirror, static) else MirrorOperation.DELETE
+
+
+def shows(mirror: Pod, static: Pod) -> bool:
+    """Whether this API object shows this static pod as it is now, and is not being deleted."""
+    return mirror.metadata.deletion_timestamp is None and mirror_hash(mirror) == config_hash(static)
+
+
+def mirror_of(static: Pod, node_name: str, node_uid: str) -> Pod:
+    """The object to create. The API server gives it its own UID; its status is written later."""
+    meta = static.metadata
+    owner = OwnerReference(api_version="v1", kind="Node", name=node_name, uid=node_uid, controller=True)
+    return msgspec.structs.replace(
+        static,
+        metadata=ObjectMeta(
+            name=meta.name,
+            namespace=meta.namespace,
+            labels=meta.labels,
+            annotations={**meta.annotations, CONFIG_MIRROR: config_hash(static) or ""},
+            owner_references=(owner,),
+        ),
+        status=None,
+    )

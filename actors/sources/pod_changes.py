@@ -1,13 +1,48 @@
-"""Decides which changes of a pod's status concern the node. Pure.
+"""What a change of a pod means to this node. Pure.
 
 Nearly every change of a status is the echo of the node's own write.
 """
 
 from __future__ import annotations
 
+from operator import attrgetter
+
+from actors.messages.pods import Operation
 from actors.pod_status.conditions import foreign
 from config.objects import Pod, PodCondition
-from config.pods.identity import has_ended
+from config.pods.identity import comparable_annotations, has_ended
+
+
+def compare(known: Pod, read: Pod) -> Operation | None:
+    """How `read` differs from the `known` object of the same UID (spec 1.4); None if a node need not care."""
+    if differs_in_meaning(known, read):
+        return Operation.UPDATE if read.metadata.deletion_timestamp is None else Operation.DELETE
+    return Operation.RECONCILE if known.status != read.status else None
+
+
+def differs_in_meaning(known: Pod, read: Pod) -> bool:
+    """Whether a node that knows `known` has to act on `read`, leaving the status aside."""
+    old, new = known.metadata, read.metadata
+    return (
+        _what_counts(old) != _what_counts(new)
+        or (old.annotations != new.annotations and comparable_annotations(known) != comparable_annotations(read))
+        or known.spec != read.spec
+    )
+
+
+# In the API the name of a UID never changes; in a manifest with an explicit UID it can.
+_what_counts = attrgetter("name", "namespace", "deletion_timestamp", "deletion_grace_period_seconds", "labels")
+
+
+def is_echo(before: Pod, now: Pod) -> bool:
+    """Whether a change concerns only the status manager, which mostly knows it from the answer to its write.
+    A terminal status is no echo unless the pod is being deleted: its worker must hear of it at once.
+    """
+    return (
+        not differs_in_meaning(before, now)
+        and not depends_on_others(before, now)
+        and (now.metadata.deletion_timestamp is not None or not has_ended(now))
+    )
 
 
 def concerns_worker(before: Pod | None, now: Pod) -> bool:

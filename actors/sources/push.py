@@ -26,8 +26,7 @@ from actors.messages.manifests import (
     WithdrawManifest,
 )
 from actors.messages.pods import SourceProblem
-from actors.sources.file import FileSourceActor, FileState
-from actors.sources.source import SECOND_NS, Decode, problems_of
+from actors.sources.static import SECOND_NS, Decode, FileSourceActor, FileState, problems_of
 from config.manifests import ManifestError, ReadManifest, split_manifest
 from config.pods.identity import DEFAULT_NAMESPACE, SOURCE_PUSH
 from runtime.manifests.files import ManifestDirectory

@@ -1,15 +1,26 @@
-"""`StorageActor`: the desired pods of this node, merged from all sources.
+"""`StorageActor`: the desired pods of this node, merged from all sources (spec 1.3 to 1.5).
 
-It owns the only record of what is desired and tells the sync loop each change, pod by pod, in the order of
-`actors.sources.merge`. A source sends its full set after each reading. An unchanged set costs nothing, so the next
-reading heals a lost message or a restart of this actor. A source with a watch sends only changes, and is asked for the
-full set (`ReadAgain`) if this actor does not have it. The sync loop recovers with `PublishAgain`, which names the pods
-it knows: it is then told every pod again, and the removal of those that are gone.
+It owns the only record of what is desired and tells the sync loop each change, pod by pod. The merge is pure: it
+compares the pods of a source with those it showed last, and returns the changes in telling order: REMOVE, ADD, UPDATE,
+DELETE, RECONCILE. So a name is free before it is used again. One source never touches the pods of another.
+
+A source sends its full set after each reading. An unchanged set costs nothing, so the next reading heals a lost message
+or a restart of this actor. A source with a watch sends only changes, and is asked for the full set (`ReadAgain`) if
+this actor does not have it. The sync loop recovers with `PublishAgain`, which names the pods it knows: it is then told
+every pod again, and the removal of those that are gone.
+
+Local annotations (the source, the first-seen time, the mirrored pod) are set once and survive every update. They do not
+make a pod changed. Nor does anything without meaning for a node: an object that differs only in its resource version is
+not told again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import ClassVar
+
+import msgspec
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
 from actors.messages.events import pod_event
@@ -23,11 +34,14 @@ from actors.messages.pods import (
     SourceReady,
     StorageStarted,
 )
-from actors.sources.merge import NOTHING, Duplicate, merge, merge_changes
+from actors.sources.pod_changes import compare
 from config.objects import Pod
-from config.pods.identity import source_of
+from config.pods.identity import CONFIG_SEEN, CONFIG_SOURCE, LOCAL_ANNOTATIONS, source_of
+from config.values.api_time import api_time
 
 SECOND_NS = 1_000_000_000
+TELLING_ORDER = (Operation.REMOVE, Operation.ADD, Operation.UPDATE, Operation.DELETE, Operation.RECONCILE)
+_FIRST_SECOND = "1970-01-01T00:00:00Z"
 
 
 class StorageActor(Actor):
@@ -62,7 +76,7 @@ class StorageActor(Actor):
         self._desire = merged.desire
         self._last_read[source] = message.pods
         for change in merged.changes:
-            self._sync_loop.tell(PodChanged(change.operation, change.pod, source))
+            self._sync_loop.tell(change)
         self._report(source, merged.duplicates)
         if merged.first:
             self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
@@ -79,7 +93,7 @@ class StorageActor(Actor):
         self._desire.take(source, difference)
         self._last_read.pop(source, None)
         for change in difference.changes:
-            self._sync_loop.tell(PodChanged(change.operation, change.pod, source))
+            self._sync_loop.tell(change)
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
@@ -121,3 +135,149 @@ class StorageActor(Actor):
                 self.log.warning("pod %s/%s from %s: %s", meta.namespace, meta.name, source, duplicate.reason)
                 self._events.tell(pod_event(duplicate.pod, "Warning", "FailedValidation", duplicate.reason))
         self._duplicates[source] = frozenset((each.pod.metadata.uid, each.reason) for each in duplicates)
+
+
+# --- the merge, pure --------------------------------------------------------------------------------------------------
+
+
+class SourcePod(msgspec.Struct, frozen=True, gc=False):
+    """One pod of one source: `read` as the source last showed it, `pod` with the local annotations, as told."""
+
+    read: Pod
+    pod: Pod
+
+
+class Desire(msgspec.Struct, frozen=True):
+    """Everything desired: source -> uid -> pod. A source that is not ready is not in it."""
+
+    sources: Mapping[str, dict[str, SourcePod]] = {}
+
+    def take(self, source: str, difference: SourceDifference) -> None:
+        """Update the pods of `source` in place; only the owner may. With hundreds of pods, a copy would cost more than
+        the change of one.
+        """
+        pods = self.sources[source]
+        for uid in difference.gone:
+            pods.pop(uid, None)
+        pods.update(difference.now)
+
+    def uids(self) -> frozenset[str]:
+        """The UIDs of all pods of all sources."""
+        return frozenset(uid for pods in self.sources.values() for uid in pods)
+
+
+NOTHING = Desire()
+
+
+class SourceDifference(msgspec.Struct, frozen=True):
+    """What changed in one source: UIDs that are gone, the new and changed pods as desired `now`, and the changes in
+    telling order.
+    """
+
+    gone: tuple[str, ...]
+    now: Mapping[str, SourcePod]
+    changes: tuple[PodChanged, ...]
+
+
+class Duplicate(msgspec.Struct, frozen=True):
+    """A pod left out because an earlier one of the same set has its name or UID. `reason` is text for people."""
+
+    pod: Pod
+    reason: str
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """The new state, the changes in telling order, the pods left out, and whether this was the source's first set."""
+
+    desire: Desire
+    changes: tuple[PodChanged, ...]
+    duplicates: tuple[Duplicate, ...]
+    first: bool
+
+
+def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) -> Merged:
+    """Merge the full set `pods` of `source`. `now_wall_ns` becomes the first-seen time of new pods.
+
+    The cost is linear in the two sets of that source; a pod that is the same object as last time costs one look-up.
+    """
+    before = desire.sources.get(source, {})
+    unique, duplicates = _without_duplicates(pods)
+    changes: list[PodChanged] = []
+    now = {uid: _taken(before.get(uid), source, read, now_wall_ns, changes) for uid, read in unique.items()}
+    changes += [PodChanged(Operation.REMOVE, old.pod, source) for uid, old in before.items() if uid not in now]
+    first = source not in desire.sources
+    return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), duplicates, first)
+
+
+def merge_changes(
+    desire: Desire, source: str, changed: Iterable[Pod], gone: Iterable[str], now_wall_ns: int
+) -> SourceDifference:
+    """Like `merge`, for a source that is ready and tells only its changes.
+
+    The source guarantees unique names. The cost is linear in the changes.
+    """
+    before = desire.sources[source]
+    left = tuple(sorted(gone))
+    changes = [PodChanged(Operation.REMOVE, before[uid].pod, source) for uid in left if uid in before]
+    now: dict[str, SourcePod] = {}
+    for read in changed:
+        uid = read.metadata.uid
+        now[uid] = _taken(before.get(uid), source, read, now_wall_ns, changes)
+    return SourceDifference(left, now, _in_telling_order(changes))
+
+
+@lru_cache(maxsize=16)
+def fixed_width_time(wall_ns: int) -> str:
+    """RFC 3339 with nine fractional digits, UTC, for times after 1970. Such texts sort as the times do."""
+    second = api_time(wall_ns) or _FIRST_SECOND
+    return f"{second[:-1]}.{wall_ns % 1_000_000_000:09d}Z"
+
+
+def _taken(known: SourcePod | None, source: str, read: Pod, now_wall_ns: int, changes: list[PodChanged]) -> SourcePod:
+    """The desired pod now that its source shows `read`; `known` was desired before. Appends a change to `changes`."""
+    if known is None:
+        local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
+        pod = _with_annotations(read, {**read.metadata.annotations, **local})
+        changes.append(PodChanged(Operation.ADD, pod, source))
+        return SourcePod(read, pod)
+    operation = None if read is known.read else compare(known.read, read)
+    if operation is None:
+        return known
+    annotations = known.pod.metadata.annotations
+    if read.metadata.annotations != known.read.metadata.annotations:
+        local = {key: value for key, value in annotations.items() if key in LOCAL_ANNOTATIONS}
+        annotations = {**read.metadata.annotations, **local}
+    pod = _with_annotations(read, annotations)
+    changes.append(PodChanged(operation, pod, source))
+    return SourcePod(read, pod)
+
+
+def _in_telling_order(changes: list[PodChanged]) -> tuple[PodChanged, ...]:
+    """Sort by operation; changes of one operation keep their order."""
+    changes.sort(key=lambda change: TELLING_ORDER.index(change.operation))
+    return tuple(changes)
+
+
+def _with_annotations(pod: Pod, annotations: Mapping[str, str]) -> Pod:
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
+
+
+def _without_duplicates(pods: Iterable[Pod]) -> tuple[dict[str, Pod], tuple[Duplicate, ...]]:
+    """The first pod of each full name and UID, by UID in order; and the others."""
+    unique: dict[str, Pod] = {}
+    names: set[tuple[str, str]] = set()
+    duplicates: list[Duplicate] = []
+    for pod in pods:
+        meta = pod.metadata
+        name = (meta.namespace, meta.name)
+        if name in names:
+            text = f"another pod of this source is named {meta.namespace}/{meta.name}; rename one, this one is ignored"
+            duplicates.append(Duplicate(pod, text))
+        elif meta.uid in unique:
+            other = unique[meta.uid].metadata
+            text = f"pod {other.namespace}/{other.name} of this source has the same UID {meta.uid}; this one is ignored"
+            duplicates.append(Duplicate(pod, text))
+        else:
+            unique[meta.uid] = pod
+            names.add(name)
+    return unique, tuple(duplicates)

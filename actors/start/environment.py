@@ -17,15 +17,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from actors.messages.references import ObjectRef
-from actors.model.expansion import expand
-from actors.model.identity import lasting_annotations
+from actors.model.expansion import Expansion, ExpansionTooLongError
 from actors.model.refusal import ContainerRefusedError
 from actors.start.env_file import EnvFileError, read_env_file
 from actors.start.pod_fields import resource_value, variable_field
 from config.objects import (
     Container,
     EnvFromSource,
-    EnvVar,
+    EnvVarSource,
     EphemeralContainer,
     FileKeySelector,
     Pod,
@@ -34,6 +33,7 @@ from config.objects import (
     VolumeProjection,
 )
 from config.pods.once_per_spec import once_per_spec
+from runtime.cri.identity import lasting_annotations
 
 
 class ObjectPurpose(enum.Enum):
@@ -187,7 +187,7 @@ class Sources(msgspec.Struct, frozen=True):
     """The sources of values: objects of the pod's namespace by name, and facts of pod and node.
 
     `failures`: (kind, name) of an object that could not be read -> why. `files`: (volume, path) of every `fileKeyRef`
-    -> its content; None if this node does not read them. `services`: see `actors.model.service_variables`.
+    -> its content; None if this node does not read them. `services`: see `actors.cluster.service_variables`.
     `allocatable`: the node's resources (quantities), for limits that are not set. Secret bytes that are not UTF-8
     become surrogates.
     """
@@ -206,18 +206,40 @@ NO_SOURCES = Sources()
 
 
 def environment(pod: Pod, container: Container, path: str, sources: Sources = NO_SOURCES) -> dict[str, str]:
-    """Every variable. `path`: document path of the container. Raises StartRefusedError."""
+    """Every variable. `path`: document path of the container.
+
+    Raises ContainerRefusedError, also when all of them together are longer than a program can be given.
+    """
     if not container.env and not container.env_from:
         return dict(sources.services)
+    room = Expansion()
     found: dict[str, str] = {}
-    for index, origin in enumerate(container.env_from):
-        _add_all(found, origin, f"{path}.envFrom[{index}]", sources)
-    if container.env:
-        known = {**sources.services, **found}
-        for index, variable in enumerate(container.env):
-            value = _value(pod, container, variable, f"{path}.env[{index}]", sources, known)
-            if value is not None:
+    try:
+        for index, origin in enumerate(container.env_from):
+            for name, value in _all_of(origin, f"{path}.envFrom[{index}]", sources):
+                room.take(name)
+                room.take(value)
+                found[name] = value
+        if container.env:
+            known = {**sources.services, **found}
+            files: dict[str, Mapping[str, str]] = {}
+            for index, variable in enumerate(container.env):
+                room.take(variable.name)
+                if variable.value or variable.value_from is None:  # a literal value wins over any reference
+                    value = room.expand(variable.value, known)
+                else:
+                    referenced = _referenced(
+                        pod, container, variable.value_from, f"{path}.env[{index}]", sources, files
+                    )
+                    if referenced is None:
+                        continue
+                    value = referenced
+                    room.take(value)
                 found[variable.name] = known[variable.name] = value
+    except ExpansionTooLongError as failure:
+        raise ContainerRefusedError(
+            f"{path}.env", f"the variables are {failure}; use fewer or shorter ones"
+        ) from failure
     for name, value in sources.services.items():
         found.setdefault(name, value)
     return found
@@ -230,7 +252,8 @@ def file_references(container: Container) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys((file.volume_name, file.path) for file in files if file is not None))
 
 
-def _add_all(found: dict[str, str], origin: EnvFromSource, path: str, sources: Sources) -> None:
+def _all_of(origin: EnvFromSource, path: str, sources: Sources) -> Iterator[tuple[str, str]]:
+    """The variables that one entry of `envFrom` gives."""
     if origin.config_map_ref is not None:
         name, optional = origin.config_map_ref.name, origin.config_map_ref.optional
         data = _object(sources, CONFIG_MAP, name, optional, f"{path}.configMapRef")
@@ -241,14 +264,18 @@ def _add_all(found: dict[str, str], origin: EnvFromSource, path: str, sources: S
         return
     prefix = origin.prefix or ""
     for key, value in (data or _NO_DATA).items():
-        found[prefix + key] = value
+        yield prefix + key, value
 
 
-def _value(pod: Pod, container: Container, variable: EnvVar, path: str, sources: Sources, known: Data) -> str | None:
-    """The value; None leaves the variable undefined. A literal value wins over any reference."""
-    if variable.value or variable.value_from is None:
-        return expand(variable.value, known)
-    origin = variable.value_from
+def _referenced(
+    pod: Pod,
+    container: Container,
+    origin: EnvVarSource,
+    path: str,
+    sources: Sources,
+    files: dict[str, Mapping[str, str]],
+) -> str | None:
+    """The value of a reference; None leaves the variable undefined. `files` keeps what was read of each text."""
     path = f"{path}.valueFrom"
     if origin.field_ref is not None:
         place = f"{path}.fieldRef.fieldPath"
@@ -267,7 +294,7 @@ def _value(pod: Pod, container: Container, variable: EnvVar, path: str, sources:
         whose = f"{SECRET} {pod.metadata.namespace}/{secret.name}"
         return _key(data, secret.key, secret.optional, whose, f"{path}.secretKeyRef")
     if origin.file_key_ref is not None:
-        return _from_file(sources, origin.file_key_ref, f"{path}.fileKeyRef")
+        return _from_file(sources, origin.file_key_ref, f"{path}.fileKeyRef", files)
     return ""
 
 
@@ -295,7 +322,7 @@ def _key(data: Data | None, key: str, optional: bool | None, whose: str, path: s
     return data.get(key)
 
 
-def _from_file(sources: Sources, origin: FileKeySelector, path: str) -> str | None:
+def _from_file(sources: Sources, origin: FileKeySelector, path: str, files: dict[str, Mapping[str, str]]) -> str | None:
     if sources.files is None:
         raise ContainerRefusedError(path, "variables from files are switched off by the feature gate EnvFiles")
     where = f"file {origin.path} of volume {origin.volume_name}"
@@ -307,7 +334,9 @@ def _from_file(sources: Sources, origin: FileKeySelector, path: str) -> str | No
             return None
         raise ContainerRefusedError(path, f"{where} not found; an earlier container must write it")
     try:
-        value = read_env_file(file.text).get(origin.key)
+        if file.text not in files:
+            files[file.text] = read_env_file(file.text)
+        value = files[file.text].get(origin.key)
     except EnvFileError as failure:
         raise ContainerRefusedError(path, f"couldn't parse {where}: {failure}") from failure
     if not value and not origin.optional:

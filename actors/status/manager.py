@@ -1,8 +1,8 @@
 """`StatusManagerActor`: the published status of every pod of this node (spec 4.5).
 
-All statuses leave the node through this actor. Workers send theirs; `actors.status.published_status` decides
-what is published. Each change has a version; a status without a change is not published. Nothing is on disk: after a
-restart the workers send their statuses again.
+All statuses leave the node through this actor. Workers send theirs; `actors.status.published` decides what is
+published. Each change has a version; a status without a change is not published. Nothing is on disk: after a restart
+the workers send their statuses again.
 
 With an API server, differences are written as a patch (`merge.py`, `patch.py`). Each pod has at most one write under
 way, and their total is bounded. A write always carries the newest status, so several changes of one pod become one.
@@ -36,10 +36,8 @@ from actors.messages.status import (
     Unwritten,
     WantUnwritten,
 )
-from actors.status.measures import StatusMeasures
 from actors.status.patch import status_patch
-from actors.status.published import Published
-from actors.status.published_status import next_status
+from actors.status.published import Published, next_status
 from actors.status.queue import WriteQueue
 from actors.status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from config.api.resources import PODS
@@ -47,6 +45,7 @@ from config.objects import Pod, PodStatus
 from config.pods.identity import display_name, is_static
 from runtime.api import Api, ApiError, delete, patch
 from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.metrics.pod_statuses import StatusMeasures
 
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000

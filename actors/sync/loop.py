@@ -4,9 +4,10 @@ It gives each desired pod a worker, tells the worker what is desired, and lets i
 and has ended. It decides no more than that:
 
 - One worker per UID. A UID that comes back while its old worker is still ending starts anew after that (spec 2.6).
-- Static pods of one full name run one at a time (`actors.sync.starts`).
+- Static pods of one full name run one at a time (`PodStarts`).
 - A pod that the runtime runs and no source desires is an orphan, and is ended once every source has told its pods
   (spec 2.10).
+- A pod on which the sync loop itself fails goes into quarantine, until it changes or a retry succeeds.
 
 This file routes the changes of pods; its parts are in `actors.sync`. Messages may be lost on the way here (a full
 mailbox, a restart of this actor): `PublishAgain` asks for everything again.
@@ -14,9 +15,11 @@ mailbox, a restart of this actor): `PublishAgain` asks for everything again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, ActorStopped, MailboxOverflowed, handles, part
+from actors.kernel import Actor, ActorRef, ActorStopped, MailboxOverflowed, Message, handles, part
+from actors.messages.events import pod_event
 from actors.messages.history import gone
 from actors.messages.mirrors import StaticPodGone, StaticSourcesReady
 from actors.messages.pods import (
@@ -33,17 +36,11 @@ from actors.messages.pods import (
 from actors.messages.status import PodForgotten, PodLeftApi, PodReconciled
 from actors.pod.services import PodServices
 from actors.sources.pod_changes import concerns_worker
-from actors.sync.entries import PodEntry, Standing
-from actors.sync.failing_pods import FailingPods
-from actors.sync.mirrors import MirrorPods
-from actors.sync.orphans import OrphanPods
-from actors.sync.questions import PodQuestions, TellKnownPods
-from actors.sync.restarts import PartnerRestarts
-from actors.sync.starts import PodStarts
-from actors.sync.state import SyncState
-from actors.sync.workers import PodWorkers, SpawnWorker, spawn_worker
+from actors.sync.partners import Partners, TellKnownPods
+from actors.sync.state import PodEntry, Standing, SyncState
+from actors.sync.workers import MirrorPods, PodStarts, PodWorkers, SpawnWorker, spawn_worker
 from config.objects import Pod
-from config.pods.identity import SOURCE_API, full_name, is_mirror
+from config.pods.identity import SOURCE_API, full_name, is_mirror, is_static
 from runtime.metrics import kubelet as names
 
 HOUSEKEEPING_NS = 2_000_000_000
@@ -52,18 +49,22 @@ disk go.
 """
 
 
+class RetryQuarantined(Message, frozen=True):
+    """To itself: try the change of this pod again."""
+
+    uid: str
+
+
 class SyncLoopActor(Actor):
     """See the module. `sources` names the sources that will tell their pods."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 300_000_000_000
 
-    _failing = part(FailingPods)
     _mirrors = part(MirrorPods)
     _workers = part(PodWorkers)
     _starts = part(PodStarts)
-    _restarts = part(PartnerRestarts)
-    _questions = part(PodQuestions)
+    _partners = part(Partners)
 
     def __init__(
         self,
@@ -80,13 +81,10 @@ class SyncLoopActor(Actor):
         self._number = 0
         """The number of its last question to the storage: answers to an earlier life of this actor may still wait."""
         state = self._state = SyncState(frozenset(sources))
-        self._failing = FailingPods(self, state, services, self._meet)
         self._mirrors = MirrorPods(state, services)
         self._workers = PodWorkers(self, state, services, self._mirrors, spawn)
-        self._orphans = OrphanPods(self, state, services, self._workers)
-        self._starts = PodStarts(self, state, services, self._workers, self._orphans, self._failing)
-        self._restarts = PartnerRestarts(self, state, services, self._workers, self._mirrors)
-        self._questions = PodQuestions(self, state, services, self._mirrors)
+        self._starts = PodStarts(self, state, services, self._workers, self._attempt)
+        self._partners = Partners(self, state, services, self._workers, self._mirrors)
 
     def on_start(self) -> None:
         self._number = self.now_ns()
@@ -126,8 +124,9 @@ class SyncLoopActor(Actor):
     # --- what is desired --------------------------------------------------------------------------------------------
 
     @handles(PodChanged)
-    def pod_changed(self, message: PodChanged) -> None:
-        self._failing.meet(message)
+    def pod_changed(self, change: PodChanged) -> None:
+        if not self._state.quarantine.holds(change):
+            self._attempt(change, lambda: self._meet(change))
 
     def _meet(self, change: PodChanged) -> None:
         pod, uid = change.pod, change.pod.metadata.uid
@@ -260,18 +259,65 @@ class SyncLoopActor(Actor):
                     state.unreported.discard(uid)
                     self.remove(uid, entry)
             self._mirrors.tell(StaticSourcesReady())
-        self._orphans.end_all()
+        self._starts.end_orphans()
         self._starts.start_all_allowed()
-        self._questions.tell_known_pods(TellKnownPods())
+        self._partners.tell_known_pods(TellKnownPods())
 
     @handles(UnknownPodsObserved)
     def unknown_pods(self, message: UnknownPodsObserved) -> None:
         first = self._state.unknown is None
         self._state.unknown = message.pods
-        self._orphans.end_all()
+        self._starts.end_orphans()
         if first:
             self._starts.start_all_allowed()
-            self._questions.tell_known_pods(TellKnownPods())
+            self._partners.tell_known_pods(TellKnownPods())
+
+    # --- a pod on which it fails itself -------------------------------------------------------------------------------
+
+    def _attempt(self, change: PodChanged, action: Callable[[], None]) -> None:
+        """Act for a pod. A failure puts only this pod into quarantine.
+
+        Without this, the sync loop would restart, ask for all pods, fail on the same one, and restart later each time.
+        The pods behind it would wait for minutes.
+        """
+        before = self._state.quarantine.find(change.pod.metadata.uid)
+        try:
+            action()
+        except Exception as failure:
+            self._quarantine(change, failure)
+        else:
+            if before is not None:
+                self._state.quarantine.release(before)
+
+    @handles(RetryQuarantined)
+    def retry(self, message: RetryQuarantined) -> None:
+        quarantined = self._state.quarantine.find(message.uid)
+        if quarantined is not None:
+            change = quarantined.change
+            self._attempt(change, lambda: self._meet(change))
+
+    def _quarantine(self, change: PodChanged, failure: Exception) -> None:
+        """The pod stays known and keeps its worker, which goes on with what it knows. Nothing of the pod counts as a
+        leftover, and its name stays taken.
+        """
+        quarantined, pod, state = self._state.quarantine.failed(change, failure), change.pod, self._state
+        uid = pod.metadata.uid
+        # Log the stack of the first failure only.
+        trace = failure if quarantined.failures == 1 else None
+        self.log.error("failed on pod %s: %s", full_name(pod), quarantined.cause, exc_info=trace)
+        self.after(quarantined.retry_in_ns, RetryQuarantined(uid), key=("try again", uid))
+        if is_mirror(pod):
+            return
+        entry = state.entries.setdefault(uid, PodEntry())
+        entry.pod = entry.restart = None
+        entry.standing, entry.static, entry.name = Standing.DESIRED, is_static(pod), entry.name or full_name(pod)
+        entry.worker = entry.worker or self.children.get(uid)
+        state.unreported.discard(uid)
+        if entry.static:
+            (state.lines.join if entry.worker is None else state.lines.goes_first)(entry.name, uid)
+        if quarantined.failures > 1:
+            text = f"the agent fails on this pod and leaves it as it is, until it changes: {quarantined.cause}"
+            self._services.events.tell(pod_event(pod, "Warning", "FailedSync", text))
 
 
 def _is_renamed_while_it_runs(entry: PodEntry, pod: Pod) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actors.kernel import Actor, Lane, Message, Pending, outcome_of
+from actors.kernel import Actor, Lane, Message
 from actors.messages.pods import KnownPods
 from actors.volumes.actual import ActualWorld, PodDirectory
 from actors.volumes.devices import VolumeDevices
@@ -73,7 +73,7 @@ class VolumeOrphans:
     def scan(self) -> None:
         """Begin to scan the whole disk."""
         scan = self._volumes.scan
-        self._actor.begin(lambda: self._lane().submit("scan", scan, deadline_ns=SCAN_LIMIT_NS), _scanned)
+        self._actor.attempt(lambda: self._lane().submit("scan", scan, deadline_ns=SCAN_LIMIT_NS), DiskScanned)
 
     def scanned(self, message: DiskScanned) -> None:
         if message.scan is None:
@@ -93,7 +93,10 @@ class VolumeOrphans:
         if not self._listing:
             self._listing = True
             uids = self._volumes.list_uids
-            self._actor.begin(lambda: self._lane().submit("list", uids, deadline_ns=LIST_LIMIT_NS), _listed)
+            self._actor.attempt(
+                lambda: self._lane().submit("list", uids, deadline_ns=LIST_LIMIT_NS),
+                lambda uids, error: PodsListed(uids or (), error),
+            )
 
     def listed(self, message: PodsListed) -> None:
         self._listing = False
@@ -108,13 +111,3 @@ class VolumeOrphans:
         known = self._known
         taken = uid in self._since_known or self._is_wanted(uid) or uid in self._releases.uids()
         return known is not None and uid not in known and not taken
-
-
-def _listed(done: Pending[tuple[str, ...]]) -> PodsListed:
-    outcome = outcome_of(done)
-    return PodsListed(outcome.value or (), "" if outcome.error is None else str(outcome.error))
-
-
-def _scanned(done: Pending[DiskScan]) -> DiskScanned:
-    outcome = outcome_of(done)
-    return DiskScanned(outcome.value, "" if outcome.error is None else str(outcome.error))

@@ -5,8 +5,6 @@ Asked of the agent that runs on this machine, at its local endpoint.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -16,22 +14,19 @@ from rich.text import Text
 
 from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines
 from cli.inspect.local_views import EXPLAIN
-from cli.inspect.pods import DEFAULT_ROOT, console, refusal_in
-from runtime.http_server.local_endpoint import LocalEndpointError, ask
+from cli.inspect.pods import answer_of, console, question_parser
 
 _STYLES = {"failure": "red", "end": "yellow", "wait": "yellow", "stage": "bold", "decision": "cyan"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status: 1 when no agent answers or there is no such pod."""
-    options = _options(argv)
-    try:
-        answer = ask(options.root_dir, EXPLAIN + quote(options.pod))
-    except LocalEndpointError as error:
-        print(f"actorlet: {error}", file=sys.stderr)
-        return 1
-    if answer.status != 200:
-        print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
+    description = "What happened to a pod of a running agent, why it is not Running now, and what comes next."
+    parser = question_parser("actorlet explain", description, "text")
+    parser.add_argument("pod", metavar="POD", help="a name, namespace/name or UID; of pods that are gone as well")
+    options = parser.parse_args(argv)
+    answer = answer_of(options, EXPLAIN + quote(options.pod))
+    if answer is None:
         return 1
     if options.output == "json":
         print(answer.body.decode())
@@ -59,16 +54,3 @@ def show(told: Explanation) -> None:
     out.print(Text("What comes next", style="bold"))
     for line in next_lines(told):
         out.print(Text(f"  {line}"))
-
-
-def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="actorlet explain",
-        description="What happened to a pod of a running agent, why it is not Running now, and what comes next.",
-    )
-    parser.add_argument("pod", metavar="POD", help="a name, namespace/name or UID; of pods that are gone as well")
-    parser.add_argument(
-        "--root-dir", default=DEFAULT_ROOT, metavar="DIR", help=f"the agent's directory (default: {DEFAULT_ROOT})"
-    )
-    parser.add_argument("--output", choices=("text", "json"), default="text")
-    return parser.parse_args(argv)

@@ -36,13 +36,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def options_of(program: str, description: str, argv: Sequence[str] | None) -> argparse.Namespace:
-    """The options that every question to a running agent has."""
+    """The options of a question without arguments."""
+    return question_parser(program, description).parse_args(argv)
+
+
+def question_parser(program: str, description: str, plain: str = "table") -> argparse.ArgumentParser:
+    """What every question to a running agent takes. `plain`: what is printed unless JSON is asked for."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument(
         "--root-dir", default=DEFAULT_ROOT, metavar="DIR", help=f"the agent's directory (default: {DEFAULT_ROOT})"
     )
-    parser.add_argument("--output", choices=("table", "json"), default="table")
-    return parser.parse_args(argv)
+    parser.add_argument("--output", choices=(plain, "json"), default=plain)
+    return parser
 
 
 def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
@@ -52,10 +57,10 @@ def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
     except LocalEndpointError as error:
         print(f"actorlet: {error}", file=sys.stderr)
         return None
-    if answer.status != 200:
-        print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
-        return None
-    return answer
+    if answer.status == 200:
+        return answer
+    print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
+    return None
 
 
 def refusal_in(answer: Answer) -> str:

@@ -11,9 +11,10 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 
+from cli.argument_kinds import read_by
 from cli.file_errors import why
 from cli.main import own_version
-from cli.replay.steps import Stepper, UnknownActorError, Until, parse_until
+from cli.replay.steps import Stepper, UnknownActorError, parse_until
 from cli.simulate.play_watch import Interrupt, few_collections, interruptible, silence
 from cli.simulate.report import of
 from cli.simulate.trace_file import TraceFile
@@ -111,16 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="FILE", help="as `actorlet simulate` has written it")
     parser.add_argument("--step", action="store_true", help="go on by hand, from the start or from --until; ? helps")
     parser.add_argument(
-        "--until", type=_until, metavar="STEP|TIME", help="stop there: a number of turns of actors, or a time as 1m30s"
+        "--until",
+        type=read_by(parse_until),
+        metavar="STEP|TIME",
+        help="stop there: a number of turns of actors, or a time as 1m30s",
     )
     parser.add_argument("--actor", metavar="NAME", help="show this actor there: fields, mailbox, what it awaits")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"of the trace (default: {LINES})")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     return parser
-
-
-def _until(text: str) -> Until:
-    try:
-        return parse_until(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

@@ -19,34 +19,34 @@ NOBODY = "the node is not ready to take manifests; try again in a while"
 
 
 class NodeManifests:
-    """See the module."""
+    """See the module. `node` None: there is none yet."""
 
-    def __init__(self, node: NodeAgent | None) -> None:
-        self._node = node
+    def __init__(self, node: NodeAgent | None = None) -> None:
+        self.node = node
 
     def take(self, content: bytes) -> Reply:
-        answer = None if self._node is None else self._node.take_manifests(content)
+        answer = None if self.node is None else self.node.take_manifests(content)
         if answer is None or isinstance(answer, ManifestsRefused):
             return _refused(answer)
         created = any(pod.change is ManifestChange.CREATED for pod in answer.pods)
         return _told({"pods": answer.pods}, 201 if created else 200)
 
     def listed(self) -> Reply:
-        held = None if self._node is None else self._node.held_manifests()
+        held = None if self.node is None else self.node.held_manifests()
         if held is None:
             return _refused(None)
         items = b",".join(each.content for each in held)
         return Reply(b'{"kind":"List","apiVersion":"v1","metadata":{},"items":[' + items + b"]}\n")
 
     def shown(self, namespace: str, name: str) -> Reply:
-        held = None if self._node is None else self._node.held_manifests()
+        held = None if self.node is None else self.node.held_manifests()
         if held is None:
             return _refused(None)
         found = next((each.content for each in held if (each.namespace, each.name) == (namespace, name)), None)
         return _missing(namespace, name) if found is None else Reply(found + b"\n")
 
     def withdraw(self, namespace: str, name: str) -> Reply:
-        answer = None if self._node is None else self._node.withdraw_manifest(namespace, name)
+        answer = None if self.node is None else self.node.withdraw_manifest(namespace, name)
         if not isinstance(answer, ManifestsTaken):
             return _refused(answer)
         return _told({"pods": answer.pods}, 200) if answer.pods else _missing(namespace, name)

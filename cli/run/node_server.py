@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -27,7 +27,6 @@ from runtime.http_server.auth.client_certificates import NOTHING
 from runtime.http_server.auth.gate import ALWAYS_ALLOW, AccessGate
 from runtime.http_server.auth.serving_certificate import ServingTls
 from runtime.http_server.endpoints import Facts, NodeEndpoints
-from runtime.http_server.local_endpoint import Reply
 from runtime.http_server.node_server import NodeServer, Ports, serving_files
 from runtime.http_server.paths import Switch
 from runtime.http_server.system_logs import DIRECTORY, SystemLogPlaces
@@ -40,36 +39,36 @@ from runtime.metrics.meters import UNMEASURED, Meters
 SECOND_NS = 1_000_000_000
 
 
-class NodeWindow:
+class NodeWindow(NodeManifests):
     """`runtime.http_server.endpoints.ServedNode` of a node that may be made after its server: until then it is
     empty."""
 
     def __init__(self, node: NodeAgent | None = None) -> None:
-        self.node = node
+        super().__init__(node)
         self._looked = NO_PARTS
-
-    def _numbers(self) -> NodeNumbers | None:
-        return None if self.node is None else NodeNumbers(self.node, own_version())
 
     def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
         numbers = self._numbers()
         return None if numbers is None else numbers.summary(only_cpu_and_memory=only_cpu_and_memory)
 
     def metrics(self) -> bytes:
-        numbers = self._numbers()
-        return b"" if numbers is None else numbers.metrics()
+        return self._page(NodeNumbers.metrics)
 
     def cadvisor(self) -> bytes:
-        numbers = self._numbers()
-        return b"" if numbers is None else numbers.cadvisor()
+        return self._page(NodeNumbers.cadvisor)
 
     def resource(self) -> bytes:
-        numbers = self._numbers()
-        return b"" if numbers is None else numbers.resource()
+        return self._page(NodeNumbers.resource)
 
     def probes(self) -> bytes:
+        return self._page(NodeNumbers.probes)
+
+    def _page(self, page: Callable[[NodeNumbers], bytes]) -> bytes:
         numbers = self._numbers()
-        return b"" if numbers is None else numbers.probes()
+        return b"" if numbers is None else page(numbers)
+
+    def _numbers(self) -> NodeNumbers | None:
+        return None if self.node is None else NodeNumbers(self.node, own_version())
 
     def look(self) -> Mapping[str, bytes]:
         if self.node is not None:
@@ -78,18 +77,6 @@ class NodeWindow:
 
     def timeline(self, uid: str) -> bytes | None:
         return None if self.node is None else timeline(self.node, uid)
-
-    def take(self, content: bytes) -> Reply:
-        return NodeManifests(self.node).take(content)
-
-    def listed(self) -> Reply:
-        return NodeManifests(self.node).listed()
-
-    def shown(self, namespace: str, name: str) -> Reply:
-        return NodeManifests(self.node).shown(namespace, name)
-
-    def withdraw(self, namespace: str, name: str) -> Reply:
-        return NodeManifests(self.node).withdraw(namespace, name)
 
     def pods(self) -> tuple[Pod, ...] | None:
         return None if self.node is None else self.node.pods_if_known()

@@ -15,7 +15,7 @@ from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_
 from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
 from actors.resources.cgroups.plan import TIERED
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from actors.start.resources import MemoryRules, ResourceRules, SwapRules
 from cli.main import own_version
 from config.credentials.kubeconfig import ApiAccess
@@ -41,7 +41,7 @@ from runtime.manifests.http import HttpManifests
 from runtime.manifests.local import LocalManifests
 from runtime.manifests.store import LocalManifestStore
 from runtime.memory_notices.local import LocalMemoryNotices
-from runtime.metrics.measured_drivers import drivers_asked
+from runtime.metrics.measured_volumes import drivers_asked
 from runtime.metrics.meters import Meters
 from runtime.node_shutdown.logind import Logind
 from runtime.oom.kernel_log import KernelOomLog

@@ -12,10 +12,11 @@ import ipaddress
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from actors.kernel import PoolDispatcher
+from cli.argument_kinds import read_by
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.cri.server import CriServer, ServeError
 from runtime.cri.verbs import ALL_VERBS
@@ -72,21 +73,24 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve the simulated container runtime. Pods say by annotations what their containers do; see "
         "docs/simulated-runtime.md.",
     )
-    parser.add_argument("--socket", required=True, type=_endpoint, metavar="PATH", help="path, or unix:// URL")
+    parser.add_argument(
+        "--socket", required=True, type=read_by(_endpoint, EndpointError), metavar="PATH", help="path, or unix:// URL"
+    )
+    image = read_by(full_name, CriRefusal)
     parser.add_argument("--seed", type=int, default=0, help="decides ids and faults (default: 0)")
-    parser.add_argument("--image", action="append", default=[], type=_image, metavar="NAME", help="is there at once")
+    parser.add_argument("--image", action="append", default=[], type=image, metavar="NAME", help="is there at once")
     parser.add_argument(
         "--registry",
         action="append",
         default=[],
-        type=_image,
+        type=image,
         metavar="NAME",
         help="can be pulled; without this option, every image can",
     )
-    parser.add_argument("--image-size", type=_value(size_bytes), default=_DEFAULTS.image_size_bytes, metavar="SIZE")
+    parser.add_argument("--image-size", type=read_by(size_bytes), default=_DEFAULTS.image_size_bytes, metavar="SIZE")
     parser.add_argument(
         "--pull-rate",
-        type=_value(rate_bytes_per_s),
+        type=read_by(rate_bytes_per_s),
         default=_DEFAULTS.pull_rate_bytes_per_s,
         metavar="SIZE",
         help="per second",
@@ -105,17 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _endpoint(text: str) -> str:
-    try:
-        return str(parse_endpoint(text if "://" in text else os.path.abspath(text)))
-    except EndpointError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _image(text: str) -> str:
-    try:
-        return full_name(text)
-    except CriRefusal as refusal:
-        raise argparse.ArgumentTypeError(refusal.message) from None
+    return str(parse_endpoint(text if "://" in text else os.path.abspath(text)))
 
 
 def _network(text: str) -> str:
@@ -123,16 +117,6 @@ def _network(text: str) -> str:
         return str(ipaddress.IPv4Network(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no IPv4 network: {error}") from None
-
-
-def _value(read: Callable[[str], int]) -> Callable[[str], int]:
-    def value(text: str) -> int:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return value
 
 
 def _fault(text: str) -> tuple[str, dict[str, float]]:

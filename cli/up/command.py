@@ -27,7 +27,8 @@ from rich.console import Console
 from actors.kernel import PoolDispatcher
 from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities, NodePlan
-from actors.sources.source import decoder_of
+from actors.sources.static import decoder_of
+from cli.argument_kinds import read_by
 from cli.file_errors import why
 from cli.inspect.local_views import HEALTH, questions_of, views_of
 from cli.run.log_lines import log_to
@@ -288,7 +289,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--runtime",
         default=SIMULATED_RUNTIME,
-        type=_runtime,
+        type=read_by(_runtime, EndpointError),
         metavar="simulated|ENDPOINT",
         help="container runtime, such as unix:///run/containerd/containerd.sock (default: simulated)",
     )
@@ -318,12 +319,7 @@ def _place(text: str) -> str:
 
 
 def _runtime(text: str) -> str:
-    if text == SIMULATED_RUNTIME:
-        return text
-    try:
-        return str(parse_endpoint(text))
-    except EndpointError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    return text if text == SIMULATED_RUNTIME else str(parse_endpoint(text))
 
 
 def _seconds(text: str) -> float:

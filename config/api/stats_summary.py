@@ -69,7 +69,7 @@ class NetworkStats(_Shape, frozen=True):
     interfaces: tuple[InterfaceStats, ...] = ()
 
 
-class FsStats(_Shape, frozen=True):
+class FsStats(_Shape, frozen=True, kw_only=True):
     time: str
     available_bytes: int | None = None
     capacity_bytes: int | None = None
@@ -84,21 +84,9 @@ class PvcReference(_Shape, frozen=True):
     namespace: str
 
 
-class VolumeHealth(_Shape, frozen=True, omit_defaults=False):
-    abnormal: bool
-
-
-class VolumeStats(_Shape, frozen=True, kw_only=True):
-    time: str
-    available_bytes: int | None = None
-    capacity_bytes: int | None = None
-    used_bytes: int | None = None
-    inodes_free: int | None = None
-    inodes: int | None = None
-    inodes_used: int | None = None
+class VolumeStats(FsStats, frozen=True, kw_only=True):
     name: str
     pvc_ref: PvcReference | None = None
-    volume_health_stats: VolumeHealth | None = None
 
 
 class SwapStats(_Shape, frozen=True):

@@ -80,8 +80,10 @@ def read_secret(secret_type: str, data: Mapping[str, bytes]) -> Entries:
 def _json(document: bytes) -> Any:
     try:
         return msgspec.json.decode(document)
-    except msgspec.DecodeError as failure:
+    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
         raise DockerConfigError(f"$: it is no JSON: {failure}") from None
+    except RecursionError:
+        raise DockerConfigError("$: it is nested too deeply") from None
 
 
 def _map(value: Any, path: str) -> dict[str, Any]:

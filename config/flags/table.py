@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from config.kubelet.configuration import document_name
+from config.kubelet.configuration import document_path
 
 
 class FlagKind(StrEnum):
@@ -52,7 +52,7 @@ class Flag:
     @property
     def field(self) -> str:
         """The path of the configuration field it sets, as in documents."""
-        return ".".join(map(document_name, self.attribute.split(".")))
+        return document_path(self.attribute)
 
 
 JOINING, NODE, IMAGES, LOGGING, OTHER = "Joining a cluster", "This node", "Image credentials", "Logging", "Other"
@@ -62,79 +62,53 @@ GARBAGE = "Dead containers (deprecated, without a field in the file)"
 FIELDS = "Deprecated: set the field in the file of --config"
 NOTHING = "Without effect"
 
+
+def _own(name: str, kind: FlagKind, group: str, text: str, attribute: str = "", *, configures: bool = False) -> Flag:
+    """A flag that is mostly called as its attribute is."""
+    return Flag(name, kind, group, text, attribute or name.replace("-", "_"), configures, deprecated=group == GARBAGE)
+
+
 OWN = (
-    Flag("config", FlagKind.TEXT, FILES, "configuration file, KubeletConfiguration in YAML or JSON", "config"),
-    Flag("config-dir", FlagKind.TEXT, FILES, "directory of *.conf drop-ins laid over the file in order", "config_dir"),
-    Flag(
-        "kubeconfig", FlagKind.TEXT, JOINING, "how to reach the API server; without it the node is alone", "kubeconfig"
+    _own("config", FlagKind.TEXT, FILES, "configuration file, KubeletConfiguration in YAML or JSON"),
+    _own("config-dir", FlagKind.TEXT, FILES, "directory of *.conf drop-ins laid over the file in order"),
+    _own("kubeconfig", FlagKind.TEXT, JOINING, "how to reach the API server; without it the node is alone"),
+    _own("bootstrap-kubeconfig", FlagKind.TEXT, JOINING, "used once to get a client certificate"),
+    _own("cert-dir", FlagKind.TEXT, JOINING, "where certificates are kept"),
+    _own("node-labels", FlagKind.PAIRS, JOINING, "labels to register the node with"),
+    _own("provider-id", FlagKind.TEXT, JOINING, "the node's id at its provider", configures=True),
+    _own("cloud-provider", FlagKind.TEXT, JOINING, '"external", or empty for none'),
+    _own("hostname-override", FlagKind.TEXT, NODE, "the node's name instead of the host's"),
+    _own("node-ip", FlagKind.TEXT, NODE, "the node's address, or one of each family"),
+    _own("root-dir", FlagKind.TEXT, NODE, "where pods and state are kept"),
+    _own("runtime-cgroups", FlagKind.TEXT, NODE, "cgroup of the container runtime"),
+    _own("seccomp-default", FlagKind.BOOLEAN, NODE, "RuntimeDefault for pods without profile", configures=True),
+    _own("fail-cgroupv1", FlagKind.BOOLEAN, NODE, "refuse to start on cgroup v1", "fail_cgroup_v1", configures=True),
+    _own("lock-file", FlagKind.TEXT, NODE, "file to hold locked while running (alpha)"),
+    _own("exit-on-lock-contention", FlagKind.BOOLEAN, NODE, "end when another asks for the lock file (alpha)"),
+    _own("image-credential-provider-config", FlagKind.TEXT, IMAGES, "file or directory of CredentialProviderConfig"),
+    _own("image-credential-provider-bin-dir", FlagKind.TEXT, IMAGES, "directory of the provider programs"),
+    _own("v", FlagKind.INT32, LOGGING, "verbosity, 0 and up", "logging.verbosity", configures=True),
+    _own("vmodule", FlagKind.VMODULE, LOGGING, "verbosity of single files", "logging.vmodule", configures=True),
+    _own(
+        "log-flush-frequency",
+        FlagKind.DURATION,
+        LOGGING,
+        "longest wait in memory",
+        "logging.flush_frequency",
+        configures=True,
     ),
-    Flag(
-        "bootstrap-kubeconfig", FlagKind.TEXT, JOINING, "used once to get a client certificate", "bootstrap_kubeconfig"
-    ),
-    Flag("cert-dir", FlagKind.TEXT, JOINING, "where certificates are kept", "cert_dir"),
-    Flag("node-labels", FlagKind.PAIRS, JOINING, "labels to register the node with", "node_labels"),
-    Flag("provider-id", FlagKind.TEXT, JOINING, "the node's id at its provider", "provider_id", configures=True),
-    Flag("cloud-provider", FlagKind.TEXT, JOINING, '"external", or empty for none', "cloud_provider"),
-    Flag("hostname-override", FlagKind.TEXT, NODE, "the node's name instead of the host's", "hostname_override"),
-    Flag("node-ip", FlagKind.TEXT, NODE, "the node's address, or one of each family", "node_ip"),
-    Flag("root-dir", FlagKind.TEXT, NODE, "where pods and state are kept", "root_dir"),
-    Flag("runtime-cgroups", FlagKind.TEXT, NODE, "cgroup of the container runtime", "runtime_cgroups"),
-    Flag("seccomp-default", FlagKind.BOOLEAN, NODE, "RuntimeDefault for pods without profile", "seccomp_default", True),
-    Flag("fail-cgroupv1", FlagKind.BOOLEAN, NODE, "refuse to start on cgroup v1", "fail_cgroup_v1", configures=True),
-    Flag("lock-file", FlagKind.TEXT, NODE, "file to hold locked while running (alpha)", "lock_file"),
-    Flag(
-        "exit-on-lock-contention",
-        FlagKind.BOOLEAN,
-        NODE,
-        "end when another asks for the lock file (alpha)",
-        "exit_on_lock_contention",
-    ),
-    Flag(
-        "image-credential-provider-config",
-        FlagKind.TEXT,
-        IMAGES,
-        "file or directory of CredentialProviderConfig",
-        "image_credential_provider_config",
-    ),
-    Flag(
-        "image-credential-provider-bin-dir",
-        FlagKind.TEXT,
-        IMAGES,
-        "directory of the provider programs",
-        "image_credential_provider_bin_dir",
-    ),
-    Flag("v", FlagKind.INT32, LOGGING, "verbosity, 0 and up", "logging.verbosity", configures=True),
-    Flag("vmodule", FlagKind.VMODULE, LOGGING, "verbosity of single files", "logging.vmodule", configures=True),
-    Flag("log-flush-frequency", FlagKind.DURATION, LOGGING, "longest wait in memory", "logging.flush_frequency", True),
-    Flag(
-        "accept-manifests", FlagKind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests", "accept_manifests"
-    ),
-    Flag("version", FlagKind.VERSION, OTHER, "print the version and end", "version"),
-    Flag("help", FlagKind.SWITCH, OTHER, "print this and end", "help"),
-    Flag(
+    _own("accept-manifests", FlagKind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests"),
+    _own("version", FlagKind.VERSION, OTHER, "print the version and end"),
+    _own("help", FlagKind.SWITCH, OTHER, "print this and end"),
+    _own(
         "minimum-container-ttl-duration",
         FlagKind.DURATION,
         GARBAGE,
         "age a dead container reaches at least",
         "minimum_container_ttl_ns",
-        deprecated=True,
     ),
-    Flag(
-        "maximum-dead-containers-per-container",
-        FlagKind.INT32,
-        GARBAGE,
-        "dead instances kept of each container",
-        "maximum_dead_containers_per_container",
-        deprecated=True,
-    ),
-    Flag(
-        "maximum-dead-containers",
-        FlagKind.INT32,
-        GARBAGE,
-        "dead containers kept in all; negative is no limit",
-        "maximum_dead_containers",
-        deprecated=True,
-    ),
+    _own("maximum-dead-containers-per-container", FlagKind.INT32, GARBAGE, "dead instances kept of each container"),
+    _own("maximum-dead-containers", FlagKind.INT32, GARBAGE, "dead containers kept in all; negative is no limit"),
 )
 
 SHORT: Mapping[str, str] = {"v": "v", "h": "help"}

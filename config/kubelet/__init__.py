@@ -17,22 +17,3 @@ from config.kubelet.reading import (
     legacy_configuration,
 )
 from config.kubelet.validation import Validated, validate
-
-__all__ = [
-    "API_VERSION",
-    "DEFAULT_EVICTION_HARD",
-    "KIND",
-    "CrashLoopPeriods",
-    "KubeletConfiguration",
-    "MemoryReservation",
-    "ReadConfiguration",
-    "RegisteredTaint",
-    "ShutdownGracePeriodByPodPriority",
-    "Validated",
-    "configuration_document",
-    "crash_loop_periods",
-    "default_configuration",
-    "hard_thresholds",
-    "legacy_configuration",
-    "validate",
-]

@@ -59,6 +59,11 @@ def document_name(attribute: str) -> str:
     return first + "".join(w.upper() if w in _UPPER else _ODD.get(w, w.capitalize()) for w in rest)
 
 
+def document_path(attribute: str) -> str:
+    """The path in the document of an attribute of a part: `memory_swap.swap_behavior` -> `memorySwap.swapBehavior`."""
+    return ".".join(map(document_name, attribute.split(".")))
+
+
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename=document_name):
     """A piece of the configuration; equal by value."""
 

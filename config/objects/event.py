@@ -6,7 +6,7 @@ from typing import Literal
 
 from config.objects.base import ApiObject, ApiStruct, written
 from config.objects.meta import ObjectMeta
-from config.objects.references import ObjectReference
+from config.objects.selectors import ObjectReference
 
 
 class EventSeries(ApiStruct, frozen=True):

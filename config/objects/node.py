@@ -1,4 +1,4 @@
-"""Nodes: what is asked of them, and what they report of themselves."""
+"""Nodes: what is asked of them, what they report of themselves, and the leases that say that they are alive."""
 
 from __future__ import annotations
 
@@ -170,3 +170,24 @@ class Node(ApiObject, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus | None = None
+
+
+class LeaseSpec(ApiStruct, frozen=True):
+    """coordination/v1 LeaseSpec."""
+
+    acquire_time: str | None = None
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    lease_transitions: int | None = None
+    preferred_holder: str | None = None
+    renew_time: str | None = None
+    strategy: str | None = None
+
+
+class Lease(ApiObject, frozen=True):
+    """coordination/v1 Lease."""
+
+    api_version: Literal["coordination.k8s.io/v1"] = written("coordination.k8s.io/v1")
+    kind: Literal["Lease"] = written("Lease")
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LeaseSpec = LeaseSpec()

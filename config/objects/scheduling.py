@@ -1,8 +1,15 @@
-"""Where a pod may run: affinity, tolerations, spreading. The node only reads it."""
+"""Where a pod may run: affinity, tolerations, spreading. The node only reads it.
+
+Its RuntimeClass says which handler of the container runtime runs it (spec 6.2).
+"""
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct, written
+from collections.abc import Mapping
+from typing import Literal
+
+from config.objects.base import ApiObject, ApiStruct, Quantity, written
+from config.objects.meta import ObjectMeta
 from config.objects.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
 
@@ -105,3 +112,27 @@ class PodOS(ApiStruct, frozen=True):
     """core/v1 PodOS."""
 
     name: str = written("")
+
+
+class Overhead(ApiStruct, frozen=True):
+    """node/v1 Overhead."""
+
+    pod_fixed: Mapping[str, Quantity] = {}
+
+
+class Scheduling(ApiStruct, frozen=True):
+    """node/v1 Scheduling."""
+
+    node_selector: Mapping[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class RuntimeClass(ApiObject, frozen=True):
+    """node/v1 RuntimeClass."""
+
+    api_version: Literal["node.k8s.io/v1"] = written("node.k8s.io/v1")
+    kind: Literal["RuntimeClass"] = written("RuntimeClass")
+    metadata: ObjectMeta = ObjectMeta()
+    handler: str = written("")
+    overhead: Overhead | None = None
+    scheduling: Scheduling | None = None

@@ -64,3 +64,21 @@ class TypedObjectReference(ApiStruct, frozen=True):
     kind: str = written("")
     name: str = written("")
     namespace: str | None = None
+
+
+class ObjectReference(ApiStruct, frozen=True):
+    """core/v1 ObjectReference."""
+
+    api_version: str | None = None
+    field_path: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    resource_version: str | None = None
+    uid: str | None = None
+
+
+class SecretReference(LocalObjectReference, frozen=True):
+    """core/v1 SecretReference."""
+
+    namespace: str | None = None

@@ -5,13 +5,3 @@ from config.patches.json_patch import apply_json_patch
 from config.patches.merge_patch import merge_patch
 from config.patches.strategic import apply_strategic, make_strategic
 from config.patches.strategic_schema import Schema, schema_for
-
-__all__ = [
-    "PatchError",
-    "Schema",
-    "apply_json_patch",
-    "apply_strategic",
-    "make_strategic",
-    "merge_patch",
-    "schema_for",
-]

@@ -125,6 +125,20 @@ def containers_by_name(spec: PodSpec) -> Mapping[str, Container]:
     return {container.name: container for group in groups for container in group}
 
 
+def field_path(pod: Pod, name: str) -> str:
+    """How events name a container: `spec.containers{web}` (spec 15). Empty if the pod has none of that name."""
+    return _field_paths(pod.spec).get(name, "")
+
+
+@once_per_spec
+def _field_paths(spec: PodSpec) -> dict[str, str]:
+    return {
+        **{each.name: f"spec.ephemeralContainers{{{each.name}}}" for each in spec.ephemeral_containers},
+        **{each.name: f"spec.initContainers{{{each.name}}}" for each in spec.init_containers},
+        **{each.name: f"spec.containers{{{each.name}}}" for each in spec.containers},
+    }
+
+
 @once_per_spec
 def sidecar_names(spec: PodSpec) -> tuple[str, ...]:
     """In the order of the spec, in which they are started."""

@@ -25,6 +25,7 @@ from config.pods.volume_sources import VOLUME_SOURCES
 ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 ZONE_SEPARATOR = "__"
 UNSPECIFIED = "UNSPECIFIED"
+_NONE: Mapping[str, str] = {}
 _AZURE_ACCOUNT = re.compile("azure-storage-account-(.+)-secret")
 
 
@@ -43,32 +44,17 @@ def _gce_disk(source: Any, about: _About) -> CSIPersistentVolumeSource:
         place = f"regions/{zones.split(ZONE_SEPARATOR)[0].rpartition('-')[0]}"
     else:
         place = f"zones/{zones or UNSPECIFIED}"
-    return CSIPersistentVolumeSource(
-        driver="pd.csi.storage.gke.io",
-        volume_handle=f"projects/{UNSPECIFIED}/{place}/disks/{source.pd_name}",
-        fs_type=source.fs_type,
-        read_only=source.read_only,
-        volume_attributes={"partition": str(source.partition)} if source.partition else {},
-    )
+    handle = f"projects/{UNSPECIFIED}/{place}/disks/{source.pd_name}"
+    return _driven("pd.csi.storage.gke.io", handle, source, _partition(source))
 
 
 def _aws_disk(source: Any, _: _About) -> CSIPersistentVolumeSource:
-    return CSIPersistentVolumeSource(
-        driver="ebs.csi.aws.com",
-        volume_handle=source.volume_id.rpartition("/")[2],  # aws://zone/vol-1
-        fs_type=source.fs_type,
-        read_only=source.read_only,
-        volume_attributes={"partition": str(source.partition)} if source.partition else {},
-    )
+    handle = source.volume_id.rpartition("/")[2]  # aws://zone/vol-1
+    return _driven("ebs.csi.aws.com", handle, source, _partition(source))
 
 
 def _cinder(source: Any, _: _About) -> CSIPersistentVolumeSource:
-    return CSIPersistentVolumeSource(
-        driver="cinder.csi.openstack.org",
-        volume_handle=source.volume_id,
-        fs_type=source.fs_type,
-        read_only=source.read_only,
-    )
+    return _driven("cinder.csi.openstack.org", source.volume_id, source)
 
 
 def _azure_disk(source: Any, _: _About) -> CSIPersistentVolumeSource:
@@ -77,13 +63,7 @@ def _azure_disk(source: Any, _: _About) -> CSIPersistentVolumeSource:
         attributes["cachingMode"] = source.caching_mode
     if source.fs_type:
         attributes["fsType"] = source.fs_type
-    return CSIPersistentVolumeSource(
-        driver="disk.csi.azure.com",
-        volume_handle=source.disk_uri,
-        fs_type=source.fs_type,
-        read_only=source.read_only,
-        volume_attributes=attributes,
-    )
+    return _driven("disk.csi.azure.com", source.disk_uri, source, attributes)
 
 
 def _azure_file(source: Any, about: _About) -> CSIPersistentVolumeSource:
@@ -91,32 +71,34 @@ def _azure_file(source: Any, about: _About) -> CSIPersistentVolumeSource:
     account = match.group(1) if match is not None else source.secret_name
     group = about.annotations.get("kubernetes.io/azure-file-resource-group", "")
     namespace = getattr(source, "secret_namespace", None) or about.namespace or "default"
-    return CSIPersistentVolumeSource(
-        driver="file.csi.azure.com",
-        volume_handle=f"{group}#{account}#{source.share_name}#{about.name}#{namespace}",
-        read_only=source.read_only,
-        volume_attributes={"shareName": source.share_name},
-        node_stage_secret_ref=SecretReference(name=source.secret_name, namespace=namespace),
-    )
+    handle = f"{group}#{account}#{source.share_name}#{about.name}#{namespace}"
+    driven = _driven("file.csi.azure.com", handle, source, {"shareName": source.share_name})
+    secret = SecretReference(name=source.secret_name, namespace=namespace)
+    return msgspec.structs.replace(driven, node_stage_secret_ref=secret)
 
 
 def _vsphere(source: Any, _: _About) -> CSIPersistentVolumeSource:
     policy = {"storagepolicyname": source.storage_policy_name} if source.storage_policy_name else {}
-    return CSIPersistentVolumeSource(
-        driver="csi.vsphere.vmware.com",
-        volume_handle=source.volume_path,
-        fs_type=source.fs_type,
-        volume_attributes=policy,
-    )
+    return _driven("csi.vsphere.vmware.com", source.volume_path, source, policy)
 
 
 def _portworx(source: Any, _: _About) -> CSIPersistentVolumeSource:
+    return _driven("pxd.portworx.com", source.volume_id, source)
+
+
+def _driven(driver: str, handle: str, source: Any, attributes: Mapping[str, str] = _NONE) -> CSIPersistentVolumeSource:
+    """The old source under this handle; not every kind has a type of file system, or can be read only."""
     return CSIPersistentVolumeSource(
-        driver="pxd.portworx.com",
-        volume_handle=source.volume_id,
-        fs_type=source.fs_type,
-        read_only=source.read_only,
+        driver=driver,
+        volume_handle=handle,
+        fs_type=getattr(source, "fs_type", None),
+        read_only=getattr(source, "read_only", None),
+        volume_attributes=attributes,
     )
+
+
+def _partition(source: Any) -> Mapping[str, str]:
+    return {"partition": str(source.partition)} if source.partition else {}
 
 
 _DRIVEN: Mapping[str, Callable[[Any, _About], CSIPersistentVolumeSource]] = {

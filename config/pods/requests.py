@@ -1,4 +1,4 @@
-"""What a pod asks of its node, added up over its containers (spec 10.3, 10.14, 10.17). Pure.
+"""What a pod asks of its node and may use there, added up over its containers (spec 7.6, 10.3, 10.14, 10.17). Pure.
 
 Containers and sidecars ask together. An init container asks for the time before them, beside the sidecars that stand
 before it; what counts is the larger of the two. What the pod as a whole asks for takes the place of the sum, and what
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from config.objects import Container, Pod, PodSpec
 from config.pods.identity import is_sidecar
 from config.pods.once_per_spec import once_per_spec
-from config.values.quantity import parse_quantity
+from config.values.quantity import QuantityError, parse_quantity
 
 Amounts: TypeAlias = Mapping[str, int]
 """Resource -> billionths of its unit."""
@@ -21,6 +21,7 @@ Amounts: TypeAlias = Mapping[str, int]
 Port: TypeAlias = tuple[str, str, int]
 """Address, protocol and number of a port on the host."""
 
+EPHEMERAL_STORAGE = "ephemeral-storage"
 _NOTHING: Mapping[str, str] = {}
 _ANY_ADDRESS = ("", "0.0.0.0", "::")
 
@@ -49,6 +50,26 @@ def pod_limits(spec: PodSpec) -> dict[str, int]:
     if spec.resources is not None:
         total |= read_amounts(spec.resources.limits)
     return {resource: amount for resource, amount in total.items() if amount > 0}
+
+
+@once_per_spec
+def has_disk_limits(spec: PodSpec) -> bool:
+    """Whether the node has to check how much disk the pod uses. Limits that cannot be read do not count."""
+    try:
+        return bool(empty_dir_limits(spec)) or EPHEMERAL_STORAGE in pod_limits(spec)
+    except QuantityError:
+        return False
+
+
+def empty_dir_limits(spec: PodSpec) -> dict[str, str]:
+    """Volume name -> limit, for emptyDirs that have one. Raises QuantityError."""
+    return {
+        volume.name: str(volume.empty_dir.size_limit)
+        for volume in spec.volumes
+        if volume.empty_dir is not None
+        and volume.empty_dir.size_limit
+        and parse_quantity(str(volume.empty_dir.size_limit)).nanos > 0
+    }
 
 
 def read_amounts(texts: Mapping[str, str]) -> dict[str, int]:

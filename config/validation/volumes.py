@@ -32,7 +32,7 @@ from config.pods.volume_sources import VOLUME_SOURCES, json_name_of
 from config.validation.containers import PULL_POLICIES, check_inner_path
 from config.validation.fields import check_field_reference, check_resource_reference
 from config.validation.resources import check_quantity
-from config.values.name_rules import check, config_key, dns_label, dns_subdomain
+from config.values.name_rules import check, config_key, dns_label, dns_subdomain, is_host
 
 _HOST_PATH_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 _TOKEN_SECONDS_AT_LEAST = 600
@@ -136,6 +136,8 @@ def _image(at: DocumentPlace, source: ImageVolumeSource) -> None:
 
 
 def _nfs(at: DocumentPlace, source: NFSVolumeSource) -> None:
+    if source.server and not is_host(source.server):
+        (at / "server").fault(f"{source.server!r} is no host name and no address", "write it like nfs.example.org")
     if source.path and not source.path.startswith("/"):
         (at / "path").fault(f"{source.path!r} must be absolute", "begin it with /")
 

@@ -15,6 +15,7 @@ Refusal = tuple[str, str] | None
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_HOST = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_]{0,62}(\.[A-Za-z0-9_][-A-Za-z0-9_]{0,62})*\.?", re.ASCII)
 _WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", re.ASCII)
 _ENVIRONMENT = re.compile(r"[ -<>-~]+", re.ASCII)
@@ -90,6 +91,14 @@ def ip(text: str) -> Refusal:
     except ValueError:
         return f"{text!r} is no IP address", "write it like 10.0.0.1 or 2001:db8::1"
     return None
+
+
+def is_host(text: str) -> bool:
+    """Whether it is a host name (letters of both cases, a point at the end allowed) or an IP address.
+
+    Underscores are allowed, as some internal name servers have them. No host begins with `-`.
+    """
+    return ip(text) is None or (len(text) <= 253 and _HOST.fullmatch(text) is not None)
 
 
 def check(place: DocumentPlace, refusal: Refusal) -> None:

@@ -11,10 +11,9 @@ PAGE = StatePage(
     "container_start",
     "The start of a container",
     """`actors/pod_rules/container_start.py` holds the table and the theory of operation.
-    `actors/pod/container_starts.py` walks it
-and calls the runtime; `actors/pod/post_starts.py` runs the hooks. `actors/pod_rules/actions.py` and
-`actors/pod_rules/action_types.py` decide whether and when a container is wanted. `Wanted` begins a start in any stage;
-the diagram shows it once.""",
+    `actors/pod/steps/containers.py` walks it
+and calls the runtime; `actors/pod/post_starts.py` runs the hooks. `actors/pod_rules/actions.py` decides
+whether and when a container is wanted. `Wanted` begins a start in any stage; the diagram shows it once.""",
     TABLE,
     last=StartStage.STARTED,
 )

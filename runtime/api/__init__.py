@@ -22,24 +22,3 @@ from runtime.api.calls import (
 )
 from runtime.api.capability import Api, ApiLines, BootstrapApi
 from runtime.api.errors import ApiError
-
-__all__ = [
-    "Api",
-    "ApiCall",
-    "ApiError",
-    "ApiLines",
-    "BootstrapApi",
-    "ObjectList",
-    "PatchType",
-    "WatchCall",
-    "WatchEvent",
-    "create",
-    "create_unread",
-    "delete",
-    "get",
-    "list_objects",
-    "patch",
-    "unread",
-    "update",
-    "watch_objects",
-]

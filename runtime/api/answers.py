@@ -16,6 +16,7 @@ SECOND_NS = 1_000_000_000
 LONGEST_RETRY_NS = 3600 * SECOND_NS
 """More than this is taken for a mistake of the server, and for this much."""
 BODY_SHOWN_CHARACTERS = 300
+RETRIES_AT_MOST = 4
 NOT_UNDERSTOOD = "NotUnderstood"
 
 # The reason words of Status, for answers without one.
@@ -80,6 +81,21 @@ def retry_after_ns(header: str) -> int | None:
     """The wait in a Retry-After header, in whole seconds; None for none, and for a date, which no API server sends."""
     text = header.strip()
     return _seconds(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def wait_before_retry_ns(method: str, error: ApiError, retries: int, left_ns: int) -> int | None:
+    """How long to wait before the client makes the call again by itself; None: it does not.
+
+    Only what the server asked for. 429 with a Retry-After means that the server has not begun with the call, so any
+    call is made again; 503 with one may mean that something behind it has, so only reads are. Everything else is for
+    who called: only he knows whether the operation may be done twice.
+
+    `retries`: how often it was made again already. `left_ns`: what is left of its time.
+    """
+    wait_ns = error.retry_after_ns
+    if wait_ns is None or retries >= RETRIES_AT_MOST or wait_ns >= left_ns:
+        return None
+    return wait_ns if error.code == 429 or (error.code == 503 and method == "GET") else None
 
 
 def not_understood(code: int, fault: object, verb: str) -> ApiError:

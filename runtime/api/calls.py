@@ -98,16 +98,7 @@ class WatchEvent(msgspec.Struct, Generic[K], frozen=True):
 def get(resource: Resource[K], namespace: str, name: str, *, resource_version: str = "") -> ApiCall[K]:
     """Read one object; `resource_version` "0" accepts an answer from the server's cache."""
     query = _query(resourceVersion=resource_version)
-    return ApiCall(
-        "GET",
-        resource.path(namespace, name),
-        f"get {resource.plural}",
-        namespace,
-        name,
-        resource.decode,
-        query,
-        kind=resource.kind,
-    )
+    return _one("GET", "get", resource, namespace, name, query=query)
 
 
 def list_objects(
@@ -128,7 +119,7 @@ def list_objects(
         limit=str(limit) if limit else "",
         **{"continue": continue_},
     )
-    return ApiCall("GET", resource.path(namespace), f"list {resource.plural}", namespace, "", _many(resource), query)
+    return ApiCall("GET", resource.path(namespace), _what("list", resource), namespace, "", _many(resource), query)
 
 
 def watch_objects(
@@ -149,52 +140,29 @@ def watch_objects(
         labelSelector=label_selector,
         timeoutSeconds=str(timeout_seconds) if timeout_seconds else "",
     )
-    return WatchCall(resource.path(namespace), f"watch {resource.plural}", namespace, resource.kind, query)
+    return WatchCall(resource.path(namespace), _what("watch", resource), namespace, resource.kind, query)
 
 
 def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "", subresource: str = "") -> ApiCall[V]:
     """Create `value`; with a `subresource` of the object called `name` (a token of a service account, say)."""
-    path = resource.path(namespace, name, subresource)
     kind = type(value)
+    path = resource.path(namespace, name, subresource)
+    what, called = _what("create", resource, subresource), name or value_name(value)
     return ApiCall(
-        "POST",
-        path,
-        _what("create", resource, subresource),
-        namespace,
-        name or value_name(value),
-        lambda body: decode(body, kind),
-        content=encode(value),
-        kind=kind,
+        "POST", path, what, namespace, called, lambda body: decode(body, kind), content=encode(value), kind=kind
     )
 
 
 def create_unread(resource: Resource[Any], namespace: str, name: str, value: dict[str, Any]) -> ApiCall[None]:
     """Create an object given as JSON with its type; the answer is not read."""
-    return ApiCall(
-        "POST",
-        resource.path(namespace),
-        f"create {resource.plural}",
-        namespace,
-        name,
-        nothing,
-        content=value,
-    )
+    path, what = resource.path(namespace), _what("create", resource)
+    return ApiCall("POST", path, what, namespace, name, nothing, content=value)
 
 
 def update(resource: Resource[K], namespace: str, value: K, *, subresource: str = "") -> ApiCall[K]:
     """Replace an object; fails with a conflict when its resourceVersion is not the current one."""
-    name = value_name(value)
-    path = resource.path(namespace, name, subresource)
-    return ApiCall(
-        "PUT",
-        path,
-        _what("update", resource, subresource),
-        namespace,
-        name,
-        resource.decode,
-        content=encode(value),
-        kind=resource.kind,
-    )
+    name, content = value_name(value), encode(value)
+    return _one("PUT", "update", resource, namespace, name, subresource, content=content)
 
 
 def patch(
@@ -207,18 +175,8 @@ def patch(
     subresource: str = "",
 ) -> ApiCall[K]:
     """Change parts of an object. A `metadata.uid` in a merge patch makes another object of that name a conflict."""
-    path = resource.path(namespace, name, subresource)
-    return ApiCall(
-        "PATCH",
-        path,
-        _what("patch", resource, subresource),
-        namespace,
-        name,
-        resource.decode,
-        content=msgspec.json.encode(body),
-        content_type=patch_type,
-        kind=resource.kind,
-    )
+    content = msgspec.json.encode(body)
+    return _one("PATCH", "patch", resource, namespace, name, subresource, content=content, content_type=patch_type)
 
 
 def delete(
@@ -230,15 +188,16 @@ def delete(
         options["gracePeriodSeconds"] = grace_seconds
     if uid:
         options["preconditions"] = {"uid": uid}
-    return ApiCall(
-        "DELETE",
-        resource.path(namespace, name),
-        f"delete {resource.plural}",
-        namespace,
-        name,
-        nothing,
-        content=options,
-    )
+    path, what = resource.path(namespace, name), _what("delete", resource)
+    return ApiCall("DELETE", path, what, namespace, name, nothing, content=options)
+
+
+def _one(
+    method: str, verb: str, resource: Resource[K], namespace: str, name: str, subresource: str = "", **more: Any
+) -> ApiCall[K]:
+    """A call about one object, whose answer is the object."""
+    path, what = resource.path(namespace, name, subresource), _what(verb, resource, subresource)
+    return ApiCall(method, path, what, namespace, name, resource.decode, kind=resource.kind, **more)
 
 
 def value_name(value: ApiObject) -> str:
@@ -258,17 +217,7 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:
     """The same call; its answer is not read."""
-    return ApiCall(
-        call.method,
-        call.path,
-        call.what,
-        call.namespace,
-        call.name,
-        nothing,
-        call.query,
-        call.content,
-        call.content_type,
-    )
+    return msgspec.structs.replace(call, read=nothing, kind=None)
 
 
 def nothing(_: bytes) -> None:
@@ -294,7 +243,7 @@ def _query(**parts: str) -> Query:
     return tuple((name, value) for name, value in parts.items() if value)
 
 
-def _what(verb: str, resource: Resource[Any], subresource: str) -> str:
+def _what(verb: str, resource: Resource[Any], subresource: str = "") -> str:
     return f"{verb} {resource.plural}/{subresource}" if subresource else f"{verb} {resource.plural}"
 
 

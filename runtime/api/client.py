@@ -17,12 +17,11 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
-from runtime.api.answers import not_understood, refusal
+from runtime.api.answers import not_understood, refusal, wait_before_retry_ns
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.connections import NO_ANSWER, ApiConnections, no_answer
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.limited import CLOSED
-from runtime.api.retries import wait_before_retry_ns
 from runtime.api.watching import Watching
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.io.event_loop import LoopThread

@@ -67,7 +67,7 @@ def read_answer(plugin: ExecPlugin, printed: bytes) -> PluginAnswer:
     """What the plugin printed. Raises PluginError, which shows none of it."""
     try:
         document = _DECODER.decode(printed)
-    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CredentialPluginError(f"{plugin.command} printed no ExecCredential: {error}") from None
     if document.kind != "ExecCredential" or document.api_version != plugin.api_version:
         found = f"{document.api_version or 'no apiVersion'} {document.kind or 'without kind'}"

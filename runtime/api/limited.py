@@ -1,8 +1,9 @@
 """A rate limit in front of any API server: calls over the limit wait in order of arrival.
 
-Owns the queue and its one timer. The clock and the timer are handed in, so the same limit holds for the real client
-(`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that finds a token and nobody waiting
-goes straight on and costs nothing more. One that is cancelled while it waits takes no token.
+Owns the queue, its one timer, and the bucket of tokens that is the limit. The clock and the timer are handed in, so the
+same limit holds for the real client (`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that
+finds a token and nobody waiting goes straight on and costs nothing more. One that is cancelled while it waits takes no
+token.
 """
 
 from __future__ import annotations
@@ -16,13 +17,53 @@ from typing import Any
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
-from runtime.api.token_bucket import TokenBucket
-from runtime.io.pending import PendingAnswer, Subscription
+from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded
 
 CLOSED = "the client was closed"
+SECOND_NS = 1_000_000_000
+DEFAULT_QPS = 5
+DEFAULT_BURST = 10
+"""What Kubernetes clients take a 0 for (spec 12.3: "0 = defaults 5/10")."""
 
 Schedule = Callable[[int, Callable[[], None]], object]
 """Run a function after so many nanoseconds, never inside the call itself."""
+
+
+class TokenBucket:
+    """`burst` tokens, full at first; `per_second` of them come back each second. Both are more than 0. Pure.
+
+    It keeps one number, the time at which it will be full again: a token taken moves it on by the time one token takes
+    to come. Nothing runs between calls, and a clock that stands still is no trouble.
+    """
+
+    __slots__ = ("_full_at_ns", "_room_ns", "_token_ns")
+
+    def __init__(self, per_second: float, burst: int) -> None:
+        if per_second <= 0 or burst <= 0:
+            raise ValueError(f"{per_second} a second, {burst} at once: nothing would ever pass")
+        self._token_ns = max(1, round(SECOND_NS / per_second))
+        self._room_ns = (burst - 1) * self._token_ns
+        self._full_at_ns = -(1 << 63)
+
+    def wait_ns(self, now_ns: int) -> int:
+        """How long until there is a token; 0: there is one now."""
+        return max(0, self._full_at_ns - now_ns - self._room_ns)
+
+    def take(self, now_ns: int) -> bool:
+        """Take a token if there is one."""
+        if self.wait_ns(now_ns):
+            return False
+        self._full_at_ns = max(self._full_at_ns, now_ns) + self._token_ns
+        return True
+
+
+def bucket_of(qps: float | None, burst: int) -> TokenBucket | None:
+    """The bucket for a limit as a KubeletConfiguration has it: 0 takes the default of a client, None or less than 0 is
+    no limit.
+    """
+    if qps is None or qps < 0:
+        return None
+    return TokenBucket(qps or DEFAULT_QPS, burst if burst > 0 else DEFAULT_BURST)
 
 
 class LimitedApi:
@@ -183,7 +224,7 @@ class _WaitingWatch:
     def close(self) -> None:
         with self._lock:
             waiting, self._over = not self._over, True
-            inner, self._inner = self._inner, _CLOSED_EARLY if self._inner is None else self._inner
+            inner, self._inner = self._inner, SubscriptionEnded() if self._inner is None else self._inner
         if waiting:
             self.on_end(None)
         elif inner is not None:
@@ -194,13 +235,3 @@ class _WaitingWatch:
             over, self._over = self._over, True
         if not over:
             self.on_end(ApiError(0, UNREACHABLE, why, self.call.verb))
-
-
-class _ClosedEarly:
-    """Stands for the inner subscription when `close` came while it was being made."""
-
-    def close(self) -> None:
-        """Nothing is there yet."""
-
-
-_CLOSED_EARLY = _ClosedEarly()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.errors import UNREACHABLE, ApiError
-from runtime.io.pending import PendingAnswer, Subscription
+from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded
 
 REASON = "this node stands alone, it has no API server"
 
@@ -27,9 +27,4 @@ class NoApiServer:
         on_end: Callable[[ApiError | None], None],
     ) -> Subscription:
         on_end(ApiError(0, UNREACHABLE, REASON, call.verb))
-        return _Nothing()
-
-
-class _Nothing:
-    def close(self) -> None:
-        """There was nothing to follow."""
+        return SubscriptionEnded()

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from runtime.cri.deadlines import DEFAULT_TIMEOUT_NS, deadline_ns
 from runtime.cri.endpoint import CriEndpoint, knock, parse_endpoint
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.line import Line, SubscriptionEnded, failed
+from runtime.cri.line import Line, failed
 from runtime.cri.messages import ImageFsInfoRequest, StatusRequest, VersionRequest, VersionResponse
 from runtime.cri.readiness import (
     API_VERSION,
@@ -35,7 +35,7 @@ from runtime.cri.readiness import (
 )
 from runtime.cri.verbs import IMAGE_FS_INFO, IMAGE_SERVICE, STATUS, VERSION, Req, Res, Verb
 from runtime.cri.wire import codec
-from runtime.io.pending import PendingAnswer, Subscription, settle
+from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded, settle
 
 T = TypeVar("T")
 _SECOND_NS = 10**9

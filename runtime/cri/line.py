@@ -16,7 +16,7 @@ from runtime.cri.endpoint import CriEndpoint, knock
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.readiness import socket_fault
 from runtime.cri.transport import FROM_GRPC, SIZE_OPTIONS, grpc
-from runtime.io.pending import PendingAnswer, Subscription, settle
+from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, SubscriptionEnded, settle
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Line:
             call = method.future(data, timeout=timeout, wait_for_ready=wait_for_ready)
         except ValueError:
             return failed(_closed(name))
-        answer: _Answer[T] = _Answer(call)
+        answer: CancellingAnswer[T] = CancellingAnswer(call)
         call.add_done_callback(lambda done: self._complete(done, name, read, answer))
         return answer
 
@@ -103,27 +103,6 @@ class Line:
                 settle(answer, error=self.error(code, call.details(), name))
         except Exception as error:
             settle(answer, error=CriError(StatusCode.INTERNAL, f"the answer cannot be read: {error}", name))
-
-
-class _Answer(Future[T]):
-    """A pending answer; its cancellation reaches the runtime."""
-
-    def __init__(self, call: Any) -> None:
-        super().__init__()
-        self._call = call
-
-    def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled:
-            self._call.cancel()
-        return cancelled
-
-
-class SubscriptionEnded:
-    """A subscription that is over."""
-
-    def close(self) -> None:
-        """Nothing is left to close."""
 
 
 class _Stream:

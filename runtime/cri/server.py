@@ -11,12 +11,11 @@ A socket on which somebody listens is refused, one that was left behind is repla
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from runtime.cri.capability import Cri
@@ -26,7 +25,7 @@ from runtime.cri.messages import CriMessage
 from runtime.cri.transport import SIZE_OPTIONS, TO_GRPC, grpc
 from runtime.cri.verbs import ALL_VERBS, Verb
 from runtime.cri.wire import codec
-from runtime.io.pending import PendingAnswer
+from runtime.io.event_loop import hand_over, settled
 
 LOG = logging.getLogger(__name__)
 
@@ -122,7 +121,7 @@ def _method(cri: Cri, verb: Verb[Any, Any]) -> Any:
         left = context.time_remaining()
         timeout_ns = None if left is None else max(1, int(left * 1e9))
         try:
-            return encode(await _answer(cri.call(verb, request, timeout_ns=timeout_ns)))
+            return encode(await settled(cri.call(verb, request, timeout_ns=timeout_ns)))
         except Exception as error:
             await _abort(context, verb, error)
             raise
@@ -133,7 +132,7 @@ def _method(cri: Cri, verb: Verb[Any, Any]) -> Any:
         items: asyncio.Queue[tuple[CriMessage | None, CriError | None]] = asyncio.Queue()
 
         def put(item: CriMessage | None, error: CriError | None) -> None:
-            _tell(loop, items.put_nowait, (item, error))
+            hand_over(loop, items.put_nowait, (item, error))
 
         following = cri.stream(verb, request, lambda item: put(item, None), lambda error: put(None, error))
         try:
@@ -158,25 +157,6 @@ async def _request(decode: Any, data: bytes, context: Any) -> Any:
         return decode(data)
     except ValueError as error:
         return await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-
-
-async def _answer(pending: PendingAnswer[Any]) -> Any:
-    """Wait for an answer without a thread; when the waiting is cancelled, so is the call."""
-    loop = asyncio.get_running_loop()
-    done = asyncio.Event()
-    pending.add_done_callback(lambda _: _tell(loop, done.set))
-    try:
-        await done.wait()
-    except asyncio.CancelledError:
-        pending.cancel()
-        raise
-    return pending.result(0)
-
-
-def _tell(loop: asyncio.AbstractEventLoop, fn: Callable[..., object], *arguments: object) -> None:
-    """Hand over to the loop; what comes after the server's end concerns nobody any more."""
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(fn, *arguments)
 
 
 async def _abort(context: Any, verb: Verb[Any, Any], error: Exception) -> None:

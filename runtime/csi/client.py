@@ -49,18 +49,18 @@ class GrpcCsiNode:
         self._abilities: frozenset[Ability] | None = None
 
     def info(self) -> NodeInfo:
-        answer = self._ask("NodeGetInfo", wire.NodeGetInfoRequest(), wire.NodeGetInfoResponse)
+        answer = self._ask("NodeGetInfo")
         return NodeInfo(answer.node_id, answer.max_volumes_per_node, FrozenMap(answer.accessible_topology.segments))
 
     def abilities(self) -> frozenset[Ability]:
         if self._abilities is None:
-            request, kind = wire.NodeGetCapabilitiesRequest(), wire.NodeGetCapabilitiesResponse
-            found = {each.rpc.type for each in self._ask("NodeGetCapabilities", request, kind).capabilities}
+            found = {each.rpc.type for each in self._ask("NodeGetCapabilities").capabilities}
             self._abilities = frozenset(ability for ability in Ability if ability and ability in found)
         return self._abilities
 
     def stage(self, volume: StageVolume) -> None:
-        request = wire.NodeStageVolumeRequest(
+        self._ask(
+            "NodeStageVolume",
             volume_id=volume.handle,
             publish_context=volume.publish_context,
             staging_target_path=volume.path,
@@ -68,14 +68,13 @@ class GrpcCsiNode:
             secrets=volume.secrets,
             volume_context=volume.attributes,
         )
-        self._ask("NodeStageVolume", request, wire.NodeStageVolumeResponse)
 
     def unstage(self, handle: str, path: str) -> None:
-        request = wire.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
-        self._ask("NodeUnstageVolume", request, wire.NodeUnstageVolumeResponse)
+        self._ask("NodeUnstageVolume", volume_id=handle, staging_target_path=path)
 
     def publish(self, volume: PublishVolume) -> None:
-        request = wire.NodePublishVolumeRequest(
+        self._ask(
+            "NodePublishVolume",
             volume_id=volume.handle,
             publish_context=volume.publish_context,
             staging_target_path=volume.staging_path,
@@ -85,14 +84,13 @@ class GrpcCsiNode:
             secrets=volume.secrets,
             volume_context=volume.attributes,
         )
-        self._ask("NodePublishVolume", request, wire.NodePublishVolumeResponse)
 
     def unpublish(self, handle: str, path: str) -> None:
-        request = wire.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
-        self._ask("NodeUnpublishVolume", request, wire.NodeUnpublishVolumeResponse)
+        self._ask("NodeUnpublishVolume", volume_id=handle, target_path=path)
 
     def expand(self, volume: ExpandVolume) -> int:
-        request = wire.NodeExpandVolumeRequest(
+        answer = self._ask(
+            "NodeExpandVolume",
             volume_id=volume.handle,
             volume_path=volume.path,
             capacity_range=wire.CapacityRange(required_bytes=volume.required_bytes),
@@ -100,12 +98,10 @@ class GrpcCsiNode:
             volume_capability=_capability(volume.access),
             secrets=volume.secrets,
         )
-        answer = self._ask("NodeExpandVolume", request, wire.NodeExpandVolumeResponse)
         return int(answer.capacity_bytes)
 
     def stats(self, handle: str, path: str, staging_path: str) -> DriverVolumeStats:
-        request = wire.NodeGetVolumeStatsRequest(volume_id=handle, volume_path=path, staging_target_path=staging_path)
-        answer = self._ask("NodeGetVolumeStats", request, wire.NodeGetVolumeStatsResponse)
+        answer = self._ask("NodeGetVolumeStats", volume_id=handle, volume_path=path, staging_target_path=staging_path)
         by_unit = {usage.unit: Usage(usage.available, usage.total, usage.used) for usage in answer.usage}
         condition = answer.volume_condition
         told = answer.HasField("volume_condition")
@@ -120,7 +116,9 @@ class GrpcCsiNode:
         """Give up the connection."""
         self._socket.close()
 
-    def _ask(self, method: str, request: Any, kind: type[Any]) -> Any:
+    def _ask(self, method: str, **fields: Any) -> Any:
+        """Call the method of that name; `fields` are of its request."""
+        request, kind = getattr(wire, f"{method}Request")(**fields), getattr(wire, f"{method}Response")
         path, began_ns, code = f"/csi.v1.Node/{method}", time.monotonic_ns(), OK
         try:
             return self._socket.ask(path, request, kind, timeout_ns=self._timeout_ns)

@@ -1,5 +1,3 @@
 """What hooks need of the network: one GET at the start or the end of a container (spec 3.11)."""
 
 from runtime.hooks.capability import HookAnswer, HookCaller
-
-__all__ = ["HookAnswer", "HookCaller"]

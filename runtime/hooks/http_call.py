@@ -8,7 +8,7 @@ one.
 from __future__ import annotations
 
 from runtime.hooks.capability import HOOK_USER_AGENT, HookAnswer
-from runtime.http_call import HttpCallError, get
+from runtime.http_client.call import HttpCallError, get
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import PendingAnswer
 

@@ -18,10 +18,10 @@ from runtime.cri import Cri, CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import CheckpointContainerRequest
 from runtime.cri.verbs import CHECKPOINT_CONTAINER
-from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.sessions.sessions import Sessions
 from runtime.http_server.targets import first_of
+from runtime.io.event_loop import settled
 
 DIRECTORY = "checkpoints"
 SECONDS_AT_MOST = 3600

@@ -19,9 +19,9 @@ from runtime.cri import Cri, CriError
 from runtime.cri.messages import ContainerState, ContainerStatus, ContainerStatusRequest
 from runtime.cri.verbs import CONTAINER_STATUS
 from runtime.files.disk_turns import DiskTurns
-from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import HttpRefusal
 from runtime.io.daemon_threads import DaemonThreads
+from runtime.io.event_loop import settled
 from runtime.logs.lines import LogReadOptions
 from runtime.logs.reader import LogReader
 from runtime.logs.source import LogSource

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.cri import Cri, CriError
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from runtime.cri.messages import (
     ContainerFilter,
     ContainerState,
@@ -18,11 +19,8 @@ from runtime.cri.messages import (
     PodSandboxStateValue,
 )
 from runtime.cri.verbs import EXEC_SYNC, LIST_CONTAINERS, LIST_POD_SANDBOX
-from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import HttpRefusal
-from runtime.http_server.sessions.sessions import CONTAINER_NAME
-
-POD_LABELS = "io.kubernetes.pod"
+from runtime.io.event_loop import settled
 
 
 async def running_pods(cri: Cri) -> tuple[Pod, ...]:
@@ -58,8 +56,8 @@ async def run_command(cri: Cri, container_id: str, command: str) -> bytes:
 
 def _running_pod(labels: Mapping[str, str], containers: tuple[Container, ...]) -> Pod:
     meta = ObjectMeta(
-        name=labels.get(f"{POD_LABELS}.name", ""),
-        namespace=labels.get(f"{POD_LABELS}.namespace", ""),
-        uid=labels.get(f"{POD_LABELS}.uid", ""),
+        name=labels.get(POD_NAME, ""),
+        namespace=labels.get(POD_NAMESPACE, ""),
+        uid=labels.get(POD_UID, ""),
     )
     return Pod(metadata=meta, spec=PodSpec(containers=containers))

@@ -17,6 +17,7 @@ from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
 from runtime.io.daemon_threads import DaemonThreads
+from runtime.io.pending import PendingAnswer
 
 T = TypeVar("T")
 
@@ -173,3 +174,30 @@ def _cancel_all_and_stop(loop: asyncio.AbstractEventLoop) -> None:
 async def leave_to_others(seconds: float = 0.0) -> None:
     """Yield to the other tasks of the loop, or sleep for `seconds`."""
     await asyncio.sleep(seconds)
+
+
+async def settled(pending: PendingAnswer[T]) -> T:
+    """Wait for an answer on the running loop, without a thread; who gives up cancels it. Raises its failure."""
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Future[T] = loop.create_future()
+
+    def take(done: Any) -> None:
+        if waiting.done():
+            return
+        try:
+            waiting.set_result(done.result(0))
+        except Exception as error:
+            waiting.set_exception(error)
+
+    pending.add_done_callback(lambda done: hand_over(loop, take, done))
+    try:
+        return await waiting
+    except asyncio.CancelledError:
+        pending.cancel()
+        raise
+
+
+def hand_over(loop: asyncio.AbstractEventLoop, operation: Callable[..., object], *arguments: object) -> None:
+    """Run `operation` on a loop, from any thread; what comes after the loop's end concerns nobody any more."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(operation, *arguments)

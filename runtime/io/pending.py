@@ -13,6 +13,7 @@ from concurrent.futures import Future, InvalidStateError
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T", covariant=True)
+R = TypeVar("R")
 
 
 class PendingAnswer(Protocol[T]):
@@ -45,6 +46,27 @@ class Subscription(Protocol):
     def close(self) -> None:
         """End the series. Nothing is delivered after the return, except what another thread has begun to deliver."""
         ...
+
+
+class SubscriptionEnded:
+    """A subscription that is over, or never began."""
+
+    def close(self) -> None:
+        """Nothing is left to close."""
+
+
+class CancellingAnswer(Future[R]):
+    """An answer to come whose cancellation reaches the call behind it."""
+
+    def __init__(self, call: Any) -> None:
+        super().__init__()
+        self._call = call
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled:
+            self._call.cancel()
+        return cancelled
 
 
 def settle(answer: Future[Any], *, result: Any = None, error: BaseException | None = None) -> None:

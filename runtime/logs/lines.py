@@ -94,7 +94,7 @@ _DOCKER = msgspec.json.Decoder(_DockerLine)
 def _docker_line(raw: bytes) -> LogLine | None:
     try:
         line = _DOCKER.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # a container wrote it: it may be anything
         return None
     return LogLine(line.time.encode(), line.stream.encode(), line.log.encode())
 

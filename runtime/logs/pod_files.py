@@ -18,6 +18,7 @@ from typing import Protocol
 
 import msgspec
 
+from runtime.files.whole_file import write_whole
 from runtime.logs.lines import line_of
 from runtime.logs.source import find_log, open_log
 
@@ -151,12 +152,7 @@ class LocalPodFiles:
         return data.decode("utf-8", "replace")
 
     def write_record(self, path: str, text: str) -> None:
-        # The record is useless after a reboot, so there is no fsync.
-        temporary = f"{path}.new"
-        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-        os.replace(temporary, path)
+        write_whole(path, text.encode(), lasting=False)  # the record is useless after a reboot
 
 
 def attempt_after(names: Iterable[str]) -> int:
@@ -197,7 +193,9 @@ def _last_lines(descriptor: int, limit_lines: int) -> list[bytes]:
         start = max(0, end - _TAIL_CHUNK_BYTES)
         data = os.pread(descriptor, end - start, start) + data
         end = start
-    return data.splitlines(keepends=True)[-limit_lines:]
+    lines = data.split(b"\n")  # `splitlines` would also break at what a container writes, such as a carriage return
+    ended = [line + b"\n" for line in lines[:-1]]
+    return [*ended, *filter(None, lines[-1:])][-limit_lines:]
 
 
 def content_of(line: bytes) -> bytes:

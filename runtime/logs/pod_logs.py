@@ -14,6 +14,8 @@ from typing import Protocol
 
 import msgspec
 
+from config.objects import Pod
+
 LINK_LIMIT = 255
 _LOG = ".log"
 
@@ -64,6 +66,16 @@ def log_link(root: str, pod: str, namespace: str, container: str, container_id: 
     """The link to a container's log; a name too long for a file system is cut, its end stays."""
     name = f"{pod}_{namespace}_{container}-{container_id}"[: LINK_LIMIT - len(_LOG)]
     return f"{root.rstrip('/')}/{name}{_LOG}"
+
+
+def log_path(container: str, attempt: int) -> str:
+    """The path of a log in the log directory of its pod, as passed to the runtime."""
+    return f"{container}/{attempt}{_LOG}"
+
+
+def link_path(root: str, pod: Pod, container: str, container_id: str) -> str:
+    """The link by which log collectors find a container's log; `root` is the node's directory of such links."""
+    return log_link(root, pod.metadata.name, pod.metadata.namespace, container, container_id)
 
 
 class LocalPodLogs:

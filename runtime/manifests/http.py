@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from config.credentials.masked_urls import without_secrets
 from runtime.api.proxy import proxy_for
-from runtime.http_call.call import MAX_REDIRECTS
-from runtime.http_call.request import Headers, redirect_of, request_of, without
 from runtime.http_client import HttpError, HttpOrigin, HttpResponse, dial
+from runtime.http_client.call import MAX_REDIRECTS
+from runtime.http_client.request import Headers, redirect_of, request_of, without
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import PendingAnswer
 from runtime.manifests.url import LIMIT_BYTES, ManifestAnswer, ManifestFetchError

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+from runtime.files.whole_file import settle, write_whole
+
 
 class ManifestStore(Protocol):
     """See the module. Paths are absolute; names that begin with a dot are nobody's manifests."""
@@ -35,24 +37,8 @@ class LocalManifestStore:
         os.makedirs(directory, mode=0o700, exist_ok=True)
 
     def write(self, path: str, content: bytes) -> None:
-        place = Path(path)
-        partial = place.parent / f".{place.name}.new"
-        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, place)
-        _settle(place.parent)
+        write_whole(path, content)
 
     def remove(self, path: str) -> None:
         Path(path).unlink(missing_ok=True)
-        _settle(Path(path).parent)
-
-
-def _settle(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        settle(os.path.dirname(path))

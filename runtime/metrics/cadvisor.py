@@ -138,11 +138,9 @@ def cadvisor_metrics(sample: NodeSample) -> list[FamilyRows]:
     node = sample.node
     if node is not None:
         group = node.cgroup
-        page.group(("/", "", "", "", "", ""), group.cpu, group.memory, group, node.booted_ns)
-        page.pressure(
-            ("/", "", "", "", "", ""), group.io_pressure, PRESSURE_IO_WAITING, PRESSURE_IO_STALLED, node.at_ns
-        )
-        page.network(("/", "", "", "", "", ""), node.network)
+        page.group(_MACHINE, group.cpu, group.memory, group, node.booted_ns)
+        page.pressure(_MACHINE, group.io_pressure, PRESSURE_IO_WAITING, PRESSURE_IO_STALLED, node.at_ns)
+        page.network(_MACHINE, node.network)
         for device, disk in (("rootfs", sample.root_fs), ("imagefs", sample.image_fs)):
             page.disk((*_MACHINE, device), disk)
         page.put(MACHINE_CPUS, (), node.cpus)

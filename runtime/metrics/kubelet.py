@@ -8,34 +8,10 @@ from __future__ import annotations
 
 from runtime.metrics.families import counter, gauge, histogram, in_module, powers
 
-_START_BUCKETS = (
-    0.5,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    20,
-    30,
-    45,
-    60,
-    120,
-    180,
-    240,
-    300,
-    360,
-    480,
-    600,
-    900,
-    1200,
-    1800,
-    2700,
-    3600,
-)
-_PULL_BUCKETS = (1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
+_MINUTES = (60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
+_START_BUCKETS = (0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, *_MINUTES)
+_PULL_BUCKETS = (1, 5, 10, 20, 30, *_MINUTES)
+_VOLUME_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600)
 _CALL_BUCKETS = powers(0.005, 2.5, 14)
 
 # --- the node -------------------------------------------------------------------------------------------------------
@@ -224,20 +200,20 @@ STORAGE_DURATION = histogram(
     "storage_operation_duration_seconds",
     "Makings and removals of volumes.",
     *("volume_plugin", "operation_name", "status", "migrated"),
-    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
+    buckets=_VOLUME_BUCKETS,
 )
 VOLUME_TOTAL = histogram(
     "volume_operation_total_seconds",
     "Volumes from being wanted to being there.",
     "plugin_name",
     "operation_name",
-    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
+    buckets=_VOLUME_BUCKETS,
 )
 CSI_OPERATIONS = histogram(
     "csi_operations_seconds",
     "Calls of storage drivers.",
     *("driver_name", "method_name", "grpc_status_code", "migrated"),
-    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600),
+    buckets=_VOLUME_BUCKETS,
 )
 MANAGED_VOLUMES = gauge("volume_manager_total_volumes", "Volumes of pods here.", "plugin_name", "state")
 

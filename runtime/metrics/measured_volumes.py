@@ -1,4 +1,7 @@
-"""`MeasuredVolumes`: what is done for volumes, timed by plugin and operation (`storage_operation_duration_seconds`)."""
+"""`MeasuredVolumes`: what is done for volumes, timed by plugin and operation (`storage_operation_duration_seconds`).
+
+`drivers_asked`: what storage drivers are asked for it, and how long they take (`csi_operations_seconds`).
+"""
 
 from __future__ import annotations
 
@@ -66,3 +69,12 @@ class MeasuredVolumes:
         else:
             ended(SUCCESS)
         return result
+
+
+def drivers_asked(meters: Meters) -> Callable[[str, str, str, int], None]:
+    """For `GrpcCsiDrivers`: driver, method, code and duration of each call."""
+
+    def asked(driver: str, method: str, code: str, took_ns: int) -> None:
+        meters.took(names.CSI_OPERATIONS, took_ns, driver, method, code, NOT_MIGRATED)
+
+    return asked

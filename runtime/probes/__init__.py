@@ -1,7 +1,5 @@
 """Asking a container whether it is well: one file per way of asking, behind the capability `Prober` (spec 5)."""
 
-from __future__ import annotations
-
 from runtime.probes.capability import (
     Check,
     ExecCheck,
@@ -12,5 +10,3 @@ from runtime.probes.capability import (
     Prober,
     TcpCheck,
 )
-
-__all__ = ["Check", "ExecCheck", "GrpcCheck", "HttpCheck", "ProbeAnswer", "ProbeOutcome", "Prober", "TcpCheck"]

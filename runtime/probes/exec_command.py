@@ -5,14 +5,13 @@ The runtime measures the timeout. That the runtime itself does not answer says n
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from typing import Any
 
 from runtime.cri import Cri, CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
-from runtime.io.pending import PendingAnswer, settle
+from runtime.io.pending import CancellingAnswer, PendingAnswer, settle
 from runtime.probes.capability import NS_PER_SECOND, SHOWN_BYTES, ExecCheck, ProbeAnswer, ProbeOutcome
 
 RUNTIME_SLACK_NS = 10 * NS_PER_SECOND
@@ -24,7 +23,7 @@ def ask_exec(cri: Cri, container_id: str, check: ExecCheck, timeout_ns: int) -> 
     seconds = max(1, -(-timeout_ns // NS_PER_SECOND))  # the CRI knows whole seconds only
     request = ExecSyncRequest(container_id=container_id, cmd=check.command, timeout=seconds)
     call = cri.call(EXEC_SYNC, request, timeout_ns=seconds * NS_PER_SECOND + RUNTIME_SLACK_NS)
-    answer = _Answer(call)
+    answer: CancellingAnswer[ProbeAnswer] = CancellingAnswer(call)
     call.add_done_callback(lambda done: settle(answer, result=_judge(done, check, seconds)))
     return answer
 
@@ -43,17 +42,3 @@ def _judge(done: PendingAnswer[Any], check: ExecCheck, seconds: int) -> ProbeAns
         return ProbeAnswer(ProbeOutcome.SUCCESS)
     output = (response.stdout + response.stderr)[:SHOWN_BYTES].decode(errors="replace")
     return ProbeAnswer(ProbeOutcome.FAILURE, output or f"command exited with {response.exit_code}")
-
-
-class _Answer(Future[ProbeAnswer]):
-    """An answer to come, whose cancellation reaches the runtime."""
-
-    def __init__(self, call: PendingAnswer[Any]) -> None:
-        super().__init__()
-        self._call = call
-
-    def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled:
-            self._call.cancel()
-        return cancelled

@@ -6,12 +6,12 @@ of it or what was before. Refuses to know what is in it.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Protocol
 
+from runtime.files.whole_file import write_whole
+
 NAME = "allocated_pods_state"
-PARTIAL = ".allocated_pods_state.new"
 LIMIT_BYTES = 256 * 1024 * 1024
 
 
@@ -42,10 +42,4 @@ class LocalAllocationFile:
 
     def save(self, content: bytes) -> None:
         self._root.mkdir(parents=True, exist_ok=True)
-        partial = self._root / PARTIAL
-        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, self._root / NAME)
+        write_whole(str(self._root / NAME), content)

@@ -15,13 +15,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from runtime.files.whole_file import write_whole
+
 USER = "kubelet"
 """Whose subordinate ids pods get, where there is such a user."""
 TOOL = "getsubids"
 TOOL_S = 10
 RECORD = "userns"
 LIMIT_BYTES = 64 * 1024
-PARTIAL = ".userns.new"
 
 
 class IdFiles(Protocol):
@@ -73,27 +74,10 @@ class LocalIdFiles:
         return found
 
     def write(self, uid: str, text: str) -> None:
-        directory = self._pods / uid
-        partial = directory / PARTIAL
-        descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, directory / RECORD)
-        _settle(directory)
+        write_whole(str(self._pods / uid / RECORD), text.encode())
 
     def remove(self, uid: str) -> None:
         (self._pods / uid / RECORD).unlink(missing_ok=True)
-
-
-def _settle(directory: Path) -> None:
-    """What is in it outlives a crash of the machine."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _asked(*command: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from runtime.cri.identity import CONTAINER_NAME, POD_UID
 from runtime.cri.messages import (
     Container,
     ContainerState,
@@ -34,10 +35,6 @@ from runtime.stats.readings import (
 from runtime.stats.told import cpu_of, layer_of, memory_of, network_of, pressure_of, value_of
 
 SECOND_NS = 1_000_000_000
-POD_UID = "io.kubernetes.pod.uid"
-POD_NAME = "io.kubernetes.pod.name"
-POD_NAMESPACE = "io.kubernetes.pod.namespace"
-CONTAINER_NAME = "io.kubernetes.container.name"
 
 
 class ContainerSample(msgspec.Struct, frozen=True):

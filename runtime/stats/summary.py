@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+
+from msgspec.structs import asdict, replace
 
 from config.api import stats_summary as api
 from config.objects import Pod
+from config.values.api_time import second_text
 from runtime.stats.readings import (
     CpuReading,
     FsReading,
@@ -46,27 +48,22 @@ def _node(name: str, sample: NodeSample, *, full: bool) -> api.NodeStats:
     node = sample.node
     if node is None:
         return api.NodeStats(node_name=name, start_time=moment(0))
-    time = moment(node.at_ns)
-    system = tuple(_system(each) for each in node.system)
-    if not full:
-        return api.NodeStats(
-            node_name=name,
-            start_time=moment(node.booted_ns),
-            system_containers=system,
-            cpu=cpu(node.cgroup.cpu),
-            memory=memory(node.cgroup.memory),
-        )
-    return api.NodeStats(
+    stats = api.NodeStats(
         node_name=name,
-        system_containers=system,
+        system_containers=tuple(_system(each) for each in node.system),
         start_time=moment(node.booted_ns),
         cpu=cpu(node.cgroup.cpu),
         memory=memory(node.cgroup.memory),
+    )
+    if not full:
+        return stats
+    return replace(
+        stats,
         io=_io(node.at_ns, node.cgroup.io_pressure),
         network=network(node.network),
         fs=fs(sample.root_fs),
         runtime=api.RuntimeStats(image_fs=fs(sample.image_fs), container_fs=fs(sample.container_fs)),
-        rlimit=api.RlimitStats(time=time, maxpid=node.pids_limit, curproc=node.pids),
+        rlimit=api.RlimitStats(time=moment(node.at_ns), maxpid=node.pids_limit, curproc=node.pids),
         swap=_node_swap(node),
     )
 
@@ -85,23 +82,18 @@ def _system(each: SystemContainer) -> api.ContainerStats:
 
 
 def _pod(sample: PodSample, pod: Pod | None, volumes: VolumesByPlace, node: NodeSample, *, full: bool) -> api.PodStats:
-    reference = api.PodReference(name=sample.name, namespace=sample.namespace, uid=sample.uid)
-    containers = tuple(_container(each, node, full=full) for each in sample.containers)
-    if not full:
-        return api.PodStats(
-            pod_ref=reference,
-            start_time=moment(sample.created_ns),
-            containers=containers,
-            cpu=cpu(sample.cpu),
-            memory=memory(sample.memory),
-        )
-    at_ns = sample.memory.at_ns if sample.memory is not None else node.node.at_ns if node.node is not None else 0
-    return api.PodStats(
-        pod_ref=reference,
+    stats = api.PodStats(
+        pod_ref=api.PodReference(name=sample.name, namespace=sample.namespace, uid=sample.uid),
         start_time=moment(sample.created_ns),
-        containers=containers,
+        containers=tuple(_container(each, node, full=full) for each in sample.containers),
         cpu=cpu(sample.cpu),
         memory=memory(sample.memory),
+    )
+    if not full:
+        return stats
+    at_ns = sample.memory.at_ns if sample.memory is not None else node.node.at_ns if node.node is not None else 0
+    return replace(
+        stats,
         io=_io(at_ns, sample.io_pressure),
         network=network(sample.network),
         volume=_volumes(sample, volumes),
@@ -112,41 +104,28 @@ def _pod(sample: PodSample, pod: Pod | None, volumes: VolumesByPlace, node: Node
 
 
 def _container(sample: ContainerSample, node: NodeSample, *, full: bool) -> api.ContainerStats:
-    if not full:
-        return api.ContainerStats(
-            name=sample.name,
-            start_time=moment(sample.created_ns),
-            cpu=cpu(sample.cpu),
-            memory=memory(sample.memory),
-            swap=_swap(sample.memory),
-        )
-    at_ns = sample.memory.at_ns if sample.memory is not None else sample.created_ns
-    return api.ContainerStats(
+    stats = api.ContainerStats(
         name=sample.name,
         start_time=moment(sample.created_ns),
         cpu=cpu(sample.cpu),
         memory=memory(sample.memory),
-        io=_io(at_ns, sample.io_pressure),
-        rootfs=_layer(sample, node),
-        logs=fs(sample.logs),
         swap=_swap(sample.memory),
     )
+    if not full:
+        return stats
+    at_ns = sample.memory.at_ns if sample.memory is not None else sample.created_ns
+    io = _io(at_ns, sample.io_pressure)
+    return replace(stats, io=io, rootfs=_layer(sample, node), logs=fs(sample.logs))
 
 
 def _layer(sample: ContainerSample, node: NodeSample) -> api.FsStats | None:
     """The writable layer: its own use, in what the file system of layers has."""
-    layer, disk = sample.layer, node.container_fs
+    layer = sample.layer
     if layer is None:
         return None
-    return api.FsStats(
-        time=moment(layer.at_ns),
-        available_bytes=None if disk is None else disk.available,
-        capacity_bytes=None if disk is None else disk.capacity,
-        used_bytes=layer.used,
-        inodes_free=None if disk is None else disk.inodes_free,
-        inodes=None if disk is None else disk.inodes,
-        inodes_used=layer.inodes_used,
-    )
+    at = moment(layer.at_ns)
+    disk = fs(node.container_fs) or api.FsStats(time=at)
+    return replace(disk, time=at, used_bytes=layer.used, inodes_used=layer.inodes_used)
 
 
 _LOCAL = frozenset(
@@ -170,18 +149,8 @@ def _ephemeral(sample: PodSample, pod: Pod | None, node: NodeSample) -> api.FsSt
         if kind in _LOCAL and name not in memory_volumes:
             used += reading.used
             inodes += reading.inodes_used
-    disk = node.root_fs
-    if disk is None:
-        return None
-    return api.FsStats(
-        time=moment(disk.at_ns),
-        available_bytes=disk.available,
-        capacity_bytes=disk.capacity,
-        used_bytes=used,
-        inodes_free=disk.inodes_free,
-        inodes=disk.inodes,
-        inodes_used=inodes,
-    )
+    disk = fs(node.root_fs)
+    return None if disk is None else replace(disk, used_bytes=used, inodes_used=inodes)
 
 
 def _of_memory(pod: Pod | None) -> frozenset[str]:
@@ -198,19 +167,8 @@ def _volumes(sample: PodSample, volumes: VolumesByPlace) -> tuple[api.VolumeStat
     found = []
     for _, on_disk, reading in sample.disk.volumes:
         name, claim = volumes.get((sample.uid, on_disk), (on_disk, ""))
-        found.append(
-            api.VolumeStats(
-                name=name,
-                pvc_ref=api.PvcReference(name=claim, namespace=sample.namespace) if claim else None,
-                time=moment(reading.at_ns),
-                available_bytes=reading.available,
-                capacity_bytes=reading.capacity,
-                used_bytes=reading.used,
-                inodes_free=reading.inodes_free,
-                inodes=reading.inodes,
-                inodes_used=reading.inodes_used,
-            )
-        )
+        reference = api.PvcReference(name=claim, namespace=sample.namespace) if claim else None
+        found.append(api.VolumeStats(name=name, pvc_ref=reference, **asdict(_of_disk(reading))))
     return tuple(found)
 
 
@@ -219,7 +177,7 @@ def _volumes(sample: PodSample, volumes: VolumesByPlace) -> tuple[api.VolumeStat
 
 def moment(at_ns: int) -> str:
     """As the API writes times."""
-    return datetime.fromtimestamp(at_ns // SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return second_text(at_ns // SECOND_NS)
 
 
 def cpu(reading: CpuReading | None) -> api.CpuStats | None:
@@ -272,19 +230,9 @@ def _stall(stall: Stall | None) -> api.PsiData | None:
 def network(reading: NetworkReading | None) -> api.NetworkStats | None:
     if reading is None:
         return None
-    default = next((each for each in reading.interfaces if each.name == reading.default), None)
-    every = tuple(_interface(each) for each in reading.interfaces)
-    if default is None:
-        return api.NetworkStats(time=moment(reading.at_ns), interfaces=every)
-    return api.NetworkStats(
-        time=moment(reading.at_ns),
-        name=default.name,
-        rx_bytes=default.rx_bytes,
-        rx_errors=default.rx_errors,
-        tx_bytes=default.tx_bytes,
-        tx_errors=default.tx_errors,
-        interfaces=every,
-    )
+    every = tuple(map(_interface, reading.interfaces))
+    default = next((asdict(each) for each in every if each.name == reading.default), {})
+    return api.NetworkStats(time=moment(reading.at_ns), interfaces=every, **default)
 
 
 def _interface(each: InterfaceReading) -> api.InterfaceStats:
@@ -298,8 +246,10 @@ def _interface(each: InterfaceReading) -> api.InterfaceStats:
 
 
 def fs(reading: FsReading | None) -> api.FsStats | None:
-    if reading is None:
-        return None
+    return None if reading is None else _of_disk(reading)
+
+
+def _of_disk(reading: FsReading) -> api.FsStats:
     return api.FsStats(
         time=moment(reading.at_ns),
         available_bytes=reading.available,

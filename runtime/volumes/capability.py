@@ -1,4 +1,4 @@
-"""What an actor asks for (`NodeVolumes`), and what a kind of volume has to offer (`VolumePlugin`, `DeviceMounter`).
+"""What an actor asks for (`NodeVolumes`), and what a kind of volume has to offer (`VolumePlugin`).
 
 All calls but those marked pure touch disks, mounts and servers, and may hang for ever on a dead one: actors run them
 on a lane, one call per volume at a time. All of them may be repeated, after failures and by another life of the agent:
@@ -8,13 +8,15 @@ whatever needs a kind goes through `LocalNodeVolumes`, which knows nothing of ki
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import msgspec
 
 from config.frozen_map import FrozenMap
 from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
+from config.pods.volume_sources import VOLUME_SOURCES
 
 
 class VolumeFailedError(Exception):
@@ -117,84 +119,80 @@ Say = Callable[[str, str, str], None]
 """`say("Warning", reason, message)`: an event about the pod, at any time during a call and on any thread."""
 
 
-class VolumePlugin(Protocol):
-    """One kind of volume."""
-
-    name: str
-    """Such as `kubernetes.io/empty-dir`; it names the directories."""
-    source: str
-    """The attribute of `Volume`, or of a persistent volume's spec, that it serves, such as `empty_dir`."""
-
-    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
-        """Make the volume; its path on the host, or that of its device. Raises VolumeError, OSError."""
-        ...
-
-    def is_usable(self, place: VolumePlace) -> bool:
-        """Whether the volume of an earlier call is usable as it is, though it cannot be renewed now."""
-        ...
-
-    def release(self, place: VolumePlace) -> None:
-        """Give back what was made there, as far as it is more than mounts and files below its directory.
-
-        Called with what is found on disk, maybe by another life of this agent. Raises VolumeError or OSError.
-        """
-        ...
-
-
-@runtime_checkable
-class DeviceMounter(Protocol):
-    """A kind with a part that all its pods on the node share: made before the first, taken down after the last.
+class VolumePlugin(abc.ABC):
+    """One kind of volume. What a kind has no use for stays as it is here: it shares no device among its pods, lies in
+    the directory of its place, is made anew each time, and leaves mounts and files only.
 
     A device is named by the kind as it likes; on the node it is `<plugin>/<device>`.
     """
 
-    def device_of(self, spec: VolumeSpec) -> str:
-        """Which device the volume is on; empty when it has none. Pure."""
-        ...
+    source: str
+    """The attribute of `Volume`, or of a persistent volume's spec, that it serves, such as `empty_dir`."""
 
-    def device_at(self, place: VolumePlace) -> str:
-        """Which device a volume found on disk is on, as far as its files tell; empty for none. Raises OSError."""
-        ...
+    @property
+    def name(self) -> str:
+        """Such as `kubernetes.io/empty-dir`; it names the directories."""
+        return VOLUME_SOURCES[self.source].plugin
 
-    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
-        """Make the shared part. Raises VolumeError, OSError."""
-        ...
+    # --- a pod's volume ---------------------------------------------------------------------------------------------
 
-    def unstage(self, device: str) -> None:
-        """Take the shared part down. No pod uses it; it may be incomplete. Raises VolumeError, OSError."""
-        ...
-
-    def staged(self) -> tuple[str, ...]:
-        """Every device that is staged or begun, found on disk. Raises OSError."""
-        ...
-
-
-@runtime_checkable
-class Elsewhere(Protocol):
-    """A kind whose volumes lie elsewhere than in the directories of their places."""
+    @abc.abstractmethod
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        """Make the volume; its path on the host, or that of its device. Raises VolumeFailedError, OSError."""
 
     def path_at(self, place: VolumePlace) -> str:
         """The path on the host that `prepare` gives for a volume there. Pure."""
-        ...
+        return place.directory
+
+    def is_usable(self, place: VolumePlace) -> bool:
+        """Whether the volume of an earlier call is usable as it is, though it cannot be renewed now."""
+        return False
+
+    def release(self, place: VolumePlace) -> None:  # noqa: B027 - most kinds leave nothing
+        """Give back what was made there, as far as it is more than mounts and files below its directory.
+
+        Called with what is found on disk, maybe by another life of this agent. Raises VolumeFailedError or OSError.
+        """
+
+    # --- the device that all its pods on the node share: made before the first, taken down after the last -----------
+
+    def device_of(self, spec: VolumeSpec) -> str:
+        """Which device the volume is on; empty when it has none. Pure."""
+        return ""
+
+    def device_at(self, place: VolumePlace) -> str:
+        """Which device a volume found on disk is on, as far as its files tell; empty for none. Raises OSError."""
+        return ""
+
+    def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:  # noqa: B027 - most kinds have none
+        """Make the device. Raises VolumeFailedError, OSError."""
+
+    def unstage(self, device: str) -> None:
+        """Take the device down. No pod uses it; it may be incomplete. Raises VolumeFailedError, OSError."""
+        raise VolumeFailedError(f"nothing serves {self.name}/{device}")
+
+    def staged(self) -> tuple[str, ...]:
+        """Every device that is staged or begun, found on disk. Raises OSError."""
+        return ()
 
 
 class NodeVolumes(Protocol):
     """All that is done for volumes on this node. Devices have their unique names here."""
 
     def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
-        """Where a volume of this pod is to lie. Pure. Raises VolumeError for a kind that is not served."""
+        """Where a volume of this pod is to lie. Pure. Raises VolumeFailedError for a kind that is not served."""
         ...
 
     def make_pod(self, uid: str) -> None:
-        """The directories that every pod has. Raises VolumeError, OSError."""
+        """The directories that every pod has. Raises VolumeFailedError, OSError."""
         ...
 
     def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
-        """Make the device that the volume is on. Raises VolumeError, OSError."""
+        """Make the device that the volume is on. Raises VolumeFailedError, OSError."""
         ...
 
     def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
-        """Make one volume of a pod that has its directories; its path on the host. Raises VolumeError, OSError."""
+        """Make one volume of a pod that has its directories; its path. Raises VolumeFailedError, OSError."""
         ...
 
     def usable(self, uid: str, spec: VolumeSpec) -> str:
@@ -202,17 +200,17 @@ class NodeVolumes(Protocol):
         ...
 
     def release(self, place: VolumePlace) -> None:
-        """Take one volume of a pod down, and remove its directory. Raises VolumeError or OSError if something stays."""
+        """Take one volume of a pod down, and remove its directory. Raises VolumeFailedError, OSError: some stays."""
         ...
 
     def unstage(self, device: str) -> None:
-        """Take a device down. Raises VolumeError, OSError."""
+        """Take a device down. Raises VolumeFailedError, OSError."""
         ...
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         """Remove all that the pod has on disk but volumes. Where volumes lie it removes nothing, and gives these.
 
-        Raises VolumeError or OSError.
+        Raises VolumeFailedError or OSError.
         """
         ...
 

@@ -1,7 +1,8 @@
 """Programs of the host that mount what the kernel alone does not: `mount -t nfs`, `mkfs`, `blkid`.
 
-A program that hangs is killed at its time; one that cannot even be killed (it waits in the kernel for a dead server) is
-left behind, and costs a process, no thread.
+Operands come from pods and volumes. They stand after `--`, so that none of them can be read as an option. A program
+that hangs is killed at its deadline. One that cannot be killed (it waits in the kernel for a dead server) is left
+behind, and costs a process, no thread.
 """
 
 from __future__ import annotations
@@ -18,6 +19,21 @@ _LAST_WORDS_S = 2.0
 _OUTPUT_CHARACTERS = 1000
 
 
+class HostCommand(msgspec.Struct, frozen=True):
+    """What to run. `options` are the agent's own words; `operands` may come from anybody."""
+
+    program: str
+    options: tuple[str, ...] = ()
+    operands: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (self.program, *self.options, *(("--", *self.operands) if self.operands else ()))
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
 class CommandResult(msgspec.Struct, frozen=True):
     """How a program ended: its exit status, `NOT_FOUND` or `TIMED_OUT`, and the end of what it said."""
 
@@ -28,7 +44,7 @@ class CommandResult(msgspec.Struct, frozen=True):
 class Commands(Protocol):
     """See the module."""
 
-    def run(self, command: tuple[str, ...], timeout_s: float) -> CommandResult:
+    def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         """Run it and wait. Never raises for what the program does."""
         ...
 
@@ -36,13 +52,13 @@ class Commands(Protocol):
 class HostCommands:
     """On this machine."""
 
-    def run(self, command: tuple[str, ...], timeout_s: float) -> CommandResult:
+    def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                command.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
         except OSError as failure:
-            return CommandResult(NOT_FOUND, f"{command[0]}: {failure.strerror}")
+            return CommandResult(NOT_FOUND, f"{command.program}: {failure.strerror}")
         try:
             said, _ = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:

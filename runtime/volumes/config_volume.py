@@ -11,9 +11,8 @@ import os
 import posixpath
 
 from config.objects import Container, Pod
-from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.atomic_writer import has_content, write_payload
-from runtime.volumes.capability import Payload, Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Payload, Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.empty_dir import fs_group, make_empty_dir
 from runtime.volumes.mounts import Mounts
 
@@ -23,11 +22,10 @@ SOURCE_BYTES = 16 * 1024 * 1024
 whole pages, and around a change old and new content lie side by side. What is not used costs nothing."""
 
 
-class ConfigVolumePlugin:
+class ConfigVolumePlugin(VolumePlugin):
     """See the module. In memory where `mounts` is given."""
 
     def __init__(self, source: str, mounts: Mounts | None) -> None:
-        self.name = VOLUME_SOURCES[source].plugin
         self.source = source
         self._mounts = mounts
 
@@ -45,9 +43,6 @@ class ConfigVolumePlugin:
 
     def is_usable(self, place: VolumePlace) -> bool:
         return has_content(place.directory)
-
-    def release(self, place: VolumePlace) -> None:
-        """Nothing beyond the mount and the files."""
 
 
 def config_volume_plugins(mounts: Mounts) -> tuple[ConfigVolumePlugin, ...]:

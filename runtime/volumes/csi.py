@@ -30,12 +30,11 @@ from runtime.csi.capability import (
     StageVolume,
 )
 from runtime.plugins.errors import PluginError
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.csi_layout import (
     DIRECTORY_MODE,
     EPHEMERAL,
     PERSISTENT,
-    PLUGIN,
     CsiLayout,
     Note,
     device_name,
@@ -52,10 +51,9 @@ from runtime.volumes.ownership import OwnershipProgress, give_to_group, ownershi
 _INFEASIBLE = frozenset({StatusCode.OUT_OF_RANGE, StatusCode.INVALID_ARGUMENT, StatusCode.NOT_FOUND})
 
 
-class CsiPlugin:
-    """See the module: a `VolumePlugin` and a `DeviceMounter`. `root`: the agent's directory."""
+class CsiPlugin(VolumePlugin):
+    """See the module. `root`: the agent's directory."""
 
-    name = PLUGIN
     source = "csi"
 
     def __init__(self, root: str, drivers: CsiDrivers, mounts: Mounts) -> None:

@@ -16,9 +16,8 @@ import stat
 
 from config.objects import Container, Pod, Volume
 from config.pods.identity import is_sidecar
-from config.pods.volume_sources import VOLUME_SOURCES
 from config.values.quantity import parse_quantity
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts
 
@@ -27,11 +26,10 @@ READY = "ready"
 _BOOKKEEPING_MODE = 0o750
 
 
-class EmptyDirPlugin:
+class EmptyDirPlugin(VolumePlugin):
     """See the module. `memory_bytes` is what pods of this node may use at most."""
 
     source = "empty_dir"
-    name = VOLUME_SOURCES[source].plugin
 
     def __init__(self, mounts: Mounts, memory_bytes: int) -> None:
         self._mounts = mounts
@@ -57,9 +55,6 @@ class EmptyDirPlugin:
             raise VolumeFailedError(f"{medium} is no medium of an emptyDir; use Memory, {HUGE_PAGES}, or none for disk")
         self._note_made(place)
         return directory
-
-    def is_usable(self, place: VolumePlace) -> bool:
-        return False
 
     def release(self, place: VolumePlace) -> None:
         """Remove the file that says the volume is made; the mount and the files need no more."""

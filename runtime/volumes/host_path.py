@@ -11,8 +11,7 @@ import stat
 from collections.abc import Callable
 
 from config.objects import Pod
-from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
     "Directory": (stat.S_ISDIR, "a directory"),
@@ -25,11 +24,10 @@ _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
 }
 
 
-class HostPathPlugin:
+class HostPathPlugin(VolumePlugin):
     """See the module."""
 
     source = "host_path"
-    name = VOLUME_SOURCES[source].plugin
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
@@ -53,12 +51,6 @@ class HostPathPlugin:
         if not check(mode):
             raise VolumeFailedError(refusal)
         return path
-
-    def is_usable(self, place: VolumePlace) -> bool:
-        return False
-
-    def release(self, place: VolumePlace) -> None:
-        """Nothing: it is the host's."""
 
 
 def _make(path: str, kind: str) -> None:

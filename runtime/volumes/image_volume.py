@@ -7,15 +7,13 @@ names the image instead of a path.
 from __future__ import annotations
 
 from config.objects import Pod
-from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 
 
-class ImagePlugin:
+class ImagePlugin(VolumePlugin):
     """See the module."""
 
     source = "image"
-    name = VOLUME_SOURCES[source].plugin
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         if spec.volume.image is None or not spec.volume.image.reference:
@@ -24,6 +22,3 @@ class ImagePlugin:
 
     def is_usable(self, place: VolumePlace) -> bool:
         return True
-
-    def release(self, place: VolumePlace) -> None:
-        """Nothing: it is the runtime's."""

@@ -1,9 +1,14 @@
-"""The kinds of volumes that a node on this machine serves. Whoever adds a kind adds its plugin here."""
+"""The kinds of volumes that a node on this machine serves. Whoever adds a kind adds its plugin here.
+
+Kinds that this agent does not serve and will not have a `RefusedPlugin`, which only says what to use instead.
+"""
 
 from __future__ import annotations
 
+from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.csi.capability import CsiDrivers
-from runtime.volumes.capability import VolumePlugin
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.commands import HostCommands
 from runtime.volumes.config_volume import config_volume_plugins
 from runtime.volumes.csi import CsiPlugin
@@ -15,7 +20,16 @@ from runtime.volumes.local import LocalPlugin
 from runtime.volumes.loop_devices import KernelLoopDevices
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.nfs import NfsPlugin
-from runtime.volumes.refused_kinds import refused_plugins
+
+
+class RefusedPlugin(VolumePlugin):
+    """One such kind, by its attribute in `VOLUME_SOURCES`."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
+        raise VolumeFailedError(VOLUME_SOURCES[self.source].refusal)
 
 
 def volume_plugins(root: str, mounts: Mounts, memory_bytes: int, drivers: CsiDrivers) -> tuple[VolumePlugin, ...]:
@@ -30,5 +44,5 @@ def volume_plugins(root: str, mounts: Mounts, memory_bytes: int, drivers: CsiDri
         LocalPlugin(root, mounts, commands, maps),
         NfsPlugin(mounts, commands),
         CsiPlugin(root, drivers, mounts),
-        *refused_plugins(),
+        *(RefusedPlugin(source) for source, kind in VOLUME_SOURCES.items() if kind.refusal),
     )

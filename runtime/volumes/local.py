@@ -16,8 +16,7 @@ import os
 import stat
 
 from config.objects import Pod
-from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.commands import Commands
 from runtime.volumes.device_maps import DeviceMaps
 from runtime.volumes.disks import FILE_SYSTEM, mount_disk
@@ -29,11 +28,10 @@ ALREADY_MOUNTED = "AlreadyMountedVolume"
 _MODE = 0o750
 
 
-class LocalPlugin:
+class LocalPlugin(VolumePlugin):
     """See the module. `root` is the agent's directory."""
 
     source = "local"
-    name = VOLUME_SOURCES[source].plugin
 
     def __init__(self, root: str, mounts: Mounts, commands: Commands, maps: DeviceMaps) -> None:
         self._pods = os.path.join(root, "pods")

@@ -11,9 +11,9 @@ import ipaddress
 import os
 
 from config.objects import NFSVolumeSource, Pod
-from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumeSpec
-from runtime.volumes.commands import NOT_FOUND, Commands
+from config.values.name_rules import is_host
+from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
+from runtime.volumes.commands import NOT_FOUND, Commands, HostCommand
 from runtime.volumes.empty_dir import make_directory
 from runtime.volumes.mounts import Mounts
 
@@ -21,11 +21,10 @@ MOUNT_S = 110.0
 UNMOUNT_S = 30.0
 
 
-class NfsPlugin:
+class NfsPlugin(VolumePlugin):
     """See the module."""
 
     source = "nfs"
-    name = VOLUME_SOURCES[source].plugin
 
     def __init__(self, mounts: Mounts, commands: Commands) -> None:
         self._mounts = mounts
@@ -43,7 +42,7 @@ class NfsPlugin:
         if ended.code != 0:
             os.rmdir(directory)
             advice = "; install nfs-common" if ended.code == NOT_FOUND or "helper program" in ended.output else ""
-            raise VolumeFailedError(f"{' '.join(command)} failed ({ended.code}): {ended.output}{advice}")
+            raise VolumeFailedError(f"{command} failed ({ended.code}): {ended.output}{advice}")
         return directory
 
     def is_usable(self, place: VolumePlace) -> bool:
@@ -53,18 +52,26 @@ class NfsPlugin:
         directory = place.directory
         if not self.is_usable(place):
             return
-        if self._commands.run(("umount", "--no-canonicalize", directory), UNMOUNT_S).code != 0:
+        if self._commands.run(HostCommand("umount", ("--no-canonicalize",), (directory,)), UNMOUNT_S).code != 0:
             self._mounts.unmount(directory, force=True)
 
 
-def mount_command(spec: VolumeSpec, directory: str) -> tuple[str, ...]:
-    """How the volume is mounted. Pure. Raises VolumeError."""
+def mount_command(spec: VolumeSpec, directory: str) -> HostCommand:
+    """How the volume is mounted. Pure. Raises VolumeFailedError.
+
+    `mount` hands its source to `mount.nfs`, where it could be read as an option again. So the server must be a host
+    name or an address, and the path absolute.
+    """
     source = nfs_source(spec)
     if source is None or not source.server or not source.path:
         raise VolumeFailedError("an nfs volume needs a server and a path")
+    if not is_host(source.server):
+        raise VolumeFailedError(f"the nfs server {source.server!r} is no host name and no address")
+    if not source.path.startswith("/"):
+        raise VolumeFailedError(f"the nfs path {source.path!r} must begin with /")
     options = [*spec.mount_options, *(("ro",) if source.read_only or spec.read_only else ())]
     chosen = ("-o", ",".join(options)) if options else ()
-    return ("mount", "-t", "nfs", *chosen, f"{_host(source.server)}:{source.path}", directory)
+    return HostCommand("mount", ("-t", "nfs", *chosen), (f"{_host(source.server)}:{source.path}", directory))
 
 
 def nfs_source(spec: VolumeSpec) -> NFSVolumeSource | None:

@@ -13,9 +13,7 @@ from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.volume_sources import json_name_of
 from runtime.volumes.capability import (
-    DeviceMounter,
     DiskScan,
-    Elsewhere,
     LocatedVolume,
     Say,
     VolumeFailedError,
@@ -36,16 +34,14 @@ class LocalNodeVolumes:
 
     def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
         plugin = self._plugin(spec)
-        device = plugin.device_of(spec) if isinstance(plugin, DeviceMounter) else ""
+        device = plugin.device_of(spec)
         return LocatedVolume(self._place(plugin, uid, spec), f"{plugin.name}/{device}" if device else "")
 
     def make_pod(self, uid: str) -> None:
         self._directories.make(uid)
 
     def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
-        plugin = self._plugin(spec)
-        if isinstance(plugin, DeviceMounter):
-            plugin.stage(pod, spec, say)
+        self._plugin(spec).stage(pod, spec, say)
 
     def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
         plugin = self._plugin(spec)
@@ -54,9 +50,7 @@ class LocalNodeVolumes:
     def usable(self, uid: str, spec: VolumeSpec) -> str:
         plugin = self._plugin(spec)
         place = self._place(plugin, uid, spec)
-        if not plugin.is_usable(place):
-            return ""
-        return plugin.path_at(place) if isinstance(plugin, Elsewhere) else place.directory
+        return plugin.path_at(place) if plugin.is_usable(place) else ""
 
     def release(self, place: VolumePlace) -> None:
         self._directories.remove_sub_paths(place.uid, place.name)
@@ -67,7 +61,7 @@ class LocalNodeVolumes:
 
     def unstage(self, device: str) -> None:
         for plugin in self._by_name.values():
-            if isinstance(plugin, DeviceMounter) and device.startswith(f"{plugin.name}/"):
+            if device.startswith(f"{plugin.name}/"):
                 plugin.unstage(device.removeprefix(f"{plugin.name}/"))
                 return
         raise VolumeFailedError(f"nothing serves {device}")
@@ -85,17 +79,12 @@ class LocalNodeVolumes:
         return self._directories.list_uids()
 
     def scan(self) -> DiskScan:
-        devices = [
-            f"{plugin.name}/{device}"
-            for plugin in self._by_name.values()
-            if isinstance(plugin, DeviceMounter)
-            for device in plugin.staged()
-        ]
+        devices = [f"{plugin.name}/{device}" for plugin in self._by_name.values() for device in plugin.staged()]
         return DiskScan(FrozenMap((uid, self.volumes_of(uid)) for uid in self.list_uids()), tuple(sorted(devices)))
 
     def _device_at(self, place: VolumePlace) -> str:
         plugin = self._by_name.get(place.plugin)
-        device = plugin.device_at(place) if isinstance(plugin, DeviceMounter) else ""
+        device = plugin.device_at(place) if plugin is not None else ""
         return f"{place.plugin}/{device}" if device else ""
 
     def _place(self, plugin: VolumePlugin, uid: str, spec: VolumeSpec) -> VolumePlace:

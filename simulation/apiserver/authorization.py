@@ -1,31 +1,28 @@
 """Who may do what. `AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs.
 
-An agent may do what Kubernetes allows it by the Node authorizer and NodeRestriction: its own node, lease and CSINode;
-the pods bound to it; the secrets, config maps, claims, volumes and service account tokens that these refer to; services
-and runtime classes; mirror pods that refer to nothing. `refusal` judges the request alone, `check_node_object` what an
-agent writes. Refuses to know RBAC.
+An agent may do what Kubernetes allows it by the Node authorizer and NodeRestriction. `_GRANTS` is the table of the
+first: resource and part, verbs, and how the object must be related to the node. `refusal` judges the request alone,
+`check_node_object` what an agent writes. Refuses to know RBAC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
-from simulation.apiserver.custom.json_paths import Path, find_all, parse_path
 from simulation.apiserver.requests import ApiUser, ResourceCall
 from simulation.apiserver.resources import NODES, PODS, SERVED, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
+from simulation.apiserver.store import Store
 
 MASTERS = "system:masters"
 LEASE_NAMESPACE = "kube-node-lease"
-_READ = frozenset({"get", "list", "watch"})
-_WRITE = frozenset({"create", "update", "patch"})
 Key = tuple[str, str]
 """Namespace and name."""
-_RESTRICTED = "node-restriction.kubernetes.io/"
 
 
 class AccessAttributes(msgspec.Struct, frozen=True):
@@ -46,39 +43,19 @@ class AccessAttributes(msgspec.Struct, frozen=True):
     def what(self) -> str:
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
-
-_REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
-_OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
-"""What is defined besides concerns no agent, whatever it is called."""
-_AGENT_VERBS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(("services", "runtimeclasses", "csidrivers"), _READ),
-    **dict.fromkeys(("tokenreviews", "subjectaccessreviews", "localsubjectaccessreviews"), frozenset({"create"})),
-    "events": _WRITE,
-    "certificatesigningrequests": _READ | {"create"},
-}
-"""What agents may do with any object of these resources, not with its parts."""
-_SINGLE = "can only get individual resources of this type"
+    @property
+    def key(self) -> Key:
+        """The only object that is meant."""
+        return self.namespace, self.name or self.field_name
 
 
 class Authorizer:
     """See the module."""
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._store = core.store
         self.lets_all = core.options.authorization == "AlwaysAllow"
         """Nothing is refused to anybody."""
-        self._rules: dict[str, Callable[[str, AccessAttributes], str | None]] = {
-            "configmaps": self._referred,
-            "csinodes": self._own,
-            "leases": self._own,
-            "nodes": self._nodes,
-            "persistentvolumeclaims": self._referred,
-            "persistentvolumes": self._volumes,
-            "pods": self._pods,
-            "secrets": self._secrets,
-            "serviceaccounts": self._accounts,
-            "volumeattachments": self._attachments,
-        }
 
     def may_everything(self, user: ApiUser) -> bool:
         """Whether nothing is refused to this user."""
@@ -99,139 +76,156 @@ class Authorizer:
             return None
         if not user.node or (asked.group, asked.resource) not in _OF_ALL_SERVERS:
             return ""
-        rule = self._rules.get(asked.resource)
-        if rule is not None:
-            return rule(user.node, asked)
-        return None if asked.verb in _AGENT_VERBS.get(asked.resource, ()) and not asked.subresource else ""
+        for grant in _GRANTS.get(asked.what, ()):
+            if asked.verb in grant.verbs:
+                return None if grant.related(self._store, user.node, asked) else grant.otherwise
+        return ""
 
-    # --- by resource ------------------------------------------------------------------------------------------------
 
-    def _own(self, node: str, asked: AccessAttributes) -> str | None:
-        if asked.verb == "create":
-            return None
-        if asked.resource == "leases" and asked.namespace != LEASE_NAMESPACE:
-            return "can only access leases in the namespace kube-node-lease"
-        if node not in (asked.name, asked.field_name):
-            return f"can only access {asked.resource.removesuffix('s')} with the same name as the requesting node"
-        return None if asked.verb in _READ | _WRITE | {"delete"} else ""
+# --- how an object is related to a node -------------------------------------------------------------------------------
 
-    def _nodes(self, node: str, asked: AccessAttributes) -> str | None:
-        if asked.subresource not in ("", "status"):
-            return ""
-        if asked.verb in _READ:
-            own = node in (asked.name, asked.field_name)
-            return None if own else f"node {node!r} cannot read all nodes, only its own Node object"
-        if asked.verb != "create" and asked.name != node:
-            return f"node {node!r} is not allowed to modify node {asked.name!r}"
-        return None if asked.verb in _WRITE else ""
 
-    def _pods(self, node: str, asked: AccessAttributes) -> str | None:
-        if asked.subresource not in ("", "status", "eviction"):
-            return ""
-        if asked.verb in ("list", "watch"):
-            own = asked.field_node == node
-            return None if own else "can only list/watch pods with spec.nodeName field selector"
-        if asked.verb == "create" and not asked.subresource:
-            return None
-        pod = self._core.store.get("pods", asked.namespace, asked.name)
-        if pod is None:
-            return None if asked.verb in ("get", "delete") or asked.subresource else ""
-        if pod.node != node:
-            return f"node {node!r} can only get or change pods with spec.nodeName set to itself"
-        return "" if asked.verb in ("update", "patch") and asked.subresource != "status" else None
+def _any(store: Store, node: str, asked: AccessAttributes) -> bool:
+    return True
 
-    def _secrets(self, node: str, asked: AccessAttributes) -> str | None:
-        refusal, secret = self._referred(node, asked), (asked.namespace, asked.name or asked.field_name)
-        if refusal and asked.verb in _READ and not asked.subresource:
-            for volume in self._core.store.of["persistentvolumes"].all():
-                if secret in volume_secrets(volume.object) and self._claims(node, volume.object):
-                    return None
-        return refusal
 
-    def _volumes(self, node: str, asked: AccessAttributes) -> str | None:
-        if asked.verb != "get":
-            return _SINGLE
-        volume = self._core.store.get("persistentvolumes", "", asked.name)
-        return None if volume is not None and self._claims(node, volume.object) else self._unrelated(node)
+def _own(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """The object has the name of the node."""
+    namespace = LEASE_NAMESPACE if asked.resource == "leases" else ""
+    return node in (asked.name, asked.field_name) and asked.namespace == namespace
 
-    def _attachments(self, node: str, asked: AccessAttributes) -> str | None:
-        if asked.verb != "get":
-            return _SINGLE
-        found = self._core.store.get("volumeattachments.storage.k8s.io", "", asked.name)
-        own = found is not None and (found.object.get("spec") or {}).get("nodeName") == node
-        return None if own else self._unrelated(node)
 
-    def _accounts(self, node: str, asked: AccessAttributes) -> str | None:
-        if asked.verb != "get" and (asked.verb, asked.subresource) != ("create", "token"):
-            return "can only get individual service accounts, and create tokens"
-        known = self._refers(node, "serviceaccounts", (asked.namespace, asked.name))
-        return None if known else self._unrelated(node)
+def _selected(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """Only pods of the node are selected."""
+    return asked.field_node == node
 
-    def _referred(self, node: str, asked: AccessAttributes) -> str | None:
-        name, part = asked.name or asked.field_name, asked.subresource
-        of_claim = (asked.resource, part) == ("persistentvolumeclaims", "status")
-        allowed = asked.verb in ("get", "update", "patch") if of_claim else asked.verb in _READ and not part
-        if not allowed or not name:
-            return "can only read resources of this type"
-        return None if self._refers(node, asked.resource, (asked.namespace, name)) else self._unrelated(node)
 
-    def _claims(self, node: str, volume: Json) -> bool:
-        """Whether a pod of that node claims the persistent volume."""
-        claim = (volume.get("spec") or {}).get("claimRef") or {}
-        return self._refers(node, "persistentvolumeclaims", (claim.get("namespace", ""), claim.get("name", "")))
+def _bound(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """The pod is bound to the node. One that does not exist is not found later."""
+    pod = store.get(PODS.store_key, asked.namespace, asked.name)
+    return pod is None or pod.node == node
 
-    def _refers(self, node: str, plural: str, key: Key) -> bool:
-        """Whether a pod of that node refers to it. Pods that show static ones give no rights."""
-        return any(
-            key in references_of(pod)[plural]
-            for pod in self._core.store.of["pods"].on_node(node)
-            if CONFIG_MIRROR not in (pod["metadata"].get("annotations") or {})
-        )
 
-    @staticmethod
-    def _unrelated(node: str) -> str:
-        return f"no relationship found between node {node!r} and this object"
+def _referred(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """A pod of the node refers to the object."""
+    return _refers(store, node, asked.resource, asked.key)
+
+
+def _secret(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """A pod of the node refers to the secret, or claims a volume that does."""
+    return _referred(store, node, asked) or any(
+        asked.key in volume_secrets(volume.object) and _claims(store, node, volume.object)
+        for volume in store.of["persistentvolumes"].all()
+    )
+
+
+def _claimed(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """A pod of the node claims the volume."""
+    volume = store.get("persistentvolumes", "", asked.name)
+    return volume is not None and _claims(store, node, volume.object)
+
+
+def _attached(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """The attachment is to the node."""
+    found = store.get("volumeattachments.storage.k8s.io", "", asked.name)
+    return found is not None and (found.object.get("spec") or {}).get("nodeName") == node
+
+
+def _claims(store: Store, node: str, volume: Json) -> bool:
+    claim = (volume.get("spec") or {}).get("claimRef") or {}
+    return _refers(store, node, "persistentvolumeclaims", (claim.get("namespace", ""), claim.get("name", "")))
+
+
+def _refers(store: Store, node: str, plural: str, key: Key) -> bool:
+    """Whether a pod of that node refers to it. Pods that show static ones give no rights."""
+    return any(
+        key in references_of(pod).get(plural, ())
+        for pod in store.of[PODS.store_key].on_node(node)
+        if CONFIG_MIRROR not in (pod["metadata"].get("annotations") or {})
+    )
+
+
+class _Grant(msgspec.Struct, frozen=True):
+    """What an agent may do with objects that are `related` to its node. `otherwise`: why it may not with others."""
+
+    verbs: frozenset[str]
+    related: Callable[[Store, str, AccessAttributes], bool] = _any
+    otherwise: str = "no relationship found between the node and this object"
+
+
+_GET = frozenset({"get"})
+_CREATE = frozenset({"create"})
+_READ = frozenset({"get", "list", "watch"})
+_CHANGE = frozenset({"get", "update", "patch"})
+_SELECT = "can only list/watch pods with spec.nodeName field selector"
+_SAME_NAME = "can only access the object with the same name as the requesting node"
+_GRANTS: Mapping[str, tuple[_Grant, ...]] = {
+    **dict.fromkeys(("csidrivers", "runtimeclasses", "services"), (_Grant(_READ),)),
+    **dict.fromkeys(("localsubjectaccessreviews", "subjectaccessreviews", "tokenreviews"), (_Grant(_CREATE),)),
+    **dict.fromkeys(("csinodes", "leases"), (_Grant(_CREATE), _Grant(_READ | _CHANGE | {"delete"}, _own, _SAME_NAME))),
+    **dict.fromkeys(("nodes", "nodes/status"), (_Grant(_CREATE), _Grant(_READ | _CHANGE, _own, _SAME_NAME))),
+    "certificatesigningrequests": (_Grant(_READ | _CREATE),),
+    "configmaps": (_Grant(_READ, _referred),),
+    "events": (_Grant(frozenset({"create", "update", "patch"})),),
+    "persistentvolumeclaims": (_Grant(_READ, _referred),),
+    "persistentvolumeclaims/status": (_Grant(_CHANGE, _referred),),
+    "persistentvolumes": (_Grant(_GET, _claimed),),
+    "pods": (
+        _Grant(_CREATE),
+        _Grant(frozenset({"list", "watch"}), _selected, _SELECT),
+        _Grant(frozenset({"get", "delete"}), _bound),
+    ),
+    "pods/eviction": (_Grant(_CREATE, _bound),),
+    "pods/status": (_Grant(_CHANGE, _bound),),
+    "secrets": (_Grant(_READ, _secret),),
+    "serviceaccounts": (_Grant(_GET, _referred),),
+    "serviceaccounts/token": (_Grant(_CREATE, _referred),),
+    "volumeattachments": (_Grant(_GET, _attached),),
+}
+"""By resource and part; what stands in no row is refused."""
+_REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
+_OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
+"""What is defined besides concerns no agent, whatever it is called."""
 
 
 # --- what pods and volumes refer to -----------------------------------------------------------------------------------
 
-_CONTAINERS = ("containers[*]", "initContainers[*]", "ephemeralContainers[*]")
-_SECRET_VOLUMES = ("csi", "flexVolume", "cephfs", "iscsi", "rbd", "scaleIO", "storageos")
-_PATHS: Mapping[str, tuple[Path, ...]] = {
-    plural: tuple(parse_path(f".{path}") for path in paths)
-    for plural, paths in {
-        "secrets": (
-            "imagePullSecrets[*].name",
-            *(f"{each}.env[*].valueFrom.secretKeyRef.name" for each in _CONTAINERS),
-            *(f"{each}.envFrom[*].secretRef.name" for each in _CONTAINERS),
-            *(f"volumes[*].{each}.secretName" for each in ("secret", "azureFile")),
-            *(f"volumes[*].{each}.secretRef.name" for each in _SECRET_VOLUMES),
-            "volumes[*].csi.nodePublishSecretRef.name",
-            "volumes[*].projected.sources[*].secret.name",
-        ),
-        "configmaps": (
-            *(f"{each}.env[*].valueFrom.configMapKeyRef.name" for each in _CONTAINERS),
-            *(f"{each}.envFrom[*].configMapRef.name" for each in _CONTAINERS),
-            "volumes[*].configMap.name",
-            "volumes[*].projected.sources[*].configMap.name",
-        ),
-        "persistentvolumeclaims": ("volumes[*].persistentVolumeClaim.claimName",),
-        "serviceaccounts": ("serviceAccountName",),
-    }.items()
+_REFERENCES: Mapping[str, str] = {
+    **dict.fromkeys(("configMap", "configMapKeyRef", "configMapRef"), "configmaps"),
+    **dict.fromkeys(("azureFile", "imagePullSecrets", "nodePublishSecretRef"), "secrets"),
+    **dict.fromkeys(("secret", "secretKeyRef", "secretRef"), "secrets"),
+    "persistentVolumeClaim": "persistentvolumeclaims",
 }
-"""Where the spec of a pod names objects of its namespace."""
+"""Fields of a pod that name an object of its namespace, and of which resource."""
+_NAMES = ("name", "secretName", "claimName")
 
 
 def references_of(pod: Json) -> dict[str, set[Key]]:
     """Plural -> namespace and name of what the pod refers to."""
-    namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
-    found = {
-        plural: {(namespace, name) for path in paths for name in find_all(spec, path) if name}
-        for plural, paths in _PATHS.items()
-    }
-    ephemeral = (volume["name"] for volume in spec.get("volumes") or () if volume.get("ephemeral"))
-    found["persistentvolumeclaims"] |= {(namespace, f"{pod['metadata']['name']}-{name}") for name in ephemeral}
+    metadata, spec = pod["metadata"], pod["spec"]
+    named = [*_named(spec), ("serviceaccounts", spec.get("serviceAccountName"))]
+    named += [
+        ("persistentvolumeclaims", f"{metadata['name']}-{volume['name']}")
+        for volume in spec.get("volumes") or ()
+        if volume.get("ephemeral")
+    ]
+    found: dict[str, set[Key]] = {}
+    for plural, name in named:
+        if name:
+            found.setdefault(plural, set()).add((metadata.get("namespace", ""), name))
     return found
+
+
+def _named(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Plural and name of each reference in a part of a spec, which is the content of that field."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _named(item, field)
+    elif isinstance(value, dict):
+        if field in _REFERENCES:
+            yield from ((_REFERENCES[field], value[name]) for name in _NAMES if value.get(name))
+        for name, item in value.items():
+            yield from _named(item, name)
 
 
 def volume_secrets(volume: Json) -> set[Key]:
@@ -259,7 +253,7 @@ def attributes_of(call: ResourceCall) -> AccessAttributes:
         resource=target.resource.plural,
         subresource=target.subresource,
         namespace=target.namespace,
-        name=target.name or (target.namespace if target.resource.plural == "namespaces" else ""),
+        name=target.name,
         field_node=(selection.node or "") if selection is not None else "",
         field_name=(selection.name or "") if selection is not None else "",
     )
@@ -267,32 +261,28 @@ def attributes_of(call: ResourceCall) -> AccessAttributes:
 
 def check_node_object(call: ResourceCall, old: Json | None, new: Json) -> None:
     """NodeRestriction: what an agent may write in the objects it may write. Raises StatusError (403)."""
-    node = call.user.node
+    node, resource, name = call.user.node, call.resource, new["metadata"]["name"]
     if not node or MASTERS in call.user.groups:
         return
-    resource = call.resource
+    if resource.plural in ("csinodes", "leases", "nodes") and name != node:
+        raise forbidden(resource, name, _SAME_NAME)
     if resource is NODES:
-        _check_node(call, node, old, new)
+        _check_node(old or {}, new)
     elif resource is PODS and old is None:
-        _check_mirror_pod(node, new)
-    elif resource.plural in ("leases", "csinodes") and old is None and new["metadata"]["name"] != node:
-        why = f"can only access {resource.plural.removesuffix('s')} with the same name as the requesting node"
-        raise forbidden(resource, new["metadata"]["name"], why)
+        why = _fault_of_mirror_pod(node, new)
+        if why:
+            raise forbidden(PODS, name, why)
 
 
-def _check_node(call: ResourceCall, node: str, old: Json | None, new: Json) -> None:
+def _check_node(old: Json, new: Json) -> None:
     name = new["metadata"]["name"]
-    if name != node:
-        raise forbidden(NODES, name, f"node {node!r} is not allowed to modify node {name!r}")
-    before = ((old or {}).get("metadata") or {}).get("labels") or {}
-    after = new["metadata"].get("labels") or {}
-    changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    bad = [key for key in changed if not _may_label(key)]
+    before, after = ((one.get("metadata") or {}).get("labels") or {} for one in (old, new))
+    bad = sorted(key for key in {*before, *after} if before.get(key) != after.get(key) and not _may_label(key))
     if bad:
         raise forbidden(NODES, name, f"is not allowed to modify labels: {', '.join(bad)}")
-    taints = ((old or {}).get("spec") or {}).get("taints"), (new.get("spec") or {}).get("taints")
-    if old is not None and taints[0] != taints[1]:
-        raise forbidden(NODES, name, f"node {node!r} is not allowed to modify taints")
+    taints = [(one.get("spec") or {}).get("taints") for one in (old, new)]
+    if old and taints[0] != taints[1]:
+        raise forbidden(NODES, name, f"node {name!r} is not allowed to modify taints")
 
 
 _LABELS = frozenset(
@@ -304,39 +294,30 @@ _LABELS = frozenset(
     }
 )
 _LABEL_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_RESTRICTED = "node-restriction.kubernetes.io"
 
 
 def _may_label(key: str) -> bool:
     prefix = key.partition("/")[0] if "/" in key else ""
-    if prefix.endswith(_RESTRICTED.removesuffix("/")):
+    if prefix.endswith(_RESTRICTED):
         return False
-    if not (prefix in ("kubernetes.io", "k8s.io") or prefix.endswith((".kubernetes.io", ".k8s.io"))):
+    if key in _LABELS or not f".{prefix}".endswith((".kubernetes.io", ".k8s.io")):
         return True
-    if key in _LABELS:
-        return True
-    return any(prefix == allowed or prefix.endswith(f".{allowed}") for allowed in _LABEL_PREFIXES)
+    return f".{prefix}".endswith(tuple(f".{allowed}" for allowed in _LABEL_PREFIXES))
 
 
-def _check_mirror_pod(node: str, pod: Json) -> None:
-    name = pod["metadata"]["name"]
-
-    def refuse(why: str) -> StatusError:
-        return forbidden(PODS, name, why)
-
+def _fault_of_mirror_pod(node: str, pod: Json) -> str:
+    """Why an agent may not create the pod; empty when it may."""
+    owners = pod["metadata"].get("ownerReferences") or [{}]
     if CONFIG_MIRROR not in (pod["metadata"].get("annotations") or {}):
-        raise refuse(f"pod does not have {CONFIG_MIRROR!r} annotation, node {node!r} can only create mirror pods")
+        return f"pod does not have {CONFIG_MIRROR!r} annotation, node {node!r} can only create mirror pods"
     if pod["spec"].get("nodeName") != node:
-        raise refuse(f"node {node!r} can only create pods with spec.nodeName set to itself")
-    owners = pod["metadata"].get("ownerReferences") or []
-    if len(owners) != 1 or owners[0].get("kind") != "Node" or owners[0].get("name") != node:
-        raise refuse(f"node {node!r} can only create pods with an owner reference set to itself")
+        return f"node {node!r} can only create pods with spec.nodeName set to itself"
+    if [(owner.get("kind"), owner.get("name")) for owner in owners] != [("Node", node)]:
+        return f"node {node!r} can only create pods with an owner reference set to itself"
     if owners[0].get("controller") is not True or owners[0].get("blockOwnerDeletion"):
-        raise refuse("the owner reference of a mirror pod has controller true and no blockOwnerDeletion")
-    if pod["spec"].get("serviceAccountName"):
-        raise refuse("a mirror pod may not reference service accounts")
-    for plural, found in references_of(pod).items():
-        if found:
-            raise refuse(f"a mirror pod may not reference {plural}")
+        return "the owner reference of a mirror pod has controller true and no blockOwnerDeletion"
+    return next((f"a mirror pod may not reference {plural}" for plural in sorted(references_of(pod))), "")
 
 
 def _forbidden(resource: ServedResource, user: ApiUser, asked: AccessAttributes, reason: str) -> StatusError:

@@ -81,7 +81,7 @@ class InProcessApi:
         self._lock = server.lock
         self._later = dispatcher.schedule
         self._now_ns = dispatcher.now_ns
-        self._in_flight: dict[Promise[Any], _Sent] = {}
+        self._in_flight: dict[_Sent, None] = {}
         self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
         """How often which "VERB resource[/part]" was asked."""
@@ -94,25 +94,20 @@ class InProcessApi:
         """See `Api.call`."""
         if self.rewrite is not None:
             call = self.rewrite(call)
-        kind, counts, faults, link = call.what, self.calls, self._faults, self._link
-        counts[kind] = counts.get(kind, 0) + 1
         answer: Promise[R] = Promise()
+        sent = _Sent(self, call, answer, TIMEOUT_NS if timeout_ns is None else timeout_ns)
+        self._count(call.what)
         if self._down:
-            self._later(self._latency_ns, lambda: answer.set_exception(_unreachable(call.verb)))
+            self._later(self._latency_ns, lambda: sent.fail(_unreachable(call.verb)))
             return answer
-        fate = None if faults is None else faults.draw(kind)
-        if timeout_ns is None:
-            timeout_ns = TIMEOUT_NS
-        sent = _Sent(self, call, answer, timeout_ns)
-        if fate is None and not self._latency_ns and link.is_plain():
+        sent.fate = self._fate(call.what)
+        if sent.fate is _NO_FAULT and not self._latency_ns and self._link.is_plain():
             sent.arrive()
             return answer
-        self._in_flight[answer] = sent
-        sent.timer = self._later(timeout_ns, sent.give_up)
-        if fate is None:
-            self._later(link.latency_ns if link.is_well else link.there_ns(), sent.arrive)
-        else:
-            self._apply_fate(sent, fate)
+        self._in_flight[sent] = None
+        sent.timer = self._later(sent.timeout_ns, sent.give_up)
+        if not sent.fate.hang:
+            self._later(self._link.there_ns() + sent.fate.slow_ns, sent.arrive)
         return answer
 
     def watch(
@@ -122,25 +117,31 @@ class InProcessApi:
         on_end: Callable[[ApiError | None], None],
     ) -> Subscription:
         """See `Api.watch`."""
-        kind = call.what
-        self.calls[kind] = self.calls.get(kind, 0) + 1
+        self._count(call.what)
         watch = _Watch(self, call, on_event, on_end)
         self._watches[watch] = None
-        fate = self._faults.draw(kind) if self._faults is not None else None
-        if self._down or (fate is not None and fate.lose):
+        fate = self._fate(call.what)
+        if self._down or fate.lose:
             watch.end(_unreachable(call.verb))
-        elif fate is not None and fate.fail is not None:
+        elif fate.fail is not None:
             watch.end(_fault(fate.fail, call.verb))
         else:
-            self._later(self._link.there_ns() + (fate.slow_ns if fate else 0), watch.begin)
+            self._later(self._link.there_ns() + fate.slow_ns, watch.begin)
         return watch
+
+    def _count(self, what: str) -> None:
+        self.calls[what] = self.calls.get(what, 0) + 1
+
+    def _fate(self, what: str) -> CallFate:
+        fate = None if self._faults is None else self._faults.draw(what)
+        return fate or _NO_FAULT
 
     # --- outages and views --------------------------------------------------------------------------------------------
 
     @property
     def in_flight(self) -> int:
         """Calls that have not been answered."""
-        return sum(not answer.done() for answer in self._in_flight)
+        return sum(not sent.answer.done() for sent in self._in_flight)
 
     @property
     def is_down(self) -> bool:
@@ -150,15 +151,15 @@ class InProcessApi:
     def go_down(self) -> None:
         """The server cannot be reached: whatever is in flight breaks."""
         self._down = True
-        for answer, sent in tuple(self._in_flight.items()):
-            self._break(answer, ApiError(0, UNREACHABLE, _LOST, sent.call.verb))
+        for sent in tuple(self._in_flight):
+            sent.fail(ApiError(0, UNREACHABLE, _LOST, sent.call.verb))
         self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
 
     def hang_up(self) -> None:
         """Whoever called is dead: what has been sent arrives, but a call that the server takes its time with is dropped
         there, since nobody is at the other end of its connection.
         """
-        for sent in tuple(self._in_flight.values()):
+        for sent in tuple(self._in_flight):
             sent.hung_up = True
 
     def come_back(self) -> None:
@@ -176,57 +177,6 @@ class InProcessApi:
         """End every watch of this front, as a proxy between does it: with an error, or (None) in order."""
         for watch in tuple(self._watches):
             watch.end(error)
-
-    # --- calls ------------------------------------------------------------------------------------------------------
-
-    def _apply_fate(self, sent: _Sent, fate: CallFate) -> None:
-        """A call that goes wrong, or takes longer."""
-        if fate.hang:
-            return
-        there_ns = self._link.there_ns()
-        if fate.fail is not None:
-            error = _fault(fate.fail, sent.call.verb)
-            self._later(there_ns, lambda: self._break(sent.answer, error))
-        else:
-            sent.fate = fate
-            self._later(there_ns + fate.slow_ns, sent.arrive)
-
-    def _break(self, answer: Promise[Any], error: ApiError) -> None:
-        self._land(answer)
-        answer.set_exception(error)
-
-    def _land(self, answer: Promise[Any]) -> None:
-        """The call is not in flight any more."""
-        sent = self._in_flight.pop(answer, None)
-        if sent is not None and sent.timer is not None:
-            sent.timer.cancel()
-
-    def _give(self, call: ApiCall[R], answer: Promise[R], done: Answer) -> None:
-        """What the caller gets. One object is made of what JSON knows, without the text between (see `read_version`);
-        all else is read from the text, if anybody reads it.
-        """
-        self._land(answer)
-        value: Any = None
-        try:
-            if isinstance(done, ObjectAnswer):
-                if call.read is nothing:
-                    pass
-                elif call.kind is None:
-                    value = call.read(done.body())
-                else:
-                    value = read_version(done.version, call.kind)
-            elif isinstance(done, WatchAnswer | NodeAnswer):
-                raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
-            elif isinstance(done, JsonAnswer) and done.code >= 400:
-                raise _refusal(done, call.verb)
-            else:
-                value = call.read(done.body())
-        except ApiError as error:
-            answer.set_exception(error)
-        except DocumentError as error:
-            answer.set_exception(ApiError(200, "NotUnderstood", str(error), call.verb))
-        else:
-            answer.set_result(value)
 
 
 class _Watch:
@@ -265,8 +215,8 @@ class _Watch:
             return
         done = api._server.handle(ApiRequest("GET", call.path, call.query, user=api._user))
         if not isinstance(done, WatchAnswer):
-            error = _refusal(done, call.verb) if isinstance(done, JsonAnswer) else None
-            self.end(error or ApiError(200, "NotUnderstood", "the answer is no watch", call.verb))
+            assert isinstance(done, JsonAnswer)
+            self.end(_refusal(done, call.verb))
             return
         self._watcher = done.watcher
         if done.resource.storage:
@@ -282,7 +232,6 @@ class _Watch:
             if self._ended:
                 return
             self._ended = True
-        with self._api._lock:
             if self._watcher is not None:
                 self._watcher.end()
             self._put(0, _END, error)
@@ -296,8 +245,7 @@ class _Watch:
         if self._ended:
             return
         api = self._api
-        link, faults = api._link, api._faults
-        delay_ns = link.latency_ns if link.is_well else link.there_ns()
+        delay_ns, faults = api._link.there_ns(), api._faults
         if faults is not None and faults.events is not None:
             fate = faults.events.draw()
             if fate.cut:
@@ -322,10 +270,8 @@ class _Watch:
         """Under the lock."""
         api, waiting = self._api, self._waiting
         due_ns = api._now_ns() + delay_ns
-        if waiting:
-            waiting.append((max(due_ns, waiting[-1][0]), kind, what))
-        else:
-            waiting.append((due_ns, kind, what))
+        waiting.append((max(due_ns, waiting[-1][0] if waiting else 0), kind, what))
+        if len(waiting) == 1:
             api._later(delay_ns, self._flush)
 
     def _flush(self) -> None:
@@ -348,6 +294,7 @@ class _Watch:
 
 
 _END = "END"
+_NO_FAULT = CallFate()
 
 
 class _Sent(msgspec.Struct, eq=False):
@@ -359,37 +306,67 @@ class _Sent(msgspec.Struct, eq=False):
     call: ApiCall[Any]
     answer: Promise[Any]
     timeout_ns: int
-    fate: CallFate | None = None
+    fate: CallFate = _NO_FAULT
     hung_up: bool = False
     timer: Cancellable | None = None
 
     def give_up(self) -> None:
         """The caller has waited long enough."""
         message = f"no answer within {self.timeout_ns / SECOND_NS:g} s"
-        self.api._break(self.answer, ApiError(0, TIMEOUT, message, self.call.verb))
+        self.fail(ApiError(0, TIMEOUT, message, self.call.verb))
+
+    def fail(self, error: ApiError) -> None:
+        self._land()
+        self.answer.set_exception(error)
 
     def arrive(self) -> None:
         """It has come to the server. What was cancelled or cut on its way has not."""
-        api, call, answer, fate = self.api, self.call, self.answer, self.fate
-        if answer.done():
-            api._land(answer)
+        api, call, fate = self.api, self.call, self.fate
+        if self.answer.done():
+            self._land()
             return
-        if fate is not None and fate.slow_ns and self.hung_up:
+        if fate.fail is not None:
+            self.fail(_fault(fate.fail, call.verb))
             return
-        content = call.content
-        body = b"" if content is None else content
+        if fate.slow_ns and self.hung_up:
+            return
+        body = b"" if call.content is None else call.content
         done = api._server.handle(ApiRequest(call.method, call.path, call.query, body, call.content_type, api._user))
-        late_ns = 0 if api._link.is_well else api._link.back_ns()
-        if fate is not None:
-            late_ns += fate.late_ns
-            if fate.lose:
-                lost = ApiError(0, UNREACHABLE, _LOST, call.verb)
-                api._later(late_ns, lambda: api._break(answer, lost))
-                return
-        if late_ns:
-            api._later(late_ns, lambda: api._give(call, answer, done))
+        late_ns = api._link.back_ns() + fate.late_ns
+        if fate.lose:
+            api._later(late_ns, lambda: self.fail(ApiError(0, UNREACHABLE, _LOST, call.verb)))
+        elif late_ns:
+            api._later(late_ns, lambda: self._give(done))
         else:
-            api._give(call, answer, done)
+            self._give(done)
+
+    def _land(self) -> None:
+        """It is not in flight any more."""
+        self.api._in_flight.pop(self, None)
+        if self.timer is not None:
+            self.timer.cancel()
+
+    def _give(self, done: Answer) -> None:
+        """What the caller gets. One object is made of what JSON knows, without the text between (see `read_version`);
+        all else is read from the text, if anybody reads it.
+        """
+        self._land()
+        call = self.call
+        try:
+            if isinstance(done, JsonAnswer) and done.code >= 400:
+                raise _refusal(done, call.verb)
+            if isinstance(done, WatchAnswer | NodeAnswer):
+                raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
+            if isinstance(done, ObjectAnswer) and call.kind is not None and call.read is not nothing:
+                value = read_version(done.version, call.kind)
+            else:
+                value = None if call.read is nothing else call.read(done.body())
+        except ApiError as error:
+            self.answer.set_exception(error)
+        except DocumentError as error:
+            self.answer.set_exception(ApiError(200, "NotUnderstood", str(error), call.verb))
+        else:
+            self.answer.set_result(value)
 
 
 def _unreachable(verb: str) -> ApiError:

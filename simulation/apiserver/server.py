@@ -43,16 +43,14 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVED, SERVICES, ServedResource
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store import Store
-from simulation.apiserver.verbs.bind import bind, evict
+from simulation.apiserver.verbs.bind import bind
 from simulation.apiserver.verbs.context import Context
-from simulation.apiserver.verbs.create import create, create_value
-from simulation.apiserver.verbs.delete import delete, delete_collection
+from simulation.apiserver.verbs.delete import delete, delete_collection, evict
 from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
-from simulation.apiserver.verbs.patch import patch
 from simulation.apiserver.verbs.read import Bookmarks, list_objects, read, watch
 from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i
 from simulation.apiserver.verbs.token_request import request_token
-from simulation.apiserver.verbs.update import update
+from simulation.apiserver.verbs.write import create, create_value, patch, update
 
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")

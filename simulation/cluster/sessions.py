@@ -19,14 +19,15 @@ from aiohttp import web
 
 from config.objects import Pod
 from runtime.cri.errors import CriError
+from runtime.cri.identity import CONTAINER_NAME, POD_UID
 from runtime.cri.messages import ContainerState, ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
-from runtime.http_server.auth.reviews import settled
 from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.log_streams import LogStreams
-from runtime.http_server.sessions.sessions import CONTAINER_NAME, POD_UID, Streams
+from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.websocket import ERROR, MESSAGE_BYTES_AT_MOST, PIECE_BYTES, STDERR, STDOUT
 from runtime.http_server.targets import check_container
+from runtime.io.event_loop import settled
 from runtime.logs.lines import LogReadOptions
 from simulation.apiserver.status import Json
 from simulation.cri.simulated_cri import SimulatedCri

@@ -9,10 +9,11 @@ pod's sandbox. `docs/simulated-runtime.md` has the table for users.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from runtime.cri.verbs import ALL_VERBS
 from simulation.cri.behaviour_values import (
     CallKind,
     CallRule,
@@ -25,7 +26,7 @@ from simulation.cri.behaviour_values import (
     curve,
     duration_ns,
     each,
-    exit_code,
+    exit_status,
     hook_operation,
     lines,
     probe_operations,
@@ -46,61 +47,66 @@ class BehaviourError(ValueError):
     """Annotations that say nothing sensible. The text has one reason per annotation, with its path."""
 
 
+def knob(read: Callable[[str], T], otherwise: T) -> T:
+    """A field of the behaviour: the annotation of its name, with hyphens, is read so."""
+    return field(default=otherwise, metadata={"read": read})
+
+
 @dataclass(frozen=True, slots=True)
 class ContainerBehaviour:
     """What one container does. Tuples hold one value per attempt; the last one goes on for ever."""
 
-    run_for: tuple[int | None, ...] = (None,)
+    run_for: tuple[int | None, ...] = knob(each(run_time_ns), (None,))
     """ns from start to exit, None for ever."""
-    exit_code: tuple[int, ...] = (0,)
-    start_delay: tuple[int, ...] = (0,)
+    exit_code: tuple[int, ...] = knob(each(exit_status), (0,))
+    start_delay: tuple[int, ...] = knob(each(duration_ns), (0,))
     """ns that StartContainer takes."""
-    oom_after: tuple[int | None, ...] = (None,)
+    oom_after: tuple[int | None, ...] = knob(each(lambda text: None if text == "never" else duration_ns(text)), (None,))
     """ns from start to the OOM kill, None for never."""
-    stop_delay: int = 0
+    stop_delay: int = knob(duration_ns, 0)
     """ns from SIGTERM to exit."""
-    stop_exit_code: int = 0
-    ignore_stop_signal: bool = False
-    fail: tuple[CallRule, ...] = ()
-    hang: tuple[CallRule, ...] = ()
-    lie: tuple[CallRule, ...] = ()
-    late: tuple[CallRule, ...] = ()
-    image_size: int | None = None
+    stop_exit_code: int = knob(exit_status, 0)
+    ignore_stop_signal: bool = knob(yes_or_no, False)
+    fail: tuple[CallRule, ...] = knob(call_rules(CallKind.FAIL), ())
+    hang: tuple[CallRule, ...] = knob(call_rules(CallKind.HANG), ())
+    lie: tuple[CallRule, ...] = knob(call_rules(CallKind.LIE), ())
+    late: tuple[CallRule, ...] = knob(call_rules(CallKind.LATE), ())
+    image_size: int | None = knob(size_bytes, None)
     """Bytes; None takes the runtime's default. Pod-wide only, as a pull names no container."""
-    pull_rate: int | None = None
+    pull_rate: int | None = knob(rate_bytes_per_s, None)
     """Bytes per second; None takes the runtime's default. Pod-wide only."""
-    output: tuple[str, ...] = ()
-    output_every: int = 0
+    output: tuple[str, ...] = knob(lines, ())
+    output_every: int = knob(duration_ns, 0)
     """ns between two times of the output; 0 writes it once, at the start."""
-    output_size: int = 0
+    output_size: int = knob(size_bytes, 0)
     """Bytes: so often is the output repeated each time that it has at least as many; 0: never."""
-    termination_message: str = ""
-    memory: Curve = _MEMORY
+    termination_message: str = knob(str, "")
+    memory: Curve = knob(curve(size_bytes), _MEMORY)  # noqa: RUF009
     """Bytes of the working set."""
-    disk: Curve = _DISK
+    disk: Curve = knob(curve(size_bytes), _DISK)  # noqa: RUF009
     """Bytes of its writable layer, which stay when it ends."""
-    inodes: Curve = _INODES
+    inodes: Curve = knob(curve(count), _INODES)  # noqa: RUF009
     """Of that layer."""
-    processes: Curve = _PROCESSES
-    cpu: int = 10
+    processes: Curve = knob(curve(count), _PROCESSES)  # noqa: RUF009
+    cpu: int = knob(cpu_milli, 10)
     """Thousandths of a core."""
-    exec_exit_code: tuple[int, ...] = (0,)
+    exec_exit_code: tuple[int, ...] = knob(each(exit_status), (0,))
     """One value per ExecSync, the last one goes on for ever."""
-    exec_delay: int = 0
+    exec_delay: int = knob(duration_ns, 0)
     """ns that a command takes."""
-    exec_output: str = ""
-    startup_probe: tuple[ProbeOperation, ...] = ()
+    exec_output: str = knob(str, "")
+    startup_probe: tuple[ProbeOperation, ...] = knob(probe_operations, ())
     """What comes of the first, second, ... startup probe, the last one for ever. Empty: network probes succeed, and
     commands are run by ExecSync. Each container begins with the first."""
-    readiness_probe: tuple[ProbeOperation, ...] = ()
-    liveness_probe: tuple[ProbeOperation, ...] = ()
-    hook_call: tuple[HookOperation, ...] = (HookOperation.OK,)
-    """What comes of the first, second, ... HTTP call of a hook, the last one for ever."""
-    hook_delay: int = 0
-    """ns that such a call takes."""
-    probe_delay: int = 0
+    readiness_probe: tuple[ProbeOperation, ...] = knob(probe_operations, ())
+    liveness_probe: tuple[ProbeOperation, ...] = knob(probe_operations, ())
+    probe_delay: int = knob(duration_ns, 0)
     """ns that a probe over the network takes."""
-    sandbox_lost_after: int | None = None
+    hook_call: tuple[HookOperation, ...] = knob(each(hook_operation), (HookOperation.OK,))
+    """What comes of the first, second, ... HTTP call of a hook, the last one for ever."""
+    hook_delay: int = knob(duration_ns, 0)
+    """ns that such a call takes."""
+    sandbox_lost_after: int | None = knob(duration_ns, None)
     """ns from RunPodSandbox until the sandbox is no longer ready, None for never. Pod-wide only."""
 
     @property
@@ -126,73 +132,25 @@ class PodBehaviour:
 DEFAULT = PodBehaviour(ContainerBehaviour(), {})
 
 KNOBS: Mapping[str, Callable[[str], Any]] = {
-    "run-for": each(run_time_ns),
-    "exit-code": each(exit_code),
-    "start-delay": each(duration_ns),
-    "oom-after": each(lambda text: None if text == "never" else duration_ns(text)),
-    "stop-delay": duration_ns,
-    "stop-exit-code": exit_code,
-    "ignore-stop-signal": yes_or_no,
-    "fail": call_rules(CallKind.FAIL),
-    "hang": call_rules(CallKind.HANG),
-    "lie": call_rules(CallKind.LIE),
-    "late": call_rules(CallKind.LATE),
-    "image-size": size_bytes,
-    "pull-rate": rate_bytes_per_s,
-    "output": lines,
-    "output-every": duration_ns,
-    "output-size": size_bytes,
-    "termination-message": str,
-    "memory": curve(size_bytes),
-    "disk": curve(size_bytes),
-    "inodes": curve(count),
-    "processes": curve(count),
-    "cpu": cpu_milli,
-    "exec-exit-code": each(exit_code),
-    "exec-delay": duration_ns,
-    "exec-output": str,
-    "startup-probe": probe_operations,
-    "readiness-probe": probe_operations,
-    "liveness-probe": probe_operations,
-    "probe-delay": duration_ns,
-    "hook-call": each(hook_operation),
-    "hook-delay": duration_ns,
-    "sandbox-lost-after": duration_ns,
+    field.name.replace("_", "-"): field.metadata["read"] for field in fields(ContainerBehaviour)
 }
-"""Every knob and how its value is read. The field of `ContainerBehaviour` is the knob with underscores."""
-
-assert {knob.replace("-", "_") for knob in KNOBS} == {field.name for field in fields(ContainerBehaviour)}
+"""Every knob and how its value is read."""
 
 _RULES = {kind.value for kind in CallKind}
 _POD_ONLY = {"sandbox-lost-after", "image-size", "pull-rate"}
 
+# A call is about what its request names; those that make something name it in another way.
+_CALLS = [verb for verb in ALL_VERBS if not verb.streaming]
 CONTAINER_CALLS = frozenset(
-    {
-        "CreateContainer",
-        "StartContainer",
-        "StopContainer",
-        "RemoveContainer",
-        "ContainerStatus",
-        "UpdateContainerResources",
-        "ReopenContainerLog",
-        "ExecSync",
-        "Exec",
-        "Attach",
-        "ContainerStats",
-        "CheckpointContainer",
-    }
+    {"CreateContainer", *(verb.name for verb in _CALLS if "container_id" in verb.request.__struct_fields__)}
 )
 POD_CALLS = frozenset(
     {
         "RunPodSandbox",
-        "StopPodSandbox",
-        "RemovePodSandbox",
-        "PodSandboxStatus",
-        "PortForward",
-        "PodSandboxStats",
-        "UpdatePodSandboxResources",
         "PullImage",
+        *(verb.name for verb in _CALLS if "pod_sandbox_id" in verb.request.__struct_fields__),
     }
+    - {"CreateContainer"}
 )
 
 

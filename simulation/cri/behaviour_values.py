@@ -153,7 +153,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-def exit_code(text: str) -> int:
+def exit_status(text: str) -> int:
     """0 to 255."""
     if not text.isascii() or not text.isdigit() or int(text) > 255:
         raise ValueError(f"{text!r} is no exit code; write a number from 0 to 255")

@@ -13,7 +13,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -27,6 +27,8 @@ from simulation.cri.image_names import full_name
 from simulation.cri.state import RuntimeState, SandboxRecord
 
 LOG = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 FIRST_PID = 1000
 
@@ -61,7 +63,7 @@ class Runtime:
         self.runtime_ready = True
         self.network_ready = True
         self.pod_cidr = settings.pod_cidr
-        self.lists: dict[str, tuple[int, Any]] = {}
+        self._lists: dict[str, tuple[int, Any]] = {}
         """The last complete answer of each list verb, with the version of the state it shows."""
         self._dispatcher = dispatcher
         self.wall_ns = dispatcher.wall_ns
@@ -75,6 +77,14 @@ class Runtime:
         """What is to be told, and to whom: see `later` and `tell`."""
         self._telling = False
         self.registry = None if settings.registry is None else {full_name(name) for name in settings.registry}
+
+    def listed(self, key: str, answer: Callable[[], R]) -> R:
+        """The answer of a list verb: the same object as before until the state changes."""
+        version, known = self._lists.get(key, (-1, None))
+        if version != self.state.version:
+            known = answer()
+            self._lists[key] = (self.state.version, known)
+        return cast(R, known)
 
     # --- time, names, addresses -------------------------------------------------------------------------------------
 

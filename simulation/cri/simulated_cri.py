@@ -25,15 +25,17 @@ from simulation.cri.behaviour_values import CallKind, CallRule
 from simulation.cri.container_life import end, write
 from simulation.cri.events import EventStream
 from simulation.cri.files import ContainerFiles
-from simulation.cri.handlers import HANDLERS, NEWCOMERS, STREAM_HANDLERS, SUBJECTS, Subject
+from simulation.cri.handlers import HANDLERS, LISTS, NEWCOMERS, SUBJECTS, Subject
 from simulation.cri.image_names import full_name, make_image
 from simulation.cri.runtime import Runtime, Settings
 from simulation.cri.state import CriRefusal, RuntimeState
-from simulation.cri.verbs.stop_pod_sandbox import lose_sandbox
+from simulation.cri.verbs.sandboxes import lose_sandbox
 
 DoVerb = Callable[[str, Any], Any]
 """Does the verb of that name with a request; gives the answer, or a promise of it."""
 
+PART = 500
+"""Items in one answer of a streaming list."""
 _DOWN = "the simulated runtime is down"
 _RESPONSES: dict[str, type[Any]] = {verb.name: verb.response for verb in ALL_VERBS}
 
@@ -103,7 +105,11 @@ class SimulatedCri:
                 if verb.name == GET_CONTAINER_EVENTS.name:
                     runtime.events.follow(stream)
                 else:
-                    STREAM_HANDLERS[verb.name](runtime, request, stream.on_item)
+                    (field,) = verb.response.__struct_fields__
+                    items = LISTS[verb.name](runtime, request)
+                    for start in range(0, len(items), PART):
+                        part = {field: items[start : start + PART]}
+                        runtime.later(stream.on_item, verb.response(**part))
                     runtime.later(stream.end, None)
             except CriRefusal as refusal:
                 runtime.later(stream.end, CriError(refusal.code, refusal.message, verb.name))

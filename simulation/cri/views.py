@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from runtime.cri.errors import StatusCode
 from runtime.cri.messages import (
     Container,
     ContainerResources,
@@ -18,7 +19,7 @@ from runtime.cri.messages import (
     PodSandboxState,
     PodSandboxStatus,
 )
-from simulation.cri.state import ContainerRecord, SandboxRecord
+from simulation.cri.state import ContainerRecord, CriRefusal, SandboxRecord
 
 _NO_NETWORK = PodSandboxNetworkStatus()
 
@@ -132,6 +133,13 @@ def namespaces(record: SandboxRecord) -> NamespaceOption:
 def is_running(record: ContainerRecord) -> bool:
     """The container has a process."""
     return record.state == ContainerState.CONTAINER_RUNNING
+
+
+def running(record: ContainerRecord) -> ContainerRecord:
+    """The container, refused with UNKNOWN unless it runs."""
+    if not is_running(record):
+        raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
+    return record
 
 
 def is_ready(record: SandboxRecord) -> bool:

@@ -8,7 +8,7 @@ import os
 from cachetools import FIFOCache
 
 from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
-from simulation.host.file_paths import error_at, normal, parts_of
+from simulation.host.file_paths import directory_of, error_at, normal
 
 LINKS_MAX = 40
 KNOWN_AT_MOST = 20_000
@@ -16,113 +16,80 @@ NO_NAMES = frozenset({"", ".", ".."})
 
 
 class FileFinder:
-    """See the module. Whoever takes a directory away, or moves one, says so: `_known`."""
+    """See the module. Every way leads through the directory above, so a path costs one look where that is known."""
 
     def __init__(self) -> None:
         self._root = Directory()
         self._known: FIFOCache[str, Directory] = FIFOCache(KNOWN_AT_MOST)
-        """Directories by paths without a link on the way: true until one is removed or renamed. A pod's dozen of
-        operations are done in few of them, and below the same half a dozen of names.
+        """Directories by normal paths without a link on the way: true until one is removed or renamed. A pod's dozen
+        of operations are done in few of them, and below the same half a dozen of names.
         """
-
-    def _walk(self, path: str) -> Node | None:
-        """What is there, None for nothing; the first link on the way, where there is one, for that takes `_node`."""
-        head, _, last = path.rpartition("/")
-        known = self._known.get(head)
-        if known is not None and known.linked and last not in NO_NAMES:
-            return known.entries.get(last)
-        node: Node = self._root
-        above = self._root
-        for name in parts_of(path):
-            if type(node) is not Directory:
-                return node if type(node) is SymbolicLink else None
-            above = node
-            found = above.entries.get(name)
-            if found is None:
-                return None
-            node = found
-        if last not in NO_NAMES:
-            self._know(head, above)
-        return node
-
-    def _know(self, path: str, directory: Directory) -> None:
-        """It is found at once from now on: on the way to it there was no link."""
-        if path and path == normal(path):
-            self._keep(path, directory)
-
-    def _keep(self, path: str, directory: Directory) -> None:
-        """As `_know`, of a path that is as the tree names it."""
-        self._known[path], directory.known_as = directory, path
-
-    def _found(self, path: str) -> Node | None:
-        """What is there, links followed; None for nothing."""
-        node = self._walk(path)
-        if isinstance(node, SymbolicLink):
-            try:
-                return self._node(path)
-            except OSError:
-                return None
-        return node
 
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
         """What is there. Raises OSError: nothing, a file in the place of a directory, or too many links."""
-        known = self._walk(path)
-        if known is not None and not isinstance(known, SymbolicLink):
-            return known
-        node: Node = self._root
-        parts = parts_of(path)
-        for index, name in enumerate(parts):
-            if not isinstance(node, Directory):
-                raise error_at(errno.ENOTDIR, "/" + "/".join(parts[:index]))
-            found = node.entries.get(name)
-            if found is None:
-                raise error_at(errno.ENOENT, path)
-            node = found
-            if isinstance(node, SymbolicLink) and (follow or index < len(parts) - 1):
-                node = self._follow(node, "/" + "/".join(parts[: index + 1]), links)
-        return node
+        above, name = self._place(path, path, links)
+        node = above.entries.get(name) if name else above
+        if node is None:
+            raise error_at(errno.ENOENT, path)
+        return self._followed(node, path, links) if follow and type(node) is SymbolicLink else node
 
-    def _follow(self, node: Node, path: str, links: int = 0) -> Node:
-        if not isinstance(node, SymbolicLink):
-            return node
+    def _found(self, path: str) -> Node | None:
+        """As `_node`; None for nothing."""
+        try:
+            above, name = self._place(path, path)
+            node = above.entries.get(name) if name else above
+            return self._followed(node, path) if type(node) is SymbolicLink else node
+        except OSError:
+            return None
+
+    def _followed(self, link: SymbolicLink, path: str, links: int = 0) -> Node:
         if links >= LINKS_MAX:
             raise error_at(errno.ELOOP, path)
-        return self._node(os.path.join(os.path.dirname(path), node.target), links=links + 1)
+        return self._node(os.path.join(directory_of(normal(path)), link.target), links=links + 1)
 
     def _file(self, path: str) -> File:
-        node = self._walk(path)
-        if type(node) is File:
-            return node
         node = self._node(path)
         if not isinstance(node, File):
             raise error_at(errno.EISDIR, path)
         return node
 
-    def _directory(self, path: str) -> Directory:
+    def _directory(self, path: str, asked: str = "", links: int = 0) -> Directory:
+        """`asked`: what is looked for, and missing where this is."""
         known = self._known.get(path)
         if known is not None and known.linked:
             return known
-        node = self._node(path)
+        path = normal(path)
+        above, name = self._place(path, asked or path, links)
+        node = above.entries.get(name) if name else above
+        if node is None:
+            raise error_at(errno.ENOENT, asked or path)
+        if type(node) is SymbolicLink:
+            node = self._followed(node, path, links)
+        elif type(node) is Directory:
+            self._know(path, node, above)
         if not isinstance(node, Directory):
             raise error_at(errno.ENOTDIR, path)
         return node
 
-    def _parent(self, path: str) -> tuple[Directory, str]:
-        head, _, last = path.rpartition("/")
+    def _know(self, path: str, directory: Directory, above: Directory) -> None:
+        """It is found at once from now on, unless a link leads to what is above it."""
+        head = directory_of(path)
+        if path != head and (head == "/" or self._known.get(head) is above):
+            self._known[path], directory.known_as = directory, path
+
+    def _place(self, path: str, asked: str, links: int = 0) -> tuple[Directory, str]:
+        """The directory above, and the name in it; the root itself, and no name."""
+        head, slash, last = path.rpartition("/")
+        if not slash or last in NO_NAMES:
+            head, _, last = normal(path).rpartition("/")
         known = self._known.get(head)
-        if known is not None and known.linked and last not in NO_NAMES:
+        if known is not None and known.linked:
             return known, last
-        parts = parts_of(path)
-        if not parts:
+        return self._directory(head, asked, links) if head else self._root, last
+
+    def _parent(self, path: str) -> tuple[Directory, str]:
+        """As `_place`, of something that is to be changed. The root is not."""
+        above, name = self._place(path, path)
+        if not name:
             raise error_at(errno.EBUSY, path)
-        above: Node = self._root
-        for name in parts[:-1]:
-            found = above.entries.get(name) if isinstance(above, Directory) else None
-            if found is None or isinstance(found, SymbolicLink):
-                return self._directory("/" + "/".join(parts[:-1])), parts[-1]
-            above = found
-        if not isinstance(above, Directory):
-            raise error_at(errno.ENOTDIR, "/" + "/".join(parts[:-1]))
-        if last not in NO_NAMES:
-            self._know(head, above)
-        return above, parts[-1]
+        return above, name

@@ -14,14 +14,6 @@ def normal(path: str) -> str:
     return os.path.normpath(path).replace("//", "/")
 
 
-def parts_of(path: str) -> list[str]:
-    """The names from the root down to it."""
-    if path.startswith("/") and "//" not in path and "/." not in path and not path.endswith("/"):
-        return path[1:].split("/")  # what `normal` leaves as it is, without its call
-    path = normal(path)
-    return [] if path == "/" else path[1:].split("/")
-
-
 def directory_of(path: str) -> str:
     """What is above it: `os.path.dirname`, of a path that is as the tree names it."""
     return path.rpartition("/")[0] or "/"

@@ -10,10 +10,12 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable
+from functools import partial, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
-from simulation.host.file_finding import NO_NAMES, FileFinder
+from simulation.host.file_finding import FileFinder
 from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
-from simulation.host.file_paths import directory_of, error_at, lies_in, normal, parts_of
+from simulation.host.file_paths import directory_of, error_at, lies_in, normal
 from simulation.host.sick_paths import SickPaths
 
 
@@ -41,9 +43,6 @@ class FileTree(SickPaths, FileFinder):
         return self._found(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        known = self._known.get(path)
-        if known is not None and known.linked:
-            return True
         return isinstance(self._found(path), Directory)
 
     def usage(self, path: str) -> tuple[int, int]:
@@ -73,6 +72,10 @@ class FileTree(SickPaths, FileFinder):
         """Names in a directory, sorted. Raises FileNotFoundError, NotADirectoryError."""
         return sorted(self._directory(path).entries)
 
+    def names_if_any(self, path: str) -> list[str]:
+        """As `names_in`; none where there is no directory."""
+        return self.names_in(path) if self.is_directory(path) else []
+
     def read(self, path: str, limit_bytes: int | None = None) -> bytes:
         """The beginning of a file, or all of it."""
         return bytes(self._file(path).data[:limit_bytes])
@@ -83,12 +86,6 @@ class FileTree(SickPaths, FileFinder):
 
     def plain_size(self, path: str) -> int | None:
         """Bytes in a plain file, 0 of anything else, None where there is nothing."""
-        above, _, name = path.rpartition("/")
-        known = self._known.get(above)
-        if known is not None and known.linked:  # as in `_walk`: logs are measured again and again, all of them
-            node = known.entries.get(name)
-            if type(node) is File:
-                return len(node.data)
         try:
             node = self._node(path, follow=False)
         except OSError:
@@ -126,48 +123,29 @@ class FileTree(SickPaths, FileFinder):
 
     def make_directories(self, path: str) -> None:
         """The directory and all above it; no error when it is there."""
-        known = self._known.get(path)
-        if known is not None and known.linked:
-            return
         with self._lock:
-            if self._made(path) is not None:
-                return
-            node: Node = self._root
-            parts = parts_of(path)
-            for depth, name in enumerate(parts):
-                if not isinstance(node, Directory):
-                    raise error_at(errno.ENOTDIR, "/" + "/".join(parts[: depth + 1]))
-                found = node.entries.get(name)
-                if found is None:
-                    self.version += 1
-                    found = node.entries[name] = Directory()
-                elif isinstance(found, SymbolicLink):
-                    found = self._follow(found, "/" + "/".join(parts[: depth + 1]))
-                node = found
-            if not isinstance(node, Directory):
-                raise error_at(errno.EEXIST, path)
+            self._made(path, path)
 
-    def _made(self, path: str) -> Directory | None:
-        """The directory, with all above it; None, and nothing is made, where another thing than directories is on the
-        way, or the path is not as the tree names it.
-        """
+    def _made(self, path: str, asked: str) -> Directory:
         known = self._known.get(path)
         if known is not None and known.linked:
             return known
-        head, slash, name = path.rpartition("/")
-        if not slash or name in NO_NAMES:
-            return None
-        above = self._made(head) if head else self._root
-        if above is None:
-            return None
-        there = above.entries.get(name)
-        if there is None:
+        path = normal(path)
+        if path == "/":
+            return self._root
+        above, _, name = path.rpartition("/")
+        directory = self._made(above or "/", asked)
+        node = directory.entries.get(name)
+        if node is None:
             self.version += 1
-            there = above.entries[name] = Directory()
-        elif type(there) is not Directory:
-            return None
-        self._keep(path, there)
-        return there
+            node = directory.entries[name] = Directory()
+        elif type(node) is SymbolicLink:
+            node = self._followed(node, path)
+        if not isinstance(node, Directory):
+            raise error_at(errno.EEXIST if path == normal(asked) else errno.ENOTDIR, path)
+        if directory.entries[name] is node:
+            self._know(path, node, directory)
+        return node
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Make or replace a file whose directory exists."""
@@ -322,3 +300,32 @@ def _holds(node: Node, directory: Directory) -> bool:
     if not isinstance(node, Directory):
         return False
     return node is directory or any(_holds(entry, directory) for entry in node.entries.values())
+
+
+class OnTree:
+    """Something that is kept in a tree."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self.tree = tree
+
+
+K = TypeVar("K", bound=OnTree)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def gated(operation: Callable[Concatenate[K, str, P], T]) -> Callable[Concatenate[K, str, P], T]:
+    """A method whose first argument is the path that it touches: it passes the gate of the tree."""
+
+    @wraps(operation)
+    def through(kept: K, path: str, /, *args: P.args, **more: P.kwargs) -> T:
+        return kept.tree.gate(path, partial(operation, kept, path, *args, **more))
+
+    return through
+
+
+def opened(path: str, file: object) -> File:
+    """What came through the gate, for those who cannot wait. Raises OSError where it hangs."""
+    if not isinstance(file, File):
+        raise OSError(errno.EIO, "the disk hangs", path)
+    return file

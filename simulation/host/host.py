@@ -20,7 +20,7 @@ from runtime.state.id_files import RECORD
 from simulation.cri.files import ContainerFiles
 from simulation.host.file_nodes import File
 from simulation.host.file_paths import directory_of
-from simulation.host.file_tree import FileTree
+from simulation.host.file_tree import FileTree, OnTree, gated, opened
 from simulation.host.log_files import SimulatedLogFiles
 
 HOSTS = "/etc/hosts"
@@ -29,14 +29,11 @@ HOST_ADDRESS = "192.0.2.1"
 _LOG = ".log"
 
 
-class SimulatedPodFiles:
+class SimulatedPodFiles(OnTree):
     """`runtime.logs.pod_files.PodFiles`."""
 
-    def __init__(self, tree: FileTree) -> None:
-        self._tree = tree
-
     def prepare_container(self, wanted: StartFiles) -> int:
-        tree, logs = self._tree, wanted.log_directory
+        tree, logs = self.tree, wanted.log_directory
         hosts, text = wanted.hosts or ("", "")
 
         def prepare() -> int:
@@ -56,75 +53,68 @@ class SimulatedPodFiles:
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         def read() -> str:
-            try:
-                return "" if self._tree.is_link(path) else self._tree.read(path, limit_bytes).decode("utf-8", "replace")
-            except OSError:
-                return ""
+            return "" if self.tree.is_link(path) else self.tree.read(path, limit_bytes).decode("utf-8", "replace")
 
         return self._readable(path, read)
 
     def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
         def tail() -> str:
-            try:
-                lines = self._tree.read(path).splitlines()[-limit_lines:]
-            except OSError:
-                return ""
+            lines = self.tree.read(path).removesuffix(b"\n").split(b"\n")[-limit_lines:]
             return b"".join(map(content_of, lines))[-limit_bytes:].decode("utf-8", "replace")
 
         return self._readable(path, tail)
+
+    def _readable(self, path: str, operation: Callable[[], str]) -> str:
+        """Reading never fails: a file or a disk that cannot be read shows nothing."""
+
+        def read() -> str:
+            try:
+                return operation()
+            except OSError:
+                return ""
+
+        try:
+            return self.tree.gate(path, read)
+        except OSError:
+            return ""
 
     def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
         full = os.path.join(directory, path)
 
         def read() -> str | None:
-            if self._tree.is_link(full):
+            if self.tree.is_link(full):
                 raise OSError(errno.ELOOP, "it is a link", full)
-            if not self._tree.exists(full):
-                return None
-            data = self._tree.read(full, limit_bytes + 1)
-            if len(data) > limit_bytes:
-                raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", full)
-            return data.decode("utf-8", "replace")
+            return self._read_whole(full, limit_bytes) if self.tree.exists(full) else None
 
-        return self._tree.gate(full, read)
+        return self.tree.gate(full, read)
 
-    def link_log(self, link: str, target: str) -> None:
-        def turn() -> None:
-            self._tree.make_directories(directory_of(link))
-            self._tree.link(link, target)
-
-        return self._tree.gate(link, turn)
-
+    @gated
     def read_node_file(self, path: str, limit_bytes: int) -> str:
-        def read() -> str:
-            data = self._tree.read(path, limit_bytes + 1)
-            if len(data) > limit_bytes:
-                raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
-            return data.decode("utf-8", "replace")
+        return self._read_whole(path, limit_bytes)
 
-        return self._tree.gate(path, read)
+    def _read_whole(self, path: str, limit_bytes: int) -> str:
+        data = self.tree.read(path, limit_bytes + 1)
+        if len(data) > limit_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
+        return data.decode("utf-8", "replace")
 
+    @gated
+    def link_log(self, link: str, target: str) -> None:
+        self.tree.make_directories(directory_of(link))
+        self.tree.link(link, target)
+
+    @gated
     def write_record(self, path: str, text: str) -> None:
-        def write() -> None:
-            if not self._tree.is_directory(directory_of(path)):
-                raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
-            self._tree.write(path, text.encode(), 0o600)
-
-        return self._tree.gate(path, write)
-
-    def _readable(self, path: str, operation: Callable[[], str]) -> str:
-        """Reading never fails: a disk that does shows nothing."""
-        try:
-            return self._tree.gate(path, operation)
-        except OSError:
-            return ""
+        if not self.tree.is_directory(directory_of(path)):
+            raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
+        self.tree.write(path, text.encode(), 0o600)
 
 
-class SimulatedPodLogs:
+class SimulatedPodLogs(OnTree):
     """`runtime.logs.pod_logs.PodLogs`."""
 
     def __init__(self, tree: FileTree, pod_logs: str, container_logs: str) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._pod_logs = pod_logs
         self._container_logs = container_logs
         self._pods: tuple[int, tuple[str, ...]] = (-1, ())
@@ -132,17 +122,17 @@ class SimulatedPodLogs:
         """What was found, and at which version of the tree."""
 
     def list_pods(self) -> tuple[str, ...]:
-        tree, root = self._tree, self._pod_logs
+        tree, root = self.tree, self._pod_logs
 
         def find() -> tuple[str, ...]:
             if self._pods[0] != tree.version:
-                self._pods = (tree.version, tuple(os.path.join(root, name) for name in _names_in(tree, root)))
+                self._pods = (tree.version, tuple(os.path.join(root, name) for name in tree.names_if_any(root)))
             return self._pods[1]
 
         return tree.gate(root, find)
 
     def dead_links(self) -> tuple[DeadLink, ...]:
-        tree, root = self._tree, self._container_logs
+        tree, root = self.tree, self._container_logs
 
         def find() -> tuple[DeadLink, ...]:
             if self._links[0] != tree.version:
@@ -160,101 +150,94 @@ class SimulatedPodLogs:
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         if directory_of(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
             raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
+        return self._remove(directory, links)
 
-        def remove() -> None:
-            self._tree.remove_all(directory)
-            for link in links:
-                self._tree.remove_all(link)
+    @gated
+    def _remove(self, directory: str, links: tuple[str, ...]) -> None:
+        for path in (directory, *links):
+            self.tree.remove_all(path)
 
-        return self._tree.gate(directory, remove)
-
+    @gated
     def remove_container(self, directory: str, attempt: int, link: str) -> None:
-        tree, log = self._tree, f"{attempt}{_LOG}"
+        log = f"{attempt}{_LOG}"
+        for name in self.tree.names_if_any(directory):
+            if name == log or name.startswith(f"{log}."):
+                self.tree.remove_all(os.path.join(directory, name))
+        return self.remove_link(link)
 
-        def remove() -> None:
-            for name in _names_in(tree, directory):
-                if name == log or name.startswith(f"{log}."):
-                    tree.remove_all(os.path.join(directory, name))
-            return self.remove_link(link)
-
-        return tree.gate(directory, remove)
-
+    @gated
     def remove_link(self, path: str) -> None:
-        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+        self.tree.remove_all(path)
 
 
-class SimulatedIdFiles:
+class SimulatedIdFiles(OnTree):
     """`runtime.state.id_files.IdFiles`. `root` is the agent's directory. Nobody has chosen ids on a simulated
     machine.
     """
 
     def __init__(self, tree: FileTree, root: str) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._pods = os.path.join(root, "pods")
 
     def subordinate(self) -> tuple[str | None, str | None]:
         return None, None
 
     def records(self) -> Mapping[str, str]:
-        tree = self._tree
+        tree = self.tree
 
         def read() -> dict[str, str]:
-            paths = {uid: self._record(uid) for uid in _names_in(tree, self._pods)}
+            paths = {uid: self._record(uid) for uid in tree.names_if_any(self._pods)}
             return {uid: tree.read(path).decode() for uid, path in paths.items() if tree.exists(path)}
 
         return tree.gate(self._pods, read)
 
     def write(self, uid: str, text: str) -> None:
         path = self._record(uid)
-        return self._tree.gate(path, lambda: self._tree.write(path, text.encode(), 0o600))
+        return self.tree.gate(path, lambda: self.tree.write(path, text.encode(), 0o600))
 
     def remove(self, uid: str) -> None:
         path = self._record(uid)
-        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+        return self.tree.gate(path, lambda: self.tree.remove_all(path))
 
     def _record(self, uid: str) -> str:
         return os.path.join(self._pods, uid, RECORD)
 
 
-class SimulatedAllocationFile:
+class SimulatedAllocationFile(OnTree):
     """`runtime.state.allocation_file.AllocationFile`. `root` is the agent's directory."""
 
     def __init__(self, tree: FileTree, root: str) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._path = os.path.join(root, ALLOCATIONS)
-        self._directory = directory_of(self._path)
 
     def load(self) -> bytes | None:
-        tree, path = self._tree, self._path
+        tree, path = self.tree, self._path
         return tree.gate(path, lambda: tree.read(path) if tree.exists(path) else None)
 
     def save(self, content: bytes) -> None:
-        tree, path = self._tree, self._path
+        return self._save(self._path, content)
 
-        def save() -> None:
-            tree.make_directories(self._directory)
-            tree.write(path, content, 0o600)
+    @gated
+    def _save(self, path: str, content: bytes) -> None:
+        self.tree.make_directories(directory_of(path))
+        self.tree.write(path, content, 0o600)
 
-        return tree.gate(path, save)
 
-
-class SimulatedManifests:
+class SimulatedManifests(OnTree):
     """`runtime.manifests.files.ManifestDirectory`."""
-
-    def __init__(self, tree: FileTree) -> None:
-        self._tree = tree
 
     def read(self, path: str) -> ManifestReading:
         try:
-            return self._tree.gate(path, lambda: self._read(path))
+            return self._read(path)
         except OSError as failure:
             return ManifestReading(problem=failure.strerror or str(failure))
 
     def watch(self, path: str, on_change: Callable[[], None]) -> SimulatedManifestWatch:
-        return SimulatedManifestWatch(self._tree, path, on_change)
+        return SimulatedManifestWatch(self.tree, path, on_change)
 
+    @gated
     def _read(self, path: str) -> ManifestReading:
-        tree = self._tree
+        tree = self.tree
         if not tree.exists(path):
             return ManifestReading(missing=True)
         if not tree.is_directory(path):
@@ -263,35 +246,35 @@ class SimulatedManifests:
         return ManifestReading(tuple(self._read_file(file) for file in paths if not tree.is_directory(file)))
 
     def _read_file(self, path: str) -> ManifestFile:
-        if not self._tree.exists(path):
+        if not self.tree.exists(path):
             return ManifestFile(path, None, "the link leads nowhere")
-        content = self._tree.read(path, LIMIT_BYTES + 1)
+        content = self.tree.read(path, LIMIT_BYTES + 1)
         if len(content) > LIMIT_BYTES:
             return ManifestFile(path, None, f"it is larger than {LIMIT_BYTES // 1024 // 1024} MiB")
         return ManifestFile(path, content)
 
 
-class SimulatedManifestStore:
+class SimulatedManifestStore(OnTree):
     """`runtime.manifests.store.ManifestStore`."""
 
-    def __init__(self, tree: FileTree) -> None:
-        self._tree = tree
-
+    @gated
     def prepare(self, directory: str) -> None:
-        return self._tree.gate(directory, lambda: self._tree.make_directories(directory))
+        self.tree.make_directories(directory)
 
+    @gated
     def write(self, path: str, content: bytes) -> None:
-        return self._tree.gate(path, lambda: self._tree.write(path, content, 0o600))
+        self.tree.write(path, content, 0o600)
 
+    @gated
     def remove(self, path: str) -> None:
-        return self._tree.gate(path, lambda: self._tree.remove_all(path))
+        self.tree.remove_all(path)
 
 
-class SimulatedManifestWatch:
+class SimulatedManifestWatch(OnTree):
     """`runtime.manifests.files.ManifestWatch`: watches from the first `renew` until closed."""
 
     def __init__(self, tree: FileTree, path: str, on_change: Callable[[], None]) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._path = path
         self._on_change = on_change
         self._end: Callable[[], None] | None = None
@@ -301,7 +284,7 @@ class SimulatedManifestWatch:
         if self._closed:
             return "the watch is closed"
         if self._end is None:
-            self._end = self._tree.watch(self._path, self._on_change)
+            self._end = self.tree.watch(self._path, self._on_change)
         return ""
 
     def close(self) -> None:
@@ -310,31 +293,26 @@ class SimulatedManifestWatch:
             self._end()
 
 
-class SimulatedContainerFiles:
+class SimulatedContainerFiles(OnTree):
     """`simulation.cri.files.ContainerFiles`. Containers have no lane to hang on: where the disk hangs, they fail."""
 
-    def __init__(self, tree: FileTree) -> None:
-        self._tree = tree
-
     def open_log(self, path: str) -> File:
-        def make() -> File:
-            self._tree.make_directories(directory_of(path))
-            return self._tree.open(path)
+        return opened(path, self._make(path))
 
-        file = self._tree.gate(path, make)
-        if not isinstance(file, File):
-            raise OSError(errno.EIO, "the disk hangs", path)
-        return file
+    @gated
+    def _make(self, path: str) -> File:
+        self.tree.make_directories(directory_of(path))
+        return self.tree.open(path)
 
     def write_message(self, path: str, data: bytes) -> None:
-        def write() -> bool:
-            if not self._tree.exists(path):
-                raise FileNotFoundError(errno.ENOENT, "there is no termination file", path)
-            self._tree.write(path, data)
-            return True
+        opened(path, self._overwrite(path, data))
 
-        if self._tree.gate(path, write) is not True:
-            raise OSError(errno.EIO, "the disk hangs", path)
+    @gated
+    def _overwrite(self, path: str, data: bytes) -> File:
+        if not self.tree.exists(path):
+            raise FileNotFoundError(errno.ENOENT, "there is no termination file", path)
+        self.tree.write(path, data)
+        return self.tree.open(path)
 
 
 class SimulatedHost:
@@ -366,10 +344,3 @@ class SimulatedHost:
         """Write a manifest as a person would, making its directory."""
         self.tree.make_directories(directory_of(path))
         self.tree.write(path, content.encode() if isinstance(content, str) else content)
-
-
-def _names_in(tree: FileTree, directory: str) -> list[str]:
-    try:
-        return tree.names_in(directory)
-    except FileNotFoundError:
-        return []

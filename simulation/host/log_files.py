@@ -10,20 +10,20 @@ from collections.abc import Callable, Hashable, Sequence
 from runtime.logs.files import GZIP, HALF, LEVEL
 from runtime.logs.source import OpenLog
 from simulation.host.file_nodes import File
-from simulation.host.file_tree import FileTree
+from simulation.host.file_tree import FileTree, OnTree, gated, opened
 
 
-class SimulatedLogFiles:
+class SimulatedLogFiles(OnTree):
     """See the module."""
 
     def __init__(self, tree: FileTree) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self.noted: Callable[[str], object] = lambda what: None
         """Told `log-set-aside` and `log-not-compressed` when that has happened."""
         self._measured: tuple[Sequence[str], int, tuple[int | None, ...]] = ((), -1, ())
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
-        tree = self._tree
+        tree = self.tree
 
         def measure() -> tuple[int | None, ...]:
             asked, version, sizes = self._measured
@@ -35,86 +35,73 @@ class SimulatedLogFiles:
         # One that lies on a sick disk spoils the look at all of them, as it does on a real one.
         return tree.gate_all(logs, measure)
 
+    @gated
     def names_beside(self, log: str) -> tuple[str, ...]:
         directory, name = os.path.split(log)
-
-        def names() -> tuple[str, ...]:
-            try:
-                return tuple(each for each in self._tree.names_in(directory) if each.startswith(f"{name}."))
-            except FileNotFoundError:
-                return ()
-
-        return self._tree.gate(log, names)
+        return tuple(each for each in self.tree.names_if_any(directory) if each.startswith(f"{name}."))
 
     def find(self, log: str, container_id: str) -> str:
         return log  # a simulated runtime makes no links
 
     def open(self, path: str) -> OpenLog:
-        tree = self._tree
+        return _OpenFile(opened(path, self._open(path)))
 
-        def look() -> File:
-            if tree.is_link(path) or tree.is_directory(path):
-                raise OSError(errno.ELOOP, "it is no plain file", path)
-            if not tree.exists(path):
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-            return tree.open(path)
+    @gated
+    def _open(self, path: str) -> File:
+        if self.tree.is_link(path) or self.tree.is_directory(path):
+            raise OSError(errno.ELOOP, "it is no plain file", path)
+        if not self.tree.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self.tree.open(path)
 
-        file = tree.gate(path, look)
-        if not isinstance(file, File):
-            raise OSError(errno.EIO, "the disk hangs", path)
-        return _OpenFile(file)
-
+    @gated
     def identity(self, path: str) -> Hashable | None:
-        tree = self._tree
-        return tree.gate(path, lambda: tree.open(path) if tree.exists(path) and not tree.is_directory(path) else None)
+        tree = self.tree
+        return tree.open(path) if tree.exists(path) and not tree.is_directory(path) else None
 
+    @gated
     def move_log(self, log: str, rotated: str) -> None:
-        def rename() -> None:
-            if self._there(rotated):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), rotated)
-            self._tree.rename(log, rotated)
-            self.noted("log-set-aside")
-
-        return self._tree.gate(log, rename)
+        if self._there(rotated):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), rotated)
+        self.tree.rename(log, rotated)
+        self.noted("log-set-aside")
 
     def bring_back(self, rotated: str, log: str) -> bool:
-        def rename() -> bool:
-            if self._there(log) or not self._there(rotated):
-                return False
-            self._tree.rename(rotated, log)
-            return True
+        return self._bring_back(log, rotated)
 
-        return self._tree.gate(log, rename)
+    @gated
+    def _bring_back(self, log: str, rotated: str) -> bool:
+        if self._there(log) or not self._there(rotated):
+            return False
+        self.tree.rename(rotated, log)
+        return True
 
     def remove(self, paths: Sequence[str]) -> None:
         def remove() -> None:
             for path in paths:
-                self._tree.remove_all(path)
+                self.tree.remove_all(path)
 
-        return self._tree.gate_all(paths, remove)
+        return self.tree.gate_all(paths, remove)
 
+    @gated
     def compress(self, rotated: str) -> None:
-        tree, half = self._tree, rotated + HALF
-
-        def compress() -> None:
-            if not self._there(rotated):
-                return
-            if tree.is_link(rotated) or tree.is_directory(rotated):
-                raise OSError(errno.EINVAL, "it is no plain file", rotated)
-            data = gzip.compress(tree.read(rotated), LEVEL, mtime=0)
-            try:
-                tree.write(half, data, tree.mode(rotated))
-                tree.rename(half, rotated + GZIP)
-            except OSError:
-                tree.remove_all(half)
-                self.noted("log-not-compressed")
-                raise
-            tree.remove_all(rotated)
-
-        return tree.gate(rotated, compress)
+        tree, half = self.tree, rotated + HALF
+        if not self._there(rotated):
+            return
+        if tree.is_link(rotated) or tree.is_directory(rotated):
+            raise OSError(errno.EINVAL, "it is no plain file", rotated)
+        data = gzip.compress(tree.read(rotated), LEVEL, mtime=0)
+        try:
+            tree.write(half, data, tree.mode(rotated))
+            tree.rename(half, rotated + GZIP)
+        except OSError:
+            tree.remove_all(half)
+            self.noted("log-not-compressed")
+            raise
+        tree.remove_all(rotated)
 
     def _there(self, path: str) -> bool:
-        return self._tree.exists(path) or self._tree.is_link(path)
+        return self.tree.exists(path) or self.tree.is_link(path)
 
 
 class _OpenFile:

@@ -135,10 +135,12 @@ class SimulatedHostStats:
         def count() -> PodDisk:
             volumes = tuple(
                 (kind.replace("~", "/"), name, self._below(f"{directory}/{kind}/{name}"))
-                for kind in self._names(directory)
-                for name in self._names(f"{directory}/{kind}")
+                for kind in self._tree.names_if_any(directory)
+                for name in self._tree.names_if_any(f"{directory}/{kind}")
             )
-            logs = tuple((name, self._below(f"{log_directory}/{name}")) for name in self._names(log_directory))
+            logs = tuple(
+                (name, self._below(f"{log_directory}/{name}")) for name in self._tree.names_if_any(log_directory)
+            )
             return PodDisk(at_ns, volumes, logs)
 
         return self._tree.gate_all((directory, log_directory), count)
@@ -172,9 +174,6 @@ class SimulatedHostStats:
         records = tuple(self._cri.state.containers.values())
         used = sum(usage.layer_bytes(record, at_ns) for record in records)
         return used, sum(usage.layer_inodes(record, at_ns) for record in records)
-
-    def _names(self, path: str) -> tuple[str, ...]:
-        return tuple(sorted(self._tree.names_in(path))) if self._tree.exists(path) else ()
 
     def _below(self, path: str) -> FsReading:
         used, inodes = self._tree.usage(path)

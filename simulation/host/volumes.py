@@ -182,12 +182,12 @@ class SimulatedNodeVolumes:
         return self.tree.gate(f"{self._pods}/{uid}", lambda: tuple(self._volumes_of(uid)))
 
     def list_uids(self) -> tuple[str, ...]:
-        return self.tree.gate(self._pods, lambda: tuple(self._names_in(self._pods)))
+        return self.tree.gate(self._pods, lambda: tuple(self.tree.names_if_any(self._pods)))
 
     def scan(self) -> DiskScan:
         def look() -> DiskScan:
-            devices = tuple(f"kubernetes.io/csi/{name.replace('~', '/')}" for name in self._names_in(self._csi))
-            pods = FrozenMap((uid, tuple(self._volumes_of(uid))) for uid in self._names_in(self._pods))
+            devices = tuple(f"kubernetes.io/csi/{name.replace('~', '/')}" for name in self.tree.names_if_any(self._csi))
+            pods = FrozenMap((uid, tuple(self._volumes_of(uid))) for uid in self.tree.names_if_any(self._pods))
             return DiskScan(pods, devices)
 
         return self.tree.gate(self._pods, look)
@@ -196,8 +196,8 @@ class SimulatedNodeVolumes:
         found: list[LocatedVolume] = []
         for block, below in ((False, "volumes"), (True, "volumeDevices")):
             top = f"{self._pods}/{uid}/{below}"
-            for plugin in self._names_in(top):
-                for name in self._names_in(f"{top}/{plugin}"):
+            for plugin in self.tree.names_if_any(top):
+                for name in self.tree.names_if_any(f"{top}/{plugin}"):
                     place = self._place(uid, plugin.replace("~", "/"), name, block)
                     found.append(LocatedVolume(place, self._device_at(place)))
         return found
@@ -206,9 +206,6 @@ class SimulatedNodeVolumes:
         file = f"{place.directory}/{_DEVICE_FILE}"
         is_on_device = place.plugin == "kubernetes.io/csi" and self.tree.exists(file)
         return f"kubernetes.io/csi/{self.tree.read(file).decode()}" if is_on_device else ""
-
-    def _names_in(self, path: str) -> list[str]:
-        return self.tree.names_in(path) if self.tree.is_directory(path) else []
 
 
 def _device_of(spec: VolumeSpec) -> str:

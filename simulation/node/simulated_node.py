@@ -19,7 +19,7 @@ from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node_object.settings import Registration
 from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import Pod

@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from errno import EIO
 from functools import partial
 
+from msgspec.structs import asdict
+
 from runtime.volumes.capability import VolumeFailedError
 from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan
 from simulation.chance.chance import Chance
 from simulation.chance.network import LinkFaults
-from simulation.cri.behaviour_values import duration_ns
+from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.faults.shortages import give_back, leave
 from simulation.node.killable import AgentKilledError
-from simulation.play.passing_shortage import PassingShortage
 from simulation.scenarios.faults import (
     EVERYWHERE,
     ActorFailures,
@@ -54,27 +56,25 @@ AGAIN_NS = 50 * 10**6
 
 def runtime_plan(faults: Iterable[Fault]) -> FaultPlan | None:
     """What calls to the runtimes meet."""
-    calls: dict[str, CallFaults] = {}
-    events: EventFaultPlan | None = None
-    for fault in faults:
-        if isinstance(fault, RuntimeCalls):
-            calls[fault.verb] = CallFaults(
-                fail=fault.fail, lose=fault.lose, hang=fault.hang, slow=fault.slow, late=fault.late
-            )
-        elif isinstance(fault, RuntimeEvents):
-            events = EventFaultPlan(double=fault.double, lose=fault.lose, delay=fault.delay, cut=fault.cut)
-    return FaultPlan(calls, events) if calls or events else None
+    return _plan(faults, RuntimeCalls, RuntimeEvents)
 
 
 def api_plan(faults: Iterable[Fault]) -> FaultPlan | None:
     """What calls to the API server meet."""
+    return _plan(faults, ApiCalls, ApiWatches)
+
+
+def _plan(faults: Iterable[Fault], of_calls: type[Fault], of_events: type[Fault]) -> FaultPlan | None:
+    """A fault of a scenario has the chances of a plan, under the same names."""
     calls: dict[str, CallFaults] = {}
     events: EventFaultPlan | None = None
     for fault in faults:
-        if isinstance(fault, ApiCalls):
-            calls[fault.verb] = CallFaults(fail=fault.fail, lose=fault.lose, slow=fault.slow, late=fault.late)
-        elif isinstance(fault, ApiWatches):
-            events = EventFaultPlan(delay=fault.delay, cut=fault.cut)
+        chances = asdict(fault)
+        if isinstance(fault, of_calls):
+            verb = chances.pop("verb")
+            calls[verb] = CallFaults(**chances)
+        elif isinstance(fault, of_events):
+            events = EventFaultPlan(**chances)
     return FaultPlan(calls, events) if calls or events else None
 
 
@@ -139,38 +139,34 @@ class FaultInjector:
     def _let_befall(self, fault: Fault) -> None:
         world = self._world
         if isinstance(fault, ApiOutage):
-            lasts_ns, forgets = duration_ns(fault.lasts), fault.forgets
-            self._at(fault.at, lambda: world.api_outage(lasts_ns, forgets=forgets))
+            self._at(fault.at, partial(world.api_outage, duration_ns(fault.lasts), forgets=fault.forgets))
         elif isinstance(fault, RuntimeOutage):
-            away_ns = duration_ns(fault.lasts)
-            self._at(fault.at, lambda: world.runtime_outage(away_ns))
+            self._at(fault.at, partial(world.runtime_outage, duration_ns(fault.lasts)))
         elif isinstance(fault, DiskFull):
-            full_ns = duration_ns(fault.lasts)
-            self._at(fault.at, lambda: world.fill_disks(full_ns))
+            self._at(fault.at, partial(world.fill_disks, duration_ns(fault.lasts)))
         elif isinstance(fault, FrozenActor):
-            frozen_ns, path = duration_ns(fault.lasts), fault.path
-            self._at(fault.at, lambda: world.freeze(path, frozen_ns))
+            self._at(fault.at, partial(world.freeze, fault.path, duration_ns(fault.lasts)))
         elif isinstance(fault, ClockJumps):
             for _ in range(fault.times):
                 by_ns = self._draw(fault.by)
                 back = fault.direction == "back" or (fault.direction == "both" and world.chance.bits() % 2 == 0)
-                self._sometime(_jump(world, -by_ns if back else by_ns))
+                self._sometime(partial(world.jump_clocks, -by_ns if back else by_ns))
         elif isinstance(fault, NetworkCuts):
             for name in world.nodes if fault.node == EVERYWHERE else [fault.node]:
                 for _ in range(fault.times):
-                    self._sometime(_cut(world, name, self._draw(fault.lasts)))
+                    self._sometime(partial(world.cut_network, name, self._draw(fault.lasts)))
         elif isinstance(fault, AgentPauses):
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
-                    self._in(at_ns, _pause(world, name, self._draw(fault.lasts)))
+                    self._in(at_ns, partial(world.pause_agent, name, self._draw(fault.lasts)))
         elif isinstance(fault, AgentKills):
             self._kills += [fault] if fault.at_operations else []
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
-                    self._in(at_ns, self._kill(name, self._draw(fault.away)))
+                    self._in(at_ns, partial(self._kill, name, self._draw(fault.away)))
         elif isinstance(fault, NodeShortage):
             for name in world.nodes:
-                PassingShortage(world, name, fault).begin()
+                self._be_short_again(name, fault)
         elif isinstance(fault, Volumes):
             self._volumes.append(fault)
 
@@ -191,8 +187,7 @@ class FaultInjector:
     def _draw(self, stretch: Range) -> int:
         return self._world.chance.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
 
-    # --- at single operations
-    # --------------------------------------------------------------------------------------------
+    # --- at single operations ---------------------------------------------------------------------------------------
 
     def _stand_by(self, name: str) -> None:
         """Where an agent does something to its disk or asks something of its runtime, it may die, or meet a fault."""
@@ -237,18 +232,12 @@ class FaultInjector:
         self._dying.discard(name)
         self._world.kill_agent(name, away_ns)
 
-    def _kill(self, name: str, away_ns: int) -> Callable[[], object]:
+    def _kill(self, name: str, away_ns: int) -> None:
         """One that is dead at that moment dies again when it is back: it is to be killed so many times."""
-
-        def kill() -> None:
-            if self._healed:
-                return
-            if self._world.nodes[name].agent.alive:
-                self._world.kill_agent(name, away_ns)
-            else:
-                self._world.after(AGAIN_NS, kill)
-
-        return kill
+        if self._world.nodes[name].agent.alive:
+            self._world.kill_agent(name, away_ns)
+        else:
+            self._in(AGAIN_NS, partial(self._kill, name, away_ns))
 
     def _trouble(self, name: str, kind: str, directory: str) -> None:
         if self._healed:
@@ -266,14 +255,21 @@ class FaultInjector:
                 sometimes.happened("volume-failed")
                 raise VolumeFailedError(f"a fault of the simulated world ({EIO})")
 
+    # --- shortages: each comes, lasts and goes, again and again -----------------------------------------------------
 
-def _jump(world: World, by_ns: int) -> Callable[[], object]:
-    return lambda: world.jump_clocks(by_ns)
+    def _be_short_again(self, name: str, fault: NodeShortage) -> None:
+        """After a pause; the first comes after one, too."""
+        self._in(self._draw(fault.pauses), partial(self._be_short, name, fault))
 
+    def _be_short(self, name: str, fault: NodeShortage) -> None:
+        world = self._world
+        left = world.chance.between(*map(size_bytes, fault.leaves))
+        world.note(f"leaves {left} of {fault.what} on {name}")
+        world.chronicle.sometimes.happened("node-short")
+        leave(world.nodes[name].usage, fault.what, left)
+        self._in(self._draw(fault.lasts), partial(self._have_enough, name, fault))
 
-def _cut(world: World, name: str, lasts_ns: int) -> Callable[[], object]:
-    return lambda: world.cut_network(name, lasts_ns)
-
-
-def _pause(world: World, name: str, lasts_ns: int) -> Callable[[], object]:
-    return lambda: world.pause_agent(name, lasts_ns)
+    def _have_enough(self, name: str, fault: NodeShortage) -> None:
+        self._world.note(f"gives {fault.what} back to {name}")
+        give_back(self._world.nodes[name].usage, fault.what)
+        self._be_short_again(name, fault)

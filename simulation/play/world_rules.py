@@ -33,7 +33,7 @@ def logs_are_bounded(world: World) -> Iterator[str]:
             limit = parse_quantity(pod.mix.logs_at_most).value()
             for container in pod.mix.containers:
                 directory = f"{logs}/{container.name}"
-                files = tree.names_in(directory) if tree.is_directory(directory) else []
+                files = tree.names_if_any(directory)
                 # One more for a moment: the log has a new name, and what is too many goes after that.
                 if len(files) > at_most + 1:
                     yield f"{directory} holds {len(files)} files: {', '.join(files)}"
@@ -124,10 +124,9 @@ def left_behind(world: World) -> Iterator[str]:
         for uid in sorted(node.cgroups.pods().keys() - there):
             yield f"the cgroup of pod {uid}, which is gone, is left on {name}"
         directory = f"{ROOT}/pods"
-        if node.host.tree.is_directory(directory):
-            for uid in node.host.tree.names_in(directory):
-                if uid not in there:
-                    yield f"the directory of pod {uid}, which is gone, is left on {name}"
+        for uid in node.host.tree.names_if_any(directory):
+            if uid not in there:
+                yield f"the directory of pod {uid}, which is gone, is left on {name}"
         for path in sorted(node.volumes.mounted):
             if path.startswith(f"{directory}/") and path.removeprefix(f"{directory}/").partition("/")[0] not in there:
                 yield f"{path}, a mount of a pod that is gone, is left on {name}"
@@ -136,10 +135,9 @@ def left_behind(world: World) -> Iterator[str]:
 
 def _logs_left(node: SimulatedNode, name: str, there: AbstractSet[str]) -> Iterator[str]:
     tree, logs = node.host.tree, node.plan.configuration.pod_logs_dir
-    if tree.is_directory(logs):
-        for directory in tree.names_in(logs):
-            if uid_of_log_directory(directory) not in there:
-                yield f"{logs}/{directory}, logs of a pod that is gone, are left on {name}"
+    for directory in tree.names_if_any(logs):
+        if uid_of_log_directory(directory) not in there:
+            yield f"{logs}/{directory}, logs of a pod that is gone, are left on {name}"
     links = node.plan.facts.container_logs_directory
     for link in tree.dead_links_in(links, f"{logs}/"):
         yield f"{links}/{link}, which leads to a log that is gone, is left on {name}"

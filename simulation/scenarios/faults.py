@@ -7,7 +7,7 @@ likely or how often it is. A fault that has its time says when it begins and how
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -255,25 +255,25 @@ def alone(fault: Fault, path: str) -> Iterator[str]:
             yield f"{path}.{name}: write the shorter of {stretch[0]} and {stretch[1]} first"
 
 
+_NAMING: tuple[tuple[type[Fault], str, Callable[[str], str | None]], ...] = (
+    (RuntimeCalls, "verb", wrong_runtime_verb),
+    (ApiCalls, "verb", wrong_api_verb),
+    (LostMessages, "message", wrong_message),
+    (Volumes, "kind", wrong_volume),
+    (ActorFailures, "actor", wrong_actor),
+    (ActorFailures, "message", wrong_message),
+)
+"""Which fault names something by which field, and who knows why there is no such thing."""
+
+
 def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
-    """Of what there is not; a word that names nothing does nothing."""
-    refusal, name = None, ""
-    if isinstance(fault, RuntimeCalls):
-        refusal, name = wrong_runtime_verb(fault.verb), "verb"
-    elif isinstance(fault, ApiCalls):
-        refusal, name = wrong_api_verb(fault.verb), "verb"
-    elif isinstance(fault, LostMessages):
-        refusal, name = wrong_message(fault.message), "message"
-    elif isinstance(fault, Volumes):
-        refusal, name = wrong_volume(fault.kind), "kind"
-    elif isinstance(fault, ActorFailures):
-        if fault.actor != EVERYTHING and (refusal := wrong_actor(fault.actor)):
-            yield f"{path}.actor: {refusal}"
-        if fault.message != EVERYTHING and (refusal := wrong_message(fault.message)):
-            yield f"{path}.message: {refusal}"
-        return
-    if refusal is not None:
-        yield f"{path}.{name}: {refusal}"
+    """A word that names nothing does nothing. Only one type of message can be lost by one fault."""
+    for kind, field, wrong in _NAMING:
+        if not isinstance(fault, kind):
+            continue
+        name = getattr(fault, field)
+        if (name != EVERYTHING or kind is LostMessages) and (refusal := wrong(name)):
+            yield f"{path}.{field}: {refusal}"
 
 
 def said_twice(faults: Sequence[Fault]) -> Iterator[str]:

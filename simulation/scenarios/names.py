@@ -26,12 +26,10 @@ def wrong_runtime_verb(verb: str) -> str | None:
 def wrong_api_verb(verb: str) -> str | None:
     """The same of `patch pods/status`, as calls to the API server are known."""
     word, _, resource = verb.partition(" ")
-    if verb == EVERYTHING:
-        return None
     if word not in resources.ALL_VERBS or not resource:
         return f"{verb!r} is no call to the API server; write it as `patch pods/status`, or `*`"
     plural = resource.partition("/")[0]
-    return _unless_in(plural, {each.plural for each in resources.SERVED}, "a resource")
+    return _unless_in(plural, {EVERYTHING, *(each.plural for each in resources.SERVED)}, "a resource")
 
 
 def wrong_volume(kind: str) -> str | None:
@@ -41,20 +39,18 @@ def wrong_volume(kind: str) -> str | None:
 
 def wrong_message(name: str) -> str | None:
     """Why no actor of an agent gets messages of that type."""
-    return None if name in _MESSAGES else _unlike(name, _MESSAGES, "a type of message")
+    return _unless_in(name, _MESSAGES, "a type of message")
 
 
 def wrong_actor(name: str) -> str | None:
     """Why no actor of an agent is of that class."""
-    return None if name in _ACTORS else _unlike(name, _ACTORS, "a class of actors")
+    return _unless_in(name, _ACTORS, "a class of actors")
 
 
 def _unless_in(word: str, known: Iterable[str], what: str) -> str | None:
     known = set(known)
-    return None if word == EVERYTHING or word in known else _unlike(word, known, what)
-
-
-def _unlike(word: str, known: Iterable[str], what: str) -> str:
+    if word in known:
+        return None
     import difflib  # slow to import, and only for who mistypes
 
     alike = difflib.get_close_matches(word, sorted(known), 1)

@@ -74,6 +74,12 @@ class Chronicle:
             self.violations.append(Violation(invariant, self._now_ns(), what))
         self._violated.add(invariant)
 
+    def judge(self, rule: Callable[..., str | None], *seen: Any) -> None:
+        """Ask a rule of `simulation.world.invariants` what it says of that."""
+        fault = rule(*seen)
+        if fault:
+            self.violated(invariants.name_of(rule), fault)
+
     def now_ns(self) -> int:
         return self._now_ns()
 
@@ -116,9 +122,7 @@ class Chronicle:
             if seen.starts > 1:
                 self.sometimes.happened("container-restarted")
             for rule in invariants.OF_STARTS:
-                fault = rule(pod, name, seen)
-                if fault:
-                    self.violated(invariants.name_of(rule), fault)
+                self.judge(rule, pod, name, seen)
         elif record.id in seen.live:
             seen.live.discard(record.id)
             seen.exits += 1
@@ -137,9 +141,8 @@ class Chronicle:
     def disk_operation(self, uid: str, operation: str) -> None:
         """An agent is about to unmount or to remove something of that pod."""
         pod = self.pods.get(uid) or self._ghosts.get(uid)
-        fault = invariants.no_live_volume_is_touched(pod, operation) if pod is not None else None
-        if fault:
-            self.violated("no-live-volume-is-touched", fault)
+        if pod is not None:
+            self.judge(invariants.no_live_volume_is_touched, pod, operation)
 
     def probed(self, record: ContainerRecord, kind: str) -> None:
         """An agent asks a container."""
@@ -153,9 +156,7 @@ class Chronicle:
 
     def _judge_probe(self, pod: PodSeen, name: str, kind: str, before_ns: int | None) -> None:
         gap_ns = 0 if before_ns is None else self._now_ns() - before_ns
-        fault = invariants.probes_come_in_time(pod, name, kind, gap_ns)
-        if fault:
-            self.violated("probes-come-in-time", fault)
+        self.judge(invariants.probes_come_in_time, pod, name, kind, gap_ns)
 
     def _await_probes(self, pod: PodSeen, uid: str, name: str, container_id: str) -> None:
         """From now on: it has begun, or its agent has."""
@@ -238,7 +239,7 @@ class Chronicle:
             pod.deleted_ns = self._now_ns()
             if pod.running_ns is None:
                 self.sometimes.happened("pod-deleted-before-it-ran")
-                self._judge_start(pod)
+                self.judge(invariants.starts_in_time, pod)
         status = value.get("status")
         if status:
             self._shown(pod, status)
@@ -248,25 +249,21 @@ class Chronicle:
             pod.was_ready = False  # of pods on a node that it does not hear of the cluster says so by itself
         if pod.unshown_since_ns is not None and running_in(status) == pod.live_ids():
             pod.now_ns = self._now_ns()
-            fault = invariants.the_truth_is_shown_in_time(pod, status)
-            if fault:
-                self.violated("the-truth-is-shown-in-time", fault)
+            self.judge(invariants.the_truth_is_shown_in_time, pod, status)
             pod.unshown_since_ns = None
         pod.restarts_before, pod.restarts = pod.restarts, restarts_in(status)
         phase = status.get("phase", "")
         has_ended = phase in invariants.ENDED
         all_rules = has_ended or pod.asks_of_statuses
         for rule in invariants.OF_STATUSES if all_rules else invariants.OF_PLAIN_STATUSES:
-            fault = rule(pod, status)
-            if fault:
-                self.violated(invariants.name_of(rule), fault)
+            self.judge(rule, pod, status)
         if phase != pod.phase:
             pod.phase = phase
             has_run = phase == "Running" or (has_ended and bool(pod.containers))
             if has_run and pod.running_ns is None:  # one that was soon over is never shown while it runs
                 pod.running_ns = self._now_ns()
                 self.startups_ns.append(pod.running_ns - pod.created_ns)
-                self._judge_start(pod)
+                self.judge(invariants.starts_in_time, pod)
             if has_ended and pod.deleted_ns is None:
                 self.sometimes.happened("pod-ended-by-itself")
         pod.ready = is_ready(status)
@@ -279,14 +276,7 @@ class Chronicle:
             return
         pod.doomed = True
         self.sometimes.happened("pod-evicted")
-        fault = invariants.a_critical_pod_stays(pod)
-        if fault:
-            self.violated("a-critical-pod-stays", fault)
-
-    def _judge_start(self, pod: PodSeen) -> None:
-        fault = invariants.starts_in_time(pod)
-        if fault:
-            self.violated("starts-in-time", fault)
+        self.judge(invariants.a_critical_pod_stays, pod)
 
     def _gone(self, uid: str) -> None:
         pod = self.pods.pop(uid, None)
@@ -294,9 +284,7 @@ class Chronicle:
             return
         self._probed.pop(uid, None)
         for rule in invariants.OF_GONE:
-            fault = rule(pod, self._now_ns())
-            if fault:
-                self.violated(invariants.name_of(rule), fault)
+            self.judge(rule, pod, self._now_ns())
         if pod.live():
             self._ghosts[uid] = pod
         self.on_gone(pod)

@@ -94,13 +94,10 @@ def the_steady_stay_ready(pod: PodSeen, status: Json) -> str | None:
 
 def the_truth_is_shown_in_time(pod: PodSeen, status: Json) -> str | None:
     """Who waits to hear of a death waits for the node: one sick pod must not slow down the others (pains 1)."""
-    if pod.mix is None or pod.mix.shown_within is None or pod.unshown_since_ns is None or pod.deleted_ns is not None:
+    if pod.mix is None or pod.unshown_since_ns is None or pod.deleted_ns is not None:
         return None
-    took_ns = pod.now_ns - pod.unshown_since_ns
-    if took_ns <= duration_ns(pod.mix.shown_within):
-        return None
-    what = f"it took {took_ns / SECOND_NS:g} s until it was shown which containers of {pod.name} run"
-    return f"{what}; at most {pod.mix.shown_within} are allowed"
+    what = f"it took {{}} until it was shown which containers of {pod.name} run"
+    return _too_long(what, pod.now_ns - pod.unshown_since_ns, pod.mix.shown_within)
 
 
 def few_writes_on_the_way(pod: PodSeen, status: Json) -> str | None:
@@ -125,13 +122,10 @@ def one_live_incarnation(pod: StaticPod, now_ns: int, version: int) -> str | Non
 
 def the_newest_starts_in_time(pod: StaticPod, now_ns: int, version: int) -> str | None:
     """Manifests are what an API server itself is started from: they cannot wait for one (pains 7)."""
-    if pod.runs or version != pod.version or pod.mix.starts_within is None:
+    if pod.runs or version != pod.version:
         return None
-    took_ns = now_ns - pod.since_ns
-    if took_ns <= duration_ns(pod.mix.starts_within):
-        return None
-    what = f"version {version} of the static pod {pod.name}"
-    return f"{what} took {took_ns / SECOND_NS:g} s to run; at most {pod.mix.starts_within} are allowed"
+    what = f"version {version} of the static pod {pod.name} took {{}} to run"
+    return _too_long(what, now_ns - pod.since_ns, pod.mix.starts_within)
 
 
 OF_STATIC_STARTS: tuple[Callable[[StaticPod, int, int], str | None], ...] = (
@@ -155,12 +149,9 @@ def of_the_gone(record: ContainerRecord) -> str:
 
 def ends_in_time(pod: PodSeen, now_ns: int) -> str | None:
     """A pod stuck in Terminating holds up a rollout, and its node (pains 5)."""
-    if pod.mix is None or pod.mix.ends_within is None or pod.deleted_ns is None:
+    if pod.mix is None or pod.deleted_ns is None:
         return None
-    took_ns = now_ns - pod.deleted_ns
-    if took_ns <= duration_ns(pod.mix.ends_within):
-        return None
-    return f"{pod.name} took {took_ns / SECOND_NS:g} s to end; at most {pod.mix.ends_within} are allowed"
+    return _too_long(f"{pod.name} took {{}} to end", now_ns - pod.deleted_ns, pod.mix.ends_within)
 
 
 def starts_in_time(pod: PodSeen) -> str | None:
@@ -168,14 +159,10 @@ def starts_in_time(pod: PodSeen) -> str | None:
     deleted before it was.
     """
     until_ns = pod.deleted_ns if pod.running_ns is None else pod.running_ns
-    if pod.mix is None or pod.mix.starts_within is None or until_ns is None:
+    if pod.mix is None or until_ns is None:
         return None
-    took_ns = until_ns - pod.created_ns
-    if took_ns <= duration_ns(pod.mix.starts_within):
-        return None
-    if pod.running_ns is None:
-        return f"{pod.name} did not run for {took_ns / SECOND_NS:g} s; at most {pod.mix.starts_within} are allowed"
-    return f"{pod.name} took {took_ns / SECOND_NS:g} s to run; at most {pod.mix.starts_within} are allowed"
+    what = f"{pod.name} did not run for {{}}" if pod.running_ns is None else f"{pod.name} took {{}} to run"
+    return _too_long(what, until_ns - pod.created_ns, pod.mix.starts_within)
 
 
 # --- when an agent has decided, or removed something ------------------------------------------------------------------
@@ -251,10 +238,7 @@ def probes_come_in_time(pod: PodSeen, container: str, kind: str, gap_ns: int) ->
     if pod.mix is None or pod.mix.probed_within is None:
         return None
     late_ns = gap_ns - probes_of(pod.mix, container).get(kind, 0) * SECOND_NS
-    if late_ns <= duration_ns(pod.mix.probed_within):
-        return None
-    what = f"the {kind} probe of {container} of {pod.name} came {late_ns / SECOND_NS:g} s late"
-    return f"{what}; at most {pod.mix.probed_within} are allowed"
+    return _too_long(f"the {kind} probe of {container} of {pod.name} came {{}} late", late_ns, pod.mix.probed_within)
 
 
 def probes_of(mix: PodMix, container: str) -> dict[str, int]:
@@ -269,7 +253,14 @@ def probes_of(mix: PodMix, container: str) -> dict[str, int]:
 OF_GONE: tuple[Callable[[PodSeen, int], str | None], ...] = (nothing_runs_of_the_gone, ends_in_time)
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def _too_long(what: str, took_ns: int, at_most: str | None) -> str | None:
+    """`what` with the time that it took, and how long it may take. None where it may take as long, or any time."""
+    if at_most is None or took_ns <= duration_ns(at_most):
+        return None
+    return f"{what.format(f'{took_ns / SECOND_NS:g} s')}; at most {at_most} are allowed"
 
 
 def name_of(rule: Callable[..., object]) -> str:

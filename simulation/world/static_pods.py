@@ -7,7 +7,7 @@ version that each change writes into an annotation of the pod.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from runtime.cri.messages import ContainerState
@@ -31,11 +31,10 @@ class StaticPodWorld(Protocol):
 
 
 class StaticPods:
-    """See the module. `violated`: told the name of a rule, and what is wrong."""
+    """See the module."""
 
-    def __init__(self, world: StaticPodWorld, violated: Callable[[str, str], object]) -> None:
+    def __init__(self, world: StaticPodWorld) -> None:
         self._world = world
-        self._violated = violated
         self._pods: dict[str, StaticPod] = {}
         self._bodies: dict[str, dict[str, Any]] = {}
 
@@ -98,8 +97,6 @@ class StaticPods:
             return True
         version = live[record.id] = int(record.sandbox.config.annotations.get(VERSION, -1))
         for rule in invariants.OF_STATIC_STARTS:
-            fault = rule(pod, self._world.now_ns(), version)
-            if fault:
-                self._violated(invariants.name_of(rule), fault)
+            self._world.chronicle.judge(rule, pod, self._world.now_ns(), version)
         pod.runs = pod.runs or version == pod.version
         return True

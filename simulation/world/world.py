@@ -14,8 +14,7 @@ from typing import Any
 from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
-from runtime.api.limited import LimitedApi
-from runtime.api.token_bucket import TokenBucket
+from runtime.api.limited import LimitedApi, TokenBucket
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import ApiRequest, JsonAnswer
@@ -124,7 +123,7 @@ class World:
             self._mailboxes = NarrowMailboxes(mailboxes or {}, lost_messages or {}, str(seed), self.chronicle.sometimes)
         self._actor_failures = actor_failures
         self._failing: list[FailingActors] = []
-        self.static_pods = StaticPods(self, self.chronicle.violated)
+        self.static_pods = StaticPods(self)
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
         self._images = images

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.model.identity import BACK_OFF_NS, CONTAINER_IMAGE, SCHEMA, SCHEMA_VERSION
 from actors.model.observed import ObservedContainer, ObservedPod, ObservedSandbox
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, ObjectMeta, Pod, PodSpec
+from runtime.cri.identity import BACK_OFF_NS, CONTAINER_IMAGE, SCHEMA, SCHEMA_VERSION
 from runtime.cri.messages import ContainerState
 
 SECOND_NS = 1_000_000_000

@@ -8,7 +8,7 @@ from typing import Any
 from actors.kernel import Actor, ActorSystem, SimulatedDispatcher, handles
 from actors.messages.admission import AdmitPod, PodAdmitted
 from actors.pod.services import NodeFacts, PodServices
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from simulation.cri import SimulatedCri

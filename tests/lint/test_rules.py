@@ -282,3 +282,29 @@ def test_no_test_replaces_a_method_against_the_types() -> None:
     files = [path for path in (ROOT / "tests").rglob("*.py") if "lint" not in path.parts]
     found = [str(path) for path in files if private_names.method_assign_ignores(path.read_text(encoding="utf-8"))]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        ("runtime/volumes/nfs.py", "def f(s):\n    subprocess.run(('mount', s, '/d'))", ["programs:2"]),
+        ("runtime/volumes/nfs.py", "def f(s):\n    subprocess.run(('mount', '--', s, '/d'))", []),
+        ("runtime/volumes/nfs.py", "from subprocess import Popen\ndef f(s):\n    Popen(['umount', s])", ["programs:3"]),
+        (
+            "runtime/volumes/nfs.py",
+            "async def f(s):\n    await asyncio.create_subprocess_exec('fsck', s)",
+            ["programs:2"],
+        ),
+        (
+            "runtime/volumes/nfs.py",
+            "def f(s):\n    os.execvp('mount', [s])\n    os.system(s)",
+            ["programs:2", "programs:3"],
+        ),
+        ("runtime/volumes/nfs.py", "class A:\n    def f(self):\n        subprocess.check_output(x)", ["programs:3"]),
+        # What tests run is their own affair, and not everything that is called `run` starts a program.
+        ("tests/real/pods.py", "subprocess.run(x)", []),
+        ("runtime/volumes/nfs.py", "def f(s):\n    asyncio.run(s)\n    commands.run(s)\n    run(s)", []),
+    ],
+)
+def test_operands_of_a_program_stand_after_two_dashes(path: str, source: str, expected: list[str]) -> None:
+    assert found(path, source) == expected

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.model.identity import CONTAINER_NAME, POD_NAME, POD_UID
 from runtime.cri.client import GrpcCri
 from runtime.cri.errors import CriError
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_UID
 from runtime.cri.messages import (
     ContainerState,
     ContainerStatus,

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from actors.model.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, RESTART_COUNT
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, RESTART_COUNT
 from tests.real.agent import CONTAINER_LOGS, NODE, Agent
 from tests.real.images import BUSYBOX
 from tests.real.pods import Truth, container, pod

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from actors.model.identity import CONTAINER_NAME, POD_UID
+from runtime.cri.identity import CONTAINER_NAME, POD_UID
 from tests.real.agent import Agent
 from tests.real.pods import Life, Truth, container, pod
 from tests.real.waiting import until

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.model.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from config.objects import Pod
 from runtime.cri.client import GrpcCri
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
 from runtime.cri.messages import (
     ContainerConfig,
     ContainerMetadata,

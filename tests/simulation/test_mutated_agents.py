@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import actors.kernel.lanes
-import actors.node.supervisor
-import actors.node.wiring
+import actors.node.wiring.known_actors
+import actors.node.wiring.runtime
 import actors.pleg.pleg
-import actors.pod.container_starts
-import actors.pod.pod_pass
+import actors.pod.parts
 import actors.pod.probes
+import actors.pod.steps.images
 import actors.volumes.reconciler
 from actors.images.pull_rules import judge_image
 from actors.messages.volumes import VolumesReleased
@@ -24,11 +24,11 @@ from actors.model.observed import observed_container, observed_sandbox
 from actors.pleg.pleg import PlegActor
 from actors.pod.container_stops import ContainerStops
 from actors.pod.end import PodEnd
-from actors.pod.outcome import Outcome
+from actors.pod.one_pass import Outcome
 from actors.pod.probes import PodProbes
 from actors.pod.runtime import PodObserver
 from actors.probes.runner import ProbeRunner
-from actors.sync.starts import PodStarts
+from actors.sync.workers import PodStarts
 from actors.volumes.orphans import PodsListed, VolumeOrphans
 from runtime.cri.messages import ContainerEventResponse, ContainerStatus, PodSandboxStatus
 from tests.simulation.mutants import broken, is_found_out, played
@@ -52,7 +52,7 @@ def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_ou
             finally:
                 busy.remove(self)
 
-    monkeypatch.setattr(actors.pod.pod_pass, "PodObserver", OneAtATime)
+    monkeypatch.setattr(actors.pod.parts, "PodObserver", OneAtATime)
     assert is_found_out("one-hung-pod", 11, "starts-in-time", lasts="90s")
 
 
@@ -71,7 +71,7 @@ def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(
             if self._listed_at_ns is None:
                 super().list_within(ns)
 
-    for module in (actors.node.supervisor, actors.node.wiring):
+    for module in (actors.node.wiring.known_actors, actors.node.wiring.runtime):
         monkeypatch.setattr(module, "PlegActor", ListingOnce)
     assert is_found_out("false-events", 20, "untrue")
 
@@ -99,7 +99,7 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
             self.changes += 1
 
     monkeypatch.setattr(actors.pleg.pleg, "shown_by", keep)
-    monkeypatch.setattr(actors.pod.pod_pass, "PodObserver", Believing)
+    monkeypatch.setattr(actors.pod.parts, "PodObserver", Believing)
     assert broken(played("false-events", 20, troubled=False)) == set()
     assert is_found_out("false-events", 20, "never-two-live-containers")
 
@@ -167,7 +167,7 @@ def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monke
 
 def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(
-        actors.pod.container_starts, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
+        actors.pod.steps.images, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
     )
     assert is_found_out("endless-pull", 10, "starts-in-time")
 

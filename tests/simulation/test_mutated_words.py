@@ -10,7 +10,7 @@ import pytest
 
 import actors.kernel.health
 import actors.node.status.lease
-import actors.node.wiring
+import actors.node.wiring.runtime
 import actors.pod.sync
 import actors.probes.runner
 import actors.status.manager
@@ -46,7 +46,7 @@ def test_pain_14_an_agent_that_looks_at_logs_seldom_is_found_out(monkeypatch: Mu
         limits = log_limits(configuration)
         return None if limits is None else msgspec.structs.replace(limits, every_ns=3 * limits.every_ns)
 
-    monkeypatch.setattr(actors.node.wiring, "log_limits", seldom)
+    monkeypatch.setattr(actors.node.wiring.runtime, "log_limits", seldom)
     assert is_found_out("chatty", None, "logs-are-bounded", lasts="9s")
 
 

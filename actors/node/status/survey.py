@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import ClassVar, TypeVar
 
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.node import (
     DiskObserved,
     ImagesChanged,
@@ -20,7 +20,7 @@ from actors.messages.node import (
     SurveyAgain,
 )
 from runtime.cri import Cri
-from runtime.cri.messages import ListImagesRequest, ListImagesResponse
+from runtime.cri.messages import ListImagesRequest
 from runtime.cri.verbs import LIST_IMAGES
 from runtime.host.facts import HostFacts
 
@@ -66,23 +66,20 @@ class NodeSurveyActor(Actor):
 
     def on_start(self) -> None:
         self.every(self._period_ns, BeginSurvey())
-        self._look()
-
-    @handles(BeginSurvey)
-    def look(self, _: BeginSurvey) -> None:
-        self._look()
+        self.look(BeginSurvey())
 
     @handles(SurveyAgain)
     def survey_again(self, _: SurveyAgain) -> None:
         self._machine_read = False
         self._images_at_ns = None
-        self._look()
+        self.look(BeginSurvey())
 
     @handles(ImagesChanged)
     def images_changed(self, _: ImagesChanged) -> None:
         self._images_at_ns = None
 
-    def _look(self) -> None:
+    @handles(BeginSurvey)
+    def look(self, _: BeginSurvey) -> None:
         host = self._host
         if not self._machine_read:
             self._ask("machine", host.machine, MachineObserved)
@@ -97,16 +94,19 @@ class NodeSurveyActor(Actor):
             return
         self._reading.add(what)
         lane = self.lane("host-facts", size=1, per_key=1)
-        self.begin(lambda: lane.submit(what, ask, deadline_ns=LOOK_NS), lambda done: Read(what, _found(done, told)))
+        self.attempt(
+            lambda: lane.submit(what, ask, deadline_ns=LOOK_NS),
+            lambda value, _: Read(what, None if value is None else told(value)),
+        )
 
     def _list_images(self) -> None:
         if "images" in self._reading:
             return
         self._reading.add("images")
         self._images_at_ns = self.now_ns()
-        self.begin(
+        self.attempt(
             lambda: self._cri.call(LIST_IMAGES, ListImagesRequest(), timeout_ns=IMAGES_TIMEOUT_NS),
-            lambda done: Read("images", _found(done, _images_in)),
+            lambda answer, _: Read("images", None if answer is None else ImagesObserved(answer.images)),
         )
 
     @handles(Read)
@@ -117,12 +117,3 @@ class NodeSurveyActor(Actor):
             self._owner.tell(message.found)
         elif message.what == "images":
             self._images_at_ns = None
-
-
-def _found(done: Pending[R], told: Callable[[R], Message]) -> Message | None:
-    outcome = outcome_of(done)
-    return None if outcome.error is not None or outcome.value is None else told(outcome.value)
-
-
-def _images_in(response: ListImagesResponse) -> ImagesObserved:
-    return ImagesObserved(response.images)

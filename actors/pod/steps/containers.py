@@ -1,32 +1,369 @@
-"""Step: start containers: ephemeral ones, then init containers, then regular ones.
+"""Step: start containers: ephemeral ones, then init containers, then regular ones (spec 3.6, 3.7).
 
 A container that waits or fails does not hold up the others, with one exception. While its postStart hook has not
 succeeded, later containers of the spec wait.
+
+One start does what each stage of `actors.pod_rules.container_start` asks for: image, configuration, creation, start,
+hook. A failure ends the start and leaves its reason in `PodView.waiting`, which the status shows; the next pass begins
+again with the image. Until the answer for an image, an object or a mount comes, the container counts as busy.
 """
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, Outcome
-from actors.pod.pod_pass import PodPass
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from actors.events.history_words import StartsUnderWay
+from actors.images.pull_rules import PULL, REFUSE, ImageEvent, backing_off, policy_of
+from actors.kernel import DeadlineExceededError, LaneExhaustedError, part
+from actors.messages.volumes import VolumesPrepared
+from actors.model.refusal import ContainerRefusedError
+from actors.pod.container_stops import ContainerStops
+from actors.pod.mounts import NO_PARTS, PodMounts
+from actors.pod.one_pass import CONTINUE, Outcome, PodPass, StartPlace
+from actors.pod.pod_actor import PodActor
+from actors.pod.post_starts import PostStarts
+from actors.pod.references import PodReferences
+from actors.pod.runtime import PodCalls, PodObserver
+from actors.pod.services import PodServices
+from actors.pod.steps.images import ImageRefusedError, PodImages
+from actors.pod.view import PodView
+from actors.pod_rules.action_types import Start
+from actors.pod_rules.container_start import (
+    RUNNING,
+    ConfigGathered,
+    Created,
+    Event,
+    ImageFound,
+    Missing,
+    PullNeeded,
+    StartedContainer,
+    StartStage,
+    StepRefused,
+    Wanted,
+)
+from actors.pod_status.api_status import pod_ips
+from actors.start.cri_configs import Making, container_config, message_file, target_id
+from actors.start.environment import Outline, Sources, outline_of
+from actors.start.names import (
+    HOSTS_LIMIT_BYTES,
+    HOSTS_PLACE,
+    has_hosts_file,
+    host_hosts,
+    hosts_path,
+    pod_hosts,
+)
+from actors.start.security import with_groups
+from config.objects import Container, Pod
+from config.pods.identity import field_path
 from runtime.cri import CriError
+from runtime.cri.messages import ContainerConfig, Image
+from runtime.logs.pod_files import StartFiles
+from runtime.logs.pod_logs import link_path, log_path
+from runtime.metrics import kubelet as names
+
+_SAID = ("false", "true")
+"""How labels of metrics say a fact."""
+REFUSED_RETRY_NS = 10_000_000_000
+"""A refused start is tried again after this: the cause may go away, as when an image or a file appears."""
+CREATE_CONFIG_ERROR = "CreateContainerConfigError"
+CREATE_ERROR = "CreateContainerError"
+RUN_ERROR = "RunContainerError"
 
 
-async def containers(pod: PodPass) -> Outcome:
-    """Raises the first CriError when all have been tried."""
-    if pod.place is None:
-        return CONTINUE
-    parts, actions = pod.parts, pod.actions
+class _Try(msgspec.Struct):
+    """One try to start a container within one pass, and what its stages leave for later ones."""
+
+    pod: Pod
+    start: Start
+    container: Container
+    name: str
+    place: StartPlace
+    volumes: VolumesPrepared
+    attempt: int
+    image: Image | None = None
+    config: ContainerConfig | None = None
     failure: CriError | None = None
-    ending = parts.stops.not_gone() if parts.stops.ends else ()
-    for start in actions.starts:
-        if start.container.name in ending:
-            continue  # it starts after its predecessor has ended
-        if parts.view.start_lives.unstarted and start not in actions.start_ephemeral:
-            break
+
+
+class ContainerStarts:
+    """See the module."""
+
+    images = part(PodImages)
+    mounts = part(PodMounts)
+
+    def __init__(
+        self,
+        worker: PodActor,
+        services: PodServices,
+        view: PodView,
+        observer: PodObserver,
+        calls: PodCalls,
+        references: PodReferences,
+        images: PodImages,
+        mounts: PodMounts,
+        stops: ContainerStops,
+        post_starts: PostStarts,
+    ) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._observer = observer
+        self._calls = calls
+        self._references = references
+        self.images = images
+        self.mounts = mounts
+        self._stops = stops
+        self._post_starts = post_starts
+        self._lives = view.start_lives
+        self._present: set[str] = set()
+        """Containers whose image was reported as present since they were last created."""
+
+    async def step(self, this: PodPass) -> Outcome:
+        """Raises the first CriError when all have been tried."""
+        if this.place is None:
+            return CONTINUE
+        failure: CriError | None = None
+        ending = self._stops.not_gone() if self._stops.ends else ()
+        for start in this.actions.starts:
+            if start.container.name in ending:
+                continue  # it starts after its predecessor has ended
+            if self._lives.unstarted and start not in this.actions.start_ephemeral:
+                break
+            try:
+                await self.start(this, this.place, start)
+            except CriError as raised:
+                failure = failure or raised
+        if failure is not None:
+            raise failure
+        return CONTINUE
+
+    # --- what is under way ------------------------------------------------------------------------------------------
+
+    def busy(self) -> frozenset[str]:
+        """Names of containers that wait for their image, for referenced objects, or for parts of their mounts."""
+        waiting = self.images.pulling() | self._references.waiting()
+        return waiting | self.mounts.waiting() if self.mounts.waits else waiting
+
+    def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
+        """The state of containers that have not started. `backing_off`: container -> wall ns of its next start."""
+        retry_at = self._retries()
+        if retry_at:
+            ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
+            retry_at = {name: at_ns + ahead_ns for name, at_ns in retry_at.items()}
+        references = self._references.waiting()
+        retry_at |= backing_off
+        images = self.images
+        return StartsUnderWay(
+            self._view.waiting, retry_at, images.pulling(), references, images.queued, self.mounts.waits
+        )
+
+    def wake_in_ns(self) -> int | None:
+        """How many ns until the next retry; None when no retry is pending."""
+        retry_at = self._retries()
+        if not retry_at:
+            return None
+        now_ns = self._worker.now_ns()
+        # Skip retries that are due but that this pass did not ask for, such as an init container that runs again.
+        return min((at_ns - now_ns for at_ns in retry_at.values() if at_ns > now_ns), default=None)
+
+    def _retries(self) -> dict[str, int]:
+        """Container -> when its start is retried, monotonic ns."""
+        return {name: life.retry_at_ns for name, life in self._lives.all().items() if life.retry_at_ns is not None}
+
+    # --- the walk ---------------------------------------------------------------------------------------------------
+
+    async def start(self, this: PodPass, place: StartPlace, start: Start) -> None:
+        """Advance the start of one container as far as possible now. Raises CriError."""
+        container = start.container
+        one = _Try(this.pod, start, container, container.name, place, this.volumes, start.attempt or 0)
+        life = self._lives.meet(one.name, Wanted(container.image, start.created_id))
+        while (step := _STEPS.get(life.stage)) is not None:
+            event = await step(self, one)
+            if event is None:
+                break
+            life = self._lives.meet(one.name, event)
+            if life.stage is StartStage.UNPULLED and self._view.waiting.get(one.name) != (life.reason, life.message):
+                for said in backing_off(life.image):
+                    self._say(one.name, said)
+            self._view.show_start(one.name, life)
+        if one.failure is not None:
+            raise one.failure
+        if life.stage in RUNNING:
+            await self._observer.look_at_container(life.id)
+
+    def _refused(self, name: str, reason: str, message: str, said: ImageEvent | None = None) -> StepRefused:
+        """Refuse the step, and record events if the reason is new. The event shows the reason for an image, and the
+        message for anything else.
+        """
+        if self._view.waiting.get(name) != (reason, message):
+            self._say(name, said)
+            self._view.say("Warning", "Failed", f"Error: {message if said is None else reason}", name)
+        return StepRefused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
+
+    def _say(self, name: str, said: ImageEvent | None) -> None:
+        if said is not None:
+            self._view.say(said.type, said.reason, said.message, name)
+
+    # --- the image --------------------------------------------------------------------------------------------------
+
+    async def _look_for_image(self, one: _Try) -> Event:
+        image, name = one.container.image, one.name
+        policy = policy_of(image, one.container.image_pull_policy)
+        is_pulled = self._lives.of(name).is_pulled
         try:
-            await parts.starts.start(pod.pod, start, pod.place)
-        except CriError as raised:
-            failure = failure or raised
-    if failure is not None:
-        raise failure
-    return CONTINUE
+            one.image, verdict = await self.images.find(image, policy, is_pulled=is_pulled)
+        except ImageRefusedError as refused:
+            return self._refused(name, refused.reason, refused.message, refused.said)
+        present, pulls = one.image is not None, verdict.action is PULL
+        if is_pulled and present:
+            return ImageFound()
+        self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
+        if verdict.action is REFUSE:
+            return self._refused(name, verdict.reason, verdict.message, verdict.said)
+        if pulls:
+            return PullNeeded(self._worker.now_ns())
+        if name not in self._present:
+            self._present.add(name)
+            self._say(name, verdict.said)
+        return ImageFound()
+
+    async def _ask_for_pull(self, one: _Try) -> Event | None:
+        """The answer comes as a message; None until then."""
+        is_asked = self.images.ask(one.pod, one.name, one.container.image, field_path(one.pod, one.name))
+        return None if is_asked else Missing()
+
+    # --- the container ----------------------------------------------------------------------------------------------
+
+    async def _gather(self, one: _Try) -> Event:
+        assert one.image is not None, "its image was found in this very pass"
+        pod, container, start, place, volumes = one.pod, one.container, one.start, one.place, one.volumes
+        try:
+            outline = outline_of(pod, container)
+            sources = await self._sources(one, outline)
+            if sources is None:
+                return Missing()
+            parts = await self.mounts.of(pod, container, outline.path, sources) if container.volume_mounts else NO_PARTS
+            if parts is None:
+                return Missing()
+            hosts = await self._hosts(pod, sources.pod_ips)
+            one.attempt = await self._prepare(pod, start, hosts)
+            one.config = container_config(
+                with_groups(pod, volumes.groups),
+                container,
+                Making(
+                    attempt=one.attempt,
+                    sandbox_attempt=place.attempt,
+                    image=one.image,
+                    host_paths=volumes.host_paths,
+                    foreign=volumes.foreign,
+                    sub_paths=parts.sub_paths,
+                    volume_images=parts.images,
+                    mount_abilities=place.mount_abilities,
+                    back_off_ns=start.back_off_ns,
+                    sources=sources,
+                    hosts_file=hosts[0] if hosts is not None else "",
+                    ids=place.ids,
+                    target_id=target_id(container, outline.path, self._view.seen()),
+                ),
+                self._services.node.rules,
+            )
+        except (ContainerRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+            return self._refused(one.name, CREATE_CONFIG_ERROR, str(failure))
+        except ImageRefusedError as failure:
+            refused = self._refused(one.name, failure.reason, failure.message, failure.said)
+            at_ns = failure.retry_at_ns
+            return refused if at_ns is None else msgspec.structs.replace(refused, retry_at_ns=at_ns)
+        return ConfigGathered()
+
+    async def _sources(self, one: _Try, outline: Outline) -> Sources | None:
+        """The sources of its variables; None: wait. Raises ContainerRefusedError and what lanes raise."""
+        sandboxes = self._view.seen().sandboxes
+        own_ips, host_ips = sandboxes[0].ips if sandboxes else (), self._services.node.host_ips
+        ips = pod_ips(bool(one.pod.spec.host_network), own_ips, (), host_ips, True)
+        given = self._references.sources_for(one.pod, one.container, outline, ips)
+        if given is None:
+            return None
+        if not self._services.node.rules.env_files:
+            return msgspec.structs.replace(given, files=None)
+        if not outline.files:
+            return given
+        files = await self.mounts.env_files(one.pod, outline.files, one.volumes.host_paths)
+        return msgspec.structs.replace(given, files=files)
+
+    async def _hosts(self, pod: Pod, ips: tuple[str, ...]) -> tuple[str, str] | None:
+        """Path and content of the hosts file (spec 14.3), with the current addresses; None if the pod has none.
+        Raises OSError and what lanes raise.
+        """
+        if not has_hosts_file(pod, ips):
+            return None
+        if pod.spec.host_network:
+            reading = self._view.on_disk(self._services.files.read_node_file, HOSTS_PLACE, HOSTS_LIMIT_BYTES)
+            text = host_hosts(pod, await self._worker.wait(reading, what="the files of names"))
+        else:
+            text = pod_hosts(pod, ips, self._services.configuration.cluster_domain)
+        return hosts_path(self._services.node.root_directory, self._view.uid), text
+
+    async def _create(self, one: _Try) -> Event:
+        assert one.config is not None, "it was gathered in this very pass"
+        try:
+            made = await self._calls.create_container(one.place.id, one.config, one.place.config)
+        except CriError as failure:
+            return self._failed_to(CREATE_ERROR, one, failure)
+        self._present.discard(one.name)
+        self.images.created(one.pod, one.container)
+        self._view.say("Normal", "Created", f"Created container: {one.name}", one.name)
+        return Created(made)
+
+    async def _start(self, one: _Try) -> Event:
+        name, container_id = one.name, self._lives.of(one.name).id
+        try:
+            await self._calls.start_container(name, one.attempt, container_id)
+        except CriError as failure:
+            return self._failed_to(RUN_ERROR, one, failure)
+        self._view.say("Normal", "Started", f"Started container {name}", name)
+        self._link_log(name, one.attempt, container_id)
+        lifecycle = one.container.lifecycle
+        return StartedContainer(hooked=lifecycle is not None and lifecycle.post_start is not None)
+
+    async def _begin_hook(self, one: _Try) -> Event | None:
+        """The end of the hook comes as a message; None until then."""
+        return self._post_starts.begin(one.container, self._lives.of(one.name).id, self._view.ip())
+
+    def _failed_to(self, reason: str, one: _Try, failure: CriError) -> StepRefused:
+        """Note why the container does not run. The call may have succeeded after all; the next look shows that."""
+        one.failure = failure
+        return self._refused(one.name, reason, failure.message or str(failure))
+
+    async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:
+        """Make all host files of the container in one call; return its attempt. Raises OSError and what lanes raise."""
+        container, rules = start.container, self._services.node.rules
+        wanted = StartFiles(
+            log_directory=f"{self._view.log_directory()}/{container.name}",
+            message=lambda attempt: message_file(pod, container, attempt, rules),
+            attempt=start.attempt,
+            hosts=hosts,
+        )
+        made = self._view.on_disk(self._services.files.prepare_container, wanted)
+        return await self._worker.wait(made, what="the pod's files")
+
+    def _link_log(self, name: str, attempt: int, container_id: str) -> None:
+        """Link the log for log collectors. Nothing waits for the link or depends on it."""
+        pod = self._view.pod
+        if pod is None:
+            return
+        link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
+        target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
+        self._view.on_disk(self._services.files.link_log, link, target)
+
+
+_STEPS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
+    StartStage.LOOKING: ContainerStarts._look_for_image,
+    StartStage.PULLING: ContainerStarts._ask_for_pull,
+    StartStage.GATHERING: ContainerStarts._gather,
+    StartStage.CREATING: ContainerStarts._create,
+    StartStage.STARTING: ContainerStarts._start,
+    StartStage.HOOKED: ContainerStarts._begin_hook,
+}
+"""The action of each stage."""

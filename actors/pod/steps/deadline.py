@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, Outcome
-from actors.pod.pod_pass import PodPass
+from actors.kernel import Actor
+from actors.pod.one_pass import CONTINUE, Outcome, PodPass
+from actors.pod.view import PodView
 from actors.pod_status.api_status import Forced
 from actors.pod_status.conditions import FAILED
 from config.objects import Pod, PodStatus
@@ -28,10 +29,17 @@ def past_deadline(pod: Pod, status: PodStatus | None, wall_ns: int) -> bool:
     return deadline is not None and wall_ns >= deadline
 
 
-async def deadline(pod: PodPass) -> Outcome:
-    """Force the status; the next look publishes it and ends the pass."""
-    view = pod.parts.view
-    if view.forced is not DEADLINE_EXCEEDED and past_deadline(pod.pod, view.published, pod.parts.worker.wall_ns()):
-        view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
-        view.forced = DEADLINE_EXCEEDED
-    return CONTINUE
+class PodDeadline:
+    """See the module."""
+
+    def __init__(self, worker: Actor, view: PodView) -> None:
+        self._worker = worker
+        self._view = view
+
+    async def step(self, this: PodPass) -> Outcome:
+        """Force the status; the look publishes it and ends the pass."""
+        view = self._view
+        if view.forced is not DEADLINE_EXCEEDED and past_deadline(this.pod, view.published, self._worker.wall_ns()):
+            view.say("Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
+            view.forced = DEADLINE_EXCEEDED
+        return CONTINUE

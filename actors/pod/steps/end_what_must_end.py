@@ -6,81 +6,103 @@ nothing ran any more and the sandboxes have stopped.
 
 from __future__ import annotations
 
-from actors.pod.outcome import CONTINUE, WAIT, Outcome, PassWait
-from actors.pod.pod_pass import PodPass
-from actors.pod_rules.action_types import Kill, KillCause, back_off
+from actors.kernel import Actor
+from actors.pod.container_stops import ContainerStops
+from actors.pod.one_pass import CONTINUE, WAIT, Outcome, PassWait, PodPass
+from actors.pod.runtime import PodCalls
+from actors.pod.steps.look import PodLook
+from actors.pod.view import PodView
+from actors.pod_rules.action_types import Kill, KillCause
+from actors.pod_rules.actions import back_off
 from actors.pod_rules.restart_all import Reset
 from actors.pod_rules.termination import Ending, GraceCause, grace_seconds, plan_ending, sandboxes_to_stop
+from config.kubelet import CrashLoopPeriods
+from config.objects import Pod
 
 _GRACE_CAUSES = {KillCause.LIVENESS: GraceCause.LIVENESS, KillCause.STARTUP: GraceCause.STARTUP}
 
 
-async def end_what_must_end(pod: PodPass) -> Outcome:
-    """Raises CriError."""
-    actions = pod.actions
-    if actions.reset:
-        await _reset(pod, actions.reset)
-        return WAIT
-    if actions.kill_pod:
-        outcome = await _end_pod(pod)
-        if outcome is not CONTINUE:
-            return outcome
-    for kill in actions.kill:
-        _end_container(pod, kill)
-    return CONTINUE
+class EndWhatMustEnd:
+    """See the module."""
 
+    def __init__(
+        self,
+        worker: Actor,
+        crash_loop: CrashLoopPeriods,
+        view: PodView,
+        look: PodLook,
+        calls: PodCalls,
+        stops: ContainerStops,
+    ) -> None:
+        self._worker = worker
+        self._crash_loop = crash_loop
+        self._view = view
+        self._look = look
+        self._calls = calls
+        self._stops = stops
 
-async def _end_pod(pod: PodPass) -> Outcome:
-    """End every container, sidecars in their order, then stop every sandbox."""
-    parts = pod.parts
-    plan = plan_ending(pod.pod, pod.observed)
-    if pod.actions.create_sandbox:
-        for ending in plan:
-            parts.decided.killed.setdefault(ending.id, KillCause.SANDBOX)
-    next_ns = parts.stops.end_all(plan)
-    if next_ns is not None:
-        return PassWait(retry_ns=next_ns)
-    for sandbox_id in sandboxes_to_stop(pod.observed):
-        await parts.calls.stop_sandbox(sandbox_id)
-    if (await parts.look()).any_sandbox_ready():
-        return WAIT  # whatever the runtime answered to the stop, two sandboxes must not run at once
-    parts.stops.all_ended()
-    return CONTINUE
+    async def step(self, this: PodPass) -> Outcome:
+        """Raises CriError."""
+        actions = this.actions
+        if actions.reset:
+            await self._reset(this)
+            return WAIT
+        if actions.kill_pod:
+            outcome = await self._end_pod(this)
+            if outcome is not CONTINUE:
+                return outcome
+        for kill in actions.kill:
+            self._end_container(this.pod, kill)
+        return CONTINUE
 
+    async def _end_pod(self, this: PodPass) -> Outcome:
+        """End every container, sidecars in their order, then stop every sandbox."""
+        plan = plan_ending(this.pod, this.observed)
+        if this.actions.create_sandbox:
+            for ending in plan:
+                self._view.decided.killed.setdefault(ending.id, KillCause.SANDBOX)
+        next_ns = self._stops.end_all(plan)
+        if next_ns is not None:
+            return PassWait(retry_ns=next_ns)
+        for sandbox_id in sandboxes_to_stop(this.observed):
+            await self._calls.stop_sandbox(sandbox_id)
+        if (await self._look.see()).any_sandbox_ready():
+            return WAIT  # whatever the runtime answered to the stop, two sandboxes must not run at once
+        self._stops.all_ended()
+        return CONTINUE
 
-def _end_container(pod: PodPass, kill: Kill) -> None:
-    parts, container = pod.parts, kill.container
-    grace = grace_seconds(pod.pod, container, _GRACE_CAUSES.get(kill.cause, GraceCause.OTHER))
-    hook = container.lifecycle.pre_stop if container.lifecycle is not None and grace > 0 else None
-    parts.decided.killed[kill.id] = kill.cause
-    parts.stops.request(Ending(kill.id, kill.name, grace, (), hook, kill.message), container, ip=parts.view.ip())
+    def _end_container(self, pod: Pod, kill: Kill) -> None:
+        container = kill.container
+        grace = grace_seconds(pod, container, _GRACE_CAUSES.get(kill.cause, GraceCause.OTHER))
+        hook = container.lifecycle.pre_stop if container.lifecycle is not None and grace > 0 else None
+        self._view.decided.killed[kill.id] = kill.cause
+        ending = Ending(kill.id, kill.name, grace, (), hook, kill.message)
+        self._stops.request(ending, container, ip=self._view.ip())
 
+    async def _reset(self, this: PodPass) -> None:
+        """Kill everything that runs at once, without a grace; then remove the containers one by one
+        (`actors.pod_rules.restart_all`).
+        """
+        resets = this.actions.reset
+        running = [each for each in resets if each.may_run]
+        for each in running:
+            why = f"Stopping container {each.name}: all containers of the pod are restarted"
+            self._stops.request(Ending(each.id, each.name, 0, (), None, why), each.container)
+        if running:
+            return
+        await self._keep_back_off(this, resets)
+        for each in resets:
+            await self._calls.remove_container(each.id)
+        await self._look.see()
 
-async def _reset(pod: PodPass, resets: tuple[Reset, ...]) -> None:
-    """Kill everything that runs at once, without a grace; then remove the containers one by one
-    (`actors.pod_rules.restart_all`).
-    """
-    parts = pod.parts
-    running = [each for each in resets if each.may_run]
-    for each in running:
-        why = f"Stopping container {each.name}: all containers of the pod are restarted"
-        parts.stops.request(Ending(each.id, each.name, 0, (), None, why), each.container)
-    if running:
-        return
-    await _keep_back_off(pod, resets)
-    for each in resets:
-        await parts.calls.remove_container(each.id)
-    await parts.look()
-
-
-async def _keep_back_off(pod: PodPass, resets: tuple[Reset, ...]) -> None:
-    """Keep the back-off of the containers whose end triggered the restart: it outlives their removal."""
-    parts = pod.parts
-    owed = {
-        each.name: back_off(each.container, last, parts.services.crash_loop, parts.worker.wall_ns())
-        for each in resets
-        if each.source and (last := pod.observed.newest(each.name)) is not None and each.id == last.id
-    }
-    if owed:
-        parts.decided.owed.update(owed)
-        await parts.decided.keep()
+    async def _keep_back_off(self, this: PodPass, resets: tuple[Reset, ...]) -> None:
+        """Keep the back-off of the containers whose end triggered the restart: it outlives their removal."""
+        owed = {
+            each.name: back_off(each.container, last, self._crash_loop, self._worker.wall_ns())
+            for each in resets
+            if each.source and (last := this.observed.newest(each.name)) is not None and each.id == last.id
+        }
+        if owed:
+            decided = self._view.decided
+            decided.owed.update(owed)
+            await decided.keep()

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from actors.pod.outcome import CONTINUE, Outcome
-from actors.pod.pod_pass import PodPass
+from actors.pod.one_pass import CONTINUE, Outcome, PodPass
+from actors.pod.steps.admitted import PodAdmission
+from actors.pod.steps.volumes_ready import PodVolumes
+from actors.pod.view import PodView
 from config.objects import Container, EphemeralContainer, Pod, PodSpec, VolumeProjection
 from config.pods.once_per_spec import once_per_spec
 
@@ -101,19 +103,29 @@ def _asked_for(rows: Mapping[str, Callable[[T], bool]], said: T, path: str) -> I
     return (f"{path}.{field}" for field, is_asked_for in rows.items() if is_asked_for(said))
 
 
-async def fields_honoured(pod: PodPass) -> Outcome:
-    view, before, now = pod.parts.view, pod.parts.view.checked, pod.pod
-    if before is now:
+class FieldsHonoured:
+    """See the module. `stop_signals`: this node passes stop signals to the runtime."""
+
+    def __init__(self, view: PodView, volumes: PodVolumes, admission: PodAdmission, *, stop_signals: bool) -> None:
+        self._view = view
+        self._volumes = volumes
+        self._admission = admission
+        self._stop_signals = stop_signals
+        self._checked: Pod | None = None
+        """The last form of the pod that a pass has checked."""
+
+    async def step(self, this: PodPass) -> Outcome:
+        before, now = self._checked, this.pod
+        if before is now:
+            return CONTINUE
+        self._checked = now
+        if before is not None:
+            self._volumes.pod_changed(now, before)
+            if changes := unhonoured_changes(before, now):
+                self._view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
+                self._admission.resized()
+        paths = unhonoured_fields(now, stop_signals=self._stop_signals)
+        known = () if before is None else unhonoured_fields(before, stop_signals=self._stop_signals)
+        if paths and paths != known:
+            self._view.say("Warning", "FieldsNotHonoured", warning(paths))
         return CONTINUE
-    view.checked = now
-    if before is not None:
-        pod.parts.volumes.pod_changed(now, before)
-        if changes := unhonoured_changes(before, now):
-            view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
-            pod.parts.admission.resized()
-    stop_signals = pod.parts.services.node.rules.stop_signals
-    paths = unhonoured_fields(now, stop_signals=stop_signals)
-    known = () if before is None else unhonoured_fields(before, stop_signals=stop_signals)
-    if paths and paths != known:
-        view.say("Warning", "FieldsNotHonoured", warning(paths))
-    return CONTINUE

@@ -2,88 +2,262 @@
 
 It first needs the ids of a user namespace, the cgroup of the pod, its resolver and its RuntimeClass, each from its
 owner.
+
+`PodUsers` asks for the ids of a user namespace (spec 17.6). A pod that shares the users of the host asks for none.
+
+`PodResolver` forms the resolver configuration of the pod (spec 14.1); the rules are in `actors.start.names`. It reads
+the node's file on a lane, because the disk may hang, and once for each sandbox. For the first sandbox it reads while
+the volumes are made.
 """
 
 from __future__ import annotations
 
+import msgspec
+
+from actors.kernel import Actor, ActorRef, LaneExhaustedError, Pending, handles, part
+from actors.messages.ids import AssignIds, IdsAssigned, ReleaseIds
+from actors.model.id_ranges import IdRange
 from actors.model.refusal import ContainerRefusedError
-from actors.pod.container_starts import StartPlace
-from actors.pod.grants import check_handler
-from actors.pod.outcome import CONTINUE, Outcome, PassWait, sandbox_refused
-from actors.pod.pod_pass import PodPass
+from actors.node_object.events import node_event
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass, Refuse, StartPlace
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.references import PodReferences
+from actors.pod.runtime import PodCalls, PodObserver
+from actors.pod.services import PodServices
+from actors.pod.steps.admitted import PodAdmission
+from actors.pod.view import PodView, Question
+from actors.start import names
+from actors.start.cri_configs import sandbox_config
 from actors.start.mounts import mount_abilities
-from actors.start.sandbox_config import sandbox_config
+from actors.start.names import ClusterResolver, Formed, Resolver, ResolverError
 from actors.start.security import with_groups
+from config.objects import Pod
 from runtime.cri import CriError
-from runtime.cri.messages import PodSandboxConfig
+from runtime.cri.messages import DNSConfig, PodSandboxConfig
 
 NODE_RETRY_NS = 10_000_000_000
 """The node may mend the cause."""
 SPEC_RETRY_NS = 60_000_000_000
 """Only a new form of the pod helps, and that begins a pass by itself."""
+RESOLVER_GOOD_FOR_NS = 10_000_000_000
+"""For how long a reading may be used, from its start. A pod whose volumes take longer reads again."""
+_HOST_USERS = "$.spec.hostUsers"
 
 
-async def sandbox(pod: PodPass) -> Outcome:
-    """Raises CriError."""
-    parts, actions = pod.parts, pod.actions
-    if not (actions.create_sandbox or actions.starts):
-        return CONTINUE
-    own_users = parts.users.wanted(pod.pod)
-    try:
-        ids = parts.users.ids(parts.view.uid) if own_users else None
-    except ContainerRefusedError as refused:
-        return sandbox_refused(str(refused), NODE_RETRY_NS)
-    if own_users and ids is None:
-        return PassWait("the ids of its user namespace are being asked for", "its sandbox is made then")
-    cgroup_parent = parts.admission.cgroup_parent(pod.pod, anew=actions.create_sandbox)
-    if cgroup_parent is None:
-        return parts.admission.wait()
-    try:
-        dns = await parts.names.resolver(pod.pod, anew=actions.create_sandbox)
-    except ContainerRefusedError as refused:
-        return sandbox_refused(str(refused), NODE_RETRY_NS)
-    try:
-        config = sandbox_config(
-            with_groups(pod.pod, parts.volumes.made.groups),
-            actions.sandbox_attempt,
-            parts.view.log_directory(),
-            cluster_domain=parts.services.configuration.cluster_domain,
-            dns=dns,
-            cgroup_parent=cgroup_parent,
-            rules=parts.services.node.rules.resources,
-            ids=ids,
-        )
-    except ContainerRefusedError as refused:
-        return sandbox_refused(str(refused), SPEC_RETRY_NS)
-    sandbox_id = actions.sandbox_id
-    if actions.create_sandbox:
+class PodUsers:
+    """See the module. `owner` assigns the ids."""
+
+    def __init__(self, worker: PodActor, owner: ActorRef) -> None:
+        self._worker = worker
+        self._owner = owner
+        self._question = Question(worker, "ids")
+        self._answer: IdsAssigned | None = None
+
+    @staticmethod
+    def wanted(pod: Pod) -> bool:
+        """Whether the pod has a user namespace of its own."""
+        return pod.spec.host_users is False
+
+    def ids(self, uid: str) -> IdRange | None:
+        """The ids of the pod; None: wait for the answer, which triggers a look. Raises ContainerRefusedError."""
+        answer = self._answer
+        if answer is None:
+            if self._question.may_ask():
+                self._owner.tell(AssignIds(self._worker.ref, uid))
+            return None
+        if answer.ids is None:
+            self._answer = None  # the next try asks again
+            raise ContainerRefusedError(_HOST_USERS, f"no ids for the pod's user namespace: {answer.error}")
+        return answer.ids
+
+    @handles(IdsAssigned)
+    def assigned(self, message: IdsAssigned) -> Pass | None:
+        self._question.answered()
+        self._answer = message
+        return self._worker.go_on()
+
+    def release(self, uid: str, pod: Pod | None) -> None:
+        """Release the ids when nothing of the pod runs. For an orphan always, because nobody knows whether it had
+        any.
+        """
+        if pod is None or self.wanted(pod):
+            self._owner.tell(ReleaseIds(uid))
+        self._answer = None
+
+
+class PodResolver:
+    """See the module."""
+
+    def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._formed: Formed | None = None
+        self._ahead: Pending[str] | None = None
+        self._ahead_at_ns = 0
+
+    def read_ahead(self, pod: Pod) -> None:
+        """Read ahead: the pod has no sandbox yet and will need its resolver soon."""
+        if self._formed is not None or self._view.seen().sandboxes:
+            return
+        if names.needs_host(pod) and self._services.configuration.resolv_conf:
+            self._ahead, self._ahead_at_ns = self._read_resolv_conf(), self._worker.now_ns()
+
+    async def config(self, pod: Pod, *, anew: bool) -> DNSConfig:
+        """The resolver configuration of the sandbox. Not `anew`: the one that the existing sandbox was given.
+
+        Raises ContainerRefusedError if the node's own file cannot be used, and DeadlineExceededError.
+        """
+        if anew or self._formed is None:
+            configuration = self._services.configuration
+            host = await self._host_resolver() if names.needs_host(pod) else Resolver()
+            cluster = ClusterResolver(configuration.cluster_dns, configuration.cluster_domain)
+            formed = names.form(pod, host, cluster)
+            if formed != self._formed:
+                self._say(pod, formed)
+            self._formed = formed
+        return self._formed.config
+
+    async def _host_resolver(self) -> Resolver:
+        path = self._services.configuration.resolv_conf
+        if not path:
+            return names.resolver_of_nobody(self._services.node.host_ips)
+        reading, self._ahead = self._ahead, None
+        if reading is None or self._worker.now_ns() - self._ahead_at_ns >= RESOLVER_GOOD_FOR_NS:
+            reading = self._read_resolv_conf()
         try:
-            handler = parts.references.runtime_handler(pod.pod)
+            return names.parse_resolv_conf(await self._worker.wait(reading, what="the files of names"))
+        except (OSError, ResolverError, LaneExhaustedError) as failure:
+            why = (failure.strerror if isinstance(failure, OSError) else "") or str(failure)
+            text = f"the node's {path} (resolvConf) cannot be used: {why}"
+            raise ContainerRefusedError("$.spec.dnsPolicy", text) from failure
+
+    def _read_resolv_conf(self) -> Pending[str]:
+        path = self._services.configuration.resolv_conf
+        return self._view.on_disk(self._services.files.read_node_file, path, names.LIMIT_BYTES)
+
+    def _say(self, pod: Pod, formed: Formed) -> None:
+        for message in formed.forming:
+            self._view.say("Warning", names.FORMING, message)
+        if formed.missing:
+            self._view.say("Warning", names.MISSING, formed.missing)
+            name = f"pod {pod.metadata.namespace}/{pod.metadata.name}"
+            text = f"{name}: {formed.missing}"
+            self._services.events.tell(node_event(self._services.node.name, "Warning", names.MISSING, text))
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """What the sandbox gets from others. `ids`: None without a user namespace."""
+
+    ids: IdRange | None
+    cgroup_parent: str
+    dns: DNSConfig
+
+
+class PodSandbox:
+    """See the module."""
+
+    users = part(PodUsers)
+
+    def __init__(
+        self,
+        worker: PodActor,
+        services: PodServices,
+        view: PodView,
+        observer: PodObserver,
+        calls: PodCalls,
+        references: PodReferences,
+        admission: PodAdmission,
+    ) -> None:
+        self._services = services
+        self._view = view
+        self._observer = observer
+        self._calls = calls
+        self._references = references
+        self._admission = admission
+        self.users = PodUsers(worker, services.ids)
+        self._resolver = PodResolver(worker, services, view)
+
+    def read_ahead(self, pod: Pod) -> None:
+        """Read what a pod without a sandbox will need soon."""
+        self._resolver.read_ahead(pod)
+
+    async def step(self, this: PodPass) -> Outcome:
+        """Set `PodPass.place`. Raises CriError."""
+        pod, actions = this.pod, this.actions
+        if not (actions.create_sandbox or actions.starts):
+            return CONTINUE
+        try:
+            given = await self._given(pod, anew=actions.create_sandbox)
         except ContainerRefusedError as refused:
-            return sandbox_refused(refused.reason, NODE_RETRY_NS)
+            return _refused(str(refused), NODE_RETRY_NS)
+        if isinstance(given, PassWait):
+            return given
+        try:
+            config = sandbox_config(
+                with_groups(pod, this.volumes.groups),
+                actions.sandbox_attempt,
+                self._view.log_directory(),
+                cluster_domain=self._services.configuration.cluster_domain,
+                dns=given.dns,
+                cgroup_parent=given.cgroup_parent,
+                rules=self._services.node.rules.resources,
+                ids=given.ids,
+            )
+        except ContainerRefusedError as refused:
+            return _refused(str(refused), SPEC_RETRY_NS)
+        sandbox_id = actions.sandbox_id
+        if actions.create_sandbox:
+            handler = self._handler(this)
+            if not isinstance(handler, str):
+                return handler
+            sandbox_id = await self._make(this, config, handler)
+        sandboxes = self._view.seen().sandboxes
+        abilities = mount_abilities(this.runtime, sandboxes[0].handler if sandboxes else "")
+        this.place = StartPlace(actions.sandbox_attempt, sandbox_id, config, abilities, given.ids)
+        return CONTINUE
+
+    async def _given(self, pod: Pod, *, anew: bool) -> _Given | PassWait:
+        """Raises ContainerRefusedError."""
+        ids = None
+        if self.users.wanted(pod):
+            ids = self.users.ids(self._view.uid)
+            if ids is None:
+                return PassWait("the ids of its user namespace are being asked for", "its sandbox is made then")
+        cgroup_parent = self._admission.cgroup_parent(pod, anew=anew)
+        if cgroup_parent is None:
+            return self._admission.wait()
+        return _Given(ids, cgroup_parent, await self._resolver.config(pod, anew=anew))
+
+    def _handler(self, this: PodPass) -> str | PassWait | Refuse:
+        """The handler of the runtime that is to make the sandbox."""
+        try:
+            handler = self._references.runtime_handler(this.pod)
+        except ContainerRefusedError as refused:
+            return _refused(refused.reason, NODE_RETRY_NS)
         if handler is None:
-            name = pod.pod.spec.runtime_class_name
+            name = this.pod.spec.runtime_class_name
             return PassWait(f"its RuntimeClass {name} is being asked for", "its sandbox is made then")
-        if own_users:
-            try:
-                check_handler(handler, parts.view.runtime)
-            except ContainerRefusedError as refused:
-                return sandbox_refused(str(refused), SPEC_RETRY_NS)
-        sandbox_id = await _make(pod, config, handler)
-    sandboxes = parts.view.seen().sandboxes
-    abilities = mount_abilities(parts.view.runtime, sandboxes[0].handler if sandboxes else "")
-    pod.place = StartPlace(actions.sandbox_attempt, sandbox_id, config, parts.volumes.made, abilities)
-    return CONTINUE
+        if self.users.wanted(this.pod) and handler not in this.runtime.user_namespace_handlers:
+            named = f"handler {handler!r}" if handler else "the default handler"
+            text = f"{_HOST_USERS}: {named} of the runtime does not support user namespaces"
+            return _refused(f"{text}; set hostUsers: true, or upgrade the runtime", SPEC_RETRY_NS)
+        return handler
+
+    async def _make(self, this: PodPass, config: PodSandboxConfig, handler: str) -> str:
+        if this.observed.sandboxes:
+            self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+        try:
+            sandbox_id = await self._calls.run_sandbox(this.actions.sandbox_attempt, config, handler)
+        except CriError as failure:
+            self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
+            raise
+        await self._observer.look_at_sandbox(sandbox_id)
+        return sandbox_id
 
 
-async def _make(pod: PodPass, config: PodSandboxConfig, handler: str) -> str:
-    parts = pod.parts
-    if pod.observed.sandboxes:
-        parts.view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
-    try:
-        sandbox_id = await parts.calls.run_sandbox(pod.actions.sandbox_attempt, config, handler)
-    except CriError as failure:
-        parts.view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
-        raise
-    await parts.observer.look_at_sandbox(sandbox_id)
-    return sandbox_id
+def _refused(why: str, retry_ns: int) -> Refuse:
+    """The sandbox cannot be made now."""
+    return Refuse(
+        "FailedCreatePodSandBox", why, "its sandbox is tried again", retry_ns, f"Failed to create pod sandbox: {why}"
+    )

@@ -20,14 +20,12 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, handles, outcome_of
-from actors.kernel.promise import Outcome
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
 from actors.messages.events import pod_event
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
-from actors.resources.cgroups import outcomes
 from actors.resources.cgroups.book import CgroupBook, Member
 from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits
 from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup, PodGroupMade
@@ -40,6 +38,10 @@ from actors.resources.cgroups.outcomes import (
     PodGroupsMade,
     PodGroupsRemoved,
     StrangerSeen,
+    driver_told,
+    limits_enforced,
+    problems_of,
+    stranger_seen,
 )
 from actors.resources.cgroups.plan import PODS, CgroupPlan
 from actors.start.resources import MINIMUM_SHARES
@@ -126,25 +128,25 @@ class CgroupActor(Actor):
 
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self._ask_driver()
+        self.ask_driver(AskDriver())
         self.every(KEEP_UP_NS, KeepUp())
 
     def _on_lane(
-        self, what: str, then: Callable[[Outcome[T]], Message], operation: Callable[..., T], *args: object
+        self, what: str, then: Callable[[T | None, str], Message], operation: Callable[..., T], *args: object
     ) -> None:
         """Use the lane of short disk calls: a thread of its own would mostly be idle."""
-        submission = partial(self._disk.submit, f"cgroups: {what}", operation, *args, deadline_ns=LANE_NS)
-        self.begin(submission, lambda done: then(outcome_of(done)))
+        self.attempt(partial(self._disk.submit, f"cgroups: {what}", operation, *args, deadline_ns=LANE_NS), then)
+
+    def _write(self, what: str, operation: Callable[..., tuple[str, ...]], *args: object) -> None:
+        """Write limits that nobody waits for."""
+        self._on_lane(what, lambda told, error: LimitsWritten(problems_of(told, error)), operation, *args)
 
     # --- the cgroup driver and the ground ---------------------------------------------------------------------------
 
-    def _ask_driver(self) -> None:
-        cri = self._tools.cri
-        self.begin(lambda: cri.call(RUNTIME_CONFIG, RuntimeConfigRequest(), timeout_ns=ASK_NS), outcomes.driver_told)
-
     @handles(AskDriver)
     def ask_driver(self, _: AskDriver) -> None:
-        self._ask_driver()
+        cri = self._tools.cri
+        self.begin(lambda: cri.call(RUNTIME_CONFIG, RuntimeConfigRequest(), timeout_ns=ASK_NS), driver_told)
 
     @handles(DriverTold)
     def driver_told(self, message: DriverTold) -> None:
@@ -156,25 +158,20 @@ class CgroupActor(Actor):
         self._driver = message.driver or self._plan.driver
         self._operations = CgroupOperations(self._tools.tree, self._driver, self._plan, self._tools.meters, self.now_ns)
         self.log.info("cgroups are managed by %s", self._driver)
-        self._keep_up()
+        self.keep_up(KeepUp())
         self._go_on()
 
     @handles(KeepUp)
     def keep_up(self, _: KeepUp) -> None:
-        self._keep_up()
-
-    def _keep_up(self) -> None:
         """Make or repair the cgroup of all pods and the tiers, and write their limits again."""
         operations, plan = self._operations, self._plan
         if operations is None:
             return
         if plan.kubelet_cgroups or plan.system_cgroups:
-            self._on_lane(
-                "processes", outcomes.limits_written, operations.take_in, plan.kubelet_cgroups, plan.system_cgroups
-            )
+            self._write("processes", operations.take_in, plan.kubelet_cgroups, plan.system_cgroups)
         if plan.per_qos:
             self._written = self._tiers()
-            self._on_lane("tiers", outcomes.ground_prepared, operations.prepare, tuple(self._written.items()))
+            self._on_lane("tiers", GroundPrepared, operations.prepare, tuple(self._written.items()))
 
     @handles(GroundPrepared)
     def prepared(self, message: GroundPrepared) -> None:
@@ -218,18 +215,21 @@ class CgroupActor(Actor):
                 request.worker.tell(PodAdmitted(outside=True))
         elif self._ground is not None and book.wanted and (wanted := book.begin_making(AT_ONCE)):
             groups = tuple([self._group_of(each) for each in wanted])
-            self._on_lane("make", outcomes.groups_made(wanted), operations.make, groups)
+            self._on_lane("make", lambda made, why: PodGroupsMade(wanted, made or (), why), operations.make, groups)
 
     def _take_away(self) -> None:
         """Remove the cgroups of ended pods."""
-        operations, book = self._operations, self._book
-        if (
-            operations is not None
-            and self._plan.per_qos
-            and self._is_usable()
-            and (gone := book.begin_removing(AT_ONCE))
-        ):
-            self._on_lane("remove", outcomes.groups_removed(gone), operations.remove, gone)
+        operations = self._operations
+        if operations is None or not self._plan.per_qos or not self._is_usable():
+            return
+        gone = self._book.begin_removing(AT_ONCE)
+        if gone:
+            self._on_lane(
+                "remove",
+                lambda told, error: PodGroupsRemoved(tuple((uid, (error,)) for uid in gone) if told is None else told),
+                operations.remove,
+                gone,
+            )
 
     def _group_of(self, request: MakeCgroup) -> PodGroup:
         pod = request.pod
@@ -304,14 +304,14 @@ class CgroupActor(Actor):
             return
         self._listed_uids = None
         self._book.expel(self._book.forgotten(known))
-        self._on_lane("list", outcomes.groups_listed(known), operations.uids)
+        self._on_lane("list", lambda uids, _: PodGroupsListed(uids or (), known), operations.uids)
         self._take_away()
 
     @handles(PodGroupsListed)
     def listed(self, message: PodGroupsListed) -> None:
-        volumes = self._tools.volumes
         for uid in self._book.strangers(message.uids, message.known):
-            self._on_lane(uid, outcomes.stranger_seen(uid, message.known), volumes.volumes_of, uid)
+            seen = partial(stranger_seen, uid, message.known)
+            self._on_lane(uid, seen, self._tools.volumes.volumes_of, uid)
 
     @handles(StrangerSeen)
     def stranger_seen(self, message: StrangerSeen) -> None:
@@ -320,7 +320,7 @@ class CgroupActor(Actor):
         if self._operations is None or not self._book.strangers((uid,), message.known):
             return
         if message.has_volumes:
-            self._on_lane("tiers", outcomes.limits_written, self._operations.weaken, (uid,), _NEXT_TO_NOTHING)
+            self._write("tiers", self._operations.weaken, (uid,), _NEXT_TO_NOTHING)
         else:
             self.log.info("the cgroup of pod %s, which nobody knows, is removed", uid)
             self._book.expel((uid,))
@@ -340,7 +340,7 @@ class CgroupActor(Actor):
         tiers = self._tiers()
         if self._operations is not None and self._is_usable() and tiers != self._written:
             self._written = tiers
-            self._on_lane("tiers", outcomes.limits_written, self._operations.write_tiers, tuple(tiers.items()))
+            self._write("tiers", self._operations.write_tiers, tuple(tiers.items()))
 
     def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
         guaranteed, burstable = self._book.sum_of(QosClass.GUARANTEED), self._book.sum_of(QosClass.BURSTABLE)
@@ -367,7 +367,7 @@ class CgroupActor(Actor):
             return
         for wanted in self._plan.enforcements(self._capacity, self._driver):
             if self._enforced.get(wanted.what) != wanted.limits:
-                self._on_lane(wanted.what, outcomes.limits_enforced(wanted), operations.enforce, wanted)
+                self._on_lane(wanted.what, partial(limits_enforced, wanted), operations.enforce, wanted)
 
     @handles(LimitsEnforced)
     def enforced(self, message: LimitsEnforced) -> None:

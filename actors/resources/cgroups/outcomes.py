@@ -5,11 +5,9 @@ A failed call becomes a message with the error text; the actor decides what to d
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 from actors.kernel import Message, Pending, outcome_of
-from actors.kernel.promise import Outcome
 from actors.messages.admission import MakeCgroup
 from actors.resources.cgroups.operations import Ground, PodGroupMade
 from actors.resources.cgroups.plan import Enforcement
@@ -86,42 +84,14 @@ def driver_told(done: Pending[RuntimeConfigResponse]) -> DriverTold:
     return DriverTold("" if linux is None else DRIVERS.get(linux.cgroup_driver, ""), linux is None)
 
 
-def _problems(outcome: Outcome[tuple[str, ...]]) -> tuple[str, ...]:
-    return outcome.value or () if outcome.error is None else (_text(outcome.error),)
+def problems_of(problems: tuple[str, ...] | None, error: str) -> tuple[str, ...]:
+    """The problems that a call has returned, or the error of the call itself."""
+    return (error,) if problems is None else problems
 
 
-def _text(error: BaseException | None) -> str:
-    return "" if error is None else str(error) or type(error).__name__
+def limits_enforced(wanted: Enforcement, problems: tuple[str, ...] | None, error: str) -> LimitsEnforced:
+    return LimitsEnforced(wanted, problems_of(problems, error))
 
 
-def ground_prepared(outcome: Outcome[Ground]) -> GroundPrepared:
-    return GroundPrepared(outcome.value, _text(outcome.error))
-
-
-def limits_written(outcome: Outcome[tuple[str, ...]]) -> LimitsWritten:
-    return LimitsWritten(_problems(outcome))
-
-
-def groups_made(turn: tuple[MakeCgroup, ...]) -> Callable[[Outcome[tuple[PodGroupMade, ...]]], PodGroupsMade]:
-    return lambda outcome: PodGroupsMade(turn, outcome.value or (), _text(outcome.error))
-
-
-def groups_removed(turn: tuple[str, ...]) -> Callable[[Outcome[Removed]], PodGroupsRemoved]:
-    def told(outcome: Outcome[Removed]) -> PodGroupsRemoved:
-        if outcome.value is None:
-            return PodGroupsRemoved(tuple((uid, (_text(outcome.error),)) for uid in turn))
-        return PodGroupsRemoved(outcome.value)
-
-    return told
-
-
-def groups_listed(known: frozenset[str]) -> Callable[[Outcome[tuple[str, ...]]], PodGroupsListed]:
-    return lambda outcome: PodGroupsListed(outcome.value or (), known)
-
-
-def stranger_seen(uid: str, known: frozenset[str]) -> Callable[[Outcome[tuple[object, ...]]], StrangerSeen]:
-    return lambda outcome: StrangerSeen(uid, known, outcome.value != ())
-
-
-def limits_enforced(wanted: Enforcement) -> Callable[[Outcome[tuple[str, ...]]], LimitsEnforced]:
-    return lambda outcome: LimitsEnforced(wanted, _problems(outcome))
+def stranger_seen(uid: str, known: frozenset[str], volumes: tuple[object, ...] | None, _: str) -> StrangerSeen:
+    return StrangerSeen(uid, known, volumes != ())

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
 from actors.messages.plugins import (
     AskDriverAgain,
     CsiNodeStarted,
@@ -164,7 +164,7 @@ class PluginWatcherActor(Actor):
             trouble = watch.renew() if watch is not None else ""
             return SocketsListed(FrozenMap(sockets.sockets()), trouble)
 
-        self._on_lane("", list_them, LOOK_LIMIT_NS, _listed)
+        self._on_lane("", list_them, LOOK_LIMIT_NS, lambda found, error: found or SocketsListed(None, error))
 
     @handles(SocketsListed)
     def listed(self, message: SocketsListed) -> None:
@@ -218,7 +218,7 @@ class PluginWatcherActor(Actor):
             visit.socket,
             lambda: sockets.ask(visit.socket),
             ASK_LIMIT_NS,
-            lambda done: PluginIntroduced(visit, *_outcome(done)),
+            lambda info, error: PluginIntroduced(visit, info, error),
         )
 
     @handles(TryPlugin)
@@ -257,7 +257,7 @@ class PluginWatcherActor(Actor):
             visit.socket,
             lambda: drivers.register(taken.name, taken.endpoint).info(),
             DRIVER_LIMIT_NS,
-            lambda done: DriverAnswered(visit, taken.name, *_outcome(done)),
+            lambda info, error: DriverAnswered(visit, taken.name, info, error),
         )
 
     @handles(DriverAnswered)
@@ -329,7 +329,7 @@ class PluginWatcherActor(Actor):
                 visit.socket,
                 driver.info,
                 DRIVER_LIMIT_NS,
-                lambda done: DriverAnswered(visit, name, *_outcome(done), again=True),
+                lambda info, error: DriverAnswered(visit, name, info, error, again=True),
             )
 
     # --- what becomes of it -----------------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ class PluginWatcherActor(Actor):
         def say() -> None:
             sockets.notify(visit.socket, registered=not error, error=error)
 
-        self._on_lane(visit.socket, say, ASK_LIMIT_NS, lambda done: PluginTold(visit, _outcome(done)[1]))
+        self._on_lane(visit.socket, say, ASK_LIMIT_NS, lambda _, error: PluginTold(visit, error))
 
     @handles(PluginTold)
     def plugin_told(self, message: PluginTold) -> None:
@@ -401,21 +401,12 @@ class PluginWatcherActor(Actor):
                 return Holder(plugin.visit.socket, plugin.taken.version)
         return None
 
-    def _on_lane(self, key: str, call: Callable[[], T], limit_ns: int, then: Callable[[Pending[T]], Message]) -> None:
+    def _on_lane(
+        self, key: str, call: Callable[[], T], limit_ns: int, then: Callable[[T | None, str], Message]
+    ) -> None:
         lane = self.lane("plugins", size=2, per_key=2)
-        self.begin(lambda: lane.submit(key, call, deadline_ns=limit_ns), then)
+        self.attempt(lambda: lane.submit(key, call, deadline_ns=limit_ns), then)
 
 
 def _is_named(plugin: _Plugin, name: str) -> bool:
     return plugin.taken is not None and plugin.taken.name == name
-
-
-def _listed(done: Pending[SocketsListed]) -> SocketsListed:
-    found, error = _outcome(done)
-    return found or SocketsListed(None, error)
-
-
-def _outcome(done: Pending[T]) -> tuple[T | None, str]:
-    outcome = outcome_of(done)
-    error = outcome.error
-    return outcome.value, "" if error is None else str(error) or type(error).__name__

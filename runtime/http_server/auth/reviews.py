@@ -10,12 +10,12 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cachetools import TLRUCache
 
 from runtime.api import Api, ApiCall, ApiError
-from runtime.io.pending import PendingAnswer
+from runtime.io.event_loop import settled
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -57,27 +57,6 @@ class ReviewCache(Generic[K, V]):
             del self._asked[key]
         self._known[key] = value
         return value
-
-
-async def settled(pending: PendingAnswer[T]) -> T:
-    """Wait for `pending` on the running loop. Raises its failure."""
-    loop = asyncio.get_running_loop()
-    waiting: asyncio.Future[T] = loop.create_future()
-
-    def hand_over(done: Any) -> None:
-        if waiting.done():
-            return
-        try:
-            waiting.set_result(done.result(0))
-        except Exception as error:
-            waiting.set_exception(error)
-
-    pending.add_done_callback(lambda done: loop.call_soon_threadsafe(hand_over, done))
-    try:
-        return await waiting
-    except asyncio.CancelledError:
-        pending.cancel()
-        raise
 
 
 async def ask_api(api: Api, call: ApiCall[T], pauses_s: tuple[float, ...] = PAUSES_S) -> T:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from config.objects import Pod
 from runtime.cri import Cri, CriError
+from runtime.cri.identity import CONTAINER_NAME, POD_UID
 from runtime.cri.messages import (
     AttachRequest,
     ContainerFilter,
@@ -27,13 +28,12 @@ from runtime.cri.messages import (
 )
 from runtime.cri.verbs import ATTACH, EXEC, LIST_CONTAINERS, LIST_POD_SANDBOX, PORT_FORWARD
 from runtime.http_client.dialing import tls_without_checks
-from runtime.http_server.auth.reviews import settled
 from runtime.http_server.connection import Way
 from runtime.http_server.heads import Head, HttpRefusal, Query
 from runtime.http_server.paths import ServerEndpoint
 from runtime.http_server.targets import first_of
+from runtime.io.event_loop import settled
 
-POD_UID, CONTAINER_NAME = "io.kubernetes.pod.uid", "io.kubernetes.container.name"
 ASK_LIMIT_NS = 30 * 10**9
 """For a session to be prepared (spec 11.3)."""
 _NOT_SENT_ON = frozenset({"authorization", "host", "cookie"})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.definitions import (
@@ -20,12 +19,11 @@ from simulation.apiserver.custom.definitions import (
     resources_of,
     schema_of,
     storage_version,
-    with_defaults,
+    with_names,
 )
 from simulation.apiserver.custom.rules import CustomRules
-from simulation.apiserver.custom.shapes import pruned
-from simulation.apiserver.custom.structural import DEFINITION, places_not_read, places_of_cel, unknown_keywords
-from simulation.apiserver.custom.validation import faults_of as faults_in
+from simulation.apiserver.custom.shapes import pruned, with_defaults
+from simulation.apiserver.custom.structural import DEFINITION, SCHEMA, causes_of, places_not_read, places_of_cel
 from simulation.apiserver.kinds.rules import KindRules, tell_of_unknown
 from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import DEFINITIONS, SERVED, ServedResource
@@ -91,19 +89,21 @@ class DefinitionRules(KindRules):
 
     def check(self, call: ResourceCall, value: Json) -> None:
         """Complete and prune the definition, and check the types of its fields. Raises StatusError."""
-        value["spec"] = with_defaults(value.get("spec") or {})
+        value["spec"] = with_names(value.get("spec") or {})
         unknown: list[str] = []
-        value.update(pruned(value, DEFINITION, unknown))
-        for name in [name for name in value if name in unknown]:
-            del value[name]
-        faults = faults_in(value, DEFINITION)
-        schemas = _schemas(value["spec"])
-        tell_of_unknown(call, [*unknown, *(at for path, schema in schemas for at in unknown_keywords(schema, path))])
-        if faults:
-            raise invalid(DEFINITIONS, value["metadata"]["name"], [fault.cause for fault in faults])
+        value.update(with_defaults(pruned(value, DEFINITION, unknown), DEFINITION))
+        for name in unknown:
+            value.pop(name, None)
+        causes = causes_of(value, DEFINITION)
+        for path, schema in () if causes else _schemas(value):
+            pruned(schema, SCHEMA, unknown, path, is_resource=False)
+            causes += causes_of(schema, SCHEMA, path)
+        tell_of_unknown(call, unknown)
+        if causes:
+            raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
 
     def prepare(self, call: ResourceCall, value: Json) -> None:
-        _accept(call, value, faults_of(value))
+        _accept(call, value, list(faults_of(value)))
         _hold(value["metadata"])
         value["status"] = {"storedVersions": [storage_version(value["spec"])], "acceptedNames": value["spec"]["names"]}
         self._set(value["status"], "NamesAccepted", "NoConflicts", "no conflicts found")
@@ -198,7 +198,7 @@ def _accept(call: ResourceCall, value: Json, causes: list[tuple[str, str, str]])
     """Refuse a definition with faults, and warn of what is not carried out here. Raises StatusError (422)."""
     if causes:
         raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
-    schemas = _schemas(value["spec"])
+    schemas = _schemas(value)
     for find, what in (
         (places_of_cel, "rules in CEL"),
         (places_not_read, "patterns with classes of Unicode or quotes"),
@@ -220,12 +220,7 @@ def _hold(metadata: Json) -> None:
         metadata["finalizers"] = [*finalizers, CLEANUP]
 
 
-def _schemas(spec: Any) -> list[tuple[str, Json]]:
-    """The path and content of every schema of the definition, which may be malformed."""
-    versions = spec.get("versions") if isinstance(spec, dict) else ()
-    found = [
-        (f"spec.versions[{at}].schema.openAPIV3Schema", schema_of(version))
-        for at, version in enumerate(versions if isinstance(versions, list) else ())
-        if isinstance(version, dict) and isinstance(version.get("schema"), dict)
-    ]
-    return [(path, schema) for path, schema in found if isinstance(schema, dict)]
+def _schemas(definition: Json) -> list[tuple[str, Json]]:
+    """The path and content of every schema of the definition."""
+    versions = enumerate(definition["spec"]["versions"])
+    return [(f"spec.versions[{at}].schema.openAPIV3Schema", schema_of(version)) for at, version in versions]

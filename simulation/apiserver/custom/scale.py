@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
-from simulation.apiserver.requests import STRATEGIC, Answer, JsonAnswer, ResourceCall, Target, call_to
+from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall, Target, call_to, media_of
 from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
 from simulation.apiserver.verbs.context import Context
-from simulation.apiserver.verbs.patch import merged
-from simulation.apiserver.verbs.update import change
+from simulation.apiserver.verbs.write import change, merged
 
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -24,8 +23,10 @@ def scale(context: Context, call: ResourceCall) -> Answer:
     before = _scale_of(shown, custom.scale)
     if call.verb == "get":
         return JsonAnswer(before)
-    # A Scale has no lists, so that every way to merge is the same.
-    wanted = merged(call, before, STRATEGIC) if call.verb == "patch" else call.object_body()
+    if call.verb == "patch":
+        wanted = merged(call, before, media_of(call.request.content_type))
+    else:
+        wanted = call.object_body()
     if wanted.get("kind", "Scale") != "Scale" or not isinstance(wanted.get("spec") or {}, dict):
         raise bad_request("the body of the request is no Scale")
     replicas = (wanted.get("spec") or {}).get("replicas", 0)

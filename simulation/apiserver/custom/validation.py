@@ -6,27 +6,20 @@ Schema draft 4. Rules in CEL (`x-kubernetes-validations`) are not evaluated. Pur
 
 from __future__ import annotations
 
-import base64
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
-from functools import lru_cache, partial
-from ipaddress import ip_network
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
-from jsonschema import Draft4Validator, FormatChecker, ValidationError
+from jsonschema import Draft4Validator, ValidationError
 from jsonschema.validators import create
 
+from simulation.apiserver.custom.formats import FORMATS, compiled
 from simulation.apiserver.custom.shapes import INT_OR_STRING, LIST_KEYS, LIST_TYPE
 
 Schema = Mapping[str, Any]
 At = tuple[str | int, ...]
 """A place in the object: names of fields, indexes of lists."""
-
-INVALID, TYPE_INVALID = "FieldValueInvalid", "FieldValueTypeInvalid"
 
 
 class SchemaFault(msgspec.Struct, frozen=True):
@@ -55,14 +48,19 @@ def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def invalid_at(path: str, value: Any, why: str) -> tuple[str, str, str]:
+    """One cause for `status.invalid`."""
+    return ("FieldValueInvalid", f"Invalid value: {shown(value)}: {why}", path)
+
+
 def faults_of(value: Any, schema: Schema, at: At = ()) -> list[SchemaFault]:
     """What is wrong with the value, in the order of the schema."""
-    validator = _Validator(dict(schema), format_checker=_FORMATS)
+    validator = _Validator(dict(schema), format_checker=FORMATS)
     return list(_faults(validator.iter_errors(value), at))
 
 
 def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[SchemaFault]:
-    found = [error for error in errors if error.instance is not None or not _allows_null(error.schema)]
+    found = [error for error in errors if error.instance is not None or not _schema_of(error).get("nullable")]
     wrong = {tuple(error.absolute_path) for error in found if error.validator == "type"}
     for error in found:
         path = (*at, *error.absolute_path)
@@ -73,73 +71,77 @@ def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[SchemaFault]:
             branches: dict[Any, list[ValidationError]] = {}
             for below in error.context:
                 branches.setdefault(below.schema_path[0], []).append(below)
-            shortest: list[ValidationError] = min(branches.values(), key=_size)
+            shortest: list[ValidationError] = min(branches.values(), key=lambda branch: len(branch))
             yield from _faults(shortest, at)
-
-
-def _size(branch: list[ValidationError]) -> int:
-    return len(branch)
-
-
-def _allows_null(schema: Any) -> bool:
-    return isinstance(schema, dict) and bool(schema.get("nullable"))
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
 
+_JUNCTIONS = ("allOf", "anyOf", "oneOf", "not")
 _WORDS = {
-    "minLength": "should be at least {} chars long",
-    "pattern": "should match '{}'",
-    "multipleOf": "should be a multiple of {}",
-    "minItems": "should have at least {} items",
-    "minProperties": "should have at least {} properties",
+    "type": "Invalid value: {found}: {where} must be of type {text}: {found}",
+    "format": "{where} must be of type {bound}: {value}",
+    "format of a number": "Checked value must be of type {type} with format {bound} in {where}",
+    "required": "Required value",
+    "enum": "Unsupported value: {value}: supported values: {choices}",
+    "minimum": "{where} should be greater than or equal to {bound}",
+    "maximum": "{where} should be less than or equal to {bound}",
+    "exclusiveMinimum": "{where} should be greater than {bound}",
+    "exclusiveMaximum": "{where} should be less than {bound}",
+    "multipleOf": "{where} should be a multiple of {bound}",
+    "pattern": "{where} should match '{bound}'",
+    "minLength": "{where} should be at least {bound} chars long",
+    "maxLength": "Too long: may not be more than {bound} bytes",
+    "minItems": "Invalid value: {size}: {where} should have at least {bound} items",
+    "maxItems": "Too many: {size}: must have at most {bound} items",
+    "minProperties": "Invalid value: {size}: {where} should have at least {bound} properties",
+    "maxProperties": "Too many: {size}: must have at most {bound} items",
+    "allOf": 'Invalid value: "": "{place}" must validate all the schemas (allOf)',
+    "anyOf": 'Invalid value: "": "{place}" must validate at least one schema (anyOf)',
+    "oneOf": 'Invalid value: "": "{place}" must validate one and only one schema (oneOf). {text}',
+    "not": 'Invalid value: "": "{place}" must not validate the schema (not)',
+    LIST_TYPE: "Duplicate value: {text}",
 }
-_JUNCTIONS = {
-    "allOf": "must validate all the schemas (allOf)",
-    "anyOf": "must validate at least one schema (anyOf)",
-    "oneOf": "must validate one and only one schema (oneOf). {}",
-    "not": "must not validate the schema (not)",
+"""What is said when a keyword fails. A text without one of these beginnings gets that of an invalid value."""
+_REASONS = {
+    "Invalid value": "Invalid",
+    "Required value": "Required",
+    "Unsupported value": "NotSupported",
+    "Forbidden": "Forbidden",
+    "Too long": "TooLong",
+    "Too many": "TooMany",
+    "Duplicate value": "Duplicate",
 }
 
 
 def _fault(error: ValidationError, at: At) -> SchemaFault:
-    keyword, value = str(error.validator), error.instance
-    bound: Any = error.validator_value
-    where, sized = f"{place(at)} in body", len(value) if isinstance(value, list | dict) else value
+    keyword, value, schema, bound = str(error.validator), error.instance, _schema_of(error), error.validator_value
+    if schema.get(f"exclusive{keyword.capitalize()}"):
+        keyword = f"exclusive{keyword.capitalize()}"
+    elif keyword == "format" and not isinstance(value, str):
+        keyword = "format of a number"
+    said = schema.get("x-says", {}).get(keyword)
+    words = said or _WORDS.get(keyword, "{where} {text}")
+    beginning = words.partition(":")[0]
+    message = (words if beginning in _REASONS else "Invalid value: {value}: " + words).format(
+        place=place(at),
+        where=f"{place(at)} in body",
+        name=at[-1] if at else "",
+        value=shown(value),
+        found=shown(type_of(value)),
+        size=len(value) if isinstance(value, list | dict) else 0,
+        bound=bound,
+        choices=", ".join(shown(one if isinstance(one, str) else shown(one)) for one in schema.get("enum") or ()),
+        type=schema.get("type", "number"),
+        text=error.message,
+        cause=error.cause,
+    )
+    is_of_type = keyword in ("type", "format") and not said
+    return SchemaFault(at, f"FieldValue{'TypeInvalid' if is_of_type else _REASONS.get(beginning, 'Invalid')}", message)
 
-    def invalid(shown_value: Any, why: str, reason: str = INVALID) -> SchemaFault:
-        return SchemaFault(at, reason, f"Invalid value: {shown(shown_value)}: {why}")
 
-    match keyword:
-        case "type":
-            found = type_of(value)
-            return invalid(found, f'{where} must be of type {error.message}: "{found}"', TYPE_INVALID)
-        case "required":
-            return SchemaFault(at, "FieldValueRequired", "Required value")
-        case "enum":
-            choices = ", ".join(json.dumps(one if isinstance(one, str) else shown(one)) for one in bound)
-            return SchemaFault(
-                at, "FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {choices}"
-            )
-        case "maxLength":
-            return SchemaFault(at, "FieldValueTooLong", f"Too long: may not be more than {bound} bytes")
-        case "maxItems" | "maxProperties":
-            return SchemaFault(at, "FieldValueTooMany", f"Too many: {sized}: must have at most {bound} items")
-        case "minimum" | "maximum":
-            side = "greater" if keyword == "minimum" else "less"
-            strict = error.schema.get(f"exclusive{keyword.capitalize()}") if isinstance(error.schema, dict) else False
-            return invalid(value, f"{where} should be {side} than{'' if strict else ' or equal to'} {bound}")
-        case "format" if isinstance(value, str):
-            return invalid(value, f"{where} must be of type {bound}: {shown(value)}", TYPE_INVALID)
-        case "format":
-            kind = error.schema.get("type", "number") if isinstance(error.schema, dict) else "number"
-            return invalid(value, f"Checked value must be of type {kind} with format {bound} in {where}")
-        case _ if keyword in _JUNCTIONS:
-            return invalid("", f'"{place(at)}" {_JUNCTIONS[keyword].format(error.message)}')
-        case _ if keyword == LIST_TYPE:
-            return SchemaFault(at, "FieldValueDuplicate", f"Duplicate value: {error.message}")
-        case _:
-            return invalid(sized, f"{where} {_WORDS[keyword].format(bound) if keyword in _WORDS else error.message}")
+def _schema_of(error: ValidationError) -> Schema:
+    return error.schema if isinstance(error.schema, dict) else {}
 
 
 def type_of(value: Any) -> str:
@@ -167,11 +169,6 @@ def _int_or_string(validator: Any, wanted: bool, value: Any, schema: Schema) -> 
     return _type(validator, ["integer", "string"], value, schema) if wanted else iter(())
 
 
-def _enum(validator: Any, choices: list[Any], value: Any, schema: Schema) -> Errors:
-    if not any(one == value and isinstance(one, bool) == isinstance(value, bool) for one in choices):
-        yield ValidationError("none of these")
-
-
 def _pattern(validator: Any, pattern: str, value: Any, schema: Schema) -> Errors:
     expression = compiled(pattern)
     if isinstance(value, str) and expression is not None and expression.search(value) is None:
@@ -181,6 +178,12 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Schema) -> Errors
 def _multiple(validator: Any, factor: float, value: Any, schema: Schema) -> Errors:
     if type_of(value) in ("integer", "number") and abs(value / factor - round(value / factor)) > 1e-9:
         yield ValidationError("no multiple")
+
+
+def _unless(validator: Any, parts: list[Any], value: Any, schema: Schema) -> Errors:
+    """For `definition.yaml`: another schema holds for all values but one."""
+    allowed, otherwise = parts
+    return iter(()) if value == allowed else validator.descend(value, otherwise)
 
 
 def _required(validator: Any, names: list[str], value: Any, schema: Schema) -> Errors:
@@ -227,97 +230,13 @@ _Validator = create(
         **Draft4Validator.VALIDATORS,
         "type": _type,
         INT_OR_STRING: _int_or_string,
-        "enum": _enum,
         "pattern": _pattern,
         "multipleOf": _multiple,
         "required": _required,
         "allOf": _all_of,
         "oneOf": _one_of,
         LIST_TYPE: _list_type,
+        "x-unless": _unless,
     },
     type_checker=Draft4Validator.TYPE_CHECKER,
 )
-
-# --- patterns and formats -------------------------------------------------------------------------------------------
-
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "lower": "a-z",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\s",
-    "upper": "A-Z",
-    "word": r"\w",
-    "xdigit": "0-9A-Fa-f",
-}
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*\]|\$|.", re.DOTALL)
-
-
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str] | None:
-    """A pattern of RE2 in Python; None where Python lacks its classes or quotes. Raises re.error.
-
-    `$` is the very end in RE2. Flags at the beginning, or behind `^` there, hold for the whole pattern.
-    """
-    if re.search(r"(?<!\\)(?:\\\\)*\\[pPQC]", pattern):
-        return None
-    flags = re.match(r"\^?(\(\?[ims]+\))", pattern)
-    if flags is not None:
-        pattern = flags[1] + pattern.replace(flags[1], "", 1)
-
-    def translated(token: str) -> str:
-        if token in ("$", r"\z"):
-            return r"\Z"
-        return (
-            re.sub(r"\[:([a-z]+):\]", lambda name: _CLASSES.get(name[1], name[0]), token) if token[0] == "[" else token
-        )
-
-    return re.compile("".join(translated(match[0]) for match in _TOKEN.finditer(pattern)), re.ASCII)
-
-
-_FORMATS = FormatChecker(("date", "email", "ipv4", "ipv6", "uuid"))
-
-
-def _format(*names: str) -> Callable[[Callable[[str], object]], Callable[[str], object]]:
-    """Make a reader that raises ValueError, or answers False, the check of these formats of texts."""
-
-    def register(read: Callable[[str], object]) -> Callable[[str], object]:
-        for name in names:
-            _FORMATS.checks(name, ValueError)(lambda value: not isinstance(value, str) or read(value) is not False)
-        return read
-
-    return register
-
-
-def _matching(**patterns: str) -> None:
-    for name, pattern in patterns.items():
-        _format(name)(partial(_fits, re.compile(pattern)))
-
-
-def _fits(expression: re.Pattern[str], text: str) -> bool:
-    return expression.fullmatch(text) is not None
-
-
-_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_AMOUNT = r"(\d+(\.\d*)?|\.\d+)\s*[a-zµ]+"
-_matching(
-    hostname=rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*",
-    mac=r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5,7}",
-    duration=rf"[-+]?({_AMOUNT})+|0",
-    hexcolor=r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})",
-)
-_format("byte")(lambda text: base64.b64decode(text, validate=True))
-_format("cidr")(lambda text: "/" in text and ip_network(text, strict=False))
-_format("uri")(lambda text: bool(urlsplit(text).scheme or text.startswith("/")))
-
-
-@_format("date-time", "datetime")
-def _date_time(text: str) -> object:
-    return "T" in text.upper() and datetime.fromisoformat(text.upper()).tzinfo is not None
-
-
-for _name, _bits in (("int32", 32), ("int64", 64)):
-    _FORMATS.checks(_name)(
-        lambda value, limit=2 ** (_bits - 1): type_of(value) not in ("integer", "number") or -limit <= value < limit
-    )

@@ -31,9 +31,8 @@ from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.status import Json, StatusError
 from simulation.apiserver.store import DELETED, Version, Watcher
 from simulation.apiserver.verbs.context import Context
-from simulation.apiserver.verbs.create import create_value
 from simulation.apiserver.verbs.delete import delete_object
-from simulation.apiserver.verbs.update import change
+from simulation.apiserver.verbs.write import change, create_value
 
 LOG = logging.getLogger("actorlet.apiserver.garbage-collector")
 

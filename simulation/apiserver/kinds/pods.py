@@ -7,6 +7,7 @@ its agent has ended it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from config.documents.codec import DocumentError, from_builtins, to_builtins
@@ -53,8 +54,7 @@ class PodRules(KindRules):
         if metadata.get("ownerReferences"):
             # All else in the metadata has been checked already, as it is for every kind.
             faults = (*validate_metadata(from_builtins(metadata, ObjectMeta)), *faults)
-        if faults:
-            raise faults_as_invalid(PODS, name, faults)
+        _refuse(name, faults)
         value["spec"] = worked.spec
         value["status"] = {"phase": "Pending", "qosClass": worked.qos}
 
@@ -64,20 +64,19 @@ class PodRules(KindRules):
             return
         if not isinstance(new.get("spec"), dict):
             raise invalid(PODS, call.name, [required("spec")])
-        defaulted = self._defaulted(new)
+        faults = self._complete(new)
         check_spec_change(call.name, old["spec"], new["spec"])
-        _validate(call.name, defaulted)
+        _refuse(call.name, faults)
 
     def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
-        part = call.target.subresource
-        if part == "status":
+        if call.target.subresource == "status":
             before, after = old.get("status") or {}, new.get("status") or {}
             if before.get("qosClass") and after.get("qosClass") != before["qosClass"]:
                 raise invalid(PODS, call.name, [forbidden_field("status.qosClass", "field is immutable")])
             check_container_states(call.name, old["spec"], before, after)
             return
         spec, kept = new.get("spec") or {}, dict(old["spec"])
-        if part == "ephemeralcontainers":
+        if call.target.subresource == "ephemeralcontainers":
             kept["ephemeralContainers"] = spec.get("ephemeralContainers") or []
         else:
             for field in ("containers", "initContainers"):
@@ -86,14 +85,14 @@ class PodRules(KindRules):
         metadata = new["metadata"]
         new.clear()
         new.update({**old, "metadata": metadata, "spec": kept})
-        _validate(call.name, self._defaulted(new))
+        _refuse(call.name, self._complete(new))
 
-    def _defaulted(self, value: Json) -> Pod:
-        """The pod with defaults, also written into `value`. Raises StatusError (400)."""
+    def _complete(self, value: Json) -> Sequence[DocumentError]:
+        """Write defaults into the pod; its faults. Raises StatusError (400)."""
         self.read(PODS, value)
         defaulted = default_pod(from_builtins({**value, "status": None}, Pod))
         value["spec"] = to_builtins(defaulted)["spec"]
-        return defaulted
+        return validate_pod(defaulted)
 
     def grace(self, old: Version, options: Json) -> int:
         if not self.is_told_first(old):
@@ -110,9 +109,8 @@ class PodRules(KindRules):
         return bool(value["spec"].get("nodeName")) and value.get("status", {}).get("phase") not in _TERMINAL
 
 
-def _validate(name: str, pod: Pod) -> None:
-    """Raises StatusError (422)."""
-    faults = validate_pod(pod)
+def _refuse(name: str, faults: Sequence[DocumentError]) -> None:
+    """Raises StatusError (422) where there are faults."""
     if faults:
         raise faults_as_invalid(PODS, name, faults)
 
@@ -120,16 +118,8 @@ def _validate(name: str, pod: Pod) -> None:
 def _resized(before: list[Json], wanted: Any) -> list[Json]:
     """The containers as they were, with the resources that are wanted now."""
     by_name = {one.get("name"): one for one in wanted}
-    return [
-        {
-            **one,
-            **{
-                part: by_name[one["name"]][part]
-                for part in ("resources", "resizePolicy")
-                if part in by_name[one["name"]]
-            },
-        }
-        if one["name"] in by_name
-        else one
-        for one in before
-    ]
+    changed = []
+    for container in before:
+        asked = by_name.get(container["name"], {})
+        changed.append({**container, **{part: asked[part] for part in ("resources", "resizePolicy") if part in asked}})
+    return changed

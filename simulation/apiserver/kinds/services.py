@@ -10,7 +10,6 @@ from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import SERVICES, ServedResource
 from simulation.apiserver.status import Json, internal_error, invalid, invalid_value, required
-from simulation.apiserver.store import Version
 
 FIRST_NODE_PORT = 30000
 FIRST_ADDRESS = 10
@@ -25,7 +24,6 @@ class ServiceRules(KindRules):
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
         self._network = ipaddress.ip_network(core.options.service_cidr)
-        self._taken: set[str] = set()
         self._next = FIRST_ADDRESS
         self._next_port = FIRST_NODE_PORT
 
@@ -36,8 +34,7 @@ class ServiceRules(KindRules):
         if not spec.get("ports") and not external and spec.get("clusterIP") != "None":
             raise invalid(SERVICES, name, [required("spec.ports")])
         if not external:
-            address = spec.get("clusterIP") or self._free_address()
-            self._check(name, address)
+            address = self._address(name, spec.get("clusterIP"))
             common = {"ipFamilies": ["IPv6" if ":" in address else "IPv4"], "ipFamilyPolicy": "SingleStack"}
             addresses = {"clusterIP": address, "clusterIPs": [address]}
             spec = {**common, "internalTrafficPolicy": "Cluster", **spec, **addresses}
@@ -45,12 +42,6 @@ class ServiceRules(KindRules):
             spec.setdefault("externalTrafficPolicy", "Cluster")
         value["spec"] = self._with_ports(spec)
         value["status"] = {"loadBalancer": {}}
-
-    def created(self, version: Version) -> None:
-        self._taken.add(version.object["spec"].get("clusterIP", ""))
-
-    def removed(self, last: Version) -> None:
-        self._taken.discard(last.object["spec"].get("clusterIP", ""))
 
     def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         before, after = old["spec"], {**_DEFAULTS, **(new.get("spec") or {})}
@@ -72,25 +63,22 @@ class ServiceRules(KindRules):
             self._next_port += 1
         return port
 
-    def _free_address(self) -> str:
-        size = self._network.num_addresses
-        for number in chain(range(self._next, size - 1), range(2, self._next)):
-            address = str(self._network[number])
-            if address not in self._taken:
-                self._next = number + 1
-                return address
-        raise internal_error("failed to allocate a serviceIP: range is full")
-
-    def _check(self, name: str, address: str) -> None:
-        """Raises StatusError (422)."""
-        if address == "None":
-            return
+    def _address(self, name: str, asked: str | None) -> str:
+        """The address that is asked for, or the next free one. Raises StatusError (422, 500)."""
+        taken = {service.object["spec"].get("clusterIP") for service in self.core.store.of[SERVICES.store_key].all()}
+        if not asked:
+            for number in chain(range(self._next, self._network.num_addresses - 1), range(2, self._next)):
+                if (free := str(self._network[number])) not in taken:
+                    self._next = number + 1
+                    return free
+            raise internal_error("failed to allocate a serviceIP: range is full")
         try:
-            inside = ipaddress.ip_address(address) in self._network
+            good = asked == "None" or ipaddress.ip_address(asked) in self._network
         except ValueError:
-            inside = False
-        why = "" if inside else f"the provided IP ({address}) is not in the valid range {self._network}"
-        if address in self._taken:
+            good = False
+        why = "" if good else f"the provided IP ({asked}) is not in the valid range {self._network}"
+        if asked in taken - {"None"}:
             why = "failed to allocate IP: provided IP is already allocated"
         if why:
-            raise invalid(SERVICES, name, [invalid_value("spec.clusterIPs", [address], why)])
+            raise invalid(SERVICES, name, [invalid_value("spec.clusterIPs", [asked], why)])
+        return asked

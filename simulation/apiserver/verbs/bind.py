@@ -1,4 +1,4 @@
-"""POST of a Binding: a scheduler gives a pod its node. POST of an Eviction: a polite DELETE."""
+"""POST of a Binding: a scheduler gives a pod its node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
 from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
-from simulation.apiserver.verbs.delete import delete_object
 
 
 def bind(context: Context, call: ResourceCall) -> Answer:
@@ -50,14 +49,3 @@ def bind(context: Context, call: ResourceCall) -> Answer:
     if not call.dry_run:
         context.rules(PODS).changed(old, context.collection(PODS).put(old.key, bound))
     return JsonAnswer(success(PODS, name, code=201), 201)
-
-
-def evict(context: Context, call: ResourceCall) -> Answer:
-    """Raises StatusError."""
-    eviction = asked_body(call)
-    if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
-        raise bad_request("name in URL does not match name in Eviction object")
-    options = dict(eviction.get("deleteOptions") or {})
-    call.dry_run = call.dry_run or bool(options.get("dryRun"))
-    delete_object(context, call, context.find(call), options)
-    return JsonAnswer(success(PODS, call.name, code=201), 201)

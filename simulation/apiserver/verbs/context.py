@@ -55,9 +55,3 @@ class Context:
     def shape(self, resource: ServedResource) -> Callable[[Version], Version]:
         """How stored versions look in that resource."""
         return partial(self.rules(resource).seen_in, resource)
-
-
-def tried(value: Json) -> Version:
-    """The version that a dry run answers with."""
-    metadata = value["metadata"]
-    return Version((metadata.get("namespace", ""), metadata["name"]), value, 0)

@@ -1,4 +1,4 @@
-"""DELETE of one object or of all that are selected.
+"""DELETE of one object or of all that are selected, and the eviction of a pod, which is a polite DELETE.
 
 An object goes at once, unless its kind asks for grace (pods) or it has finalizers: then it is marked, and goes when the
 last of them is done. A mark can be moved nearer, never away. What is to become of what it owns is a finalizer, too, and
@@ -15,7 +15,7 @@ from simulation.apiserver.garbage.ownership import check_policy, finalizers_for,
 from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, ResourceCall, Target, call_to
 from simulation.apiserver.status import Json, bad_request, conflict, success
 from simulation.apiserver.store import Version
-from simulation.apiserver.verbs.asked import asked_options
+from simulation.apiserver.verbs.asked import asked_body, asked_options
 from simulation.apiserver.verbs.context import Context
 
 
@@ -37,6 +37,17 @@ def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
         one = call_to(target, call.request, "delete", call.query, call.dry_run)
         delete_object(context, one, version, dict(options))
     return ListAnswer(call.resource, tuple(map(context.shape(call.resource), found)), revision)
+
+
+def evict(context: Context, call: ResourceCall) -> Answer:
+    """Raises StatusError."""
+    eviction = asked_body(call)
+    if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    options = dict(eviction.get("deleteOptions") or {})
+    call.dry_run = call.dry_run or bool(options.get("dryRun"))
+    delete_object(context, call, context.find(call), options)
+    return JsonAnswer(success(call.resource, call.name, code=201), 201)
 
 
 def options_of(call: ResourceCall) -> Json:

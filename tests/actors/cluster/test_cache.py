@@ -10,13 +10,13 @@ from actors.cluster.cache import ClusterCacheActor
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
+    PodInputs,
     PodInputsChanged,
     PodInputsRead,
     ReadPodInputs,
     ReadRuntimeClass,
     RuntimeClassRead,
 )
-from actors.model.pod_inputs import PodInputs
 from config.frozen_map import FrozenMap
 from config.objects import Node, NodeStatus, ObjectMeta, RuntimeClass, Service, ServicePort, ServiceSpec
 from runtime.api import ApiError, ObjectList

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.events.correlation import (
+from actors.events.sending import (
     BURST,
     COMBINED,
     COMBINING_NS,
+    MAX_AGE_NS,
     PLAIN_MESSAGES,
     REFILL_NS,
     REMEMBERED,
     EventCorrelation,
+    EventQueue,
     Series,
 )
-from actors.events.queue import MAX_AGE_NS, EventQueue
 from actors.messages.events import RecordEvent
 
 SECOND_NS = 1_000_000_000

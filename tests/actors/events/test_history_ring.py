@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.events.history_ring import FIRST, LAST, WINDOW, HistoryRing
+from actors.events.historian import FIRST, LAST, WINDOW, HistoryRing
 from actors.messages.history import HistoryEntry, HistoryKind
 
 EVENT = HistoryKind.EVENT

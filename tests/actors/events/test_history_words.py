@@ -6,7 +6,8 @@ import pytest
 
 from actors.events.history_words import DETAIL_LIMIT, cause_of, decision, end, found, name_wait, seconds, shortened
 from actors.model.observed import ObservedContainer
-from actors.pod_rules.action_types import BackingOff, Kill, KillCause, PodActions, Start
+from actors.pod_rules.action_types import BackingOff, Kill, KillCause, Start
+from actors.pod_rules.actions import PodActions
 from actors.pod_rules.lifecycle import BEGINNING, Event, KillRequested, NameFree, PodDesired, Synced, advance
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, seen
 

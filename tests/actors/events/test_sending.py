@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from actors.events.objects import event_name
-from actors.events.queue import MAX_AGE_NS, MAX_WAITING
 from actors.events.recorder import CALL_LIMIT_NS, MAX_CALLS, MAX_TRIES, PAUSE_NS, EventRecorderActor
+from actors.events.sending import MAX_AGE_NS, MAX_WAITING, event_name
 from actors.kernel import ActorSystem, Promise, SimulatedDispatcher
 from actors.messages.events import RecordEvent
 from actors.messages.pods import ListEvents

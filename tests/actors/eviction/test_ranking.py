@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.eviction.choice import first_to_go, grace_of, over_their_limits, those_said
-from actors.eviction.local_limits import has_local_limits, over_limits
+from actors.eviction.local_limits import over_limits
 from actors.eviction.ranking import used_of, victims
 from actors.eviction.signals import CONTAINER_FS, IMAGE_FS, MEMORY, NODE_FS, NODE_FS_INODES, PIDS, SignalReading
 from actors.eviction.thresholds import Amount, Layout, Threshold
@@ -279,12 +279,6 @@ def test_7_6_of_a_container_with_its_layer_on_another_disk_the_logs_count():
     assert over_limits([whole], DEDICATED) == []
     (over,) = over_limits([candidate("x", **LIMIT, layer=100, logs=11)], DEDICATED)
     assert over.signal == "ephemeralpodfs.limit"
-
-
-def test_7_6_pods_with_limits_of_the_disk_are_told_from_those_without():
-    assert has_local_limits(candidate("x", empty_dir={"sizeLimit": "1Mi"}).pod)
-    assert has_local_limits(candidate("x", limits={"ephemeral-storage": "1Mi"}).pod)
-    assert not has_local_limits(candidate("x", limits={"memory": "1Mi"}).pod)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------

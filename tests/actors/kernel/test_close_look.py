@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
 from actors.kernel.inspection import MAX_TEXT, ActorState, look_closely, text_of_value
-from actors.sync.entries import PodEntry
+from actors.sync.state import PodEntry
 
 SECOND_NS = 10**9
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Actor, Message, UnhandledMessageError, handles
+from actors.kernel import RESTART, Actor, Message, UnhandledMessageError, handles
 from tests.actors.kernel.cast import Do, Latest, Puppet, Say, Tick, Unknown, a_moment
 from tests.actors.kernel.drivers import Driver
 
@@ -146,12 +146,13 @@ def test_a_reference_has_no_proxy(driver: Driver):
 
 def test_actors_that_must_know_each_other_are_reserved_first_and_take_mail_at_once(driver: Driver):
     left_notes: list[Any] = []
-    left = driver.system.reserve(Puppet, name="left")
+    reserved = driver.system.root.reserve(Puppet, "left", RESTART)
+    left = reserved.ref
     left.tell(Say("early"))
     right = driver.spawn(Puppet, None, lambda puppet: left.tell(Say("from right")), name="right")
     driver.settle()
     assert left_notes == []
-    driver.system.construct(left, left_notes, lambda puppet: right.tell(Say("from left")))
+    reserved.start((left_notes, lambda puppet: right.tell(Say("from left"))), None)
     driver.until(lambda: left_notes == ["early", "from right"])
 
 

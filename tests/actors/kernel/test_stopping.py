@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import ActorStopped, ActorSystem, Promise, SimulatedDispatcher
+from actors.kernel import RESTART, ActorStopped, ActorSystem, Promise, SimulatedDispatcher
 from tests.actors.kernel.cast import MS, QUICK, SECOND, Block, Crash, Do, Fail, Hang, Later, Parent, Puppet, Say, Tick
 from tests.actors.kernel.drivers import Driver, PoolDriver
 
@@ -117,9 +117,9 @@ def test_on_stop_has_its_own_grace_after_a_handler_has_used_up_one(driver: Drive
 
 def test_an_actor_that_is_stopped_before_it_ever_lived_is_never_made(driver: Driver):
     made: list[str] = []
-    reserved = driver.system.reserve(Puppet, name="reserved")
-    assert reserved.stop()
-    driver.system.construct(reserved, [], lambda puppet: made.append("alive"))
+    reserved = driver.system.root.reserve(Puppet, "reserved", RESTART)
+    assert reserved.ref.stop()
+    reserved.start(([], lambda puppet: made.append("alive")), None)
     driver.settle()
     assert made == []
     failing = driver.spawn(Crash, made, name="failing", strategy=QUICK)

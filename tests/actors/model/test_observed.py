@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.model.identity import BACK_OFF_NS, CONTAINER_NAME, RESTART_COUNT, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from actors.model.observed import ObservedPod, observe, observed_container, observed_sandbox
+from runtime.cri.identity import BACK_OFF_NS, CONTAINER_NAME, RESTART_COUNT, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from runtime.cri.messages import (
     ContainerMetadata,
     ContainerState,

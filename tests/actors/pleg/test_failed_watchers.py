@@ -12,8 +12,7 @@ import pytest
 from actors.eviction.memory_notifier import MemoryNotifierActor, RenewMarks
 from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher
 from actors.pleg.oom_watcher import ListenAgain, OomWatcherActor
-from actors.sources.file import FileSourceActor
-from actors.sources.source import SourceTouched
+from actors.sources.static import FileSourceActor, SourceTouched
 from actors.volumes.plugins.watcher import LookForPlugins, PluginWatcherActor
 from runtime.io.event_loop import LoopThread
 from runtime.manifests.local import LocalManifests

@@ -8,19 +8,15 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
-from actors.pod.decided_ends import PATIENCE_NS, DecidedEnds, EndNote, decided_of, path_of
+from actors.pod.decided_ends import PATIENCE_NS, DecidedEnds, EndNote, decided_of
 from actors.pod_rules.action_types import BackOffWait, KillCause
 from simulation.host.host import SimulatedHost
 
-PATH = path_of("/root/", "u1")
+PATH = "/root/pods/u1/decided-ends"
 NOTE = EndNote(1_000, 31_000, True)
 
 
 class Recall(Message, frozen=True):
-    pass
-
-
-class RecallNothing(Message, frozen=True):
     pass
 
 
@@ -33,7 +29,7 @@ class Owner(Actor):
 
     def __init__(self, host: SimulatedHost, made: list[DecidedEnds]) -> None:
         super().__init__()
-        self.decided = DecidedEnds(self, host.pod_files, PATH, self._on_disk)
+        self.decided = DecidedEnds(self, host.pod_files, "/root/", "u1", self._on_disk)
         made.append(self.decided)
 
     def _on_disk(self, operation: Any, *args: Any, deadline_ns: int = PATIENCE_NS) -> Any:
@@ -42,10 +38,6 @@ class Owner(Actor):
     @handles(Recall)
     async def recall(self, _: Recall) -> None:
         await self.decided.recall()
-
-    @handles(RecallNothing)
-    async def recall_nothing(self, _: RecallNothing) -> None:
-        await self.decided.recall(anything=False)
 
     @handles(Keep)
     async def keep(self, _: Keep) -> None:
@@ -105,13 +97,6 @@ def test_what_has_passed_of_a_grace_is_what_the_clock_says_that_nobody_sets(
     note: EndNote, now_ns: int, wall_ns: int, passed_ns: int
 ) -> None:
     assert note.passed_ns(now_ns, wall_ns) == passed_ns
-
-
-def test_of_a_pod_that_is_new_nothing_is_read(host: SimulatedHost) -> None:
-    host.tree.hang("/root/pods/u1")
-    agent = Agent(host)
-    assert agent.do(RecallNothing()) == agent.do(Recall()) == 0
-    assert agent.decided.recalled
 
 
 def test_what_is_decided_meanwhile_wins_over_what_was_read(host: SimulatedHost) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from actors.model.identity import PORTS
 from actors.pod.hook_rules import ExecHook, Hook, HookImpossibleError, HttpHook, SleepHook, hook_of, known_by_notes
 from config.objects import (
     ContainerPort,
@@ -15,6 +14,7 @@ from config.objects import (
     SleepAction,
     TCPSocketAction,
 )
+from runtime.cri.identity import PORTS
 from tests.actors.pod_pictures import SECOND_NS, container, seen
 
 WEB = container("a", ports=(ContainerPort(name="web", container_port=8080),))

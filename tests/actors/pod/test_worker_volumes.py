@@ -14,9 +14,9 @@ from actors.messages.pods import Operation, RuntimeStateObserved, RuntimeTold, S
 from actors.messages.status import PodStatusChanged
 from actors.messages.volumes import PrepareVolumes, ReleaseVolumes, RenewVolumes, VolumesPrepared
 from actors.pod.services import NodeFacts, PodServices
-from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
+from actors.pod.steps.volumes_ready import VOLUME_ASK_AGAIN_NS
 from actors.pod.worker import PodWorker
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from config.frozen_map import FrozenMap
 from config.kubelet import KubeletConfiguration
 from config.objects import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from actors.model.observed import NO_RESULTS, ObservedPod, ProbeResults
-from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, PodActions
-from actors.pod_rules.actions import compute_pod_actions
+from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight
+from actors.pod_rules.actions import PodActions, compute_pod_actions
 from config.objects import (
     ContainerRestartRule,
     ContainerRestartRuleOnExitCodes,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from actors.model.observed import ObservedPod, ObservedSandbox, ProbeResults, sandbox_change
-from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, KillCause, in_flight_of
+from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, KillCause
+from actors.pod_rules.actions import in_flight_of
 from config.frozen_map import FrozenMap
 from config.objects import (
     EphemeralContainer,

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.model.observed import ObservedPod
-from actors.pod_rules.action_types import InFlight, PodActions
-from actors.pod_rules.actions import all_started
+from actors.pod_rules.action_types import InFlight
+from actors.pod_rules.actions import PodActions, all_started
 from tests.actors.pod_pictures import (
     EXITED,
     RUNNING,

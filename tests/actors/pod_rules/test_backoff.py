@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actors.model.identity import RESOURCES, resources_text
 from actors.model.observed import ObservedContainer
-from actors.pod_rules.action_types import back_off, back_off_message
+from actors.pod_rules.actions import back_off, back_off_message
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import ResourceRequirements
+from runtime.cri.identity import RESOURCES, resources_text
 from tests.actors.pod_pictures import CREATED, EXITED, NOW_NS, PERIODS, SECOND_NS, UNKNOWN, container, pod, seen
 
 WEB = container("web")

@@ -8,8 +8,8 @@ import pytest
 
 from actors.model.observed import ObservedPod
 from actors.pod_rules.action_types import KillCause
-from actors.pod_rules.actions import coming_again
 from actors.pod_rules.restart_all import ALL_RESTARTING, RESTARTING_ALL, in_progress, resets, sources, without_rules
+from actors.pod_rules.restart_rules import coming_again
 from actors.pod_status.api_status import StatusNodeView, compute_pod_status
 from config.objects import (
     Container,

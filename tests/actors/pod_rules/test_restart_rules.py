@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from actors.model.observed import ObservedContainer
+from actors.pod_rules.action_types import KillCause
 from actors.pod_rules.restart_rules import (
     effective_policy,
-    restarts_after_kill,
+    restarts_after,
     should_restart,
     should_restart_failed_init,
 )
@@ -103,5 +104,5 @@ def test_spec_3_3_an_init_container_that_failed(one: Container, policy: str, exp
 )
 def test_spec_3_2_restart_after_a_kill_follows_the_policy(own: str | None, of_pod: str, expected: bool) -> None:
     one = container("a", restart_policy=own)
-    assert restarts_after_kill(pod(one, policy=of_pod), one) is expected
+    assert restarts_after(pod(one, policy=of_pod), one, KillCause.LIVENESS) is expected
     assert effective_policy(pod(one, policy=of_pod), one) == (own or of_pod)

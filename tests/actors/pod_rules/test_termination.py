@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from actors.model.identity import PRE_STOP_HANDLER, TERMINATION_GRACE_PERIOD
 from actors.model.observed import ObservedContainer, ObservedSandbox
 from actors.pod_rules.termination import (
     Ending,
@@ -21,6 +20,7 @@ from actors.pod_rules.termination import (
     sandboxes_to_stop,
 )
 from config.objects import ExecAction, Lifecycle, LifecycleHandler, Pod, Probe
+from runtime.cri.identity import PRE_STOP_HANDLER, TERMINATION_GRACE_PERIOD
 from tests.actors.pod_pictures import (
     CREATED,
     EXITED,

@@ -60,6 +60,12 @@ def test_spec_5_a_container_has_the_probes_that_it_names_startup_first() -> None
     assert probes_of(made()) == ()
 
 
+def test_a_command_that_multiplies_a_variable_is_never_made() -> None:
+    probe = {"exec": {"command": ["$(A)" * 1000] * 1000}}
+    with pytest.raises(CheckImpossibleError, match="command of the probe is longer than"):
+        asked(probe, env=[{"name": "A", "value": "x" * 1000}])
+
+
 @pytest.mark.parametrize(
     ("delay_s", "running_for_s", "due_in_s"), [(0, 0, 0), (5, 0, 5), (5, 2, 3), (5, 5, 0), (5, 3600, 0)]
 )

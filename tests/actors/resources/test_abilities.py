@@ -14,7 +14,7 @@ from actors.resources.abilities import (
     sysctl_fault,
     sysctl_rejection,
 )
-from actors.start.sandbox_config import dotted
+from actors.start.cri_configs import dotted
 from config.objects import AppArmorProfile, Pod, PodSecurityContext, SecurityContext, Sysctl
 from tests.actors.pod_pictures import container, pod
 

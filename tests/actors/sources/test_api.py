@@ -19,9 +19,9 @@ from actors.messages.pods import (
     SourceReady,
     StorageStarted,
 )
-from actors.sources.api import ECHO_NS, SETTLE_NS, ApiSourceActor, is_echo
-from actors.sources.merge import NOTHING, merge, merge_changes
-from actors.sources.storage import StorageActor
+from actors.sources.api import ECHO_NS, SETTLE_NS, ApiSourceActor
+from actors.sources.pod_changes import is_echo
+from actors.sources.storage import NOTHING, StorageActor, merge, merge_changes
 from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
 from config.pods.identity import CONFIG_SEEN, CONFIG_SOURCE
 from runtime.api import ObjectList

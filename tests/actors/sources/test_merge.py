@@ -8,14 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.messages.pods import Operation
-from actors.sources.merge import (
-    NOTHING,
-    TELLING_ORDER,
-    Desire,
-    compare,
-    fixed_width_time,
-    merge,
-)
+from actors.sources.pod_changes import compare
+from actors.sources.storage import NOTHING, TELLING_ORDER, Desire, fixed_width_time, merge
 from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
 from config.pods.identity import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE, source_of
 

@@ -19,8 +19,7 @@ from actors.messages.mirrors import (
     StaticSourcesReady,
 )
 from actors.messages.pods import FollowNode, NodeObserved, Operation
-from actors.sources.mirror_pods import MirrorPodActor
-from actors.sources.mirror_rules import mirror_of
+from actors.sources.mirror_pods import MirrorPodActor, mirror_of
 from config.objects import Container, Node, ObjectMeta, Pod, PodSpec
 from config.pods.identity import CONFIG_HASH, CONFIG_SOURCE
 from runtime.api import ApiError

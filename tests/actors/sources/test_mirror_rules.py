@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.sources.mirror_rules import MirrorOperation, mirror_of, mirror_operation
+from actors.sources.mirror_pods import MirrorOperation, mirror_of, mirror_operation
 from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
 from config.pods.identity import CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE
 

@@ -9,21 +9,21 @@ import msgspec
 import pytest
 
 from actors.model.id_ranges import IdRange
-from actors.model.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE, link_path, log_path
 from actors.model.refusal import ContainerRefusedError
-from actors.start.container_config import (
+from actors.start.cri_configs import (
     ContainerNodeRules,
     Making,
     container_config,
     falls_back_to_log,
     joined_message,
     message_limit_bytes,
+    port_mappings,
+    sandbox_config,
     termination_file,
 )
 from actors.start.environment import Sources, document_path
 from actors.start.names import pod_hostname
 from actors.start.resources import ResourceRules
-from actors.start.sandbox_config import port_mappings, sandbox_config
 from actors.start.security import with_groups
 from config.documents.codec import decode, encode
 from config.objects import (
@@ -38,6 +38,7 @@ from config.objects import (
     VolumeMount,
 )
 from config.pods.identity import CONFIG_SOURCE
+from runtime.cri.identity import BACK_OFF_NS, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
 from runtime.cri.messages import ContainerConfig, Image, Int64Value, PodSandboxConfig, Protocol
 from tests.actors.pod_pictures import EXITED, RUNNING, container, pod, seen, sidecar
 
@@ -67,12 +68,6 @@ def test_hostname(fields: dict[str, Any], hostname: str) -> None:
 def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
     with pytest.raises(ContainerRefusedError, match="longer than 64"):
         pod_hostname(pod("a", subdomain="s" * 60, set_hostname_as_fqdn=True), "local")
-
-
-def test_where_logs_are() -> None:
-    assert log_path("web", 3) == "web/3.log"
-    assert link_path("/l", pod("a"), "c", "id") == "/l/web_shop_c-id.log"
-    assert len(link_path("/l", pod("a"), "c" * 300, "id").rpartition("/")[2]) == 255
 
 
 def test_termination_messages_share_the_space_of_a_status() -> None:
@@ -283,3 +278,12 @@ def test_groups_of_volumes_make_another_spec_once() -> None:
     assert grouped.spec.security_context == PodSecurityContext(supplemental_groups=(5, 6))
     assert with_groups(one, (5, 6)).spec is grouped.spec
     assert with_groups(one, (7,)).spec.security_context == PodSecurityContext(supplemental_groups=(7,))
+
+
+@pytest.mark.parametrize("field", ["command", "args"])
+def test_a_command_that_multiplies_a_variable_is_refused(field: str):
+    words: Any = ("$(A)" * 1000,) * 1000
+    web = container("web", env=(EnvVar(name="A", value="x" * 1000),), **{field: words})
+    making = Making(0, 0, Image(id="sha256:1"), DATA)
+    with pytest.raises(ContainerRefusedError, match=rf"^\$\.spec\.containers\[0\]\.{field}: is longer than"):
+        container_config(pod(web), web, making, NODE)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import time
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.model.expansion import expand
+from actors.model.expansion import EXPANDED_AT_MOST, ExpansionTooLongError, expand, expand_all
 from actors.model.refusal import ContainerRefusedError
 from actors.start.environment import FileText, Sources, environment, file_references
 from config.objects import (
@@ -52,6 +56,56 @@ def test_expansion(text: str, expanded: str) -> None:
 def test_expansion_takes_every_text_and_without_variables_only_halves_dollars(text: str) -> None:
     # Of `$($$)` nothing is halved: it is a reference to something unknown, and stays.
     assert text.count("$") - text.count("$$") <= expand(text, {}).count("$") <= text.count("$")
+
+
+@pytest.mark.parametrize("unit", ["$(", "$$(", "$(A)", "$()", "$(A", "$"])
+def test_the_work_of_an_expansion_grows_with_the_length_of_the_text(unit: str) -> None:
+    def cpu_s(times: int) -> float:
+        text = unit * times
+        began = time.process_time()
+        with contextlib.suppress(ExpansionTooLongError):
+            expand(text, KNOWN)
+        return time.process_time() - began
+
+    # Eight times the text: about 8 times the work when it is linear, 64 times when it is quadratic.
+    assert min(cpu_s(200_000) for _ in range(3)) < 24 * max(0.001, min(cpu_s(25_000) for _ in range(3)))
+
+
+@pytest.mark.parametrize("text", ["$(" * 3 + "A)", "$(A)$(", "$($$", "$(A)$$$(", ")$(", "$$)$$("])
+def test_what_is_never_closed_stays(text: str) -> None:
+    expression = re.compile(r"\$(?:\$|\(([^)]*)\))")  # the rule of upstream in one expression, but quadratic
+    expected = expression.sub(lambda found: "$" if found[1] is None else KNOWN.get(found[1], found[0]), text)
+    assert expand(text, KNOWN) == expected
+
+
+def test_variables_that_double_with_each_line_are_refused() -> None:
+    bomb = [EnvVar(name="A0", value="x" * 100), *(EnvVar(f"A{n}", f"$(A{n - 1})$(A{n - 1})") for n in range(1, 26))]
+    tracemalloc.start()
+    with pytest.raises(
+        ContainerRefusedError, match=r"^\$\.spec\.containers\[0\]\.env: .*longer than 2097152 characters"
+    ):
+        env(*bomb)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 20 * EXPANDED_AT_MOST
+
+
+def test_one_variable_that_multiplies_another_is_refused_before_it_is_made() -> None:
+    long = EnvVar(name="A", value="x" * 1_000_000)
+    with pytest.raises(ContainerRefusedError, match="longer than"):
+        env(long, EnvVar(name="B", value="$(A)" * 100_000))
+
+
+def test_a_config_map_named_a_thousand_times_is_refused() -> None:
+    large = Sources(config_maps={"m": {f"K{n}": "x" * 1000 for n in range(100)}})
+    origins = tuple(EnvFromSource(prefix=f"P{n}", config_map_ref=ConfigMapEnvSource(name="m")) for n in range(1000))
+    with pytest.raises(ContainerRefusedError, match="longer than"):
+        env(origins=origins, sources=large)
+
+
+def test_words_of_a_command_are_bounded_together() -> None:
+    with pytest.raises(ExpansionTooLongError):
+        expand_all(["$(A)" * 1000] * 1000, {"A": "x" * 1000})
 
 
 def env(*variables: EnvVar, origins: tuple[EnvFromSource, ...] = (), sources: Sources | None = None, **fields):

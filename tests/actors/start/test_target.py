@@ -6,7 +6,7 @@ import pytest
 
 from actors.model.observed import ObservedPod
 from actors.model.refusal import ContainerRefusedError
-from actors.start.container_config import target_id
+from actors.start.cri_configs import target_id
 from config.objects import Container, EphemeralContainer
 from tests.actors.pod_pictures import CREATED, EXITED, UNKNOWN, container, picture, seen
 

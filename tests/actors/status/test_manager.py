@@ -12,7 +12,7 @@ from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages.pods import ListPods
 from actors.messages.status import PodForgotten, PodStatusChanged, StatusManagerStarted
 from actors.status.manager import StatusManagerActor
-from actors.status.published_status import next_status
+from actors.status.published import next_status
 from config.objects import ObjectMeta, Pod, PodCondition, PodIP, PodStatus
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters

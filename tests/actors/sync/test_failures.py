@@ -20,12 +20,10 @@ from actors.messages.pods import (
     WorkersKnown,
 )
 from actors.messages.status import StatusManagerStarted
-from actors.sync.entries import PodEntry
 from actors.sync.loop import SyncLoopActor
-from actors.sync.quarantine import RETRIES_NS
-from actors.sync.questions import KNOWN_PODS_NS
-from actors.sync.starts import PodStarts
-from actors.sync.workers import PodWorkers
+from actors.sync.partners import KNOWN_PODS_NS
+from actors.sync.state import RETRIES_NS, PodEntry
+from actors.sync.workers import PodStarts, PodWorkers
 from config.objects import ObjectMeta, Pod
 from tests.actors.recorders import Recorder, only
 from tests.actors.sync.worlds import (

@@ -6,7 +6,7 @@ from actors.messages.history import NoteHistory
 from actors.messages.pods import RuntimeStateObserved, SourceReady, UnknownPodsObserved
 from actors.messages.status import PodStatusChanged
 from actors.sync.loop import HOUSEKEEPING_NS
-from actors.sync.questions import KNOWN_PODS_NS
+from actors.sync.partners import KNOWN_PODS_NS
 from config.pods.identity import SOURCE_API, SOURCE_FILE
 from tests.actors.recorders import only
 from tests.actors.sync.worlds import ADD, REMOVE, SECOND_NS, UPDATE, End, World, changed, pod, running

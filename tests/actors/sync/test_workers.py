@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from actors.messages.pods import KnownPods, Operation, SyncPod, WantKnownPods
-from actors.messages.references import PodInputsChanged
+from actors.messages.references import PodInputs, PodInputsChanged
 from actors.messages.status import PodForgotten, PodLeftApi, PodReconciled, StatusManagerStarted
-from actors.model.pod_inputs import PodInputs
 from actors.sync.loop import SyncLoopActor
-from actors.sync.questions import KNOWN_PODS_NS
+from actors.sync.partners import KNOWN_PODS_NS
 from config.frozen_map import FrozenMap
 from config.objects import Pod, PodCondition, PodStatus
 from config.pods.identity import SOURCE_API, SOURCE_FILE

@@ -26,7 +26,7 @@ from actors.messages.pods import (
 from actors.messages.references import HoldObjects, ReadPodInputs, ReleaseObjects
 from actors.messages.status import PodForgotten, PodLeftApi, PodReconciled, PodStatusChanged, StatusManagerStarted
 from actors.pod.services import NodeFacts, PodServices
-from actors.start.container_config import ContainerNodeRules
+from actors.start.cri_configs import ContainerNodeRules
 from actors.sync.loop import SyncLoopActor
 from config.kubelet import KubeletConfiguration
 from config.objects import ObjectMeta, Pod

@@ -2,11 +2,12 @@
 
 import pytest
 
-from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus, ResourceRequirements
+from config.objects import Container, EphemeralContainer, ObjectMeta, Pod, PodSpec, PodStatus, ResourceRequirements
 from config.pods.identity import (
     comparable_annotations,
     config_hash,
     display_name,
+    field_path,
     full_name,
     is_critical,
     is_mirror,
@@ -128,3 +129,13 @@ def test_a_recorded_class_of_service_stays() -> None:
         qos_class(Pod(spec=PodSpec(containers=(needs(BOTH, BOTH),)), status=PodStatus(qos_class="Burstable")))
         == "Burstable"
     )
+
+
+def test_places_of_containers_in_events():
+    spec = PodSpec(
+        containers=(Container(name="web"),),
+        init_containers=(Container(name="init"),),
+        ephemeral_containers=(EphemeralContainer(name="debug"),),
+    )
+    paths = [field_path(Pod(spec=spec), each) for each in ("web", "init", "debug", "nobody")]
+    assert paths == ["spec.containers{web}", "spec.initContainers{init}", "spec.ephemeralContainers{debug}", ""]

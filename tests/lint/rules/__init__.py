@@ -57,7 +57,18 @@ TreeRule = Callable[[Iterable[Module]], Iterable[Finding]]
 
 def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
-    from tests.lint.rules import clock, floors, kernel_words, messages, names, private_names, rooms, sets, sleeping
+    from tests.lint.rules import (
+        clock,
+        floors,
+        kernel_words,
+        messages,
+        names,
+        private_names,
+        programs,
+        rooms,
+        sets,
+        sleeping,
+    )
 
     return (
         names.check,
@@ -69,6 +80,7 @@ def all_rules() -> tuple[Rule, ...]:
         sleeping.check,
         messages.check,
         private_names.check,
+        programs.check,
     )
 
 

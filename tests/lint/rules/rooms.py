@@ -44,7 +44,6 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "volumes",
         "metrics",
         "state",
-        "http_call",
         "hooks",
         "probes",
         "manifests",

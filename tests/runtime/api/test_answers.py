@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.api import ApiError
-from runtime.api.answers import refusal, retry_after_ns, stream_error
+from runtime.api.answers import RETRIES_AT_MOST, refusal, retry_after_ns, stream_error, wait_before_retry_ns
 from runtime.api.connections import target
-from runtime.api.retries import RETRIES_AT_MOST, wait_before_retry_ns
 
 SECOND_NS = 10**9
 

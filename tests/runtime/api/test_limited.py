@@ -11,8 +11,7 @@ import pytest
 
 from config.api.resources import PODS
 from runtime.api import ApiError, get, watch_objects
-from runtime.api.limited import LimitedApi
-from runtime.api.token_bucket import TokenBucket
+from runtime.api.limited import LimitedApi, TokenBucket
 
 MS = 1_000_000
 WATCH = watch_objects(PODS, resource_version="1")

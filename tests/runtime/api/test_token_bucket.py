@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.api.token_bucket import TokenBucket, bucket_of
+from runtime.api.limited import TokenBucket, bucket_of
 
 SECOND_NS = 10**9
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.logs.pod_files import LocalPodFiles, StartFiles, attempt_after
 
@@ -91,6 +94,23 @@ def test_the_tail_of_a_log_is_what_the_container_wrote(tmp_path: Path) -> None:
     assert FILES.read_log_tail(str(log), "id", 3, 2048) == "line 1999\nhalf done\n"
     assert len(FILES.read_log_tail(str(log), "id", 80, 50)) == 50
     assert FILES.read_log_tail(str(tmp_path / "missing"), "id", 80, 2048) == ""
+
+
+@pytest.mark.parametrize("nested", [b"[" * 100_000, b'{"x":' * 100_000, b"[" * 100 + b"]" * 100 + b"}"])
+def test_the_tail_of_a_log_survives_what_a_container_writes(tmp_path: Path, nested: bytes) -> None:
+    log = tmp_path / "0.log"
+    said = b'\r{"x":' + nested
+    log.write_bytes(b"2026-01-01T00:00:00Z stdout F " + said + b"\n" + b'{"x":' + nested + b"\n")
+    text = FILES.read_log_tail(str(log), "id", 80, 1 << 20)
+    assert text == said.decode() + "\n"  # and it does not break the line where the container did
+
+
+@given(st.binary(max_size=300))
+def test_no_line_of_a_log_fails_its_reader(line: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "0.log")
+        log.write_bytes(line)
+        assert len(FILES.read_log_tail(str(log), "id", 80, 100).encode()) <= 300
 
 
 @pytest.mark.parametrize("made", ["link", "pipe", "docker's"])

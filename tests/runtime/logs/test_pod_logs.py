@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from runtime.logs.pod_logs import DeadLink, LocalPodLogs, log_link, pod_log_directory, uid_of_log_directory
+from config.objects import ObjectMeta, Pod
+from runtime.logs.pod_logs import (
+    DeadLink,
+    LocalPodLogs,
+    link_path,
+    log_link,
+    log_path,
+    pod_log_directory,
+    uid_of_log_directory,
+)
 
 
 @pytest.fixture
@@ -27,6 +36,13 @@ def test_names_of_directories_and_links():
     assert uid_of_log_directory("/var/log/pods/lost+found") is None
     assert log_link("/c", "web", "ns", "app", "id1") == "/c/web_ns_app-id1.log"
     assert len(log_link("/c", "w" * 300, "ns", "app", "id1")) == len("/c/") + 255
+
+
+def test_log_and_link_of_a_container():
+    pod = Pod(metadata=ObjectMeta(name="web", namespace="shop"))
+    assert log_path("web", 3) == "web/3.log"
+    assert link_path("/l", pod, "c", "id") == "/l/web_shop_c-id.log"
+    assert len(link_path("/l", pod, "c" * 300, "id").rpartition("/")[2]) == 255
 
 
 def test_missing_directories_are_empty(logs: LocalPodLogs):

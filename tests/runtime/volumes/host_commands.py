@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.volumes.commands import CommandResult
+from runtime.volumes.commands import CommandResult, HostCommand
 
 
 class PlayedCommands:
     """`answers`: the first word of a command -> how it ends; others end well."""
 
     def __init__(self, answers: Mapping[str, CommandResult] | None = None) -> None:
-        self.ran: list[tuple[str, ...]] = []
+        self.ran: list[HostCommand] = []
         self.answers = dict(answers or {})
 
-    def run(self, command: tuple[str, ...], timeout_s: float) -> CommandResult:
+    def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         self.ran.append(command)
-        return self.answers.get(command[0], CommandResult(0, ""))
+        return self.answers.get(command.program, CommandResult(0, ""))
 
     @property
     def lines(self) -> list[str]:
-        return [" ".join(command) for command in self.ran]
+        return [str(command) for command in self.ran]

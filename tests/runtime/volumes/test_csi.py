@@ -16,7 +16,7 @@ import pytest
 from config.objects import CSIVolumeSource, ObjectMeta, Pod, PodSecurityContext, PodSpec, Volume
 from runtime.csi.client import GrpcCsiDrivers
 from runtime.metrics.kubelet import CSI_OPERATIONS
-from runtime.metrics.measured_drivers import drivers_asked
+from runtime.metrics.measured_volumes import drivers_asked
 from runtime.metrics.meters import Meters
 from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.csi import CsiPlugin

@@ -19,8 +19,8 @@ from config.objects import (
     PodSpec,
     Volume,
 )
-from runtime.volumes.capability import DeviceMounter, VolumeFailedError, VolumePlace, VolumeSpec
-from runtime.volumes.commands import CommandResult, HostCommands
+from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.commands import CommandResult, HostCommand, HostCommands
 from runtime.volumes.device_maps import DeviceMaps
 from runtime.volumes.disks import file_system_of, mount_disk
 from runtime.volumes.local import ALREADY_MOUNTED, LocalPlugin
@@ -163,7 +163,7 @@ def test_a_blank_disk_is_formatted_once_and_shared_by_its_pods(world: World):
 
 def test_a_disk_that_holds_something_else_is_not_overwritten(world: World):
     disk = world.disk()
-    assert HostCommands().run(("mkfs.ext4", "-q", disk), 60).code == 0
+    assert HostCommands().run(HostCommand("mkfs.ext4", ("-q",), (disk,)), 60).code == 0
     with pytest.raises(VolumeFailedError, match="holds ext4, and xfs is asked for") as refused:
         world.prepare(local(disk, fs_type="xfs"))
     assert refused.value.reason == "FailedMountOnFilesystemMismatch"
@@ -173,9 +173,9 @@ def test_a_disk_that_holds_something_else_is_not_overwritten(world: World):
 @pytest.mark.parametrize(
     ("blkid", "read_only", "lines"),
     [
-        (CommandResult(2, ""), False, ["mkfs.ext4 -F -m0 /dev/x", "mount -t ext4 -o noatime /dev/x /d"]),
-        (CommandResult(0, "TYPE=ext4\n"), False, ["fsck -a /dev/x", "mount -t ext4 -o noatime /dev/x /d"]),
-        (CommandResult(0, "TYPE=ext4\n"), True, ["mount -t ext4 -o noatime,ro /dev/x /d"]),
+        (CommandResult(2, ""), False, ["mkfs.ext4 -F -m0 -- /dev/x", "mount -t ext4 -o noatime -- /dev/x /d"]),
+        (CommandResult(0, "TYPE=ext4\n"), False, ["fsck.ext4 -a -- /dev/x", "mount -t ext4 -o noatime -- /dev/x /d"]),
+        (CommandResult(0, "TYPE=ext4\n"), True, ["mount -t ext4 -o noatime,ro -- /dev/x /d"]),
     ],
 )
 def test_how_a_disk_is_mounted(blkid: CommandResult, read_only: bool, lines: list[str]):
@@ -190,8 +190,8 @@ def test_how_a_disk_is_mounted(blkid: CommandResult, read_only: bool, lines: lis
         ({"blkid": CommandResult(4, "cannot open")}, r"blkid .* failed \(4\): cannot open"),
         ({"blkid": CommandResult(0, "PTTYPE=gpt")}, "holds a partition table"),
         (
-            {"blkid": CommandResult(0, "TYPE=ext4"), "fsck": CommandResult(4, "left")},
-            r"fsck -a /dev/x failed \(4\): left",
+            {"blkid": CommandResult(0, "TYPE=ext4"), "fsck.ext4": CommandResult(4, "left")},
+            r"fsck.ext4 -a -- /dev/x failed \(4\): left",
         ),
         ({"blkid": CommandResult(2, ""), "mkfs.ext4": CommandResult(127, "")}, "install it"),
         ({"blkid": CommandResult(0, "TYPE=ext4"), "mount": CommandResult(32, "wrong")}, r"failed \(32\): wrong"),
@@ -204,15 +204,23 @@ def test_a_disk_that_cannot_be_mounted_says_why(answers: dict[str, CommandResult
 
 
 def test_errors_that_a_check_has_mended_are_no_trouble():
-    commands = PlayedCommands({"blkid": CommandResult(0, "TYPE=ext4"), "fsck": CommandResult(1, "")})
+    commands = PlayedCommands({"blkid": CommandResult(0, "TYPE=ext4"), "fsck.ext4": CommandResult(1, "")})
     mount_disk(commands, "/dev/x", "/d", "ext4", (), read_only=False)
-    assert commands.lines[-1] == "mount -t ext4 /dev/x /d"
+    assert commands.lines[-1] == "mount -t ext4 -- /dev/x /d"
 
 
 def test_a_blank_disk_that_is_to_be_read_only_is_refused():
     commands = PlayedCommands({"blkid": CommandResult(2, "")})
     with pytest.raises(VolumeFailedError, match="is blank"):
         mount_disk(commands, "/dev/x", "/d", "ext4", (), read_only=True)
+
+
+@pytest.mark.parametrize("kind", ["../sh", "-a", "ext4 -o", "", "EXT4;", "x" * 33])
+def test_a_kind_that_is_no_file_system_runs_no_program(kind: str):
+    commands = PlayedCommands({"blkid": CommandResult(2, "")})
+    with pytest.raises(VolumeFailedError, match="is no type of file system"):
+        mount_disk(commands, "/dev/x", "/d", kind, (), read_only=False)
+    assert commands.ran == []
 
 
 # --- devices ----------------------------------------------------------------------------------------------------------
@@ -259,11 +267,11 @@ def test_a_path_that_has_become_another_disk_is_mapped_anew(world: World):
 
 def test_a_disk_that_cannot_be_written_to_is_held_as_well(world: World):
     disk = world.disk()
-    assert HostCommands().run(("blockdev", "--setro", disk), 10).code == 0
+    assert HostCommands().run(HostCommand("blockdev", ("--setro", disk)), 10).code == 0
     try:
         assert os.readlink(world.prepare(local(disk, block=True))) == disk
     finally:
-        HostCommands().run(("blockdev", "--setrw", disk), 10)
+        HostCommands().run(HostCommand("blockdev", ("--setrw", disk)), 10)
     hold = world.root / "plugins/kubernetes.io/local-volume/volumeDevices/pv/u"
     assert len(world.loops.holding(str(hold))) == 1
 
@@ -276,6 +284,5 @@ def test_what_is_no_disk_is_no_device(world: World, path: str, said: str):
 
 
 def test_a_disk_has_a_part_that_its_pods_share_and_a_device_has_none(world: World):
-    assert isinstance(world.plugin, DeviceMounter)
     assert world.plugin.device_of(local("/x")) == world.plugin.device_at(world.place()) == "pv"
     assert world.plugin.device_of(local("/x", block=True)) == world.plugin.device_at(world.place(block=True)) == ""

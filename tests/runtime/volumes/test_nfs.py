@@ -9,7 +9,7 @@ import pytest
 
 from config.objects import NFSVolumeSource, ObjectMeta, PersistentVolume, PersistentVolumeSpec, Pod, Volume
 from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
-from runtime.volumes.commands import NOT_FOUND, TIMED_OUT, CommandResult, HostCommands
+from runtime.volumes.commands import NOT_FOUND, TIMED_OUT, CommandResult, HostCommand, HostCommands
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.nfs import NfsPlugin, mount_command
 from tests.runtime.volumes.host_commands import PlayedCommands
@@ -39,26 +39,26 @@ def spec(server: str = "srv", path: str = "/data", **fields: object) -> VolumeSp
 @pytest.mark.parametrize(
     ("volume", "line"),
     [
-        (spec(), "mount -t nfs srv:/data /d"),
-        (spec(source_read_only=True), "mount -t nfs -o ro srv:/data /d"),
-        (spec(read_only=True), "mount -t nfs -o ro srv:/data /d"),
+        (spec(), "mount -t nfs -- srv:/data /d"),
+        (spec(source_read_only=True), "mount -t nfs -o ro -- srv:/data /d"),
+        (spec(read_only=True), "mount -t nfs -o ro -- srv:/data /d"),
         (
             spec(mount_options=("nfsvers=4.1", "soft"), read_only=True),
-            "mount -t nfs -o nfsvers=4.1,soft,ro srv:/data /d",
+            "mount -t nfs -o nfsvers=4.1,soft,ro -- srv:/data /d",
         ),
-        (spec(server="2001:db8::1"), "mount -t nfs [2001:db8::1]:/data /d"),
-        (spec(server="192.0.2.7", path="/"), "mount -t nfs 192.0.2.7:/ /d"),
+        (spec(server="2001:db8::1"), "mount -t nfs -- [2001:db8::1]:/data /d"),
+        (spec(server="192.0.2.7", path="/"), "mount -t nfs -- 192.0.2.7:/ /d"),
     ],
 )
 def test_how_it_is_mounted(volume: VolumeSpec, line: str):
-    assert " ".join(mount_command(volume, "/d")) == line
+    assert str(mount_command(volume, "/d")) == line
 
 
 def test_a_persistent_volume_says_where_it_is():
     source = PersistentVolumeSpec(nfs=NFSVolumeSource(server="other", path="/pv"))
     persistent = PersistentVolume(metadata=ObjectMeta(name="pv"), spec=source)
     claimed = VolumeSpec(name="pv", volume=Volume(name="v"), source="nfs", persistent=persistent)
-    assert mount_command(claimed, "/d")[-2:] == ("other:/pv", "/d")
+    assert mount_command(claimed, "/d").operands == ("other:/pv", "/d")
 
 
 def test_it_is_no_device(tmp_path: Path):
@@ -71,6 +71,40 @@ def test_it_is_no_device(tmp_path: Path):
 def test_one_without_a_server_is_refused():
     with pytest.raises(VolumeFailedError, match="needs a server and a path"):
         mount_command(spec(server=""), "/d")
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "--fstab=/host/etc/evil",
+        "-o",
+        "-",
+        "srv:/etc -o",
+        "a b",
+        "srv\n",
+        "srv/..",
+        ".srv",
+        "a..b",
+        "[::1]",
+        "x" * 254,
+        "é",
+    ],
+)
+def test_a_server_that_is_no_host_is_never_given_to_mount(world: World, server: str):
+    place, plugin = world.place, world.plugin
+    with pytest.raises(VolumeFailedError, match="is no host name and no address"):
+        plugin.prepare(Pod(), spec(server=server), place, lambda *words: None)
+    assert world.commands.ran == []
+
+
+def test_a_path_that_is_not_absolute_is_never_given_to_mount():
+    with pytest.raises(VolumeFailedError, match="must begin with /"):
+        mount_command(spec(path="-o"), "/d")
+
+
+@pytest.mark.parametrize("server", ["srv", "SRV.example.org.", "my_nas", "3com", "::1", "fe80::1%eth0", "192.0.2.7"])
+def test_hosts_and_addresses_are_servers(server: str):
+    assert mount_command(spec(server=server), "/d").operands[0].endswith(":/data")
 
 
 class World:
@@ -93,7 +127,7 @@ def world(tmp_path: Path) -> World:
 def test_it_is_mounted_once(world: World):
     directory = world.place.directory
     assert world.prepare() == directory
-    assert world.commands.lines == [f"mount -t nfs srv:/data {directory}"]
+    assert world.commands.lines == [f"mount -t nfs -- srv:/data {directory}"]
     world.mounts.points.add(directory)
     assert world.prepare() == directory
     assert len(world.commands.ran) == 1
@@ -119,7 +153,7 @@ def test_a_mount_that_fails_leaves_nothing_and_says_why(world: World, ended: Com
 def test_it_is_unmounted_by_the_hosts_program(world: World):
     world.mounts.points.add(world.place.directory)
     world.plugin.release(world.place)
-    assert world.commands.lines == [f"umount --no-canonicalize {world.place.directory}"]
+    assert world.commands.lines == [f"umount --no-canonicalize -- {world.place.directory}"]
     assert world.mounts.unmounted == []
 
 
@@ -142,11 +176,11 @@ def test_what_is_not_mounted_needs_no_program(world: World):
 
 
 def test_a_program_of_the_host_tells_how_it_ended():
-    assert HostCommands().run(("sh", "-c", "echo word; echo trouble >&2; exit 3"), 10) == CommandResult(
+    assert HostCommands().run(HostCommand("sh", ("-c", "echo word; echo trouble >&2; exit 3")), 10) == CommandResult(
         3, "word\ntrouble"
     )
-    assert HostCommands().run(("/no/such/program",), 10).code == NOT_FOUND
+    assert HostCommands().run(HostCommand("/no/such/program"), 10).code == NOT_FOUND
 
 
 def test_a_program_that_hangs_is_killed_at_its_time():
-    assert HostCommands().run(("sleep", "1000"), 0.05).code == TIMED_OUT
+    assert HostCommands().run(HostCommand("sleep", operands=("1000",)), 0.05).code == TIMED_OUT

@@ -19,7 +19,7 @@ from config.objects import (
     VolumeDevice,
     VolumeMount,
 )
-from runtime.volumes.capability import LocatedVolume, Say, VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import LocatedVolume, Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
@@ -36,11 +36,14 @@ def say(kind: str, reason: str, message: str) -> None:
     """Nobody listens."""
 
 
-class Shared:
+class Shared(VolumePlugin):
     """A kind whose volumes lie on devices: a tmpfs for each, seen by pods through a tmpfs of their own."""
 
-    name = PLUGIN
     source = "iscsi"
+
+    @property
+    def name(self) -> str:
+        return PLUGIN
 
     def __init__(self, root: Path, mounts: KernelMounts) -> None:
         self._top = root / "plugins" / "shared"
@@ -54,9 +57,6 @@ class Shared:
 
     def is_usable(self, place: VolumePlace) -> bool:
         return os.path.ismount(place.directory)
-
-    def release(self, place: VolumePlace) -> None:
-        """Nothing beyond the mount."""
 
     def device_of(self, spec: VolumeSpec) -> str:
         return f"of/{spec.name}"

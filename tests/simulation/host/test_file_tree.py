@@ -81,7 +81,7 @@ def test_a_directory_moves_with_all_that_is_in_it_but_not_into_itself():
 class _Forgetful(FileTree):
     """It walks every path from the root."""
 
-    def _know(self, path: str, directory: Directory) -> None: ...
+    def _know(self, path: str, directory: Directory, above: Directory) -> None: ...
 
 
 def _shows(tree: FileTree, path: str) -> tuple[bool, bool, int | None]:

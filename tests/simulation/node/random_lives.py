@@ -16,8 +16,8 @@ import msgspec
 from hypothesis import strategies as st
 
 from actors.kernel import SimulatedDispatcher
-from actors.model.identity import CONTAINER_NAME
 from runtime.api import ApiLines
+from runtime.cri.identity import CONTAINER_NAME
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.apiserver.core import Options

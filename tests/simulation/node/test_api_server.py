@@ -12,8 +12,7 @@ from actors.kernel import SimulatedDispatcher
 from config.pods.identity import CONFIG_MIRROR, QosClass
 from runtime.api import ApiLines
 from runtime.api.calls import ApiCall
-from runtime.api.limited import LimitedApi
-from runtime.api.token_bucket import TokenBucket
+from runtime.api.limited import LimitedApi, TokenBucket
 from runtime.cgroups.names import pod_words, root_words
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from actors.events.history_ring import HistoryRing
+from actors.events.historian import HistoryRing
 from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines
 from cli.inspect.local_views import explanation
 from simulation.cri import Settings

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from actors.messages.pods import LookAgain
-from actors.model.identity import CONTAINER_NAME
 from actors.pod.worker import PodWorker
+from runtime.cri.identity import CONTAINER_NAME
 from runtime.cri.messages import ContainerState
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.state import ContainerRecord

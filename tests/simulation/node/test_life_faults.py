@@ -22,7 +22,7 @@ from actors.pod_rules.init_actions import INITIALIZED
 from actors.pod_rules.lifecycle import Event, KillRequested
 from actors.pod_rules.termination import plan_ending
 from actors.pod_status import api_status, conditions
-from actors.status import published_status
+from actors.status import published
 from tests.simulation.node import life_properties as properties
 from tests.simulation.node.random_lives import Life, Plan, plans, play
 
@@ -58,7 +58,7 @@ def passes_init_containers_that_run(patch: pytest.MonkeyPatch) -> None:
 def forgets_the_phase(patch: pytest.MonkeyPatch) -> None:
     """The phase is computed from what is there, without memory, and shown as it is computed."""
     patch.setattr(api_status, "TERMINAL", ())
-    patch.setattr(published_status, "TERMINAL_PHASES", frozenset())
+    patch.setattr(published, "TERMINAL", ())
 
 
 def gives_twice_the_grace(patch: pytest.MonkeyPatch) -> None:

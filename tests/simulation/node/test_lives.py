@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from actors.model.identity import CONTAINER_NAME
 from runtime.cri.errors import StatusCode
+from runtime.cri.identity import CONTAINER_NAME
 from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
 from simulation.cri.simulated_cri import DoVerb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.status.manager import StatusManagerActor
-from actors.sync.name_lines import NameLines
+from actors.sync.state import NameLines
 from config import examples
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import IMAGE, OTHER_IMAGE, SECOND, Fail, World, container, let_fail, manifest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pod.outcome import Outcome
+from actors.pod.one_pass import Outcome
 from actors.pod.sync import PodSync
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.simulated_cri import DoVerb

@@ -6,11 +6,11 @@ from typing import Any
 
 from actors.kernel import ActorSystem, Message, SimulatedDispatcher, handles, part
 from actors.messages.pods import LookAgain
-from actors.pod.outcome import Outcome
+from actors.model.observed import ObservedPod
+from actors.pod.one_pass import Outcome, PodPass, Step
+from actors.pod.parts import PodParts
 from actors.pod.pod_actor import Pass, PodActor
-from actors.pod.pod_pass import PodParts, PodPass
 from actors.pod.services import PodServices
-from actors.pod.steps import Step
 from config.objects import Pod
 from simulation.cri import Settings, SimulatedCri
 from tests.actors.recorders import Recorder
@@ -80,7 +80,7 @@ class Bench:
     def passing(self, pod: Pod, **known: Any) -> PodPass:
         """A pass that has come to the step at hand. `known`: fields of it."""
         self.parts.view.pod = pod
-        this = PodPass(self.parts, pod)
+        this = PodPass(pod, self.parts.view.runtime, ObservedPod(UID))
         for name, value in known.items():
             setattr(this, name, value)
         return this
@@ -94,6 +94,12 @@ class Bench:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def step_of(self, kind: type) -> Step:
+        """The gate or step of a pass that a part of this class owns."""
+        steps = (*self.parts.gates, *self.parts.steps)
+        [found] = [each for each in steps if isinstance(getattr(each, "__self__", None), kind)]
+        return found
 
     def outcome(self, step: Step, pod: Pod, **known: Any) -> Outcome:
         return self.take(step, self.passing(pod, **known))

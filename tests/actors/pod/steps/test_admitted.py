@@ -7,8 +7,7 @@ import pytest
 from actors.kernel import Message
 from actors.messages.admission import AdmissionWaits, AdmitPod, PodAdmitted
 from actors.model.observed import ObservedSandbox
-from actors.pod.outcome import CONTINUE, Outcome, PassWait
-from actors.pod.steps.admitted import admitted
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import picture, pod, sandbox
 
@@ -29,7 +28,7 @@ ASKED = PassWait("the node is asked whether it takes the pod", "it starts then")
 def test_a_pod_waits_for_the_node(boxes: tuple[ObservedSandbox, ...], answers: tuple[Message, ...], expected: Outcome):
     bench = Bench(AdmitPod)
     this = bench.passing(pod("app"), observed=picture(boxes=boxes))
-    bench.take(admitted, this)
+    bench.take(bench.parts.admission.step, this)
     bench.tell(*answers)
-    assert bench.take(admitted, this) == expected
+    assert bench.take(bench.parts.admission.step, this) == expected
     assert [message.runs for message in bench.asked] == [bool(boxes)]

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from actors.messages.volumes import VolumesPrepared
-from actors.pod.container_starts import StartPlace
-from actors.pod.outcome import CONTINUE
-from actors.pod.steps.containers import containers
-from actors.pod_rules.action_types import Kill, KillCause, PodActions, Start
+from actors.pod.one_pass import CONTINUE, PodPass, StartPlace
+from actors.pod_rules.action_types import Kill, KillCause, Start
+from actors.pod_rules.actions import PodActions
 from actors.pod_rules.termination import Ending
-from config.frozen_map import FrozenMap
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import PodSandboxConfig
 from tests.actors.pod.steps.bench import Bench
@@ -21,7 +16,7 @@ from tests.actors.pod_pictures import container, pod
 NAMES = ("debug", "first", "app", "other")
 DEBUG, FIRST, APP, OTHER = (Start(container(name), 0) for name in NAMES)
 ACTIONS = PodActions(start_ephemeral=(DEBUG,), start_init=(FIRST,), start=(APP, OTHER))
-PLACE = StartPlace(0, "box-0", PodSandboxConfig(), VolumesPrepared(FrozenMap()))
+PLACE = StartPlace(0, "box-0", PodSandboxConfig())
 
 
 def started(
@@ -30,18 +25,18 @@ def started(
     """Names of the containers whose start was tried. `fails`: for this one the runtime fails."""
     names: list[str] = []
 
-    async def start(pod: Any, start: Start, place: StartPlace) -> None:
+    async def start(this: PodPass, place: StartPlace, start: Start) -> None:
         names.append(start.container.name)
         if start.container.name == fails:
             raise CriError(StatusCode.UNKNOWN, "no", "StartContainer")
 
-    monkeypatch.setattr(bench.parts.starts, "start", start)
+    monkeypatch.setattr(bench.parts.containers, "start", start)
     this = bench.passing(pod("app", "other"), actions=ACTIONS, place=place)
     if fails:
         with pytest.raises(CriError):
-            bench.take(containers, this)
+            bench.take(bench.parts.containers.step, this)
     else:
-        assert bench.take(containers, this) is CONTINUE
+        assert bench.take(bench.parts.containers.step, this) is CONTINUE
     return names
 
 

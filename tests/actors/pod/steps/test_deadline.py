@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.events import RecordEvent
-from actors.pod.outcome import CONTINUE
-from actors.pod.steps.deadline import DEADLINE_EXCEEDED, deadline
+from actors.pod.one_pass import CONTINUE
+from actors.pod.steps.deadline import DEADLINE_EXCEEDED, PodDeadline
 from actors.pod_status.api_status import NOT_FORCED, Forced
 from config.objects import PodStatus
 from config.values.api_time import api_time
@@ -31,6 +31,7 @@ def test_the_deadline_forces_the_status_and_lets_the_pass_go_on(
         began_ns = bench.dispatcher.wall_ns() - active_s * SECOND_NS
         bench.parts.view.published = PodStatus(start_time=api_time(began_ns))
     web = pod("app", active_deadline_seconds=allowed_s)
-    assert [bench.outcome(deadline, web) for _ in range(2)] == [CONTINUE, CONTINUE]
+    step = bench.step_of(PodDeadline)
+    assert [bench.outcome(step, web) for _ in range(2)] == [CONTINUE, CONTINUE]
     assert bench.parts.view.forced == forced
     assert len(bench.asked) == (1 if forced is DEADLINE_EXCEEDED else 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.model.observed import ObservedPod
-from actors.pod.outcome import CONTINUE
-from actors.pod.steps.decide import decide
+from actors.pod.one_pass import CONTINUE, Outcome, PodPass
+from actors.pod.sync import PodSync
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import picture, pod, seen
 
@@ -21,8 +21,13 @@ from tests.actors.pod_pictures import picture, pod, seen
 )
 def test_what_is_missing_is_to_be_made(observed: ObservedPod, creates: bool, starts: list[str]):
     bench = Bench()
+
+    async def decide(this: PodPass) -> Outcome:
+        PodSync(bench.parts).decide(this)
+        return CONTINUE
+
     this = bench.passing(pod("app"), observed=observed)
-    assert bench.take(decide, this) is CONTINUE
+    bench.take(decide, this)
     assert this.decided
     assert this.actions.create_sandbox is creates
     assert [start.container.name for start in this.actions.starts] == starts

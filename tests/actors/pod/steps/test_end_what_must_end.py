@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod.outcome import CONTINUE, Outcome, PassWait
-from actors.pod.steps.end_what_must_end import end_what_must_end
-from actors.pod_rules.action_types import Kill, KillCause, PodActions
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait
+from actors.pod.steps.end_what_must_end import EndWhatMustEnd
+from actors.pod_rules.action_types import Kill, KillCause
+from actors.pod_rules.actions import PodActions
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import container, picture, pod, seen
 
@@ -25,7 +26,7 @@ KILL = Kill("app-0", "app", KillCause.LIVENESS, APP)
 def test_containers_are_asked_to_end(actions: PodActions, kind: type[Outcome], ending: set[str]):
     bench = Bench()
     this = bench.passing(pod(APP), observed=picture(seen("app")), actions=actions)
-    assert type(bench.take(end_what_must_end, this)) is kind
+    assert type(bench.take(bench.step_of(EndWhatMustEnd), this)) is kind
     assert bench.parts.stops.not_gone() == ending
 
 
@@ -33,11 +34,11 @@ def test_a_pod_of_which_nothing_runs_goes_on_without_its_old_sandbox():
     bench = Bench()
     actions = PodActions(kill_pod=True, create_sandbox=True)
     this = bench.passing(pod(APP), observed=picture(), actions=actions)
-    assert bench.take(end_what_must_end, this, seconds=30) is CONTINUE
+    assert bench.take(bench.step_of(EndWhatMustEnd), this, seconds=30) is CONTINUE
 
 
 def test_why_a_container_was_killed_is_remembered():
     bench = Bench()
     this = bench.passing(pod(APP), observed=picture(seen("app")), actions=PodActions(kill=(KILL,)))
-    bench.take(end_what_must_end, this)
-    assert bench.parts.decided.killed == {"app-0": KillCause.LIVENESS}
+    bench.take(bench.step_of(EndWhatMustEnd), this)
+    assert bench.parts.view.decided.killed == {"app-0": KillCause.LIVENESS}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.events import RecordEvent
-from actors.pod.outcome import CONTINUE
-from actors.pod.steps.fields_honoured import fields_honoured
+from actors.pod.one_pass import CONTINUE
+from actors.pod.steps.fields_honoured import FieldsHonoured
 from config.objects import Lifecycle, Pod, ResourceRequirements
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import container, pod
@@ -30,5 +30,5 @@ LARGE = pod(container("app", resources=ResourceRequirements(requests={"cpu": "2"
 )
 def test_what_is_not_honoured_is_warned_of(forms: tuple[Pod, ...], warnings: int):
     bench = Bench(RecordEvent)
-    assert [bench.outcome(fields_honoured, form) for form in forms] == [CONTINUE] * len(forms)
+    assert [bench.outcome(bench.step_of(FieldsHonoured), form) for form in forms] == [CONTINUE] * len(forms)
     assert len(bench.asked) == warnings

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod.outcome import CONTINUE, WAIT, Outcome
-from actors.pod.steps.look import look
+from actors.pod.one_pass import CONTINUE, WAIT, Outcome
+from actors.pod_status.conditions import TERMINAL
 from config.objects import Pod, PodStatus
 from runtime.cri import CriError
+from simulation.host.host import SimulatedHost
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
@@ -22,8 +23,16 @@ from tests.actors.pod_pictures import pod
 def test_a_look_publishes_what_it_shows(web: Pod, expected: Outcome, phase: str):
     bench = Bench()
     this = bench.passing(web)
-    assert bench.take(look, this, seconds=5) == expected
-    assert (this.phase, this.is_over) == (phase, expected is WAIT)
+    assert bench.take(bench.parts.look.step, this, seconds=5) == expected
+    assert (this.phase, this.phase in TERMINAL) == (phase, expected is WAIT)
+
+
+def test_of_a_pod_that_is_new_nothing_is_read():
+    host = SimulatedHost()
+    bench = Bench(files=host.pod_files)
+    host.tree.hang("/")
+    assert bench.take(bench.parts.look.step, bench.passing(pod("app")), seconds=5) is CONTINUE
+    assert bench.parts.view.decided.recalled
 
 
 def test_a_look_that_fails_publishes_no_guess():
@@ -31,5 +40,5 @@ def test_a_look_that_fails_publishes_no_guess():
     bench.cri.go_down()
     this = bench.passing(pod("app"))
     with pytest.raises(CriError):
-        bench.take(look, this, seconds=5)
+        bench.take(bench.parts.look.step, this, seconds=5)
     assert this.phase == ""

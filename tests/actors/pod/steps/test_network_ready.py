@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.pods import RuntimeStateObserved
-from actors.pod.outcome import CONTINUE, Outcome, PassWait
-from actors.pod.steps.network_ready import RETRY_NS, network_ready
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait
+from actors.pod.steps.look import NETWORK_RETRY_NS, network_ready
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
 NOT_READY = PassWait(
-    "network is not ready: no plugin", "its sandbox is made when it is ready", "NetworkNotReady", RETRY_NS, warn=True
+    "network is not ready: no plugin",
+    "its sandbox is made when it is ready",
+    "NetworkNotReady",
+    NETWORK_RETRY_NS,
+    warn=True,
 )
 
 

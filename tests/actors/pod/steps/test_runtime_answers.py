@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.pods import RuntimeStateObserved
-from actors.pod.outcome import CONTINUE, Outcome, PassWait
-from actors.pod.steps.runtime_answers import RETRY_NS, runtime_answers
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait
+from actors.pod.steps.look import RUNTIME_RETRY_NS, runtime_answers
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
 
-AWAY = PassWait("the container runtime is away: gone", "it goes on when the runtime is back", retry_ns=RETRY_NS)
+AWAY = PassWait("the container runtime is away: gone", "it goes on when the runtime is back", retry_ns=RUNTIME_RETRY_NS)
 
 
 @pytest.mark.parametrize(

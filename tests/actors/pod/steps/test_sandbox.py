@@ -9,9 +9,9 @@ from actors.messages.admission import PodAdmitted
 from actors.messages.ids import IdsAssigned
 from actors.messages.references import ReadRuntimeClass, RuntimeClassRead
 from actors.model.id_ranges import IdRange
-from actors.pod.outcome import CONTINUE, Outcome, PassWait, Refuse
-from actors.pod.steps.sandbox import sandbox
-from actors.pod_rules.action_types import PodActions, Start
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait, Refuse
+from actors.pod_rules.action_types import Start
+from actors.pod_rules.actions import PodActions
 from config.objects import Pod
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import container, pod
@@ -22,10 +22,10 @@ THEN = "its sandbox is made then"
 
 
 def outcome(bench: Bench, web: Pod, *answers: Message) -> Outcome:
-    bench.parts.admission.is_taken(web, runs=False)
-    bench.take(sandbox, bench.passing(web, actions=MAKE), seconds=30)
+    bench.outcome(bench.parts.admission.step, web)
+    bench.take(bench.parts.sandbox.step, bench.passing(web, actions=MAKE), seconds=30)
     bench.tell(*answers)
-    return bench.take(sandbox, bench.passing(web, actions=MAKE), seconds=30)
+    return bench.take(bench.parts.sandbox.step, bench.passing(web, actions=MAKE), seconds=30)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_sandbox_that_cannot_be_made_is_refused_with_its_reason(web: Pod, answ
     assert isinstance(found, Refuse)
     assert found.reason == "FailedCreatePodSandBox"
     assert why in found.message
-    assert found.warning == f"Failed to create pod sandbox: {found.message}"
+    assert found.event == f"Failed to create pod sandbox: {found.message}"
 
 
 def test_a_runtime_class_that_is_not_there_is_refused():
@@ -81,7 +81,7 @@ def test_a_runtime_class_that_is_not_there_is_refused():
     outcome(bench, web, PodAdmitted())
     [question] = bench.asked
     bench.tell(RuntimeClassRead(question.tag, "", "no such class"))
-    found = bench.take(sandbox, bench.passing(web, actions=MAKE), seconds=30)
+    found = bench.take(bench.parts.sandbox.step, bench.passing(web, actions=MAKE), seconds=30)
     assert isinstance(found, Refuse)
     assert found.message == "no such class"
 
@@ -89,5 +89,5 @@ def test_a_runtime_class_that_is_not_there_is_refused():
 def test_a_pass_that_starts_nothing_needs_no_sandbox():
     bench = Bench()
     this = bench.passing(pod(APP), actions=PodActions())
-    assert bench.take(sandbox, this) is CONTINUE
+    assert bench.take(bench.parts.sandbox.step, this) is CONTINUE
     assert this.place is None

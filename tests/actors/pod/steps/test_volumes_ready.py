@@ -6,9 +6,8 @@ import pytest
 
 from actors.kernel import Message
 from actors.messages.volumes import PrepareVolumes, VolumesPrepared
-from actors.pod.outcome import CONTINUE, Outcome, PassWait
-from actors.pod.steps.volumes_ready import volumes_ready
-from actors.pod.volumes import VOLUME_ASK_AGAIN_NS
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait
+from actors.pod.steps.volumes_ready import VOLUME_ASK_AGAIN_NS
 from config.frozen_map import FrozenMap
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
@@ -34,7 +33,7 @@ THEN = "they are tried again without an end; its containers are started after th
 def test_a_pod_waits_for_its_volumes(answers: tuple[Message, ...], expected: Outcome):
     bench = Bench(PrepareVolumes)
     this = bench.passing(pod("app"))
-    bench.take(volumes_ready, this)
+    bench.take(bench.parts.volumes.step, this)
     bench.tell(*answers)
-    assert bench.take(volumes_ready, this) == expected
+    assert bench.take(bench.parts.volumes.step, this) == expected
     assert len(bench.asked) == 1

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from simulation.apiserver.custom.validation import compiled
+from simulation.apiserver.custom.formats import compiled
 
 
 @pytest.mark.parametrize(

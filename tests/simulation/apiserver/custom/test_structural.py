@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.structural import faults_of_schema, places_of_cel, unknown_keywords
+from simulation.apiserver.custom.shapes import pruned
+from simulation.apiserver.custom.structural import SCHEMA, causes_of, faults_of_schema, places_of_cel
 
 TEXT: dict[str, Any] = {"type": "string"}
+
+
+def faults(schema: Any) -> list[tuple[str, str, str]]:
+    return causes_of(schema, SCHEMA, "s") or faults_of_schema(schema, "s")
 
 
 def root(**properties: Any) -> dict[str, Any]:
@@ -33,7 +38,7 @@ def root(**properties: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_structural(of_a: Any) -> None:
-    assert faults_of_schema(root(a=of_a), "s") == []
+    assert faults(root(a=of_a)) == []
 
 
 LIST_OF_MAPS = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
@@ -65,7 +70,7 @@ LIST_OF_MAPS = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-
     ],
 )
 def test_what_is_not(of_a: Any, field: str, message: str) -> None:
-    found = {where: text for _, text, where in faults_of_schema(root(a=of_a), "s")}
+    found = {where: text for _, text, where in faults(root(a=of_a))}
     assert message in found[f"s.properties[a]{field}"]
 
 
@@ -80,15 +85,17 @@ def test_what_is_not(of_a: Any, field: str, message: str) -> None:
     ],
 )
 def test_what_is_special_at_the_root(schema: Any, field: str, message: str) -> None:
-    found = {where: text for _, text, where in faults_of_schema(schema, "s")}
+    found = {where: text for _, text, where in faults(schema)}
     assert message in found[field]
 
 
 def test_words_that_are_none_and_rules_that_are_not_evaluated_have_their_places() -> None:
     rules = [{"rule": "self.a > 1"}]
     schema = {**root(a={**TEXT, "maxlength": 3, "x-kubernetes-validations": rules}), "x-kubernetes-validations": rules}
-    assert unknown_keywords(schema, "s") == ["s.properties.a.maxlength"]
-    assert list(places_of_cel(schema, "s")) == [
+    unknown: list[str] = []
+    pruned(schema, SCHEMA, unknown, "s", is_resource=False)
+    assert unknown == ["s.properties.a.maxlength"]
+    assert places_of_cel(schema, "s") == [
         "s.x-kubernetes-validations",
         "s.properties[a].x-kubernetes-validations",
     ]

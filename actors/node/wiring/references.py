@@ -1,0 +1,88 @@
+"""Starts the actors of volumes, and those that know the API objects that pods refer to."""
+
+from __future__ import annotations
+
+from actors.cluster.cache import ClusterCacheActor
+from actors.cluster.object_cache import ObjectCacheActor, strategy_of
+from actors.cluster.token import TokenActor
+from actors.node.wiring.known_actors import Wiring, present
+from actors.volumes.claims.claims import ClaimsActor
+from actors.volumes.contents import ContentSources, resync_ns
+from actors.volumes.plugins.csi_node import CsiNodeActor
+from actors.volumes.plugins.watcher import PluginWatcherActor
+from actors.volumes.reconciler import VolumeReconcilerActor
+from config.pods.in_tree_volumes import MIGRATED_PLUGINS
+
+
+def start_references(node: Wiring) -> None:
+    can, configuration, actors = node.can, node.configuration, node.actors
+    strategy, sync_ns = configuration.config_map_and_secret_change_detection_strategy, configuration.sync_frequency
+    sources = ContentSources(
+        objects=actors.object_cache,
+        tokens=actors.tokens,
+        node=actors.node_status,
+        claims=actors.claims,
+        resync_ns=resync_ns(sync_ns, strategy),
+    )
+    node.make(
+        actors.volume_reconciler,
+        VolumeReconcilerActor,
+        volumes=can.volumes,
+        events=actors.events,
+        sources=sources,
+        sync_loop=actors.sync_loop,
+        sub_paths=can.sub_paths,
+    )
+    node.make(
+        actors.object_cache,
+        ObjectCacheActor,
+        api=node.api,
+        strategy=strategy_of(strategy),
+        sync_frequency_ns=sync_ns,
+        sync_loop=actors.sync_loop,
+        volumes=actors.volume_reconciler,
+        node=actors.node_status,
+    )
+    node.make(
+        actors.cluster_cache,
+        ClusterCacheActor,
+        api=node.api,
+        node=actors.node_status,
+        sync_loop=actors.sync_loop,
+    )
+    _start_drivers(node)
+    if actors.claims is not None and node.api is not None:
+        node.make(
+            actors.claims,
+            ClaimsActor,
+            api=node.api,
+            tokens=actors.tokens,
+            node_status=actors.node_status,
+            node_name=node.name,
+            sync_frequency_ns=sync_ns,
+            plugins=actors.plugins,
+        )
+    node.make(actors.tokens, TokenActor, api=node.api)
+
+
+def _start_drivers(node: Wiring) -> None:
+    can, actors = node.can, node.actors
+    if actors.csi_node is None or actors.plugins is None or can.plugin_sockets is None or can.drivers is None:
+        return
+    node.make(
+        actors.csi_node,
+        CsiNodeActor,
+        api=node.api,
+        node_name=node.name,
+        node_status=actors.node_status,
+        migrated=MIGRATED_PLUGINS,
+        plugins=actors.plugins,
+    )
+    node.make(
+        actors.plugins,
+        PluginWatcherActor,
+        sockets=can.plugin_sockets,
+        drivers=can.drivers,
+        csi_node=actors.csi_node,
+        listeners=present(actors.claims),
+    )

@@ -1,0 +1,81 @@
+"""Starts the actors that watch the runtime, pull images and clean up."""
+
+from __future__ import annotations
+
+from actors.containers.gc import ContainerGCActor
+from actors.containers.gc_rules import Places
+from actors.containers.log_rotation import LogRotationActor
+from actors.containers.log_rotation_children import LogTools
+from actors.containers.log_rotation_rules import log_limits
+from actors.containers.removal import GcTools
+from actors.images.gc import ImageGCActor, ImageTools
+from actors.images.gc_rules import GcLimits
+from actors.images.leases import ImageLeases
+from actors.images.pull import ImagePullActor, PullLimits
+from actors.node.wiring.known_actors import Wiring
+from actors.pleg.pleg import PlegActor
+from actors.pleg.runtime_monitor import RuntimeMonitorActor
+
+
+def start_runtime(node: Wiring) -> None:
+    can, actors = node.can, node.actors
+    node.make(
+        actors.pleg,
+        PlegActor,
+        cri=can.cri,
+        sync_loop=actors.sync_loop,
+        gc=actors.container_gc,
+        node_status=actors.node_status,
+        meters=can.meters,
+    )
+    node.make(
+        actors.runtime_monitor,
+        RuntimeMonitorActor,
+        cri=can.cri,
+        sync_loop=actors.sync_loop,
+        node_status=actors.node_status,
+    )
+    _start_images(node)
+    _start_clean_up(node)
+
+
+def _start_images(node: Wiring) -> None:
+    can, configuration, actors = node.can, node.configuration, node.actors
+    limits = PullLimits.of(
+        serialize=configuration.serialize_image_pulls,
+        max_parallel=configuration.max_parallel_image_pulls,
+        per_second=configuration.registry_pull_qps,
+        burst=configuration.registry_burst,
+    )
+    node.make(
+        actors.image_pull,
+        ImagePullActor,
+        cri=can.cri,
+        events=actors.events,
+        limits=limits,
+        node_status=actors.node_status,
+        docker_config=can.docker_config,
+        meters=can.meters,
+        status_manager=actors.status_manager,
+    )
+    tools = ImageTools(
+        cri=can.cri,
+        host=can.stats,
+        limits=GcLimits.of(configuration),
+        leases=ImageLeases(),
+        node=node.name,
+        events=actors.events,
+        node_status=actors.node_status,
+        meters=can.meters,
+    )
+    node.make(actors.image_gc, ImageGCActor, tools=tools)
+
+
+def _start_clean_up(node: Wiring) -> None:
+    can, actors, pod_logs = node.can, node.actors, node.configuration.pod_logs_dir
+    places = Places(pod_logs, node.plan.facts.container_logs_directory)
+    tools = GcTools(cri=can.cri, logs=can.logs, policy=node.plan.gc_policy, places=places)
+    node.make(actors.container_gc, ContainerGCActor, sync_loop=actors.sync_loop, tools=tools)
+    limits = log_limits(node.configuration)
+    if limits is not None:
+        node.start("log-rotation", LogRotationActor, tools=LogTools(can.cri, can.log_files, limits, pod_logs))

@@ -1,0 +1,272 @@
+"""Step: the images of the pod are leased. And how containers and volumes get their images (spec 6.1, 6.2, KEP-4639).
+
+`PodLeases` keeps every image that the pod names, for containers and volumes, from being removed (pains 11). No
+container starts before the leases are granted. They end with the pod, because a container that restarts needs its image
+again.
+
+`PodImages` asks the runtime for an image, and has it pulled by the `ImagePullActor`. No pass waits for a pull: the
+answer begins the next one. What was pulled for a container, and what has failed, is in its start
+(`actors.pod_rules.container_start`); of images that are mounted as volumes it is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from actors.images.pull_rules import (
+    INVALID_IMAGE_NAME,
+    ImageAction,
+    ImageEvent,
+    ImageVerdict,
+    inspect_failed,
+    judge_image,
+    must_look,
+    policy_of,
+    shown_while_backing_off,
+)
+from actors.kernel import ActorRef, handles
+from actors.messages.history import HistoryKind
+from actors.messages.images import (
+    ImagePulled,
+    ImagePullFailed,
+    ImagesLeased,
+    LeaseImages,
+    PullImage,
+    PullWaits,
+    ReleaseImages,
+)
+from actors.pod.history import PodHistory
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.references import PodReferences
+from actors.pod.services import PodServices
+from actors.pod.view import PodView, Question
+from actors.pod_rules.container_start import Pulled, PullFailed
+from config.objects import Container, EphemeralContainer, Pod, PodSpec, Volume
+from config.pods.once_per_spec import once_per_spec
+from runtime.cri import CriError
+from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest
+from runtime.cri.verbs import IMAGE_STATUS
+
+_NOBODY: frozenset[str] = frozenset()
+_NO_IMAGES: frozenset[str] = frozenset()
+_VOLUME_KEY = "volumes/"
+"""Marks a volume in the place of a container name; no container can have such a name."""
+
+
+class PodLeases:
+    """See the module. `image_gc` None: no image is ever removed."""
+
+    def __init__(self, worker: PodActor, image_gc: ActorRef | None) -> None:
+        self._worker = worker
+        self._image_gc = image_gc
+        self._question = Question(worker, "image leases")
+        self._wanted = self._leased = _NO_IMAGES
+        self._held_up = False
+
+    def pod_desired(self, pod: Pod) -> None:
+        """Lease the images that the pod names, if they have changed."""
+        wanted = images_of(pod)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._leased &= wanted
+            self._question.answered()
+            self._ask(pod)
+
+    async def step(self, this: PodPass) -> Outcome:
+        """Ask again if the answer is overdue."""
+        if this.place is None or self._image_gc is None or self._wanted <= self._leased:
+            return CONTINUE
+        self._ask(this.pod)
+        self._held_up = True
+        text = "an image that it names is just being removed, or nobody has said yet that none is"
+        return PassWait(text, "its containers are started then")
+
+    @handles(ImagesLeased)
+    def leased(self, message: ImagesLeased) -> Pass | None:
+        if message.images != self._wanted:
+            return None  # the pod names other images by now
+        self._question.answered()
+        self._leased = message.images
+        held_up, self._held_up = self._held_up, False
+        return self._worker.go_on() if held_up else None
+
+    def release(self, uid: str) -> None:
+        """The pod has ended."""
+        if self._image_gc is not None and self._wanted:
+            self._image_gc.tell(ReleaseImages(uid))
+        self._wanted = self._leased = _NO_IMAGES
+
+    def _ask(self, pod: Pod) -> None:
+        if self._image_gc is not None and self._question.may_ask():
+            self._image_gc.tell(LeaseImages(self._worker.ref, pod.metadata.uid, self._wanted))
+
+
+def images_of(pod: Pod) -> frozenset[str]:
+    """Every image that the pod names, as it names them."""
+    return _images(pod.spec)
+
+
+@once_per_spec
+def _images(spec: PodSpec) -> frozenset[str]:
+    everyone: tuple[Container | EphemeralContainer, ...] = (
+        *spec.containers,
+        *spec.init_containers,
+        *spec.ephemeral_containers,
+    )
+    mounted = (volume.image.reference for volume in spec.volumes if volume.image is not None)
+    return frozenset(image for image in (*(each.image for each in everyone), *mounted) if image)
+
+
+class ImageRefusedError(Exception):
+    """An image is not available now. `retry_at_ns` (monotonic); None: the caller chooses. `said`: an event."""
+
+    def __init__(
+        self, reason: str, message: str, retry_at_ns: int | None = None, said: ImageEvent | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.retry_at_ns = retry_at_ns
+        self.said = said
+
+
+def _refused(verdict: ImageVerdict) -> ImageRefusedError:
+    return ImageRefusedError(verdict.reason, verdict.message, said=verdict.said)
+
+
+class PodImages:
+    """See the module. An image is wanted by a container, or by a volume; `wanted_by` is the name or key of either."""
+
+    def __init__(
+        self, worker: PodActor, services: PodServices, view: PodView, history: PodHistory, references: PodReferences
+    ) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._history = history
+        self._references = references
+        self._pulls: dict[str, Question] = {}
+        self.queued: dict[str, str] = {}
+        """Container -> why its pull has not begun."""
+        self._pulled: dict[str, str] = {}
+        """Key of a volume -> the image that was pulled for it, until its container is created."""
+        self._failed: dict[str, ImagePullFailed] = {}
+        """Key of a volume -> its last pull, if that failed."""
+
+    def pulling(self) -> frozenset[str]:
+        """Names of containers that wait for their own image."""
+        if not self._pulls:
+            return _NOBODY
+        return frozenset(
+            name for name, pull in self._pulls.items() if not name.startswith(_VOLUME_KEY) and not pull.is_due()
+        )
+
+    # --- one image --------------------------------------------------------------------------------------------------
+
+    async def find(self, image: str, policy: str, *, is_pulled: bool) -> tuple[Image | None, ImageVerdict]:
+        """What the runtime has of the image, and what to do about it. Raises ImageRefusedError if nobody can say.
+
+        `is_pulled`: a pull has brought it, so no policy asks for it again as long as it is there.
+        """
+        found: Image | None = None
+        sound = judge_image(image, policy, False).reason != INVALID_IMAGE_NAME
+        if sound and (is_pulled or must_look(policy)):
+            call = self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))
+            try:
+                found = (await self._worker.wait(call, what=f"a look at image {image}")).image
+            except CriError as failure:
+                raise _refused(inspect_failed(image, str(failure))) from failure
+        if is_pulled and found is not None:
+            return found, ImageVerdict(ImageAction.USE, image)
+        return found, judge_image(image, policy, found is not None)
+
+    def ask(self, pod: Pod, wanted_by: str, image: str, field_path: str = "") -> bool:
+        """Have the image pulled; the answer begins a pass. False: the pull secrets of the pod are asked for first."""
+        credentials = self._references.credentials_for(pod, wanted_by, image)
+        if credentials is None:
+            return False
+        pull = self._pulls.setdefault(wanted_by, Question(self._worker, f"pull {wanted_by}"))
+        if pull.may_ask():
+            self._services.images.tell(PullImage(self._worker.ref, pod, wanted_by, image, field_path, credentials))
+        return True
+
+    # --- images that are mounted as volumes -------------------------------------------------------------------------
+
+    async def of_volumes(self, pod: Pod, container: Container) -> Mapping[str, ImageSpec] | None:
+        """Volume name -> image, for those that the container mounts; None: wait for an answer, which triggers a look.
+        Raises ImageRefusedError.
+        """
+        found = {volume.name: await self._of_volume(pod, volume) for volume in _mounted(pod, container)}
+        images = {name: image for name, image in found.items() if image is not None}
+        return images if len(images) == len(found) else None
+
+    async def _of_volume(self, pod: Pod, volume: Volume) -> ImageSpec | None:
+        source, key = volume.image, _VOLUME_KEY + volume.name
+        image = (source.reference if source is not None else None) or ""
+        policy = policy_of(image, source.pull_policy if source is not None else None)
+        found, verdict = await self.find(image, policy, is_pulled=self._pulled.get(key) == image)
+        if found is not None and verdict.action is ImageAction.USE:
+            return ImageSpec(image=found.id or image, user_specified_image=image)
+        if verdict.action is ImageAction.REFUSE:
+            raise _refused(verdict)
+        failed = self._failed.get(key)
+        if failed is not None and failed.image == image and self._worker.now_ns() < failed.retry_at_ns:
+            raise ImageRefusedError(*shown_while_backing_off(failed), failed.retry_at_ns)
+        self.ask(pod, key, image)
+        return None
+
+    def created(self, pod: Pod, container: Container) -> None:
+        """The container has been created: its next start asks anew for what it mounts."""
+        for volume in _mounted(pod, container):
+            self._pulled.pop(_VOLUME_KEY + volume.name, None)
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    @handles(PullWaits)
+    def pull_waits(self, message: PullWaits) -> None:
+        """The pull of an image waits, or has begun."""
+        self.queued.pop(message.container, None)
+        if message.why:
+            self.queued[message.container] = message.why
+        self._worker.explain()
+
+    @handles(ImagePulled)
+    def pulled(self, message: ImagePulled) -> Pass | None:
+        name = message.container
+        self._answered(name)
+        if name.startswith(_VOLUME_KEY):
+            self._failed.pop(name, None)
+            self._pulled[name] = message.image
+        else:
+            self._view.start_lives.meet(name, Pulled(message.image))
+            self._history.note(HistoryKind.EVENT, f"container {name}: image {message.image} was pulled")
+        return self._worker.go_on()
+
+    @handles(ImagePullFailed)
+    def pull_failed(self, message: ImagePullFailed) -> Pass | None:
+        name = message.container
+        self._answered(name)
+        if name.startswith(_VOLUME_KEY):
+            self._failed[name] = message
+        else:
+            shown = shown_while_backing_off(message)
+            failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown)
+            self._view.show_start(name, self._view.start_lives.meet(name, failed))
+            text = f"container {name}: image {message.image} cannot be pulled: {message.message}"
+            self._history.note(HistoryKind.FAILURE, text, message.reason)
+        return self._worker.go_on()
+
+    def _answered(self, wanted_by: str) -> None:
+        self.queued.pop(wanted_by, None)
+        pull = self._pulls.pop(wanted_by, None)
+        if pull is not None:
+            pull.answered()
+
+
+def _mounted(pod: Pod, container: Container) -> tuple[Volume, ...]:
+    """The volumes with images that the container mounts."""
+    if not container.volume_mounts:
+        return ()
+    mounted = {mount.name for mount in container.volume_mounts}
+    return tuple(volume for volume in pod.spec.volumes if volume.image is not None and volume.name in mounted)

@@ -1,0 +1,298 @@
+"""Static pods from a directory of manifests (`FileSourceActor`) and from a URL (`HttpSourceActor`) (spec 1.1).
+
+A source reads at its start and every period. After each reading it sends the full set to the storage, even if
+unchanged, so that a lost message heals. An unchanged set is the same tuple, which costs the storage nothing. Unchanged
+content is not decoded again.
+
+**Bad input loses nothing.** What cannot be read or decoded is a problem. It is logged once and listed (`ListProblems`)
+until it is gone. The pods last read from the same place stay desired until the place itself goes. The real kubelet
+drops the pods of a file that became unreadable; a typing error should not end a running pod.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.messages.pods import ListProblems, SourceProblem, SourceRead
+from config.credentials.masked_urls import masked_url
+from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
+from config.objects import Pod
+from config.pods.identity import SOURCE_FILE, SOURCE_HTTP
+from runtime.manifests.files import ManifestDirectory, ManifestFile, ManifestReading, ManifestWatch
+from runtime.manifests.url import ManifestAnswer, ManifestFetchError, ManifestServer
+
+MILLISECOND_NS = 1_000_000
+SECOND_NS = 1_000_000_000
+
+SETTLE_NS = 80 * MILLISECOND_NS
+"""From the last change of a file to the reading, because a file is rarely written in one go."""
+SETTLE_LIMIT_NS = 500 * MILLISECOND_NS
+"""From the first change to the reading, however many follow."""
+READING_LIMIT_NS = 60 * SECOND_NS
+GIVE_UP_NS = 30 * SECOND_NS
+"""For a server capability that does not keep its own deadline."""
+LOUD_FAILURES = 3
+
+Decode = Callable[[bytes, str], ReadManifest]
+"""(content, path or URL of a manifest) -> its pods, errors and warnings."""
+
+
+def decoder_of(source: str, node_name: str, prevent_api_references: bool = True) -> Decode:
+    """A function that decodes manifests of `source` into pods of that node (spec 1.2)."""
+
+    def decode(content: bytes, location: str) -> ReadManifest:
+        origin = Origin(source, location)
+        return read_manifest(content, origin, node_name, prevent_api_references=prevent_api_references)
+
+    return decode
+
+
+class ReadSource(Message, frozen=True):
+    """To itself: time to read."""
+
+    def coalesce_key(self) -> Hashable:
+        return "read"
+
+
+class SourceTouched(Message, frozen=True):
+    """To itself, from a watch on any thread: something has changed, and more may follow."""
+
+    def coalesce_key(self) -> Hashable:
+        return "touched"
+
+
+class SourceActor(Actor):
+    """See the module. A subclass names its `source` and defines `read`, which calls `show`."""
+
+    mailbox_capacity: ClassVar[int] = 100
+    health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+    source: ClassVar[str] = ""
+
+    def __init__(self, storage: ActorRef, period_ns: int, decode: Decode) -> None:
+        super().__init__()
+        self._storage = storage
+        self._period_ns = period_ns
+        self._decode = decode
+        self._pods: tuple[Pod, ...] | None = None
+        """The last good set; None before the first."""
+        self._problems: tuple[SourceProblem, ...] = ()
+
+    def on_start(self) -> None:
+        self.ref.tell(ReadSource())
+
+    @abc.abstractmethod
+    async def read(self) -> None:
+        """Read the source once, set `_pods`, and `show` the problems. Must not raise for bad input."""
+
+    @handles(ReadSource)
+    async def read_source(self, _: ReadSource) -> None:
+        await self.read()
+        self.after(self._period_ns, ReadSource())
+
+    @handles(ListProblems)
+    def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
+        return self._problems
+
+    def show(self, *problems: SourceProblem) -> None:
+        """Publish the full set, if it is known, and all current problems."""
+        known, self._problems = self._problems, problems
+        for problem in problems:
+            if problem not in known:
+                self.log.warning("%s", problem)
+        if known and not problems:
+            self.log.info("the %s source has no problems any more", self.source)
+        if self._pods is not None:
+            self._storage.tell(SourceRead(self.source, self._pods))
+
+
+def problems_of(source: str, manifest: ReadManifest) -> tuple[SourceProblem, ...]:
+    """The errors and warnings of a manifest, as problems of its source."""
+    return (
+        *(_problem_of(source, error, True) for error in manifest.errors),
+        *(_problem_of(source, warning, False) for warning in manifest.warnings),
+    )
+
+
+def _problem_of(source: str, error: ManifestError, fatal: bool) -> SourceProblem:
+    origin = error.origin if error.line is None else f"{error.origin}:{error.line}"
+    reason = f"{error.reason}; {error.hint}" if error.hint else error.reason
+    return SourceProblem(source, origin, error.path, reason, fatal)
+
+
+# --- a directory ------------------------------------------------------------------------------------------------------
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """The state of one file. `pods`: from its last valid content."""
+
+    content: bytes | None
+    pods: tuple[Pod, ...]
+    problems: tuple[SourceProblem, ...] = ()
+
+
+class FilesRead(msgspec.Struct, frozen=True):
+    """One reading: every file by path, in order (None: unknown), and the problem of the path as a whole."""
+
+    files: Mapping[str, FileState] | None
+    problem: SourceProblem | None = None
+
+
+class FileSourceActor(SourceActor):
+    """Reads a directory (or one file) of manifests every `fileCheckFrequency`, and shortly after inotify reports a
+    change.
+
+    The disk may hang, so a reading is one call on a lane with a deadline; while it hangs, the known pods stay. A
+    missing path is an empty set of pods and is logged once.
+    """
+
+    source: ClassVar[str] = SOURCE_FILE
+
+    def __init__(
+        self, storage: ActorRef, directory: ManifestDirectory, path: str, period_ns: int, decode: Decode
+    ) -> None:
+        super().__init__(storage, period_ns, decode)
+        self._directory = directory
+        self._path = path
+        self._watch: ManifestWatch | None = None
+        self._touched_at_ns: int | None = None
+        self._files: Mapping[str, FileState] = {}
+
+    def on_start(self) -> None:
+        ref = self.ref
+        self._watch = self._directory.watch(self._path, lambda: ref.tell(SourceTouched()))
+        super().on_start()
+
+    def on_stop(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.on_stop()  # the next life watches anew
+
+    @handles(SourceTouched)
+    def source_touched(self, _: SourceTouched) -> None:
+        now_ns = self.now_ns()
+        if self._touched_at_ns is None:
+            self._touched_at_ns = now_ns
+        self.after(max(0, min(SETTLE_NS, self._touched_at_ns + SETTLE_LIMIT_NS - now_ns)), ReadSource())
+
+    async def read(self) -> None:
+        self._touched_at_ns = None
+        # One call at a time: a disk that hangs blocks one thread, and later readings wait for it.
+        lane = self.lane("manifests", size=1, per_key=1)
+        call = lane.submit(self.path, self._read_all, self._files, deadline_ns=READING_LIMIT_NS)
+        try:
+            read = await self.wait(call, what=f"the manifests at {self._path}")
+        except (DeadlineExceededError, LaneExhaustedError) as failure:
+            read = FilesRead(None, SourceProblem(self.source, self._path, "", f"cannot be read: {failure}"))
+        files = read.files
+        if files is not None and (self._pods is None or list(files.items()) != list(self._files.items())):
+            self._files = files
+            self._pods = tuple(pod for state in files.values() for pod in state.pods)
+        of_files = [problem for state in self._files.values() for problem in state.problems]
+        self.show(*of_files, *([] if read.problem is None else [read.problem]))
+
+    def _read_all(self, known: Mapping[str, FileState]) -> FilesRead:
+        """On the lane."""
+        watch = self._watch
+        unwatched = watch.renew() if watch is not None else ""
+        read = next_states(self._path, known, self._directory.read(self._path), self._decode, self.source)
+        if unwatched and read.problem is None:
+            return FilesRead(read.files, SourceProblem(self.source, self._path, "", unwatched))
+        return read
+
+
+def next_states(
+    path: str, known: Mapping[str, FileState], reading: ManifestReading, decode: Decode, source: str
+) -> FilesRead:
+    """The states after `reading`. Unchanged files keep the same state objects."""
+    if reading.problem:
+        return FilesRead(None, SourceProblem(source, path, "", f"cannot be listed: {reading.problem}"))
+    if reading.missing:
+        return FilesRead({}, SourceProblem(source, path, "", "there is no such file or directory; it is waited for"))
+    return FilesRead({file.path: _next_state(known.get(file.path), file, decode, source) for file in reading.files})
+
+
+def _next_state(known: FileState | None, file: ManifestFile, decode: Decode, source: str) -> FileState:
+    last_good = () if known is None else known.pods
+    if file.content is None:
+        problems = (SourceProblem(source, file.path, "", f"cannot be read: {file.problem}"),)
+        return known if known is not None and known.problems == problems else FileState(None, last_good, problems)
+    if known is not None and known.content == file.content:
+        return known
+    manifest = decode(file.content, file.path)
+    pods = last_good if manifest.errors else manifest.pods
+    return FileState(file.content, pods, problems_of(source, manifest))
+
+
+# --- a URL ------------------------------------------------------------------------------------------------------------
+
+
+class HttpSourceActor(SourceActor):
+    """Asks a URL every `httpCheckFrequency`.
+
+    Any answer but 200 is an error and changes nothing; so is an invalid document. An empty answer is an error too, but
+    means that there are no pods. A server that is down is logged three times, and then a last time with the notice that
+    it is not logged any more.
+    """
+
+    source: ClassVar[str] = SOURCE_HTTP
+
+    def __init__(
+        self,
+        storage: ActorRef,
+        server: ManifestServer,
+        url: str,
+        headers: Mapping[str, Sequence[str]],
+        period_ns: int,
+        decode: Decode,
+    ) -> None:
+        super().__init__(storage, period_ns, decode)
+        self._server = server
+        self._url = url
+        self._shown = masked_url(url)
+        self._headers = headers
+        self._body: bytes | None = None
+        self._in_document: tuple[SourceProblem, ...] = ()
+        self._failures = 0
+
+    async def read(self) -> None:
+        call = self._server.get(self._url, self._headers)
+        try:
+            answer = await self.wait(call, timeout_ns=GIVE_UP_NS, what=f"the manifest at {self._shown}")
+        except (ManifestFetchError, DeadlineExceededError) as failure:
+            self._failed(f"cannot be fetched: {failure}")
+        else:
+            self._answered(answer)
+
+    def _answered(self, answer: ManifestAnswer) -> None:
+        if answer.status != 200:
+            self._failed(f"cannot be fetched: the server answers with status {answer.status}")
+        elif not answer.body:
+            self._body, self._pods, self._in_document = b"", (), ()
+            self._failed("the answer is empty; no pod is desired")
+        else:
+            self._failures = 0
+            if answer.body != self._body:
+                self._body = answer.body
+                manifest = self._decode(answer.body, self._url)
+                self._in_document = problems_of(self.source, manifest)
+                if not manifest.errors:
+                    self._pods = manifest.pods
+            self.show(*self._in_document)
+
+    def _failed(self, reason: str) -> None:
+        self._failures += 1
+        problem = SourceProblem(self.source, self._shown, "", reason)
+        if 1 < self._failures <= LOUD_FAILURES:  # `show` logs the first as a new problem
+            self.log.info("%s", problem)
+        elif self._failures == LOUD_FAILURES + 1:
+            self.log.info("%s; failed %d times, said no more", problem, self._failures)
+        elif self._failures > LOUD_FAILURES:
+            self.log.debug("%s", problem)
+        self.show(problem)

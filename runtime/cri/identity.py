@@ -1,0 +1,128 @@
+"""The labels and annotations by which a container in the runtime is known again (spec 3.5, 3.8).
+
+The agent writes them when it creates a container. They are named fields with a schema version, never a hash of a whole
+object: a field that a later agent adds changes the identity of no running container. Every tool around a kubelet reads
+the keys `io.kubernetes.*`, so they are kept. The keys `actorlet.dev/*` hold what those leave out.
+
+Nothing here fails: a container that somebody else made simply lacks fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+from config.objects import Container, Pod, PodSpec
+from config.values.fnv import fnv1a_32
+
+POD_NAME = "io.kubernetes.pod.name"
+POD_NAMESPACE = "io.kubernetes.pod.namespace"
+POD_UID = "io.kubernetes.pod.uid"
+CONTAINER_NAME = "io.kubernetes.container.name"
+
+CONTAINER_HASH = "io.kubernetes.container.hash"
+RESTART_COUNT = "io.kubernetes.container.restartCount"
+TERMINATION_MESSAGE_PATH = "io.kubernetes.container.terminationMessagePath"
+TERMINATION_MESSAGE_POLICY = "io.kubernetes.container.terminationMessagePolicy"
+DELETION_GRACE_PERIOD = "io.kubernetes.pod.deletionGracePeriod"
+TERMINATION_GRACE_PERIOD = "io.kubernetes.pod.terminationGracePeriod"
+PRE_STOP_HANDLER = "io.kubernetes.container.preStopHandler"
+PORTS = "io.kubernetes.container.ports"
+
+SCHEMA = "actorlet.dev/schema"
+SANDBOX_ATTEMPT = "actorlet.dev/sandbox-attempt"
+CONTAINER_IMAGE = "actorlet.dev/image"
+TERMINATION_MESSAGE_FILE = "actorlet.dev/termination-message-file"
+BACK_OFF_NS = "actorlet.dev/back-off-ns"
+RESOURCES = "actorlet.dev/resources"
+
+SCHEMA_VERSION = "1"
+
+
+def container_hash(container: Container) -> str:
+    """FNV-32a, in hex, over image and name alone (spec 3.5), for tools that look for it. Nothing here reads it back."""
+    return fnv1a_32(_go_json({"image": container.image, "name": container.name}))
+
+
+def _go_json(value: Mapping[str, str]) -> bytes:
+    """Encode like Go, which escapes the characters of HTML."""
+    text = msgspec.json.encode(value)
+    return text.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
+
+
+def same_definition(container: Container, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
+    """Whether an existing container is still what the pod asks for: the image decides (spec 3.5).
+
+    A container without our schema counts as the same. If we compared somebody else's hash and computed it a shade
+    differently, a takeover would end every container of the node.
+    """
+    if labels.get(SCHEMA) != SCHEMA_VERSION:
+        return True
+    return annotations.get(CONTAINER_IMAGE, container.image) == container.image
+
+
+def resources_text(container: Container) -> str:
+    """The limits and requests as one text, to compare; amounts as written. Empty if there are none."""
+    own = container.resources
+    if own is None or not (own.limits or own.requests):
+        return ""
+    return msgspec.json.encode({"limits": own.limits, "requests": own.requests}, order="sorted").decode()
+
+
+def pod_labels(pod: Pod) -> dict[str, str]:
+    """The three labels that lead from anything in the runtime to its pod."""
+    meta = pod.metadata
+    return {POD_NAME: meta.name, POD_NAMESPACE: meta.namespace, POD_UID: meta.uid}
+
+
+def container_labels(pod: Pod, container: Container, sandbox_attempt: int) -> dict[str, str]:
+    """Labels of a container. The pod's own labels are on the sandbox only."""
+    labels = pod_labels(pod)
+    labels[CONTAINER_NAME] = container.name
+    labels[SCHEMA] = SCHEMA_VERSION
+    labels[SANDBOX_ATTEMPT] = str(sandbox_attempt)
+    return labels
+
+
+def container_annotations(
+    pod: Pod, lasting: Mapping[str, str], attempt: int, *, termination_file: str, back_off_ns: int
+) -> dict[str, str]:
+    """What the agent needs to know of a container after the pod's spec is lost, or after a restart of the agent.
+
+    `lasting`: its `lasting_annotations`. `back_off_ns`: how long its successor waits if it ends soon.
+    """
+    notes = {**lasting, RESTART_COUNT: str(attempt), BACK_OFF_NS: str(back_off_ns)}
+    if termination_file:
+        notes[TERMINATION_MESSAGE_FILE] = termination_file
+    if pod.metadata.deletion_grace_period_seconds is not None:
+        notes[DELETION_GRACE_PERIOD] = str(pod.metadata.deletion_grace_period_seconds)
+    return notes
+
+
+def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
+    """The annotations that are the same for every start of the container in every pod of this spec."""
+    notes = {
+        CONTAINER_HASH: container_hash(container),
+        TERMINATION_MESSAGE_PATH: container.termination_message_path or "",
+        TERMINATION_MESSAGE_POLICY: container.termination_message_policy or "",
+        CONTAINER_IMAGE: container.image,
+        RESOURCES: resources_text(container),
+    }
+    if spec.termination_grace_period_seconds is not None:
+        notes[TERMINATION_GRACE_PERIOD] = str(spec.termination_grace_period_seconds)
+    hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
+    if hook is not None:
+        notes[PRE_STOP_HANDLER] = msgspec.json.encode(hook).decode()
+    if container.ports:
+        notes[PORTS] = msgspec.json.encode(container.ports).decode()
+    return notes
+
+
+@lru_cache(maxsize=256)
+def whole_number(text: str | None) -> int | None:
+    """The number in an annotation; None if it holds none (anybody may have written it)."""
+    if text is None or not text.isascii() or not text.isdigit():
+        return None
+    return int(text)

@@ -1,0 +1,134 @@
+"""The GET of a probe or a hook: connect, ask, read, and follow redirects on the same host (spec 5, 3.11).
+
+It checks no certificates, uses no proxies and keeps no connections. It has no time limit: callers set one. Of a body it
+reads only what is shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from functools import cache
+
+import msgspec
+
+from runtime.http_client.connection import HttpConnection, HttpError, HttpResponse
+from runtime.http_client.dialing import tls_without_checks
+from runtime.http_client.request import Headers, HttpCallRequest, over_http, redirect_of, request_of, without
+from runtime.io.connecting import connected, reset_on_close
+from runtime.io.network import address, reason_of
+
+MAX_REDIRECTS = 10
+SHOWN_BYTES = 10 * 1024
+"""At most this much of a body is read."""
+SHOWN_PIECES = 1024
+"""At most so many chunks of a body are read: a server may send one byte in each."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+"""OpenSSL's names for the answer of a server without TLS; they differ between versions."""
+
+
+class HttpCallError(Exception):
+    """There is no answer; the text says why, in the words of other agents. `fell_back` as in `HttpAnswer`."""
+
+    fell_back = ""
+
+
+class NoTlsError(HttpCallError):
+    """The server does not speak TLS."""
+
+
+class HttpAnswer(msgspec.Struct, frozen=True):
+    """`body`: its beginning. `elsewhere`: a redirect to another host, which was not followed.
+
+    `fell_back`: why the call was repeated without TLS, or "".
+    """
+
+    status: int
+    body: bytes
+    elsewhere: bool = False
+    fell_back: str = ""
+
+
+async def get(url: str, headers: Headers, agent: str, *, fall_back: bool = False) -> HttpAnswer:
+    """On the loop. Raises HttpCallError.
+
+    `fall_back`: if an HTTPS server does not speak TLS, ask again over HTTP, without credentials.
+    """
+    try:
+        return await _follow(url, headers, agent)
+    except NoTlsError as failure:
+        if not fall_back:
+            raise
+        why = f'Get "{url}": {failure}'
+    try:
+        answer = await _follow(over_http(url), without(headers, "authorization"), agent)
+    except HttpCallError as failure:
+        failure.fell_back = why
+        raise
+    return msgspec.structs.replace(answer, fell_back=why)
+
+
+async def _follow(url: str, headers: Headers, agent: str) -> HttpAnswer:
+    for _ in range(MAX_REDIRECTS + 1):
+        try:
+            status, location, body = await _exchange(request_of(url, headers, agent))
+            to = redirect_of(status, location, url, headers)
+        except (ValueError, OSError, HttpError) as failure:
+            raise HttpCallError(_reason(failure)) from failure
+        if to is None or to.elsewhere:
+            return HttpAnswer(status, body, elsewhere=to is not None)
+        url, headers = to.url, to.headers
+    raise HttpCallError(f"stopped after {MAX_REDIRECTS} redirects")
+
+
+async def _exchange(request: HttpCallRequest) -> tuple[int, str, bytes]:
+    """(status, Location, the beginning of the body)."""
+    try:
+        line = await connected(request.host, request.port)
+    except OSError as failure:
+        raise HttpCallError(f"dial tcp {address(request.host, request.port)}: {reason_of(failure)}") from failure
+    tls = _tls() if request.tls else None
+    connection, opened, answered = HttpConnection(), False, False
+    try:
+        await asyncio.get_running_loop().create_connection(
+            lambda: connection, sock=line, ssl=tls, server_hostname=request.host if tls else None
+        )
+        opened = True
+        response = await connection.ask(request.head)
+        answer = response.status, response.header("location"), await _beginning(response)
+        answered = True
+        return answer
+    except ssl.SSLError as failure:
+        if (failure.reason or "") in _NO_TLS:
+            raise NoTlsError("http: server gave HTTP response to HTTPS client") from failure
+        raise
+    finally:
+        if not answered:
+            reset_on_close(line)  # do not wait for a server that does not answer
+        if opened:
+            connection.abort()
+        else:
+            line.close()
+
+
+async def _beginning(response: HttpResponse) -> bytes:
+    body = b""
+    for _ in range(SHOWN_PIECES):
+        piece = await response.raw_piece()
+        if not piece:
+            break
+        body += piece[: SHOWN_BYTES - len(body)]
+        if len(body) >= SHOWN_BYTES:
+            break
+    return body
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return tls_without_checks()
+
+
+def _reason(failure: Exception) -> str:
+    if isinstance(failure, ConnectionResetError):
+        return "read: connection reset by peer"
+    return str(failure) or type(failure).__name__

@@ -1,0 +1,91 @@
+"""Requests of probes, hooks and manifests by URL, and where a redirect leads. Pure.
+
+The pod's headers win over ours, in the pod's order. An empty `User-Agent` or `Accept` of the pod is not sent. Headers
+that frame a body or a connection are ours alone: there is no body, and the connection is closed.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+
+import h11
+import msgspec
+from yarl import URL
+
+from runtime.http_client.dialing import HttpOrigin
+
+Headers = tuple[tuple[str, str], ...]
+
+KEPT_REQUESTS = 2_048
+"""Probes send the same requests again and again; a node has some hundreds of them."""
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_OURS = frozenset({"connection", "content-length", "trailer", "transfer-encoding", "upgrade"})
+_LEFT_OUT_IF_EMPTY = frozenset({"accept", "user-agent"})
+
+
+class HttpCallRequest(msgspec.Struct, frozen=True):
+    """`host`: a name, or an address without brackets."""
+
+    host: str
+    port: int
+    tls: bool
+    head: h11.Request
+
+
+@lru_cache(maxsize=KEPT_REQUESTS)
+def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> HttpCallRequest:
+    """Raises ValueError for what cannot be asked: another scheme, no host, a line break in a header."""
+    parsed = URL(url)
+    if parsed.scheme not in ("http", "https"):
+        raise ValueError(f'unsupported protocol scheme "{parsed.scheme}"')
+    if not parsed.raw_host or not parsed.port:
+        raise ValueError("no host in the URL")
+    given = {name.lower() for name, _ in headers}
+    sent = [] if "host" in given else [("Host", parsed.raw_authority.rpartition("@")[2])]
+    sent += [
+        (name, value)
+        for name, value in headers
+        if name.lower() not in _OURS and (value or name.lower() not in _LEFT_OUT_IF_EMPTY)
+    ]
+    if "user-agent" not in given:
+        sent.append(("User-Agent", agent))
+    if "accept" not in given:
+        sent.append(("Accept", "*/*"))
+    if parsed.user is not None and "authorization" not in given:
+        pair = f"{parsed.user}:{parsed.password or ''}"
+        sent.append(("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"))
+    sent.append(("Connection", "close"))
+    tls = parsed.scheme == "https"
+    origin = HttpOrigin(parsed.raw_host, parsed.port, proxy="" if tls else proxy)
+    return HttpCallRequest(parsed.raw_host, parsed.port, tls, origin.request("GET", parsed.raw_path_qs or "/", sent))
+
+
+class Redirect(msgspec.Struct, frozen=True):
+    """`elsewhere`: it leads to another host."""
+
+    url: str
+    headers: Headers
+    elsewhere: bool
+
+
+def redirect_of(status: int, location: str, url: str, headers: Headers) -> Redirect | None:
+    """Where an answer sends us, or None. Raises ValueError for a location that is no URL."""
+    if status not in _REDIRECTS or not location:
+        return None
+    here, target = URL(url), URL(location)
+    to = here.join(target)
+    if target.absolute:  # the given Host was meant for the first server
+        headers = without(headers, "host")
+    return Redirect(str(to), headers, to.host != here.host)
+
+
+def without(headers: Headers, name: str) -> Headers:
+    """The headers but those of that name (lower case)."""
+    return tuple(each for each in headers if each[0].lower() != name)
+
+
+def over_http(url: str) -> str:
+    """The same URL without TLS, at the same port."""
+    parsed = URL(url)
+    return str(parsed.with_scheme("http").with_port(parsed.port))

@@ -1,0 +1,67 @@
+"""ExecSync runs a command, which ends as the container's annotations say. Exec, Attach and PortForward give the address
+of a streaming session, which nobody serves.
+"""
+
+from __future__ import annotations
+
+from actors.kernel.promise import Promise
+from runtime.cri.errors import StatusCode
+from runtime.cri.messages import (
+    AttachRequest,
+    AttachResponse,
+    ExecRequest,
+    ExecResponse,
+    ExecSyncRequest,
+    ExecSyncResponse,
+    PortForwardRequest,
+    PortForwardResponse,
+)
+from simulation.cri.behaviour import at
+from simulation.cri.runtime import Runtime
+from simulation.cri.state import CriRefusal
+from simulation.cri.views import is_ready, running
+
+_SECOND_NS = 10**9
+
+
+def exec_sync(runtime: Runtime, request: ExecSyncRequest) -> ExecSyncResponse | Promise[ExecSyncResponse]:
+    record = runtime.state.containers[request.container_id]
+    if not request.cmd:
+        raise CriRefusal(StatusCode.UNKNOWN, "the command is empty")
+    behaviour = running(record).behaviour
+    answer = ExecSyncResponse(
+        stdout=behaviour.exec_output.encode(), exit_code=at(behaviour.exec_exit_code, record.execs)
+    )
+    record.execs += 1
+    record.commands.append(request.cmd)
+    if not behaviour.exec_delay:
+        return answer
+    promise: Promise[ExecSyncResponse] = Promise()
+    limit_ns = request.timeout * _SECOND_NS
+    if 0 < limit_ns < behaviour.exec_delay:
+        late = CriRefusal(StatusCode.DEADLINE_EXCEEDED, f"the command took longer than {request.timeout} s")
+        runtime.after(limit_ns, lambda: runtime.refuse(promise, late))
+    else:
+        runtime.after(behaviour.exec_delay, lambda: runtime.answer(promise, answer))
+    return promise
+
+
+def prepare_exec(runtime: Runtime, request: ExecRequest) -> ExecResponse:
+    running(runtime.state.containers[request.container_id])
+    return ExecResponse(url=_address(runtime, "exec"))
+
+
+def attach(runtime: Runtime, request: AttachRequest) -> AttachResponse:
+    running(runtime.state.containers[request.container_id])
+    return AttachResponse(url=_address(runtime, "attach"))
+
+
+def port_forward(runtime: Runtime, request: PortForwardRequest) -> PortForwardResponse:
+    record = runtime.state.sandboxes[request.pod_sandbox_id]
+    if not is_ready(record):
+        raise CriRefusal(StatusCode.UNKNOWN, f"the sandbox {record.id!r} is not running")
+    return PortForwardResponse(url=_address(runtime, "port-forward"))
+
+
+def _address(runtime: Runtime, session: str) -> str:
+    return f"http://127.0.0.1:0/{session}/{runtime.new_id()[:8]}"

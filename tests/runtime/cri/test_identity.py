@@ -1,0 +1,89 @@
+"""Who a container is: named fields, and who they are compared with."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from config.objects import (
+    ContainerPort,
+    EnvVar,
+    ExecAction,
+    Lifecycle,
+    LifecycleHandler,
+)
+from runtime.cri import identity
+from runtime.cri.identity import (
+    CONTAINER_HASH,
+    CONTAINER_IMAGE,
+    DELETION_GRACE_PERIOD,
+    PORTS,
+    PRE_STOP_HANDLER,
+    RESTART_COUNT,
+    SANDBOX_ATTEMPT,
+    SCHEMA,
+    TERMINATION_GRACE_PERIOD,
+    container_annotations,
+    container_hash,
+    container_labels,
+    lasting_annotations,
+    same_definition,
+    whole_number,
+)
+from tests.actors.pod_pictures import container, pod
+
+WEB = container("web")
+
+
+def test_labels_lead_to_the_pod_and_leave_its_own_labels_out() -> None:
+    labels = container_labels(pod(WEB, meta={"labels": {"app": "shop"}}), WEB, 3)
+    assert labels == {
+        "io.kubernetes.pod.name": "web",
+        "io.kubernetes.pod.namespace": "shop",
+        "io.kubernetes.pod.uid": "uid-1",
+        "io.kubernetes.container.name": "web",
+        SCHEMA: "1",
+        SANDBOX_ATTEMPT: "3",
+    }
+
+
+def test_annotations_tell_how_to_end_it_when_the_spec_is_lost() -> None:
+    hook = LifecycleHandler(exec=ExecAction(command=("drain",)))
+    web = container("web", lifecycle=Lifecycle(pre_stop=hook), ports=(ContainerPort(container_port=80),))
+    the_pod = pod(web, termination_grace_period_seconds=30, meta={"deletion_grace_period_seconds": 5})
+    notes = container_annotations(
+        the_pod, lasting_annotations(the_pod.spec, web), 2, termination_file="/f", back_off_ns=9
+    )
+    assert (notes[TERMINATION_GRACE_PERIOD], notes[DELETION_GRACE_PERIOD], notes[RESTART_COUNT]) == ("30", "5", "2")
+    assert msgspec.json.decode(notes[PRE_STOP_HANDLER], type=LifecycleHandler) == hook
+    assert msgspec.json.decode(notes[PORTS]) == [{"containerPort": 80}]
+    assert (notes[identity.TERMINATION_MESSAGE_FILE], notes[identity.BACK_OFF_NS]) == ("/f", "9")
+
+
+def test_the_image_decides_whether_a_container_is_what_the_pod_asks_for() -> None:
+    labels = container_labels(pod(WEB), WEB, 0)
+    one = pod(WEB)
+    notes = container_annotations(one, lasting_annotations(one.spec, WEB), 0, termination_file="", back_off_ns=0)
+    assert same_definition(WEB, labels, notes)
+    assert same_definition(msgspec.structs.replace(WEB, env=(EnvVar(name="A"),)), labels, notes)
+    assert not same_definition(msgspec.structs.replace(WEB, image="image:2"), labels, notes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "notes"), [({}, {}), ({}, {CONTAINER_HASH: "0"}), ({SCHEMA: "2"}, {CONTAINER_IMAGE: "x"})]
+)
+def test_what_others_made_is_left_alone(labels: dict[str, str], notes: dict[str, str]) -> None:
+    assert same_definition(WEB, labels, notes)
+
+
+def test_the_hash_covers_name_and_image_alone() -> None:
+    assert container_hash(WEB) == container_hash(msgspec.structs.replace(WEB, args=("x",)))
+    others = [container("web", image="image:2"), container("wab")]
+    assert len({container_hash(each) for each in (WEB, *others)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("7", 7), (None, None), ("", None), ("-1", None), ("٣", None), ("1e3", None)]
+)
+def test_numbers_in_annotations(text: str | None, number: int | None) -> None:
+    assert whole_number(text) == number

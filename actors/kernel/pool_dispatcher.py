@@ -139,10 +139,12 @@ class PoolDispatcher(Dispatcher):
 
     def _work(self, worker: _Worker) -> None:
         take = self._queue.get
-        while not worker.replaced:
+        while not (worker.replaced and self._leaves(worker)):
             cell = take()
             if cell is None:
-                break
+                with self._workers_lock:
+                    self._workers.remove(worker)
+                return
             worker.cell = cell
             try:
                 cell.run(TURNS_PER_SLICE)
@@ -150,8 +152,13 @@ class PoolDispatcher(Dispatcher):
                 # An error of the kernel itself. The thread must live on for the other actors.
                 logger.exception("kernel error while running %s", cell.path)
             worker.cell = None
+
+    def _leaves(self, worker: _Worker) -> bool:
+        """Remove a worker that came back after it was replaced."""
         with self._workers_lock:
-            self._workers.remove(worker)
+            if worker.replaced:
+                self._workers.remove(worker)
+            return worker.replaced
 
     def _run_timers(self) -> None:
         while not self._closed:
@@ -173,6 +180,10 @@ class PoolDispatcher(Dispatcher):
             room = MAX_REPLACED - sum(worker.replaced for worker in self._workers)
             lost: list[tuple[_Worker, str]] = []
             for worker in self._workers:
+                if worker.replaced and worker.cell is None:
+                    # It came back while it was written off, and waits for work. One worker is too many: any may go.
+                    worker.replaced = False
+                    self._queue.put(None)
                 held = worker.held()
                 if held is None or worker.replaced or now_ns - held[1] <= self._stuck_after_ns:
                     continue

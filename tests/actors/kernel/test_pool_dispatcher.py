@@ -35,6 +35,30 @@ def test_a_handler_that_blocks_its_thread_for_ever_is_named_replaced_and_others_
     assert driver.system.stop()
 
 
+def test_a_worker_that_comes_back_while_it_is_replaced_leaves_none_too_many(monkeypatch: pytest.MonkeyPatch):
+    def workers() -> int:
+        return sum(thread.name == "kernel-worker" for thread in threading.enumerate())
+
+    before = workers()
+    driver = PoolDriver(workers=1, stuck_after_ns=30 * MS)
+    gate, replaced, start = threading.Event(), threading.Event(), threading.Thread.start
+    well = driver.spawn(name="well")
+
+    def come_back_first(thread: threading.Thread) -> None:
+        if thread.name == "kernel-worker":
+            gate.set()
+            assert well.ask(Say("back"), timeout=10) == "back"
+        start(thread)
+        replaced.set()
+
+    monkeypatch.setattr(threading.Thread, "start", come_back_first)
+    driver.spawn(Block, gate, name="stuck").tell(Say("block"))
+    assert replaced.wait(10)
+    driver.until(lambda: workers() == before + 1)
+    assert well.ask(Say("well"), timeout=10) == "well"
+    assert driver.system.stop()
+
+
 def test_a_machine_without_a_thread_left_is_asked_again_until_it_has_one(monkeypatch: pytest.MonkeyPatch):
     gate, refusals = threading.Event(), ["first", "second"]
     start = threading.Thread.start

@@ -127,6 +127,8 @@ def _read_yaml(text: str) -> tuple[Document, ...]:
         mark: Any = error.problem_mark or error.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = error.problem or error.context or "it cannot be parsed"
+        if "nesting depth" in problem:  # newer parsers have a limit of their own, which they reach first
+            problem = f"it is nested more than {DEPTH_AT_MOST} deep"
         hint = "indent with spaces" if "\\t" in problem else "check the indentation and the quotes there"
         documents.append(Document(None, (DocumentError("$", f"it is not YAML{where}: {problem}", hint),)))
     except yaml.YAMLError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runtime.cri import messages as cri
 from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS
 from simulation.cri.behaviour import (
     CONTAINER_CALLS,
@@ -22,6 +23,13 @@ from simulation.cri.verbs import commands, configuration, containers, images, sa
 Handler = Callable[[Runtime, Any], Any]
 Subject = tuple[str, str, ContainerBehaviour]
 """Pod UID, name of the container (empty for the pod as a whole), and its behaviour."""
+
+
+def _list_of(response: type[Any], select: Handler) -> Handler:
+    """Answers with all that `select` finds."""
+    (field,) = response.__struct_fields__
+    return lambda runtime, request: response(**{field: select(runtime, request)})
+
 
 HANDLERS: Mapping[str, Handler] = {
     "Version": configuration.version,
@@ -43,17 +51,17 @@ HANDLERS: Mapping[str, Handler] = {
     "Attach": commands.attach,
     "PortForward": commands.port_forward,
     "ContainerStats": stats.container_stats,
-    "ListContainerStats": stats.list_container_stats,
+    "ListContainerStats": _list_of(cri.ListContainerStatsResponse, stats.select_container_stats),
     "PodSandboxStats": stats.pod_sandbox_stats,
-    "ListPodSandboxStats": stats.list_pod_sandbox_stats,
+    "ListPodSandboxStats": _list_of(cri.ListPodSandboxStatsResponse, stats.select_pod_sandbox_stats),
     "UpdateRuntimeConfig": configuration.update_runtime_config,
     "Status": configuration.status,
     "CheckpointContainer": containers.checkpoint_container,
     "ListMetricDescriptors": stats.list_metric_descriptors,
-    "ListPodSandboxMetrics": stats.list_pod_sandbox_metrics,
+    "ListPodSandboxMetrics": _list_of(cri.ListPodSandboxMetricsResponse, stats.select_pod_sandbox_metrics),
     "RuntimeConfig": configuration.runtime_config,
     "UpdatePodSandboxResources": sandboxes.update_pod_sandbox_resources,
-    "ListImages": images.list_images,
+    "ListImages": _list_of(cri.ListImagesResponse, images.select_images),
     "ImageStatus": images.image_status,
     "PullImage": images.pull_image,
     "RemoveImage": images.remove_image,

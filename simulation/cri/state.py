@@ -15,15 +15,8 @@ from cachetools import FIFOCache
 
 from actors.kernel.promise import Promise
 from actors.kernel.timers import Cancellable
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    ContainerConfig,
-    ContainerState,
-    Image,
-    LinuxContainerResources,
-    PodSandboxConfig,
-    PodSandboxState,
-)
 from simulation.cri.behaviour import ContainerBehaviour, PodBehaviour
 from simulation.cri.files import LogFile
 
@@ -48,7 +41,7 @@ class SandboxRecord(msgspec.Struct, eq=False):
 
     id: str
     name: str
-    config: PodSandboxConfig
+    config: cri.PodSandboxConfig
     behaviour: PodBehaviour
     runtime_handler: str
     created_at: int
@@ -57,7 +50,7 @@ class SandboxRecord(msgspec.Struct, eq=False):
     pod_uid: str
     host_network: bool
     pid: int
-    state: PodSandboxState = PodSandboxState.SANDBOX_READY
+    state: cri.PodSandboxState = cri.PodSandboxState.SANDBOX_READY
     network_up: bool = True
     containers: dict[str, ContainerRecord] = msgspec.field(default_factory=dict)
     lost_timer: Cancellable | None = None
@@ -71,15 +64,15 @@ class ContainerRecord(msgspec.Struct, eq=False):
     id: str
     name: str
     sandbox: SandboxRecord
-    config: ContainerConfig
+    config: cri.ContainerConfig
     behaviour: ContainerBehaviour
-    image: Image
+    image: cri.Image
     attempt: int
     created_at: int
-    resources: LinuxContainerResources | None
+    resources: cri.LinuxContainerResources | None
     log_path: str = ""
     """The full path of its log, empty when it has none."""
-    state: ContainerState = ContainerState.CONTAINER_CREATED
+    state: cri.ContainerState = cri.ContainerState.CONTAINER_CREATED
     pid: int = 0
     started_at: int = 0
     finished_at: int = 0
@@ -135,12 +128,12 @@ class RuntimeState:
         self.version = 0
         self.on_change: Callable[[ContainerRecord], None] | None = None
         """Told of each container that has changed, under the lock: for invariants."""
-        self.on_image_removed: Callable[[Image], None] | None = None
+        self.on_image_removed: Callable[[cri.Image], None] | None = None
         """Told of each image that has gone, in the same way."""
         self.on_container_removed: Callable[[ContainerRecord], None] | None = None
         self.sandboxes: ById[SandboxRecord] = ById("sandbox")
         self.containers: ById[ContainerRecord] = ById("container")
-        self.images: dict[str, Image] = {}
+        self.images: dict[str, cri.Image] = {}
         self.image_names: dict[str, str] = {}
         self.names: dict[str, str] = {}
         """The id of what holds a name, of sandboxes and containers alike."""
@@ -230,16 +223,16 @@ class RuntimeState:
 
     # --- images -----------------------------------------------------------------------------------------------------
 
-    def image(self, name: str) -> Image | None:
+    def image(self, name: str) -> cri.Image | None:
         """The image of a full name or an id."""
         return self.images.get(self.image_names.get(name, name))
 
-    def add_image(self, image: Image) -> None:
+    def add_image(self, image: cri.Image) -> None:
         self.images[image.id] = image
         for name in (*image.repo_tags, *image.repo_digests):
             self.image_names[name] = image.id
 
-    def drop_image(self, image: Image) -> None:
+    def drop_image(self, image: cri.Image) -> None:
         del self.images[image.id]
         for name in (*image.repo_tags, *image.repo_digests):
             self.image_names.pop(name, None)

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    Container,
-    ContainerResources,
-    ContainerState,
-    ContainerStatus,
-    ImageSpec,
-    LinuxPodSandboxStatus,
-    Namespace,
-    NamespaceOption,
-    PodSandbox,
-    PodSandboxNetworkStatus,
-    PodSandboxState,
-    PodSandboxStatus,
-)
 from simulation.cri.state import ContainerRecord, CriRefusal, SandboxRecord
 
-_NO_NETWORK = PodSandboxNetworkStatus()
+_NO_NETWORK = cri.PodSandboxNetworkStatus()
 
 
-def container_brief(record: ContainerRecord) -> Container:
+def container_brief(record: ContainerRecord) -> cri.Container:
     """As `ListContainers` gives it."""
-    brief: Container | None = record.brief
+    brief: cri.Container | None = record.brief
     if brief is None:
         config = record.config
-        brief = record.brief = Container(
+        brief = record.brief = cri.Container(
             id=record.id,
             pod_sandbox_id=record.sandbox.id,
             metadata=config.metadata,
@@ -44,11 +31,11 @@ def container_brief(record: ContainerRecord) -> Container:
     return brief
 
 
-def container_status(record: ContainerRecord) -> ContainerStatus:
+def container_status(record: ContainerRecord) -> cri.ContainerStatus:
     """As `ContainerStatus` gives it."""
-    status: ContainerStatus | None = record.status
+    status: cri.ContainerStatus | None = record.status
     if status is None:
-        resources = None if record.resources is None else ContainerResources(linux=record.resources)
+        resources = None if record.resources is None else cri.ContainerResources(linux=record.resources)
         status = record.status = record.last_status = msgspec.structs.replace(
             record.last_status or _unchanging_status(record),
             state=record.state,
@@ -62,15 +49,15 @@ def container_status(record: ContainerRecord) -> ContainerStatus:
     return status
 
 
-def _unchanging_status(record: ContainerRecord) -> ContainerStatus:
+def _unchanging_status(record: ContainerRecord) -> cri.ContainerStatus:
     """What is the same in every status of a container, as long as it lives."""
     config, image = record.config, record.image
     tags, digests = image.repo_tags, image.repo_digests
-    return ContainerStatus(
+    return cri.ContainerStatus(
         id=record.id,
         metadata=config.metadata,
         created_at=record.created_at,
-        image=ImageSpec(
+        image=cri.ImageSpec(
             image=tags[0] if tags else digests[0] if digests else image.id,
             user_specified_image=config.image.user_specified_image if config.image else "",
         ),
@@ -84,12 +71,12 @@ def _unchanging_status(record: ContainerRecord) -> ContainerStatus:
     )
 
 
-def sandbox_brief(record: SandboxRecord) -> PodSandbox:
+def sandbox_brief(record: SandboxRecord) -> cri.PodSandbox:
     """As `ListPodSandbox` gives it."""
-    brief: PodSandbox | None = record.brief
+    brief: cri.PodSandbox | None = record.brief
     if brief is None:
         config = record.config
-        brief = record.brief = PodSandbox(
+        brief = record.brief = cri.PodSandbox(
             id=record.id,
             metadata=config.metadata,
             state=record.state,
@@ -101,18 +88,18 @@ def sandbox_brief(record: SandboxRecord) -> PodSandbox:
     return brief
 
 
-def sandbox_status(record: SandboxRecord) -> PodSandboxStatus:
+def sandbox_status(record: SandboxRecord) -> cri.PodSandboxStatus:
     """As `PodSandboxStatus` gives it. A sandbox whose network is down has no address any more."""
-    status: PodSandboxStatus | None = record.status
+    status: cri.PodSandboxStatus | None = record.status
     if status is None:
         config = record.config
-        status = record.status = PodSandboxStatus(
+        status = record.status = cri.PodSandboxStatus(
             id=record.id,
             metadata=config.metadata,
             state=record.state,
             created_at=record.created_at,
-            network=PodSandboxNetworkStatus(ip=record.ip) if record.network_up and record.ip else _NO_NETWORK,
-            linux=LinuxPodSandboxStatus(namespaces=Namespace(options=namespaces(record))),
+            network=cri.PodSandboxNetworkStatus(ip=record.ip) if record.network_up and record.ip else _NO_NETWORK,
+            linux=cri.LinuxPodSandboxStatus(namespaces=cri.Namespace(options=namespaces(record))),
             labels=config.labels,
             annotations=config.annotations,
             runtime_handler=record.runtime_handler,
@@ -120,10 +107,10 @@ def sandbox_status(record: SandboxRecord) -> PodSandboxStatus:
     return status
 
 
-_POD_NAMESPACES = NamespaceOption()
+_POD_NAMESPACES = cri.NamespaceOption()
 
 
-def namespaces(record: SandboxRecord) -> NamespaceOption:
+def namespaces(record: SandboxRecord) -> cri.NamespaceOption:
     """The namespaces that were asked for."""
     linux = record.config.linux
     context = linux.security_context if linux else None
@@ -132,7 +119,7 @@ def namespaces(record: SandboxRecord) -> NamespaceOption:
 
 def is_running(record: ContainerRecord) -> bool:
     """The container has a process."""
-    return record.state == ContainerState.CONTAINER_RUNNING
+    return record.state == cri.ContainerState.CONTAINER_RUNNING
 
 
 def running(record: ContainerRecord) -> ContainerRecord:
@@ -144,4 +131,4 @@ def running(record: ContainerRecord) -> ContainerRecord:
 
 def is_ready(record: SandboxRecord) -> bool:
     """The sandbox takes containers."""
-    return record.state == PodSandboxState.SANDBOX_READY
+    return record.state == cri.PodSandboxState.SANDBOX_READY

@@ -5,17 +5,8 @@ of a streaming session, which nobody serves.
 from __future__ import annotations
 
 from actors.kernel.promise import Promise
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    AttachRequest,
-    AttachResponse,
-    ExecRequest,
-    ExecResponse,
-    ExecSyncRequest,
-    ExecSyncResponse,
-    PortForwardRequest,
-    PortForwardResponse,
-)
 from simulation.cri.behaviour import at
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import CriRefusal
@@ -24,19 +15,19 @@ from simulation.cri.views import is_ready, running
 _SECOND_NS = 10**9
 
 
-def exec_sync(runtime: Runtime, request: ExecSyncRequest) -> ExecSyncResponse | Promise[ExecSyncResponse]:
+def exec_sync(runtime: Runtime, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse | Promise[cri.ExecSyncResponse]:
     record = runtime.state.containers[request.container_id]
     if not request.cmd:
         raise CriRefusal(StatusCode.UNKNOWN, "the command is empty")
     behaviour = running(record).behaviour
-    answer = ExecSyncResponse(
+    answer = cri.ExecSyncResponse(
         stdout=behaviour.exec_output.encode(), exit_code=at(behaviour.exec_exit_code, record.execs)
     )
     record.execs += 1
     record.commands.append(request.cmd)
     if not behaviour.exec_delay:
         return answer
-    promise: Promise[ExecSyncResponse] = Promise()
+    promise: Promise[cri.ExecSyncResponse] = Promise()
     limit_ns = request.timeout * _SECOND_NS
     if 0 < limit_ns < behaviour.exec_delay:
         late = CriRefusal(StatusCode.DEADLINE_EXCEEDED, f"the command took longer than {request.timeout} s")
@@ -46,21 +37,21 @@ def exec_sync(runtime: Runtime, request: ExecSyncRequest) -> ExecSyncResponse | 
     return promise
 
 
-def prepare_exec(runtime: Runtime, request: ExecRequest) -> ExecResponse:
+def prepare_exec(runtime: Runtime, request: cri.ExecRequest) -> cri.ExecResponse:
     running(runtime.state.containers[request.container_id])
-    return ExecResponse(url=_address(runtime, "exec"))
+    return cri.ExecResponse(url=_address(runtime, "exec"))
 
 
-def attach(runtime: Runtime, request: AttachRequest) -> AttachResponse:
+def attach(runtime: Runtime, request: cri.AttachRequest) -> cri.AttachResponse:
     running(runtime.state.containers[request.container_id])
-    return AttachResponse(url=_address(runtime, "attach"))
+    return cri.AttachResponse(url=_address(runtime, "attach"))
 
 
-def port_forward(runtime: Runtime, request: PortForwardRequest) -> PortForwardResponse:
+def port_forward(runtime: Runtime, request: cri.PortForwardRequest) -> cri.PortForwardResponse:
     record = runtime.state.sandboxes[request.pod_sandbox_id]
     if not is_ready(record):
         raise CriRefusal(StatusCode.UNKNOWN, f"the sandbox {record.id!r} is not running")
-    return PortForwardResponse(url=_address(runtime, "port-forward"))
+    return cri.PortForwardResponse(url=_address(runtime, "port-forward"))
 
 
 def _address(runtime: Runtime, session: str) -> str:

@@ -6,53 +6,42 @@ import ipaddress
 
 import msgspec
 
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    LinuxRuntimeConfiguration,
-    RuntimeCondition,
-    RuntimeConfigRequest,
-    RuntimeConfigResponse,
-    RuntimeFeatures,
-    RuntimeHandler,
-    RuntimeHandlerFeatures,
-    RuntimeStatus,
-    StatusRequest,
-    StatusResponse,
-    UpdateRuntimeConfigRequest,
-    UpdateRuntimeConfigResponse,
-    VersionRequest,
-    VersionResponse,
-)
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import CriRefusal
 
-_VERSION = VersionResponse(version="0.1.0", runtime_name="simulated", runtime_version="1.0.0", runtime_api_version="v1")
+_VERSION = cri.VersionResponse(
+    version="0.1.0", runtime_name="simulated", runtime_version="1.0.0", runtime_api_version="v1"
+)
 
 
-def version(runtime: Runtime, request: VersionRequest) -> VersionResponse:
+def version(runtime: Runtime, request: cri.VersionRequest) -> cri.VersionResponse:
     return _VERSION
 
 
-def status(runtime: Runtime, request: StatusRequest) -> StatusResponse:
-    features = RuntimeHandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)
+def status(runtime: Runtime, request: cri.StatusRequest) -> cri.StatusResponse:
+    features = cri.RuntimeHandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)
     handlers = ("", *runtime.settings.runtime_handlers)
-    return StatusResponse(
-        status=RuntimeStatus(
+    return cri.StatusResponse(
+        status=cri.RuntimeStatus(
             conditions=(
                 _condition("RuntimeReady", runtime.runtime_ready, "the simulated runtime is made to be not ready"),
                 _condition("NetworkReady", runtime.network_ready, "the simulated network is made to be not ready"),
             )
         ),
         info={"config": _info(runtime)} if request.verbose else {},
-        runtime_handlers=tuple(RuntimeHandler(name=name, features=features) for name in handlers),
-        features=RuntimeFeatures(supplemental_groups_policy=True),
+        runtime_handlers=tuple(cri.RuntimeHandler(name=name, features=features) for name in handlers),
+        features=cri.RuntimeFeatures(supplemental_groups_policy=True),
     )
 
 
-def _condition(kind: str, holds: bool, why_not: str) -> RuntimeCondition:
+def _condition(kind: str, holds: bool, why_not: str) -> cri.RuntimeCondition:
     if holds:
-        return RuntimeCondition(type=kind, status=True)
-    return RuntimeCondition(type=kind, status=False, reason=f"{kind.removesuffix('Ready')}NotReady", message=why_not)
+        return cri.RuntimeCondition(type=kind, status=True)
+    return cri.RuntimeCondition(
+        type=kind, status=False, reason=f"{kind.removesuffix('Ready')}NotReady", message=why_not
+    )
 
 
 def _info(runtime: Runtime) -> str:
@@ -61,11 +50,11 @@ def _info(runtime: Runtime) -> str:
     return msgspec.json.encode(info).decode()
 
 
-def runtime_config(runtime: Runtime, request: RuntimeConfigRequest) -> RuntimeConfigResponse:
-    return RuntimeConfigResponse(linux=LinuxRuntimeConfiguration(cgroup_driver=runtime.settings.cgroup_driver))
+def runtime_config(runtime: Runtime, request: cri.RuntimeConfigRequest) -> cri.RuntimeConfigResponse:
+    return cri.RuntimeConfigResponse(linux=cri.LinuxRuntimeConfiguration(cgroup_driver=runtime.settings.cgroup_driver))
 
 
-def update_runtime_config(runtime: Runtime, request: UpdateRuntimeConfigRequest) -> UpdateRuntimeConfigResponse:
+def update_runtime_config(runtime: Runtime, request: cri.UpdateRuntimeConfigRequest) -> cri.UpdateRuntimeConfigResponse:
     """Take the pod network from the node agent; pods that have an address keep it."""
     network = request.runtime_config.network_config if request.runtime_config else None
     cidr = network.pod_cidr.split(",")[0] if network else ""
@@ -75,4 +64,4 @@ def update_runtime_config(runtime: Runtime, request: UpdateRuntimeConfigRequest)
         except ValueError as error:
             raise CriRefusal(StatusCode.INVALID_ARGUMENT, f"the pod network is no IPv4 network: {error}") from None
         runtime.use_pod_network(cidr)
-    return UpdateRuntimeConfigResponse()
+    return cri.UpdateRuntimeConfigResponse()

@@ -7,30 +7,8 @@ from typing import NoReturn
 import msgspec
 
 from actors.kernel.promise import Promise
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    CheckpointContainerRequest,
-    Container,
-    ContainerState,
-    ContainerStatusRequest,
-    ContainerStatusResponse,
-    CreateContainerRequest,
-    CreateContainerResponse,
-    LinuxContainerResources,
-    ListContainersRequest,
-    ListContainersResponse,
-    RemoveContainerRequest,
-    RemoveContainerResponse,
-    ReopenContainerLogRequest,
-    ReopenContainerLogResponse,
-    StartContainerRequest,
-    StartContainerResponse,
-    StopContainerRequest,
-    StopContainerResponse,
-    StreamContainersRequest,
-    UpdateContainerResourcesRequest,
-    UpdateContainerResourcesResponse,
-)
 from simulation.cri.behaviour import at
 from simulation.cri.container_life import ask_to_stop, begin, kill, open_log, when_stopped
 from simulation.cri.events import CREATED, DELETED
@@ -43,7 +21,7 @@ from simulation.cri.views import container_status as full_status
 _SECOND_NS = 10**9
 
 
-def create_container(runtime: Runtime, request: CreateContainerRequest) -> CreateContainerResponse:
+def create_container(runtime: Runtime, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
     """A container in a ready sandbox, from an image that is here, under a name nobody has."""
     state = runtime.state
     sandbox = state.sandboxes[request.pod_sandbox_id]
@@ -76,7 +54,7 @@ def create_container(runtime: Runtime, request: CreateContainerRequest) -> Creat
     )
     state.add_container(record)
     runtime.events.publish(CREATED, record.id, sandbox)
-    return CreateContainerResponse(container_id=record.id)
+    return cri.CreateContainerResponse(container_id=record.id)
 
 
 def _log_path(directory: str, path: str) -> str:
@@ -85,11 +63,11 @@ def _log_path(directory: str, path: str) -> str:
 
 
 def start_container(
-    runtime: Runtime, request: StartContainerRequest
-) -> StartContainerResponse | Promise[StartContainerResponse]:
+    runtime: Runtime, request: cri.StartContainerRequest
+) -> cri.StartContainerResponse | Promise[cri.StartContainerResponse]:
     """Start the process of a container that was created and never started."""
     record = runtime.state.containers[request.container_id]
-    if record.state != ContainerState.CONTAINER_CREATED:
+    if record.state != cri.ContainerState.CONTAINER_CREATED:
         raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is in state {record.state.name}")
     if record.starting:
         raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started already")
@@ -98,26 +76,26 @@ def start_container(
     delay_ns = at(record.behaviour.start_delay, record.attempt)
     if not delay_ns:
         begin(runtime, record)
-        return StartContainerResponse()
+        return cri.StartContainerResponse()
     record.starting = True
-    promise: Promise[StartContainerResponse] = Promise()
+    promise: Promise[cri.StartContainerResponse] = Promise()
     runtime.after(delay_ns, lambda: _begin_late(runtime, record, promise))
     return promise
 
 
-def _begin_late(runtime: Runtime, record: ContainerRecord, promise: Promise[StartContainerResponse]) -> None:
+def _begin_late(runtime: Runtime, record: ContainerRecord, promise: Promise[cri.StartContainerResponse]) -> None:
     record.starting = False
     if record.id not in runtime.state.containers or not is_ready(record.sandbox):
         error = CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} lost its sandbox while it was started")
         runtime.refuse(promise, error)
         return
     begin(runtime, record)
-    runtime.answer(promise, StartContainerResponse())
+    runtime.answer(promise, cri.StartContainerResponse())
 
 
 def stop_container(
-    runtime: Runtime, request: StopContainerRequest
-) -> StopContainerResponse | Promise[StopContainerResponse]:
+    runtime: Runtime, request: cri.StopContainerRequest
+) -> cri.StopContainerResponse | Promise[cri.StopContainerResponse]:
     """Send the stop signal, and kill when the time is up. A container that does not run is stopped already."""
     record = runtime.state.containers[request.container_id]
     if is_running(record):
@@ -126,30 +104,30 @@ def stop_container(
         else:
             ask_to_stop(runtime, record)
     if not is_running(record):
-        return StopContainerResponse()
+        return cri.StopContainerResponse()
     promise = when_stopped(record)
     timer = runtime.after(request.timeout * _SECOND_NS, lambda: _time_is_up(runtime, record, promise))
     promise.add_done_callback(lambda _: timer.cancel())
     return promise
 
 
-def _time_is_up(runtime: Runtime, record: ContainerRecord, promise: Promise[StopContainerResponse]) -> None:
+def _time_is_up(runtime: Runtime, record: ContainerRecord, promise: Promise[cri.StopContainerResponse]) -> None:
     """A caller that gave up waiting does not kill: the next StopContainer does, after a time of its own."""
     if not promise.done():
         kill(runtime, record)
 
 
-def remove_container(runtime: Runtime, request: RemoveContainerRequest) -> RemoveContainerResponse:
+def remove_container(runtime: Runtime, request: cri.RemoveContainerRequest) -> cri.RemoveContainerResponse:
     """Remove it, by force when it still runs. Removing again is no error."""
     try:
         record = runtime.state.containers[request.container_id]
     except CriRefusal:
-        return RemoveContainerResponse()
+        return cri.RemoveContainerResponse()
     if record.starting:
         raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is being started and cannot be removed")
     kill(runtime, record)
     forget(runtime, record)
-    return RemoveContainerResponse()
+    return cri.RemoveContainerResponse()
 
 
 def forget(runtime: Runtime, record: ContainerRecord) -> None:
@@ -158,11 +136,11 @@ def forget(runtime: Runtime, record: ContainerRecord) -> None:
     runtime.events.publish(DELETED, record.id, record.sandbox)
 
 
-def list_containers(runtime: Runtime, request: ListContainersRequest) -> ListContainersResponse:
+def list_containers(runtime: Runtime, request: cri.ListContainersRequest) -> cri.ListContainersResponse:
     """The same answer as before when all, or all in one state, are asked for and nothing has changed."""
 
-    def answer() -> ListContainersResponse:
-        return ListContainersResponse(containers=select_containers(runtime, request))
+    def answer() -> cri.ListContainersResponse:
+        return cri.ListContainersResponse(containers=select_containers(runtime, request))
 
     wanted = request.filter
     if wanted is not None and (wanted.id or wanted.pod_sandbox_id or wanted.label_selector):
@@ -172,8 +150,8 @@ def list_containers(runtime: Runtime, request: ListContainersRequest) -> ListCon
 
 
 def select_containers(
-    runtime: Runtime, request: ListContainersRequest | StreamContainersRequest
-) -> tuple[Container, ...]:
+    runtime: Runtime, request: cri.ListContainersRequest | cri.StreamContainersRequest
+) -> tuple[cri.Container, ...]:
     wanted = request.filter
     if wanted is None:
         return tuple([record.brief or container_brief(record) for record in runtime.state.containers.values()])
@@ -184,12 +162,12 @@ def select_containers(
     return tuple([record.brief or container_brief(record) for record in found])
 
 
-def container_status(runtime: Runtime, request: ContainerStatusRequest) -> ContainerStatusResponse:
+def container_status(runtime: Runtime, request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
     """One container in full, and on request what the runtime keeps about it."""
     record = runtime.state.containers[request.container_id]
     if request.verbose:
-        return ContainerStatusResponse(status=full_status(record), info={"info": _info(record)})
-    return ContainerStatusResponse(status=record.status or full_status(record))
+        return cri.ContainerStatusResponse(status=full_status(record), info={"info": _info(record)})
+    return cri.ContainerStatusResponse(status=record.status or full_status(record))
 
 
 def _info(record: ContainerRecord) -> str:
@@ -205,26 +183,26 @@ def _info(record: ContainerRecord) -> str:
 
 
 def update_container_resources(
-    runtime: Runtime, request: UpdateContainerResourcesRequest
-) -> UpdateContainerResourcesResponse:
+    runtime: Runtime, request: cri.UpdateContainerResourcesRequest
+) -> cri.UpdateContainerResourcesResponse:
     """Replace the numbers that are given; zero and empty are not given, and leave what is in force."""
     record = runtime.state.containers[request.container_id]
     if request.linux is not None:
         given = {field: value for field in request.linux.__struct_fields__ if (value := getattr(request.linux, field))}
-        record.resources = msgspec.structs.replace(record.resources or LinuxContainerResources(), **given)
+        record.resources = msgspec.structs.replace(record.resources or cri.LinuxContainerResources(), **given)
         runtime.state.changed(record)
-    return UpdateContainerResourcesResponse()
+    return cri.UpdateContainerResourcesResponse()
 
 
-def reopen_container_log(runtime: Runtime, request: ReopenContainerLogRequest) -> ReopenContainerLogResponse:
+def reopen_container_log(runtime: Runtime, request: cri.ReopenContainerLogRequest) -> cri.ReopenContainerLogResponse:
     """Write output to a fresh file at the log's path from now on."""
     record = runtime.state.containers[request.container_id]
     if not is_running(record):
         raise CriRefusal(StatusCode.UNKNOWN, f"container {record.id!r} is not running")
     open_log(runtime, record)
-    return ReopenContainerLogResponse()
+    return cri.ReopenContainerLogResponse()
 
 
-def checkpoint_container(runtime: Runtime, request: CheckpointContainerRequest) -> NoReturn:
+def checkpoint_container(runtime: Runtime, request: cri.CheckpointContainerRequest) -> NoReturn:
     """Refuse, as containerd 1.6 does; there is no process whose memory could be written."""
     raise CriRefusal(StatusCode.UNIMPLEMENTED, "simulated containers have no memory to write down")

@@ -5,24 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from actors.kernel.promise import Promise
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    FilesystemIdentifier,
-    FilesystemUsage,
-    Image,
-    ImageFsInfoRequest,
-    ImageFsInfoResponse,
-    ImageStatusRequest,
-    ImageStatusResponse,
-    ListImagesRequest,
-    ListImagesResponse,
-    PullImageRequest,
-    PullImageResponse,
-    RemoveImageRequest,
-    RemoveImageResponse,
-    StreamImagesRequest,
-    UInt64Value,
-)
 from simulation.cri.behaviour import DEFAULT
 from simulation.cri.image_names import full_name, known_name, make_image
 from simulation.cri.runtime import Runtime
@@ -33,11 +17,7 @@ INODES_PER_IMAGE = 500
 _SECOND_NS = 10**9
 
 
-def list_images(runtime: Runtime, request: ListImagesRequest) -> ListImagesResponse:
-    return ListImagesResponse(images=select_images(runtime, request))
-
-
-def select_images(runtime: Runtime, request: ListImagesRequest | StreamImagesRequest) -> tuple[Image, ...]:
+def select_images(runtime: Runtime, request: cri.ListImagesRequest | cri.StreamImagesRequest) -> tuple[cri.Image, ...]:
     wanted = request.filter
     if wanted is None or wanted.image is None or not wanted.image.image:
         return tuple(runtime.state.images.values())
@@ -45,18 +25,20 @@ def select_images(runtime: Runtime, request: ListImagesRequest | StreamImagesReq
     return () if image is None else (image,)
 
 
-def image_status(runtime: Runtime, request: ImageStatusRequest) -> ImageStatusResponse:
+def image_status(runtime: Runtime, request: cri.ImageStatusRequest) -> cri.ImageStatusResponse:
     """One image; an empty answer when it is not here."""
     name = request.image.image if request.image else ""
     if not name:
         raise CriRefusal(StatusCode.UNKNOWN, "no image is named")
     image = runtime.state.image(name) or runtime.state.image(known_name(name))
     if image is None:
-        return ImageStatusResponse()
-    return ImageStatusResponse(image=image, info={"info": "{}"} if request.verbose else {})
+        return cri.ImageStatusResponse()
+    return cri.ImageStatusResponse(image=image, info={"info": "{}"} if request.verbose else {})
 
 
-def pull_image(runtime: Runtime, request: PullImageRequest) -> PullImageResponse | Promise[PullImageResponse]:
+def pull_image(
+    runtime: Runtime, request: cri.PullImageRequest
+) -> cri.PullImageResponse | Promise[cri.PullImageResponse]:
     """The image's size and rate come from the pod-wide values of the pod, if one is named. A caller that gives up
     waiting stops the pull.
     """
@@ -72,7 +54,7 @@ def pull_image(runtime: Runtime, request: PullImageRequest) -> PullImageResponse
     duration_ns = size_bytes * _SECOND_NS // (pod.pull_rate or settings.pull_rate_bytes_per_s)
     if not duration_ns:
         return _arrived(runtime, image)
-    promise: Promise[PullImageResponse] = Promise()
+    promise: Promise[cri.PullImageResponse] = Promise()
 
     def arrive() -> None:
         if not promise.done():
@@ -83,17 +65,17 @@ def pull_image(runtime: Runtime, request: PullImageRequest) -> PullImageResponse
     return promise
 
 
-def _arrived(runtime: Runtime, image: Image) -> PullImageResponse:
+def _arrived(runtime: Runtime, image: cri.Image) -> cri.PullImageResponse:
     known = runtime.state.images.get(image.id)
     if known is not None:
         tags = known.repo_tags + tuple(tag for tag in image.repo_tags if tag not in known.repo_tags)
         digests = known.repo_digests + tuple(name for name in image.repo_digests if name not in known.repo_digests)
         image = msgspec.structs.replace(known, repo_tags=tags, repo_digests=digests)
     runtime.state.add_image(image)
-    return PullImageResponse(image_ref=image.id)
+    return cri.PullImageResponse(image_ref=image.id)
 
 
-def remove_image(runtime: Runtime, request: RemoveImageRequest) -> RemoveImageResponse:
+def remove_image(runtime: Runtime, request: cri.RemoveImageRequest) -> cri.RemoveImageResponse:
     """Remove the image with all its names. Removing again is no error, and running containers keep theirs."""
     name = request.image.image if request.image else ""
     if not name:
@@ -101,15 +83,15 @@ def remove_image(runtime: Runtime, request: RemoveImageRequest) -> RemoveImageRe
     image = runtime.state.image(known_name(name))
     if image is not None:
         runtime.state.drop_image(image)
-    return RemoveImageResponse()
+    return cri.RemoveImageResponse()
 
 
-def image_fs_info(runtime: Runtime, request: ImageFsInfoRequest) -> ImageFsInfoResponse:
+def image_fs_info(runtime: Runtime, request: cri.ImageFsInfoRequest) -> cri.ImageFsInfoResponse:
     images = runtime.state.images.values()
-    usage = FilesystemUsage(
+    usage = cri.FilesystemUsage(
         timestamp=runtime.wall_ns(),
-        fs_id=FilesystemIdentifier(mountpoint=runtime.settings.image_directory),
-        used_bytes=UInt64Value(value=sum(image.size for image in images)),
-        inodes_used=UInt64Value(value=INODES_PER_IMAGE * len(images)),
+        fs_id=cri.FilesystemIdentifier(mountpoint=runtime.settings.image_directory),
+        used_bytes=cri.UInt64Value(value=sum(image.size for image in images)),
+        inodes_used=cri.UInt64Value(value=INODES_PER_IMAGE * len(images)),
     )
-    return ImageFsInfoResponse(image_filesystems=(usage,), container_filesystems=(usage,))
+    return cri.ImageFsInfoResponse(image_filesystems=(usage,), container_filesystems=(usage,))

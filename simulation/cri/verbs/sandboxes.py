@@ -4,26 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
-from runtime.cri.messages import (
-    ListPodSandboxRequest,
-    ListPodSandboxResponse,
-    NamespaceMode,
-    PodSandbox,
-    PodSandboxConfig,
-    PodSandboxState,
-    PodSandboxStatusRequest,
-    PodSandboxStatusResponse,
-    RemovePodSandboxRequest,
-    RemovePodSandboxResponse,
-    RunPodSandboxRequest,
-    RunPodSandboxResponse,
-    StopPodSandboxRequest,
-    StopPodSandboxResponse,
-    StreamPodSandboxesRequest,
-    UpdatePodSandboxResourcesRequest,
-    UpdatePodSandboxResourcesResponse,
-)
 from simulation.cri.behaviour import BehaviourError, PodBehaviour, parse_behaviour
 from simulation.cri.container_life import kill
 from simulation.cri.events import CREATED, DELETED, STARTED, STOPPED
@@ -33,7 +15,7 @@ from simulation.cri.verbs.containers import forget
 from simulation.cri.views import container_status, is_ready, sandbox_brief, sandbox_status
 
 
-def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSandboxResponse:
+def run_pod_sandbox(runtime: Runtime, request: cri.RunPodSandboxRequest) -> cri.RunPodSandboxResponse:
     config = request.config
     if config is None or config.metadata is None:
         raise CriRefusal(StatusCode.UNKNOWN, "the sandbox has no config with metadata")
@@ -65,7 +47,7 @@ def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSa
         pod_uid=config.labels.get(POD_UID_LABEL) or metadata.uid,
         host_network=host_network,
         pid=runtime.new_pid(),
-        state=PodSandboxState.SANDBOX_READY,
+        state=cri.PodSandboxState.SANDBOX_READY,
     )
     runtime.state.add_sandbox(record)
     lost_after = behaviour.pod.sandbox_lost_after
@@ -73,10 +55,10 @@ def run_pod_sandbox(runtime: Runtime, request: RunPodSandboxRequest) -> RunPodSa
         record.lost_timer = runtime.after(lost_after, lambda: lose_sandbox(runtime, record))
     runtime.events.publish(CREATED, record.id, record)
     runtime.events.publish(STARTED, record.id, record)
-    return RunPodSandboxResponse(pod_sandbox_id=record.id)
+    return cri.RunPodSandboxResponse(pod_sandbox_id=record.id)
 
 
-def read_behaviour(config: PodSandboxConfig) -> PodBehaviour:
+def read_behaviour(config: cri.PodSandboxConfig) -> PodBehaviour:
     """The behaviour in the annotations of a pod. Refuses with INVALID_ARGUMENT and every reason."""
     try:
         return parse_behaviour(config.annotations)
@@ -84,16 +66,16 @@ def read_behaviour(config: PodSandboxConfig) -> PodBehaviour:
         raise CriRefusal(StatusCode.INVALID_ARGUMENT, f"the pod cannot be simulated: {error}") from None
 
 
-def _on_host_network(config: PodSandboxConfig) -> bool:
+def _on_host_network(config: cri.PodSandboxConfig) -> bool:
     context = config.linux.security_context if config.linux else None
     options = context.namespace_options if context else None
-    return options is not None and options.network == NamespaceMode.NODE
+    return options is not None and options.network == cri.NamespaceMode.NODE
 
 
-def stop_pod_sandbox(runtime: Runtime, request: StopPodSandboxRequest) -> StopPodSandboxResponse:
+def stop_pod_sandbox(runtime: Runtime, request: cri.StopPodSandboxRequest) -> cri.StopPodSandboxResponse:
     """Kill every process of the pod and take its network down. Stopping again is no error."""
     _stop(runtime, runtime.state.sandboxes[request.pod_sandbox_id])
-    return StopPodSandboxResponse()
+    return cri.StopPodSandboxResponse()
 
 
 def _stop(runtime: Runtime, record: SandboxRecord) -> None:
@@ -109,37 +91,37 @@ def lose_sandbox(runtime: Runtime, record: SandboxRecord) -> None:
         record.lost_timer.cancel()
         record.lost_timer = None
     if is_ready(record):
-        record.state = PodSandboxState.SANDBOX_NOTREADY
+        record.state = cri.PodSandboxState.SANDBOX_NOTREADY
         runtime.state.changed(record)
         runtime.events.publish(STOPPED, record.id, record)
 
 
-def remove_pod_sandbox(runtime: Runtime, request: RemovePodSandboxRequest) -> RemovePodSandboxResponse:
+def remove_pod_sandbox(runtime: Runtime, request: cri.RemovePodSandboxRequest) -> cri.RemovePodSandboxResponse:
     """Remove the sandbox with all its containers, by force where they run. Removing again is no error."""
     try:
         record = runtime.state.sandboxes[request.pod_sandbox_id]
     except CriRefusal:
-        return RemovePodSandboxResponse()
+        return cri.RemovePodSandboxResponse()
     _stop(runtime, record)
     for container in tuple(record.containers.values()):
         forget(runtime, container)
     runtime.state.drop_sandbox(record)
     runtime.events.publish(DELETED, record.id, record)
-    return RemovePodSandboxResponse()
+    return cri.RemovePodSandboxResponse()
 
 
-def list_pod_sandbox(runtime: Runtime, request: ListPodSandboxRequest) -> ListPodSandboxResponse:
+def list_pod_sandbox(runtime: Runtime, request: cri.ListPodSandboxRequest) -> cri.ListPodSandboxResponse:
     """The same answer as before when everything is asked for and nothing has changed."""
 
-    def answer() -> ListPodSandboxResponse:
-        return ListPodSandboxResponse(items=select_sandboxes(runtime, request))
+    def answer() -> cri.ListPodSandboxResponse:
+        return cri.ListPodSandboxResponse(items=select_sandboxes(runtime, request))
 
     return answer() if request.filter is not None else runtime.listed("ListPodSandbox", answer)
 
 
 def select_sandboxes(
-    runtime: Runtime, request: ListPodSandboxRequest | StreamPodSandboxesRequest
-) -> tuple[PodSandbox, ...]:
+    runtime: Runtime, request: cri.ListPodSandboxRequest | cri.StreamPodSandboxesRequest
+) -> tuple[cri.PodSandbox, ...]:
     wanted = request.filter
     if wanted is None:
         return tuple([record.brief or sandbox_brief(record) for record in runtime.state.sandboxes.values()])
@@ -150,10 +132,10 @@ def select_sandboxes(
     return tuple([record.brief or sandbox_brief(record) for record in found])
 
 
-def pod_sandbox_status(runtime: Runtime, request: PodSandboxStatusRequest) -> PodSandboxStatusResponse:
+def pod_sandbox_status(runtime: Runtime, request: cri.PodSandboxStatusRequest) -> cri.PodSandboxStatusResponse:
     """One sandbox in full, with its containers."""
     record = runtime.state.sandboxes[request.pod_sandbox_id]
-    return PodSandboxStatusResponse(
+    return cri.PodSandboxStatusResponse(
         status=sandbox_status(record),
         info={"info": _info(record)} if request.verbose else {},
         containers_statuses=tuple([container_status(container) for container in record.containers.values()]),
@@ -174,8 +156,8 @@ def _info(record: SandboxRecord) -> str:
 
 
 def update_pod_sandbox_resources(
-    runtime: Runtime, request: UpdatePodSandboxResourcesRequest
-) -> UpdatePodSandboxResourcesResponse:
+    runtime: Runtime, request: cri.UpdatePodSandboxResourcesRequest
+) -> cri.UpdatePodSandboxResourcesResponse:
     """Do nothing: the containers' own resources are what counts here. An unknown sandbox is refused."""
     _ = runtime.state.sandboxes[request.pod_sandbox_id]
-    return UpdatePodSandboxResourcesResponse()
+    return cri.UpdatePodSandboxResourcesResponse()

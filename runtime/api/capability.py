@@ -25,7 +25,6 @@ class Api(Protocol):
         Cancelling the answer cancels the call. Fails with `ApiError` only, also where the answer cannot be understood
         (reason `NotUnderstood`).
         """
-        ...
 
     def watch(
         self,
@@ -39,7 +38,6 @@ class Api(Protocol):
         comes exactly once, last: None when the server ended the watch in order or `close` was called, the error
         otherwise (an ERROR event of the stream, 410 among them, is one).
         """
-        ...
 
 
 class BootstrapApi(Protocol):
@@ -50,7 +48,6 @@ class BootstrapApi(Protocol):
 
         Touches the disk and may wait. Raises OSError, and ValueError where there are none that can be used.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,30 +39,24 @@ class Cgroups(Protocol):
 
     def problems(self) -> tuple[str, ...]:
         """What the kernel does not offer here, such as a controller that is not mounted."""
-        ...
 
     def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
         """Make the cgroup, where it is not there, and write that. What could not be done, and why.
 
         A limit for which there is no file here is told, unless it says that there is no limit.
         """
-        ...
 
     def exists(self, words: Words) -> bool:
         """Whether it is there in every hierarchy that counts."""
-        ...
 
     def pod_uids(self, words: Words) -> tuple[str, ...]:
         """UIDs of the pods whose cgroups are right below, in any hierarchy; sorted. () where there is no such place."""
-        ...
 
     def remove(self, words: Words) -> tuple[str, ...]:
         """End every process in it and below, and take it away. What stays, and why; () when nothing is left."""
-        ...
 
     def name(self, words: Words) -> str:
         """What the runtime is to be told as the parent of a sandbox."""
-        ...
 
 
 class CgroupTree(Protocol):
@@ -70,14 +64,11 @@ class CgroupTree(Protocol):
 
     def driven_by(self, driver: str) -> Cgroups:
         """The cgroups as that driver (`names.CGROUPFS`, `names.SYSTEMD`) makes and calls them."""
-        ...
 
     def enter(self, path: str) -> tuple[str, ...]:
         """Move this process into the cgroup at that path, made where it is not there. What could not be done."""
-        ...
 
     def gather(self, path: str) -> tuple[str, ...]:
         """Move every process of the root into the cgroup at that path, made where it is not there, but for the first
         process and those of the kernel. What could not be done.
         """
-        ...

@@ -42,19 +42,15 @@ class SystemdUnits(Protocol):
 
     def version(self) -> int:
         """Of systemd: 252."""
-        ...
 
     def start(self, unit: str, properties: Sequence[Property]) -> bool:
         """Start a transient unit. False: there is one of that name already, and it is as it was."""
-        ...
 
     def change(self, unit: str, properties: Sequence[Property]) -> None:
         """Set properties of a unit, until the machine goes down. Raises NoSuchUnitError."""
-        ...
 
     def stop(self, unit: str) -> None:
         """Stop a unit, if there is one."""
-        ...
 
 
 class BusSystemdUnits:

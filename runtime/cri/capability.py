@@ -23,7 +23,6 @@ class Cri(Protocol):
         `timeout_ns` None takes the default of the verb. Fails with `CriError`; after `DEADLINE_EXCEEDED` or
         `UNAVAILABLE` the operation may still have been done. Cancelling the answer cancels the call.
         """
-        ...
 
     def stream(
         self,
@@ -38,4 +37,3 @@ class Cri(Protocol):
         comes exactly once, last: None when the runtime ended the stream in order or `close` was called, the
         error otherwise.
         """
-        ...

@@ -119,35 +119,27 @@ class CsiNode(Protocol):
 
     def info(self) -> NodeInfo:
         """NodeGetInfo."""
-        ...
 
     def abilities(self) -> frozenset[Ability]:
         """NodeGetCapabilities; asked once for each registration."""
-        ...
 
     def stage(self, volume: StageVolume) -> None:
         """NodeStageVolume."""
-        ...
 
     def unstage(self, handle: str, path: str) -> None:
         """NodeUnstageVolume."""
-        ...
 
     def publish(self, volume: PublishVolume) -> None:
         """NodePublishVolume."""
-        ...
 
     def unpublish(self, handle: str, path: str) -> None:
         """NodeUnpublishVolume."""
-        ...
 
     def expand(self, volume: ExpandVolume) -> int:
         """NodeExpandVolume: the size in bytes now, 0 when the driver does not say."""
-        ...
 
     def stats(self, handle: str, path: str, staging_path: str) -> DriverVolumeStats:
         """NodeGetVolumeStats."""
-        ...
 
 
 class CsiDrivers(Protocol):
@@ -155,16 +147,12 @@ class CsiDrivers(Protocol):
 
     def register(self, name: str, endpoint: str) -> CsiNode:
         """From now on the driver of that name is at this socket. Raises PluginError for a text that is no endpoint."""
-        ...
 
     def unregister(self, name: str) -> None:
         """There is no driver of that name any more."""
-        ...
 
     def find(self, name: str) -> CsiNode | None:
         """The driver of that name; None: none is registered (yet)."""
-        ...
 
     def names(self) -> tuple[str, ...]:
         """Of all drivers that are registered, sorted."""
-        ...

@@ -30,4 +30,3 @@ class HookCaller(Protocol):
 
         `container_id` is for whoever plays a container. `headers` as the pod has them, in order; `Host` is one of them.
         """
-        ...

@@ -18,15 +18,12 @@ class HostFacts(Protocol):
 
     def machine(self) -> MachineFacts:
         """What does not change while it runs. Never fails."""
-        ...
 
     def network(self, name: str) -> NetworkFacts:
         """Addresses, default routes, and what `name` resolves to. Never fails."""
-        ...
 
     def disk_bytes(self, path: str) -> int:
         """Size of the file system that holds `path`, or would hold it. Raises OSError."""
-        ...
 
 
 class LocalHostFacts:

@@ -15,11 +15,9 @@ class KernelParameters(Protocol):
 
     def get(self, name: str) -> int | None:
         """The value; None where the kernel has no such parameter, or hides it."""
-        ...
 
     def set(self, name: str, value: int) -> str:
         """Set it; why that was not possible, or empty."""
-        ...
 
 
 class LocalKernelParameters:

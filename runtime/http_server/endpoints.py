@@ -60,11 +60,9 @@ class ServedNode(ObserverView, ManifestDoor, NumbersView, Protocol):
 
     def pods(self) -> tuple[Pod, ...] | None:
         """Every pod of the node with its status, without mirror pods. None: unknown now."""
-        ...
 
     def late(self) -> tuple[str, ...]:
         """A line for each actor that is late; empty when all is well."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ class NumbersView(Protocol):
 
     def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
         """As JSON; None when nothing can be said."""
-        ...
 
     def metrics(self) -> bytes: ...
 

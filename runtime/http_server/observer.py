@@ -58,7 +58,6 @@ class ObserverView(Protocol):
 
     def timeline(self, uid: str) -> bytes | None:
         """What happened to that pod, as JSON; None when nothing is known of it."""
-        ...
 
 
 class Observer:

@@ -21,23 +21,18 @@ class PendingAnswer(Protocol[T]):
 
     def done(self) -> bool:
         """True once there is an answer, a failure or a cancellation."""
-        ...
 
     def result(self, timeout: float | None = None) -> T:
         """The answer; blocks for up to `timeout` seconds. Raises the failure, `CancelledError` or `TimeoutError`."""
-        ...
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The failure, or None after success; blocks and raises as `result` does."""
-        ...
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
         """Call `fn` with this object once it is done, at once if it is already."""
-        ...
 
     def cancel(self) -> bool:
         """Give up. True when the answer will not come any more; the operation itself may still happen."""
-        ...
 
 
 class Subscription(Protocol):
@@ -45,7 +40,6 @@ class Subscription(Protocol):
 
     def close(self) -> None:
         """End the series. Nothing is delivered after the return, except what another thread has begun to deliver."""
-        ...
 
 
 class SubscriptionEnded:

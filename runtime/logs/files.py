@@ -36,26 +36,21 @@ class LogFiles(LogSource, Protocol):
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
         """Bytes in each of these logs; None for one that is not there, 0 for what is no plain file."""
-        ...
 
     def move_log(self, log: str, rotated: str) -> None:
         """Give the log another name, which nothing has."""
-        ...
 
     def bring_back(self, rotated: str, log: str) -> bool:
         """Give the log its name back. False, and nothing changes, when that name has been taken or it is gone."""
-        ...
 
     def remove(self, paths: Sequence[str]) -> None:
         """Remove these; what is gone already is no error."""
-        ...
 
     def compress(self, rotated: str) -> None:
         """Turn a rotated log into its compressed form; one that is gone already is no error.
 
         When it fails nothing half is left, and the plain one stays.
         """
-        ...
 
 
 class LocalLogFiles(LocalLogSource):

@@ -47,34 +47,27 @@ class PodFiles(Protocol):
         """Make the log directory (0755), the termination file (0666, empty), with what is above them, and give the
         hosts file its text (0644), in place: containers may have it mounted. Gives the attempt. Raises OSError.
         """
-        ...
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         """The first `limit_bytes` of the file as text; empty when it is missing."""
-        ...
 
     def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
         """The end of a container's log, without times and stream names; empty where it may not be read."""
-        ...
 
     def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
         """The text of a file below a volume's directory, which containers may write to; None when it is not there.
 
         No link is followed, and only a plain file of that size at most is read. Raises OSError for anything else.
         """
-        ...
 
     def link_log(self, link: str, target: str) -> None:
         """Make (or turn) the symlink `link` to point to `target`. OSError."""
-        ...
 
     def read_node_file(self, path: str, limit_bytes: int) -> str:
         """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
-        ...
 
     def write_record(self, path: str, text: str) -> None:
         """Give a file of the agent's own that text (0600), all of it or nothing; its directory is there. OSError."""
-        ...
 
 
 class LocalPodFiles:

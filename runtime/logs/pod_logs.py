@@ -32,23 +32,18 @@ class PodLogs(Protocol):
 
     def list_pods(self) -> tuple[str, ...]:
         """Names of all pod log directories, sorted; empty when there are none."""
-        ...
 
     def dead_links(self) -> tuple[DeadLink, ...]:
         """Every link into the log directories of pods that leads nowhere, sorted. Others' links are theirs."""
-        ...
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         """Remove the log directory of a pod with all that is in it, and the links to its logs."""
-        ...
 
     def remove_container(self, directory: str, attempt: int, link: str) -> None:
         """Remove the log of one attempt from a container's log directory, rotated ones too, and the link to it."""
-        ...
 
     def remove_link(self, path: str) -> None:
         """Remove one link."""
-        ...
 
 
 def pod_log_directory(root: str, namespace: str, name: str, uid: str) -> str:

@@ -29,11 +29,9 @@ class OpenLog(Protocol):
 
     def size(self) -> int:
         """Bytes in it now."""
-        ...
 
     def read(self, offset: int, limit_bytes: int) -> bytes:
         """What is there from `offset`; empty at the end."""
-        ...
 
     def close(self) -> None: ...
 
@@ -43,19 +41,15 @@ class LogSource(Protocol):
 
     def find(self, log: str, container_id: str) -> str:
         """Where the log of that container is: that path, or what it leads to where it is a link that may."""
-        ...
 
     def open(self, path: str) -> OpenLog:
         """A plain file."""
-        ...
 
     def identity(self, path: str) -> Hashable | None:
         """Of the file that has this name now; None when there is none."""
-        ...
 
     def names_beside(self, log: str) -> tuple[str, ...]:
         """Names in the log's directory that begin with its own and a dot, sorted."""
-        ...
 
 
 class LocalLogSource:

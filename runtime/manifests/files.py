@@ -47,11 +47,9 @@ class ManifestWatch(Protocol):
 
         Gives the reason when it cannot be watched, so that only the next reading will show its changes.
         """
-        ...
 
     def close(self) -> None:
         """Tell no more."""
-        ...
 
 
 class ManifestDirectory(Protocol):
@@ -59,8 +57,6 @@ class ManifestDirectory(Protocol):
 
     def read(self, path: str) -> ManifestReading:
         """Everything at `path`. Never raises OSError: problems are in the answer."""
-        ...
 
     def watch(self, path: str, on_change: Callable[[], None]) -> ManifestWatch:
         """Call `on_change`, on any thread, after each change at `path`; it watches nothing until `renew` is called."""
-        ...

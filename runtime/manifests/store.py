@@ -19,15 +19,12 @@ class ManifestStore(Protocol):
 
     def prepare(self, directory: str) -> None:
         """The directory is there afterwards."""
-        ...
 
     def write(self, path: str, content: bytes) -> None:
         """Over one that is there."""
-        ...
 
     def remove(self, path: str) -> None:
         """It is not there afterwards."""
-        ...
 
 
 class LocalManifestStore:

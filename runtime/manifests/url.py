@@ -34,4 +34,3 @@ class ManifestServer(Protocol):
 
     def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> PendingAnswer[ManifestAnswer]:
         """GET `url`; a header may have several values. Fails with `ManifestFetchError`; never hangs."""
-        ...

@@ -31,11 +31,9 @@ class MemoryWatch(Protocol):
 
         Touches files of the kernel: to be called on a lane.
         """
-        ...
 
     def close(self) -> None:
         """Tell no more."""
-        ...
 
 
 class MemoryNotices(Protocol):
@@ -46,4 +44,3 @@ class MemoryNotices(Protocol):
 
         It may be called for nothing, and many times: whoever hears it looks.
         """
-        ...

@@ -22,20 +22,16 @@ class Hold(Protocol):
     @property
     def delay_ns(self) -> int:
         """For how long it waits at most, from the moment that it says it goes down."""
-        ...
 
     @property
     def going_down(self) -> bool:
         """Whether it had said so before this hold: then it does not wait for it."""
-        ...
 
     def release(self) -> None:
         """It need not wait any more. What happens to it is still told."""
-        ...
 
     def close(self) -> None:
         """Neither wait nor tell. May be called more than once."""
-        ...
 
 
 class MachineShutdown(Protocol):
@@ -51,4 +47,3 @@ class MachineShutdown(Protocol):
         nothing will be told any more, though the machine may wait as promised. Both may come from any thread.
         Fails with MachineShutdownError.
         """
-        ...

@@ -34,4 +34,3 @@ class OomLog(Protocol):
         Both are called on a thread of the implementation, one at a time: hand over and return. `on_end` comes when
         there will be no more, with the reason, and not after a `close`.
         """
-        ...

@@ -33,11 +33,9 @@ class PluginWatch(Protocol):
 
         Gives the reason when it cannot be watched.
         """
-        ...
 
     def close(self) -> None:
         """Tell no more."""
-        ...
 
 
 class PluginSockets(Protocol):
@@ -48,16 +46,12 @@ class PluginSockets(Protocol):
 
         Names that begin with a dot are passed over, with all that is below them.
         """
-        ...
 
     def watch(self, on_change: Callable[[], None]) -> PluginWatch:
         """Call `on_change`, on any thread, when sockets may have come or gone; from the first `renew` on."""
-        ...
 
     def ask(self, socket: str) -> PluginInfo:
         """GetInfo. Raises PluginError."""
-        ...
 
     def notify(self, socket: str, *, registered: bool, error: str) -> None:
         """NotifyRegistrationStatus. Raises PluginError."""
-        ...

@@ -27,7 +27,6 @@ class WireMessage(Protocol):
 
     def SerializeToString(self) -> bytes:  # noqa: N802 - protobuf's name
         """The bytes."""
-        ...
 
 
 M = TypeVar("M")

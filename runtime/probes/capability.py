@@ -83,4 +83,3 @@ class Prober(Protocol):
         No answer within `timeout_ns` is a FAILURE, or LATE. Never blocks the caller, and never fails: what goes wrong
         on this side is UNKNOWN.
         """
-        ...

@@ -20,11 +20,9 @@ class AllocationFile(Protocol):
 
     def load(self) -> bytes | None:
         """What was saved last; None where nothing was. Raises OSError."""
-        ...
 
     def save(self, content: bytes) -> None:
         """Keep that from now on. Raises OSError."""
-        ...
 
 
 class LocalAllocationFile:

@@ -40,15 +40,12 @@ class CertificateKeys(Protocol):
 
     def held(self) -> HeldCertificate | None:
         """The certificate in use; None when there is none that can be used."""
-        ...
 
     def request(self, user: str, names: Sequence[str]) -> bytes:
         """A request, as PEM, for these names and addresses (a client has none), with a new key. One before is over."""
-        ...
 
     def accept(self, certificate: bytes) -> HeldCertificate:
         """Use this certificate (PEM, others of its chain after it) of the last request from now on."""
-        ...
 
 
 class LocalCertificateKeys:

@@ -30,7 +30,6 @@ class DockerConfigFiles(Protocol):
 
     def read(self) -> NodeCredentials:
         """The entries of the first usable file."""
-        ...
 
 
 class LocalDockerConfig:

@@ -30,19 +30,15 @@ class IdFiles(Protocol):
 
     def subordinate(self) -> tuple[str | None, str | None]:
         """What the system says of user ids and of group ids for the agent; None where nobody has chosen. OSError."""
-        ...
 
     def records(self) -> Mapping[str, str]:
         """UID of the pod -> its record. Raises OSError."""
-        ...
 
     def write(self, uid: str, text: str) -> None:
         """Make the record of a pod that has a directory, all of it or nothing. Raises OSError."""
-        ...
 
     def remove(self, uid: str) -> None:
         """The pod has no record afterwards. Raises OSError."""
-        ...
 
 
 class LocalIdFiles:

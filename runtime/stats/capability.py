@@ -17,16 +17,12 @@ class HostStats(Protocol):
 
     def node(self) -> NodeReading:
         """The machine, its root group, its network, and what of it is no pod. Never fails."""
-        ...
 
     def processes(self, pids: Sequence[int]) -> Mapping[int, ProcessReading]:
         """The control groups and networks of these processes; one that is gone is left out. Never fails."""
-        ...
 
     def filesystem(self, path: str) -> FsReading:
         """The file system that holds `path`, or would hold it. Raises OSError."""
-        ...
 
     def pod_disk(self, uid: str, log_directory: str) -> PodDisk:
         """What the volumes and logs of a pod take. What cannot be read is left out. Never fails."""
-        ...

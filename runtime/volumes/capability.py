@@ -181,47 +181,36 @@ class NodeVolumes(Protocol):
 
     def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
         """Where a volume of this pod is to lie. Pure. Raises VolumeFailedError for a kind that is not served."""
-        ...
 
     def make_pod(self, uid: str) -> None:
         """The directories that every pod has. Raises VolumeFailedError, OSError."""
-        ...
 
     def stage(self, pod: Pod, spec: VolumeSpec, say: Say) -> None:
         """Make the device that the volume is on. Raises VolumeFailedError, OSError."""
-        ...
 
     def prepare(self, pod: Pod, spec: VolumeSpec, say: Say) -> str:
         """Make one volume of a pod that has its directories; its path. Raises VolumeFailedError, OSError."""
-        ...
 
     def usable(self, uid: str, spec: VolumeSpec) -> str:
         """The path of a volume that cannot be renewed now but can be used as it is; empty when it cannot."""
-        ...
 
     def release(self, place: VolumePlace) -> None:
         """Take one volume of a pod down, and remove its directory. Raises VolumeFailedError, OSError: some stays."""
-        ...
 
     def unstage(self, device: str) -> None:
         """Take a device down. Raises VolumeFailedError, OSError."""
-        ...
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         """Remove all that the pod has on disk but volumes. Where volumes lie it removes nothing, and gives these.
 
         Raises VolumeFailedError or OSError.
         """
-        ...
 
     def volumes_of(self, uid: str) -> tuple[LocatedVolume, ...]:
         """The volumes of a pod found on disk, sorted. Raises OSError."""
-        ...
 
     def list_uids(self) -> tuple[str, ...]:
         """UIDs of all pods that have something on disk, sorted. Raises OSError."""
-        ...
 
     def scan(self) -> DiskScan:
         """Everything. Raises OSError."""
-        ...

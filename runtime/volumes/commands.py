@@ -46,7 +46,6 @@ class Commands(Protocol):
 
     def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         """Run it and wait. Never raises for what the program does."""
-        ...
 
 
 class HostCommands:

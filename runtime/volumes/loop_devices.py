@@ -23,15 +23,12 @@ class LoopDevices(Protocol):
 
     def attach(self, path: str) -> str:
         """Hold the file or device at `path`; the loop device. One that holds it already is enough."""
-        ...
 
     def holding(self, path: str) -> tuple[str, ...]:
         """The loop devices that hold `path`."""
-        ...
 
     def detach(self, path: str) -> None:
         """Let `path` go; that nothing holds it is no error."""
-        ...
 
 
 class KernelLoopDevices:

@@ -31,27 +31,21 @@ class Mounts(Protocol):
 
     def below(self, path: str) -> tuple[str, ...]:
         """Mount points at or below `path`, in the order to unmount them: the latest mount first, deeper ones first."""
-        ...
 
     def is_mount_point(self, path: str) -> bool:
         """Whether another file system is mounted at `path`. Takes two stat calls, however many mounts there are."""
-        ...
 
     def mount_tmpfs(self, path: str, size_bytes: int) -> None:
         """Mount memory at `path`, at most `size_bytes` of it (0: what the kernel gives), never swapped where it can."""
-        ...
 
     def mount(self, source: str, path: str, kind: str, options: str) -> None:
         """Mount a file system of this kind at `path`; `options` as for the kernel, such as `pagesize=2M`."""
-        ...
 
     def bind(self, source: str, path: str, *, read_only: bool = False) -> None:
         """Make what is at `source` appear at `path`, which is of the same sort; mounts below it do not come along."""
-        ...
 
     def make_shared(self, path: str) -> bool:
         """Share mounts below `path` with its copies, in both directions; True if it became a mount."""
-        ...
 
     def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
         """Undo the last mount at `path`; it is no error if nothing is mounted there.
@@ -59,7 +53,6 @@ class Mounts(Protocol):
         `detach`: it goes out of sight at once, and altogether when nobody uses it any more. `force`: the same, and what
         waits for its server fails.
         """
-        ...
 
 
 class KernelMounts:

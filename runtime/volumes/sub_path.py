@@ -53,7 +53,6 @@ class SubPaths(Protocol):
 
     def prepare(self, wanted: tuple[SubPath, ...]) -> Mapping[int, str]:
         """Mount them anew; index -> path on the host, safe to give to the runtime. Raises VolumeError."""
-        ...
 
 
 class LocalSubPaths:

@@ -34,19 +34,15 @@ class Agents(Protocol):
 
     async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
         """Ask the agent, and give its answer. Raises StatusError when there is none."""
-        ...
 
     async def fetch(self, node: NodeAnswer) -> bytes | None:
         """What an agent answers, whole; None when it does not answer, or not well."""
-        ...
 
     def tunnel(self, node: NodeAnswer) -> Tunnel:
         """For a connection that is to be upgraded: how the agent is reached. Raises StatusError where it is not."""
-        ...
 
     def stays(self, head: Head) -> bool:
         """Whether a request to upgrade is for `pass_on`, and not for a tunnel."""
-        ...
 
     async def close(self) -> None: ...
 

@@ -23,11 +23,9 @@ class ContainerFiles(Protocol):
 
     def open_log(self, path: str) -> LogFile:
         """Open for appending; the file and its directories are made."""
-        ...
 
     def write_message(self, path: str, data: bytes) -> None:
         """Write a termination message into a file that exists."""
-        ...
 
 
 class DirectoryFiles:

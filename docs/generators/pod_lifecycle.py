@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from actors.pod_rules.lifecycle import TABLE, PodStage
-from docs.generators.state_page import StatePage, main
+from docs.generators.drawn_page import main
+from docs.generators.state_page import StatePage
 
 PAGE = StatePage(
     "pod_lifecycle",

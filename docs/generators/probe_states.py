@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from actors.probes.state import TABLE, ProbeStage
-from docs.generators.state_page import StatePage, main
+from docs.generators.drawn_page import main
+from docs.generators.state_page import StatePage
 
 PAGE = StatePage(
     "probe_states",

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import enum
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from actors.machines.table import StateTable, TransitionRow
+from docs.generators.drawn_page import DrawnPage
 
-FOLDER = Path(__file__).resolve().parents[1]
 
+class StatePage(DrawnPage, frozen=True):
+    """`last`: the stage at which the machine ends."""
 
-class StatePage(msgspec.Struct, frozen=True):
-    """One page of `docs/`. `last`: the stage at which the machine ends. `module`: the page's own module here."""
-
-    module: str
     title: str
     head: str
     table: StateTable[Any, Any]
     last: enum.Enum
 
-    @property
-    def path(self) -> Path:
-        return FOLDER / f"{self.module.replace('_', '-')}.md"
-
-    @property
-    def command(self) -> str:
-        return f"python -m docs.generators.{self.module}"
-
     def text(self) -> str:
-        """The whole page."""
         otherwise = self.table.otherwise
         unlisted = f"Every other event changes nothing: {otherwise}." if otherwise else "No other event is legal."
         return "\n\n".join(
@@ -78,15 +61,3 @@ def rules_of(table: StateTable[Any, Any]) -> str:
 
 def _is_everywhere(table: StateTable[Any, Any], row: TransitionRow[Any, Any, Any]) -> bool:
     return row.stages == table.stages
-
-
-def main(page: StatePage, arguments: Sequence[str] | None = None) -> int:
-    """Write the page, or check it. The exit status: 1 when the check finds it out of date."""
-    parser = argparse.ArgumentParser(prog=page.command, description=f"Draw docs/{page.path.name}.")
-    parser.add_argument("--check", action="store_true", help="write nothing; say whether the page is out of date")
-    if not parser.parse_args(arguments).check:
-        page.path.write_text(page.text())
-    elif page.path.read_text() != page.text():
-        print(f"docs/{page.path.name} is out of date; run: {page.command}", file=sys.stderr)
-        return 1
-    return 0

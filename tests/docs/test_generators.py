@@ -7,14 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from docs.generators import container_start, pod_lifecycle, probe_states, volume_states
-from docs.generators.state_page import StatePage, main
+from docs.generators import container_start, metrics, pod_lifecycle, probe_states, volume_states
+from docs.generators.drawn_page import DrawnPage, main
+from docs.generators.state_page import StatePage
 
-PAGES = [each.PAGE for each in (container_start, pod_lifecycle, probe_states, volume_states)]
+STATE_PAGES = [each.PAGE for each in (container_start, pod_lifecycle, probe_states, volume_states)]
+PAGES: list[DrawnPage] = [*STATE_PAGES, metrics.PAGE]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.module)
-def test_a_page_is_the_one_that_its_table_draws(page: StatePage) -> None:
+def test_a_page_is_the_one_that_the_code_draws(page: DrawnPage) -> None:
     assert page.path.read_text() == page.text(), f"run: {page.command}"
     assert main(page, ["--check"]) == 0
 
@@ -28,7 +30,7 @@ class _PageElsewhere(StatePage, frozen=True):
 
 
 def test_a_check_says_which_command_mends_an_old_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = _PageElsewhere(**msgspec.structs.asdict(PAGES[0]), folder=tmp_path)
+    page = _PageElsewhere(**msgspec.structs.asdict(STATE_PAGES[0]), folder=tmp_path)
     assert main(page, []) == 0
     assert main(page, ["--check"]) == 0
     page.path.write_text("an old page")

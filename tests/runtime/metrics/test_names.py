@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from runtime.metrics import cadvisor, kubelet, own, resource, slis
 from runtime.metrics.families import Family
-from runtime.metrics.page import page
 
 KUBELET = """
 node_name containers_per_pod_count pod_worker_duration_seconds pod_worker_start_duration_seconds
@@ -87,8 +84,3 @@ def test_a_page_has_each_name_once(path: str, families: tuple[Family, ...]) -> N
     names = [family.name for family in families]
     assert len(names) == len(set(names)), path
     assert all(family.help.endswith(".") or ";" in family.help for family in families)
-
-
-def test_the_page_is_drawn_from_the_code() -> None:
-    written = Path(__file__).parents[3] / "docs" / "metrics.md"
-    assert written.read_text() == page(), "run: python -m runtime.metrics.page > docs/metrics.md"

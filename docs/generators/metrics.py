@@ -1,15 +1,17 @@
-"""The page of `docs/metrics.md`: every name with its type and labels, drawn from the families themselves."""
+"""Draw `docs/metrics.md` from the families of `runtime.metrics`: every name with its type and labels."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
+from docs.generators.drawn_page import DrawnPage, main
 from runtime.metrics import cadvisor, kubelet, own, resource, slis
 from runtime.metrics.families import Family
 
 HEAD = """# Metrics and usage
 
-What a node says in numbers. This page is drawn from the code: `python -m runtime.metrics.page > docs/metrics.md`.
+What a node says in numbers. This page is drawn from the code: `python -m docs.generators.metrics`.
 
 ## Usage
 
@@ -65,19 +67,20 @@ A measurement is one line where the thing happens; a new name is one line in `ru
 """
 
 
-def page() -> str:
-    """The whole page."""
-    parts = [
-        HEAD,
-        _table("/metrics: names of a kubelet", kubelet.FAMILIES),
-        _table("/metrics: ours", own.FAMILIES),
-        _table("/metrics/probes", kubelet.AT_PROBES),
-        _table("/metrics/resource", resource.FAMILIES),
-        _table("/metrics/cadvisor", cadvisor.FAMILIES),
-        _table("/metrics/slis", slis.FAMILIES),
-        _absent(),
-    ]
-    return "\n".join(parts)
+class MetricsPage(DrawnPage, frozen=True):
+    def text(self) -> str:
+        return "\n".join(
+            [
+                HEAD,
+                _table("/metrics: names of a kubelet", kubelet.FAMILIES),
+                _table("/metrics: ours", own.FAMILIES),
+                _table("/metrics/probes", kubelet.AT_PROBES),
+                _table("/metrics/resource", resource.FAMILIES),
+                _table("/metrics/cadvisor", cadvisor.FAMILIES),
+                _table("/metrics/slis", slis.FAMILIES),
+                _absent(),
+            ]
+        )
 
 
 def _table(title: str, families: Iterable[Family]) -> str:
@@ -101,5 +104,7 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names))
 
 
+PAGE = MetricsPage("metrics")
+
 if __name__ == "__main__":
-    print(page(), end="")
+    sys.exit(main(PAGE))

@@ -1,6 +1,6 @@
 """What the generated modules of the interface are made of: `CriMessage`, `OpenEnum` and `Verb`.
 
-`runtime.cri.struct_source` writes `runtime/cri/v1/messages.py` and `runtime/cri/v1/verbs.py` from `api.proto`.
+`tools.struct_source` writes `runtime/cri/v1/messages.py` and `runtime/cri/v1/verbs.py` from `api.proto`.
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ def found(path: str, source: str) -> list[str]:
         ("actors/machines/table.py", "import enum, msgspec\nfrom actors.machines import table", []),
         ("actors/machines/table.py", "from actors.kernel import Actor", ["floor:1", "room:1"]),
         ("actors/pleg/pleg.py", "from docs.generators import state_page", ["floor:1"]),
+        ("runtime/cri/wire.py", "from tools import protos", ["floor:1"]),
     ],
 )
 def test_a_file_imports_from_its_own_floor_and_below(path: str, source: str, expected: list[str]) -> None:

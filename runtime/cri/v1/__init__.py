@@ -1,1 +1,1 @@
-"""The interface itself: `api.proto`, written here, and the Python modules made from it by `runtime.cri.protos`."""
+"""The interface itself: `api.proto`, written here, and the Python modules made from it by `tools.protos`."""

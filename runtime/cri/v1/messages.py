@@ -1,6 +1,6 @@
 """The messages of runtime.v1 as frozen structs.
 
-Generated from `runtime/cri/v1/api.proto` by `python -m runtime.cri.protos`: do not edit.
+Generated from `runtime/cri/v1/api.proto` by `python -m tools.protos`: do not edit.
 """
 
 from __future__ import annotations

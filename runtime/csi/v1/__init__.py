@@ -1,1 +1,1 @@
-"""The container storage interface: `csi.proto` and what is made of it by `python -m runtime.cri.protos`."""
+"""The container storage interface: `csi.proto` and what is made of it by `python -m tools.protos`."""

@@ -1,1 +1,1 @@
-"""The registration of plugins: `registration.proto` and what is made of it by `python -m runtime.cri.protos`."""
+"""The registration of plugins: `registration.proto` and what is made of it by `python -m tools.protos`."""

@@ -1,1 +1,1 @@
-"""The gRPC health checking protocol: `health.proto` and what is made of it by `python -m runtime.cri.protos`."""
+"""The gRPC health checking protocol: `health.proto` and what is made of it by `python -m tools.protos`."""

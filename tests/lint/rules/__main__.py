@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.lint.rules import check_tree
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("config", "runtime", "actors", "simulation", "cli", "actorlet", "tests", "benchmarks", "docs")
+FOLDERS = ("config", "runtime", "actors", "simulation", "cli", "actorlet", "tests", "benchmarks", "docs", "tools")
 
 
 def main(arguments: list[str]) -> int:

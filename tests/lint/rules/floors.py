@@ -15,7 +15,7 @@ from tests.lint.rules import Finding, Module, imported_modules
 
 FLOORS = ("config", "runtime", "actors", "simulation", "cli")
 """From the ground up."""
-BESIDE = ("tests", "benchmarks", "docs", "actorlet")
+BESIDE = ("tests", "benchmarks", "docs", "tools", "actorlet")
 """No floor may import them. All but the last may import every floor."""
 PUBLIC_MAY_IMPORT = frozenset({"actorlet", "pytest"}) | sys.stdlib_module_names
 LIBRARIES = {

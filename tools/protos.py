@@ -1,6 +1,6 @@
-"""Makes the Python modules of every `.proto` of the project: `python -m runtime.cri.protos`.
+"""Makes the Python modules of every `.proto` of the project: `python -m tools.protos`.
 
-protoc makes the protobuf classes; `runtime.cri.struct_source` makes the structs and verbs of the CRI. With `--check` it
+protoc makes the protobuf classes; `tools.struct_source` makes the structs and verbs of the CRI. With `--check` it
 makes them in a temporary directory and fails when they differ from the committed ones. It needs exactly the version
 of grpcio-tools that made them, which the `protos` environment of tox has; nothing else needs grpcio-tools.
 
@@ -19,10 +19,10 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from runtime.cri.struct_source import messages_source, verbs_source
+from tools.struct_source import messages_source, verbs_source
 
 GRPCIO_TOOLS = "1.85.1"
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PROTO = Path("runtime/cri/v1/api.proto")
 PROTOS = (
     PROTO,
@@ -84,7 +84,7 @@ def differences(made: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 done or no difference, 1 a difference, 2 cannot be made."""
-    parser = argparse.ArgumentParser(prog="python -m runtime.cri.protos", description="Make the modules of all protos.")
+    parser = argparse.ArgumentParser(prog="python -m tools.protos", description="Make the modules of all protos.")
     parser.add_argument("--check", action="store_true", help="change nothing, fail on a difference")
     check = parser.parse_args(arguments).check
     try:
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
     if lines:
         shown = [line if len(line) < 160 else f"{line[:157]}..." for line in lines[:40]]
         print("\n".join(shown), file=sys.stderr)
-        print("a .proto and its modules differ: run `python -m runtime.cri.protos` and commit", file=sys.stderr)
+        print("a .proto and its modules differ: run `python -m tools.protos` and commit", file=sys.stderr)
         return 1
     return 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cri import protos
+from tools import protos
 
 
 def test_a_difference_is_found_and_shown(tmp_path: Path) -> None:

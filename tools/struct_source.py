@@ -28,7 +28,7 @@ FIELDS_OR_VALUES, NESTED_ENUMS = 2, 4
 LINE_LENGTH = 120
 HEADER = '''"""{title}
 
-Generated from `{proto}` by `python -m runtime.cri.protos`: do not edit.
+Generated from `{proto}` by `python -m tools.protos`: do not edit.
 """
 
 from __future__ import annotations

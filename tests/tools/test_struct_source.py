@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from google.protobuf.text_format import Parse
 
 from runtime.cri.base import OpenEnum
-from runtime.cri.struct_source import messages_source, verbs_source
+from tools.struct_source import messages_source, verbs_source
 
 FRUIT = """
 name: "fruit.proto" package: "shop.v1"

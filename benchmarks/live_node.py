@@ -1,0 +1,150 @@
+"""A node as on a machine: `actorlet run` as a process, its API server and its simulated runtime as processes beside it.
+
+The root directory lies in memory where it can, so that no disk is measured. The agent serves on ports that were free.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from actors.kernel import SystemReport
+from benchmarks.processes import embedded_apiserver, process
+from cli.inspect.local_views import ACTORS, report_in
+from config.api.resources import NODES, PODS
+from config.objects import Node, Pod
+from runtime.api import Api, ApiError, WatchEvent, watch_objects
+from runtime.api.access import read_access
+from runtime.api.lines import api_lines
+from runtime.http_server.local_endpoint import ask
+from runtime.io.event_loop import LoopThread
+from runtime.volumes.mounts import KernelMounts
+from tests.ports import free_ports
+
+NODE = "bench"
+IMAGE = "busybox:1.36"
+LIMIT_S = 120.0
+IN_MEMORY = "/dev/shm"
+MIB = 2**20
+
+
+class Seen:
+    """What the API shows: which nodes and pods are Ready, and which pods are there. Called on the loop."""
+
+    def __init__(self) -> None:
+        self._ready: set[str] = set()
+        self._pods: set[str] = set()
+        self._changed = threading.Condition()
+
+    def told(self, event: WatchEvent[Any]) -> None:
+        found: Node | Pod | None = event.object
+        if found is None:
+            return
+        conditions = found.status.conditions if found.status is not None else ()
+        with self._changed:
+            name = found.metadata.name
+            if any(each.type == "Ready" and each.status == "True" for each in conditions):
+                self._ready.add(name)
+            if isinstance(found, Pod):
+                (self._pods.discard if event.type == "DELETED" else self._pods.add)(name)
+            self._changed.notify_all()
+
+    def ended(self, error: ApiError | None) -> None:
+        """A watch that ends early shows in what is waited for."""
+
+    def pods(self) -> frozenset[str]:
+        with self._changed:
+            return frozenset(self._pods)
+
+    def wait(self, names: set[str]) -> None:
+        """Return once all of these have been Ready. Raises SystemExit when they are not in time."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: names <= self._ready, LIMIT_S):
+                raise SystemExit(f"not ready after {LIMIT_S:g} s: {', '.join(sorted(names - self._ready)[:5])}")
+
+    def wait_gone(self, names: set[str]) -> None:
+        """Return once none of these pods is there. Raises SystemExit when they are not gone in time."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: not names & self._pods, LIMIT_S):
+                raise SystemExit(f"not gone after {LIMIT_S:g} s: {', '.join(sorted(names & self._pods)[:5])}")
+
+
+@dataclass(frozen=True)
+class LiveNode:
+    """`api` is an admin's client, `process` the agent."""
+
+    place: str
+    api: Api
+    seen: Seen
+    process: psutil.Process
+    read_only_port: int
+
+    @property
+    def root(self) -> str:
+        return f"{self.place}/root"
+
+    def report(self) -> SystemReport:
+        """Its actors, as `actorlet actors` shows them."""
+        return report_in(ask(self.root, ACTORS, LIMIT_S).body)
+
+    def cpu_s(self) -> float:
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+
+@contextmanager
+def live_node(**fields: Any) -> Iterator[LiveNode]:
+    """The node, once it is Ready. `fields` are more of its KubeletConfiguration, under their names there."""
+    with ExitStack() as after:
+        beside = IN_MEMORY if os.path.isdir(IN_MEMORY) else None
+        place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-", dir=beside))
+        kubeconfig, socket = f"{place}/kubeconfig", f"{place}/cri.sock"
+        after.enter_context(embedded_apiserver(kubeconfig, "--no-tls"))
+        words = ("actorlet", "simulated-cri", "--socket", socket, "--image", IMAGE, "--no-logs")
+        after.enter_context(process(*words, stdout=subprocess.DEVNULL))
+        loop = after.enter_context(closing(LoopThread("load")))
+        api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
+        seen = Seen()
+        for watch in (
+            api.watch(watch_objects(NODES, resource_version="0"), seen.told, seen.ended),
+            api.watch(watch_objects(PODS, resource_version="0"), seen.told, seen.ended),
+        ):
+            after.callback(watch.close)
+        # The agent makes it a mount of its own.
+        after.callback(KernelMounts().unmount, f"{place}/root")
+        port, read_only = free_ports(2)
+        flags = _flags(place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
+        log = after.enter_context(open(f"{place}/agent.log", "wb"))
+        agent = after.enter_context(process("actorlet", "run", *flags, stderr=log))
+        seen.wait({NODE})
+        yield LiveNode(place, api, seen, psutil.Process(agent.pid), read_only)
+
+
+def _flags(place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:
+    """Those of a node on this machine, whatever it is like, beside which others may run."""
+    configuration = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "containerRuntimeEndpoint": f"unix://{socket}",
+        "podLogsDir": f"{place}/log",
+        "healthzPort": 0,
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        "clusterDNS": ["10.0.0.10"],
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": ["none"],
+        **fields,
+    }
+    path = f"{place}/config.json"
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(configuration, file)
+    return [f"--config={path}", f"--kubeconfig={kubeconfig}", f"--root-dir={place}/root", f"--hostname-override={NODE}"]

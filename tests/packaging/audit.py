@@ -3,8 +3,8 @@
 `pip-audit` asks an OSV server. Here that server listens on loopback and knows `deploy/advisories.json`. First a release
 with a known fault must be found, so that a broken audit cannot pass. Status 1: a fault was found.
 
-`python -m tests.packaging.audit --refresh` adds to the file what PyPI says of the locked releases. PyPI's JSON pages are
-all that it needs. Advisories that are there already stay, so that the file also knows releases of the past.
+`python -m tests.packaging.audit --refresh` adds to the file what PyPI says of the locked releases. It needs PyPI's JSON
+pages and nothing else. Advisories that are there already stay, so that the file also knows releases of the past.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def serving(held: tuple[Advisory, ...]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *_: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -80,7 +80,7 @@ def test_a_refresh_adds_what_pypi_says_and_keeps_the_rest() -> None:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *_: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Pypi) as server:

@@ -1,4 +1,4 @@
-"""`deploy/requirements.lock` holds what `setup.cfg` asks for, each release by its digests, and nothing is left to chance.
+"""`deploy/requirements.lock` holds what `setup.cfg` asks for, each release by its digests.
 
 `tox -e audit` lets pip resolve the file and looks for known faults in it; that needs PyPI and `pip-audit`.
 """

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from config.documents.text import read_document
-from simulation.apiserver.protobuf_bodies import PROTOBUF, read_protobuf
 from simulation.apiserver.resources import ServedResource, SubResource, find
 from simulation.apiserver.selection import Selection, selection
 from simulation.apiserver.status import (
@@ -27,6 +26,7 @@ from simulation.apiserver.status import (
     unsupported_media_type,
 )
 from simulation.apiserver.store import Version, Watcher
+from simulation.apiserver.v1 import PROTOBUF
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -234,6 +234,8 @@ def read_body(body: bytes, content_type: str) -> Any:
             raise bad_request(f"error parsing the body of the request: {faults[0]}")
         return value
     if media == PROTOBUF:
+        from simulation.apiserver.protobuf_bodies import read_protobuf  # slow to import, and seldom wanted
+
         return read_protobuf(body)
     if media not in _AS_JSON:
         raise unsupported_media_type(media, (JSON, YAML))

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from config.credentials.masked_urls import masked_url
-from config.documents.codec import DocumentError, from_builtins, to_builtins, unknown_fields
+from config.documents.codec import DocumentError, Faults, from_builtins, to_builtins, unknown_fields
 from config.documents.places import DocumentPlace
 from config.documents.text import Document, read_documents
 from config.objects import Pod, PodStatus, Toleration
@@ -25,8 +25,8 @@ from config.pods.references import check_api_references
 from config.validation.pod import validate_pod
 from config.values.fnv import fnv1a_128
 
-BYTES_AT_MOST = 10 * 1024 * 1024
-"""The most a manifest may have (spec 1.1); a reader needs to read one byte more to tell."""
+PODS_AT_MOST = 10_000
+"""In one manifest. A pod takes more memory than the text that it is made of."""
 
 _LISTS = ("PodList", "List")
 _ALWAYS_TOLERATED = Toleration(operator="Exists", effect="NoExecute")
@@ -86,11 +86,13 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
         document = _only_document(data)
     except DocumentError as error:
         return ReadManifest(errors=_located(error.faults, origin, None))
-    faults: list[DocumentError] = list(document.faults)
+    faults = Faults(document.faults)
     pods: list[Pod] = []
-    warnings: list[DocumentError] = []
+    warnings = Faults()
     if not faults:
         for path, value in _pods_in(document.value, faults):
+            if faults.full:
+                break
             pod = _decode(path, value, faults)
             if pod is None:
                 continue
@@ -109,7 +111,7 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
 def split_manifest(data: bytes) -> tuple[bytes, ...]:
     """Each pod of a sound manifest as a manifest of its own, in JSON; what is said of pods twice is the same bytes."""
     value = _only_document(data).value
-    pods = [item for _, item in _pods_in(value, [])]
+    pods = [item for _, item in _pods_in(value, Faults())]
     return tuple(
         msgspec.json.encode({**item, "apiVersion": "v1", "kind": "Pod"}, order="sorted")
         for item in pods
@@ -152,13 +154,11 @@ def static_pod_uid(pod: Pod, origin: Origin, node_name: str) -> str:
 
 
 def _only_document(data: bytes) -> Document:
-    if len(data) > BYTES_AT_MOST:
-        raise DocumentError("$", f"it has more than {BYTES_AT_MOST // 2**20} MiB", "split it into several files")
     documents = read_documents(data)
     if not documents:
         raise DocumentError("$", "it is empty", "write a Pod into it, or remove it")
     if len(documents) > 1:
-        kinds = ", ".join(str(doc.value.get("kind", "?")) for doc in documents if isinstance(doc.value, dict))
+        kinds = ", ".join(str(doc.value.get("kind", "?"))[:40] for doc in documents[:9] if isinstance(doc.value, dict))
         raise DocumentError(
             "$",
             f"it has {len(documents)} documents ({kinds}), but only one can be read",
@@ -167,7 +167,7 @@ def _only_document(data: bytes) -> Document:
     return documents[0]
 
 
-def _pods_in(value: object, faults: list[DocumentError]) -> Iterable[tuple[str, object]]:
+def _pods_in(value: object, faults: Faults) -> Iterable[tuple[str, object]]:
     """Every pod of the document, with its path; what is no pod and no list of pods is a fault."""
     if not isinstance(value, dict):
         faults.append(DocumentError("$", "it is no object of the API", "write apiVersion, kind, metadata and spec"))
@@ -188,10 +188,13 @@ def _pods_in(value: object, faults: list[DocumentError]) -> Iterable[tuple[str, 
     if not isinstance(items, list):
         faults.append(DocumentError("$.items", "must be a list", "start each pod with a dash"))
         return ()
+    if len(items) > PODS_AT_MOST:
+        faults.append(DocumentError("$.items", f"must have at most {PODS_AT_MOST} pods, not {len(items)}"))
+        return ()
     return [(f"$.items[{index}]", item) for index, item in enumerate(items) if _is_pod(kind, index, item, faults)]
 
 
-def _is_pod(list_kind: str, index: int, item: Any, faults: list[DocumentError]) -> bool:
+def _is_pod(list_kind: str, index: int, item: Any, faults: Faults) -> bool:
     """Items of a PodList need not say what they are; those of a List must."""
     kind = item.get("kind") if isinstance(item, dict) else "Pod"
     if kind == "Pod" or (kind is None and list_kind == "PodList"):
@@ -201,7 +204,7 @@ def _is_pod(list_kind: str, index: int, item: Any, faults: list[DocumentError]) 
     return False
 
 
-def _decode(path: str, value: object, faults: list[DocumentError]) -> Pod | None:
+def _decode(path: str, value: object, faults: Faults) -> Pod | None:
     try:
         return from_builtins(value, Pod)
     except DocumentError as error:
@@ -215,7 +218,7 @@ def _faults_of(pod: Pod, path: str, prevent_api_references: bool) -> tuple[Docum
     return (*validate_pod(pod, path), *references.faults)
 
 
-def _check_distinct(pods: list[Pod], faults: list[DocumentError]) -> None:
+def _check_distinct(pods: list[Pod], faults: Faults) -> None:
     """Two pods of one list under one name would end each other."""
     seen: set[tuple[str, str]] = set()
     for index, pod in enumerate(pods):

@@ -117,7 +117,7 @@ def decode_kubeconfig(data: bytes, directory: str, context: str = "") -> ApiAcce
     """
     value, faults = read_document(data)
     if not faults and value is None:
-        faults = [DocumentError("$", "the document is empty", "a kubeconfig has clusters, users and contexts")]
+        faults.append(DocumentError("$", "the document is empty", "a kubeconfig has clusters, users and contexts"))
     if faults:
         raise _together(faults)
     root = DocumentPlace()

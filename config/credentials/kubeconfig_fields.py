@@ -11,7 +11,7 @@ import binascii
 import difflib
 from collections.abc import Mapping
 
-from config.documents.codec import DocumentError
+from config.documents.codec import DocumentError, Faults
 from config.documents.places import DocumentPlace
 
 
@@ -21,10 +21,10 @@ class Fields:
     `warnings` is shared by all objects of one document.
     """
 
-    def __init__(self, place: DocumentPlace, value: object, warnings: list[DocumentError] | None = None) -> None:
+    def __init__(self, place: DocumentPlace, value: object, warnings: Faults | None = None) -> None:
         self.place = place
         self.value = value
-        self.warnings: list[DocumentError] = [] if warnings is None else warnings
+        self.warnings = Faults() if warnings is None else warnings
         self._left: dict[str, object] = {}
         self._known: list[str] = []
         if isinstance(value, dict):
@@ -129,6 +129,8 @@ class Fields:
     def rest(self) -> None:
         """Everything was taken: warn of what is left."""
         for name in self._left:
+            if self.warnings.full:
+                break
             near = difflib.get_close_matches(name, self._known, 1)
             hint = f"did you mean {near[0]}?" if near else "remove it"
             self.warnings.append(

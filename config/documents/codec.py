@@ -11,11 +11,14 @@ What can fail is decoding alone (`DocumentError`). Refuses to know YAML, files, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, Self, TypeVar
 
 import msgspec
 
+from config.documents.limits import FAULTS_AT_MOST, PATH_CHARACTERS_AT_MOST, REASON_CHARACTERS_AT_MOST, shortened
 from config.documents.walk import FieldFault, Step, path_text, walk
 from config.objects import ApiObject, ApiStruct, UnknownFields
 from config.objects.base import UNKNOWN_KEY
@@ -32,6 +35,8 @@ class DocumentError(ValueError):
     """
 
     def __init__(self, path: str, reason: str, hint: str = "", also: tuple[DocumentError, ...] = ()) -> None:
+        path = shortened(path, PATH_CHARACTERS_AT_MOST)
+        reason = shortened(reason, REASON_CHARACTERS_AT_MOST)
         super().__init__(path, reason, hint)
         self.path = path
         self.reason = reason
@@ -51,6 +56,25 @@ class DocumentError(ValueError):
 
     def __hash__(self) -> int:
         return hash(self.args)
+
+
+class Faults(list[DocumentError]):
+    """The faults of one document, or its warnings: as many as anybody reads. What comes later is left out."""
+
+    @property
+    def full(self) -> bool:
+        return len(self) >= FAULTS_AT_MOST
+
+    def append(self, fault: DocumentError) -> None:
+        if not self.full:
+            super().append(fault)
+
+    def extend(self, faults: Iterable[DocumentError]) -> None:
+        super().extend(islice(faults, FAULTS_AT_MOST - len(self)))
+
+    def __iadd__(self, faults: Iterable[DocumentError]) -> Self:  # type: ignore[override,misc]
+        self.extend(faults)
+        return self
 
 
 def decode(data: bytes, kind: type[T]) -> T:
@@ -124,15 +148,19 @@ def to_builtins(value: ApiStruct) -> dict[str, Any]:
     return tree
 
 
-def unknown_fields(value: ApiStruct) -> tuple[str, ...]:
-    """The paths of the fields of its document that are not known here, for warnings: `("$.spec.newField",)`."""
-    record, items = getattr(value, "unknown", None), getattr(value, "items", ())
-    found = () if record is None else _paths_of(record, ())
-    for index, item in enumerate(items):
+def unknown_fields(value: ApiStruct, at_most: int = FAULTS_AT_MOST) -> tuple[str, ...]:
+    """Paths of the fields of its document that are not known here, for warnings: `("$.spec.newField",)`."""
+    return tuple(islice(_unknown_paths(value), max(at_most, 0)))
+
+
+def _unknown_paths(value: ApiStruct) -> Iterator[str]:
+    record = getattr(value, "unknown", None)
+    if record is not None:
+        yield from _paths_of(record, ())
+    for index, item in enumerate(getattr(value, "items", ())):
         record = getattr(item, "unknown", None)
         if record is not None:
-            found += _paths_of(record, ("items", (index, None)))
-    return found
+            yield from _paths_of(record, ("items", (index, None)))
 
 
 class _UnknownFieldsError(Exception):
@@ -163,8 +191,8 @@ def _errors(faults: list[FieldFault]) -> DocumentError:
     return DocumentError(*first, also=tuple(DocumentError(*fault) for fault in rest))
 
 
-def _paths_of(record: UnknownFields, prefix: tuple[Step, ...]) -> tuple[str, ...]:
-    return tuple(path_text(prefix + path) for path, _ in record.entries)
+def _paths_of(record: UnknownFields, prefix: tuple[Step, ...]) -> Iterator[str]:
+    return (path_text(prefix + path) for path, _ in record.entries)
 
 
 def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from config.documents.codec import DocumentError
+from config.documents.codec import DocumentError, Faults
 from config.documents.walk import path_text
 
 T = TypeVar("T")
@@ -19,10 +19,10 @@ class DocumentPlace:
 
     __slots__ = ("_parent", "_step", "faults")
 
-    def __init__(self, path: str = "$", faults: list[DocumentError] | None = None) -> None:
+    def __init__(self, path: str = "$", faults: Faults | None = None) -> None:
         self._parent: DocumentPlace | None = None
         self._step: str | int = path
-        self.faults: list[DocumentError] = [] if faults is None else faults
+        self.faults = Faults() if faults is None else faults
 
     @property
     def path(self) -> str:
@@ -47,8 +47,9 @@ class DocumentPlace:
             yield below / index, value
 
     def fault(self, reason: str, hint: str = "") -> None:
-        """Something is wrong here."""
-        self.faults.append(DocumentError(self.path, reason, hint))
+        """Something is wrong here. Faults beyond the first hundred of a walk are left out."""
+        if not self.faults.full:
+            self.faults.append(DocumentError(self.path, reason, hint))
 
     def required(self, value: object, hint: str = "") -> bool:
         """Whether there is a value; its absence is a fault."""

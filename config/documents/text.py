@@ -2,7 +2,8 @@
 
 Owns how the text is read: duplicate keys are faults, several documents are told apart, dates and base-60 numbers stay
 text, merge keys and aliases are followed within limits, and every place has its line. The YAML is read event by event,
-so that no depth of nesting and no multiplication of aliases can hurt the process. Refuses to know what it means.
+so that no depth of nesting and no multiplication of aliases can hurt the process. A text costs memory and work in
+proportion to its size (`config.documents.limits`). Refuses to know what it means.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from typing import Any
 import msgspec
 import yaml
 
-from config.documents.codec import DocumentError
-from config.documents.walk import path_text
-
-NODES_AT_MOST = 500_000
-"""Values in one file, aliases expanded. A pod has a few hundred."""
-
-DEPTH_AT_MOST = 100
-"""A pod is at most 15 deep."""
+from config.documents.codec import DocumentError, Faults
+from config.documents.limits import (
+    BYTES_AT_MOST,
+    CHARACTERS_AT_MOST,
+    DEPTH_AT_MOST,
+    DOCUMENTS_AT_MOST,
+    NODES_AT_MOST,
+)
+from config.documents.lines import LineNode, ListLines, MapLines, line_at, line_of
+from config.documents.walk import Step, path_text
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"})
@@ -35,26 +38,35 @@ _TAG = "tag:yaml.org,2002:"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+# What separates values, outside of the texts in a JSON document.
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+
+
 def _line_of(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
 class Document(msgspec.Struct, frozen=True):
-    """One document: its value, its faults, and path -> line (from 1) where the text is YAML."""
+    """One document: its value, its faults, and the lines of its places where the text is YAML.
+
+    `exact`: path -> line of faults that stand where no value does, such as at a key.
+    """
 
     value: object
     faults: tuple[DocumentError, ...] = ()
-    lines: Mapping[str, int] = msgspec.field(default_factory=dict)
+    lines: LineNode | None = None
+    exact: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     def line_of(self, path: str) -> int | None:
-        """The line of the place, or of the nearest place around it."""
-        while path and path not in self.lines:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return self.lines.get(path)
+        """The line of the place, or of the nearest place around it (from 1)."""
+        return None if self.lines is None else line_at(self.lines, path, self.exact)
 
 
 def read_documents(data: bytes) -> tuple[Document, ...]:
     """Every document that is not empty. What cannot be read gives one document of value None with the fault."""
+    if len(data) > BYTES_AT_MOST:
+        fault = DocumentError("$", f"it has more than {BYTES_AT_MOST // 2**20} MiB", "split it into several documents")
+        return (Document(None, (fault,)),)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -63,24 +75,38 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
     if text.lstrip()[:1] in ("{", "["):
         try:
             return (_read_json(text),)
+        except _TooMuchError as error:
+            return (_refused(error),)
         except (ValueError, RecursionError):
             pass  # YAML has braces too, and says where it breaks.
     return _read_yaml(text)
 
 
-def read_document(data: bytes) -> tuple[object, list[DocumentError]]:
+def read_document(data: bytes) -> tuple[object, Faults]:
     """(value of the only document, faults); nothing at all is (None, []), and several documents are a fault."""
     documents = read_documents(data)
     if not documents:
-        return None, []
+        return None, Faults()
     if len(documents) > 1:
-        return None, [DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")]
+        return None, Faults([DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")])
     document = documents[0]
-    return document.value, [_with_line(fault, document.line_of(fault.path)) for fault in document.faults]
+    return document.value, Faults(_with_line(fault, document.line_of(fault.path)) for fault in document.faults)
 
 
 def _with_line(fault: DocumentError, line: int | None) -> DocumentError:
     return fault if line is None else DocumentError(fault.path, f"line {line}: {fault.reason}", fault.hint)
+
+
+class _TooMuchError(Exception):
+    """The document goes beyond a limit."""
+
+
+def _refused(error: _TooMuchError) -> Document:
+    return Document(None, (DocumentError("$", str(error), "make the document smaller"),))
+
+
+_TOO_MANY = f"it has more than {NODES_AT_MOST} values"
+_TOO_DEEP = f"it is nested more than {DEPTH_AT_MOST} deep"
 
 
 class _Pairs(list[tuple[str, object]]):
@@ -88,26 +114,47 @@ class _Pairs(list[tuple[str, object]]):
 
 
 def _read_json(text: str) -> Document:
-    faults: list[DocumentError] = []
+    if _separators(text) >= NODES_AT_MOST and _separators(_JSON_TEXT.sub("", text)) >= NODES_AT_MOST:
+        raise _TooMuchError(_TOO_MANY)
+    faults = Faults()
+    path: list[Step] = []
 
-    def plain(tree: object, path: tuple[Any, ...]) -> object:
+    def plain(tree: object) -> object:
+        if len(path) > DEPTH_AT_MOST:
+            raise _TooMuchError(_TOO_DEEP)
+        result: Any = tree
         if isinstance(tree, _Pairs):
-            result: dict[str, object] = {}
+            result = {}
             for key, value in tree:
-                if key in result:
-                    faults.append(DocumentError(path_text((*path, key)), "is given twice", "keep one of them"))
-                result[key] = plain(value, (*path, key))
-            return result
-        if isinstance(tree, list):
-            return [plain(item, (*path, (index, None))) for index, item in enumerate(tree)]
-        return tree
+                path.append(key)
+                if key in result and not faults.full:
+                    faults.append(DocumentError(path_text(tuple(path)), "is given twice", "keep one of them"))
+                result[key] = plain(value)
+                path.pop()
+        elif isinstance(tree, list):
+            for index, item in enumerate(tree):
+                if type(item) in _WITH_PARTS:
+                    path.append((index, None))
+                    tree[index] = plain(item)
+                    path.pop()
+        return result
 
-    value = plain(json.loads(text, object_pairs_hook=_Pairs, parse_constant=_refuse_constant), ())
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        faults.append(DocumentError("$", "an escape such as \\ud800 is half a character", "write the character itself"))
+    value = plain(json.loads(text, object_pairs_hook=_Pairs, parse_constant=_refuse_constant))
+    if "\\u" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            reason = "an escape such as \\ud800 is half a character"
+            faults.append(DocumentError("$", reason, "write the character itself"))
     return Document(value, tuple(faults))
+
+
+_WITH_PARTS = frozenset({list, _Pairs})
+
+
+def _separators(text: str) -> int:
+    """At least the number of values in a JSON text, but for one."""
+    return text.count(",") + text.count("[") + text.count("{")
 
 
 def _refuse_constant(name: str) -> object:
@@ -123,23 +170,29 @@ def _read_yaml(text: str) -> tuple[Document, ...]:
                 document = reader.document()
                 if document.value is not None or document.faults:
                     documents.append(document)
+                if len(documents) > DOCUMENTS_AT_MOST:
+                    raise _TooMuchError(f"it has more than {DOCUMENTS_AT_MOST} documents")
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark or error.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = error.problem or error.context or "it cannot be parsed"
         if "nesting depth" in problem:  # newer parsers have a limit of their own, which they reach first
-            problem = f"it is nested more than {DEPTH_AT_MOST} deep"
+            problem = _TOO_DEEP
         hint = "indent with spaces" if "\\t" in problem else "check the indentation and the quotes there"
         documents.append(Document(None, (DocumentError("$", f"it is not YAML{where}: {problem}", hint),)))
     except yaml.YAMLError as error:
         documents.append(Document(None, (DocumentError("$", f"it is not YAML: {error}"),)))
     except _TooMuchError as error:
-        documents.append(Document(None, (DocumentError("$", str(error), "make the document smaller"),)))
+        return (_refused(error),)
     return tuple(documents)
 
 
-class _TooMuchError(Exception):
-    """The document goes beyond a limit."""
+class _Anchored(msgspec.Struct, frozen=True, gc=False):
+    """What an alias stands for, and what it costs: so many values, with so many characters."""
+
+    value: object
+    nodes: int
+    characters: int
 
 
 class _Reader:
@@ -147,114 +200,135 @@ class _Reader:
 
     def __init__(self, events: Iterator[Any]) -> None:
         self.events = events
+        self._nodes = 0
+        self._characters = 0
         self._start_document()
 
     def _start_document(self) -> None:
-        self._faults: list[DocumentError] = []
-        self._lines: dict[str, int] = {}
-        # Name of an anchor -> (value, how many values it is made of); None while it is being read.
-        self._anchors: dict[str, tuple[object, int] | None] = {}
-        self._nodes = 0
-        self._depth = 0
+        self._faults = Faults()
+        self._exact: dict[str, int] = {}
+        # None while what it stands for is being read.
+        self._anchors: dict[str, _Anchored | None] = {}
+        self._path: list[Step] = []
 
     def document(self) -> Document:
         self._start_document()
-        value = self._value(next(self.events), "$")
-        return Document(value, tuple(self._faults), self._lines)
+        event = next(self.events)
+        value, lines = self._value(event, _line_of(event))
+        return Document(value, tuple(self._faults), lines, self._exact)
 
-    def _fault(self, path: str, event: Any, reason: str, hint: str) -> None:
-        self._lines[path] = _line_of(event)
-        self._faults.append(DocumentError(path, reason, hint))
+    def _fault(self, event: Any, reason: str, hint: str) -> None:
+        if not self._faults.full:
+            fault = DocumentError(path_text(tuple(self._path)), reason, hint)
+            self._exact[fault.path] = _line_of(event)
+            self._faults.append(fault)
 
-    def _count(self, nodes: int) -> None:
+    def _count(self, nodes: int, characters: int) -> None:
         self._nodes += nodes
+        self._characters += characters
         if self._nodes > NODES_AT_MOST:
-            raise _TooMuchError(f"it has more than {NODES_AT_MOST} values")
+            raise _TooMuchError(_TOO_MANY)
+        if self._characters > CHARACTERS_AT_MOST:
+            raise _TooMuchError(f"it has more than {CHARACTERS_AT_MOST} characters with its aliases written out")
 
-    def _value(self, event: Any, path: str) -> object:
-        self._lines.setdefault(path, _line_of(event))
-        self._count(1)
+    def _value(self, event: Any, line: int) -> tuple[object, LineNode]:
+        """The value that begins with the event, and its lines. `line`: of the value, or of its key."""
+        self._count(1, 0)
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event, path)
-        before = self._nodes
+            return self._alias(event), line
+        if len(self._path) > DEPTH_AT_MOST:
+            raise _TooMuchError(_TOO_DEEP)
+        nodes, characters = self._nodes, self._characters
         if event.anchor:
             self._anchors[event.anchor] = None
-        self._depth += 1
-        if self._depth > DEPTH_AT_MOST:
-            raise _TooMuchError(f"it is nested more than {DEPTH_AT_MOST} deep")
         value: object
+        lines: LineNode
         if isinstance(event, yaml.ScalarEvent):
-            value = self._scalar(event, path)
+            self._count(0, len(event.value))
+            value, lines = self._scalar(event), line
         elif isinstance(event, yaml.SequenceStartEvent):
-            value = self._sequence(path)
+            value, lines = self._sequence(line)
         else:
-            value = self._mapping(path)
-        self._depth -= 1
+            value, lines = self._mapping(line)
         if event.anchor:
-            self._anchors[event.anchor] = (value, self._nodes - before + 1)
-        return value
+            cost = self._nodes - nodes + 1, self._characters - characters
+            self._anchors[event.anchor] = _Anchored(value, *cost)
+        return value, lines
 
-    def _alias(self, event: Any, path: str) -> object:
+    def _below(self, step: Step, event: Any, line: int) -> tuple[object, LineNode]:
+        self._path.append(step)
+        result = self._value(event, line)
+        self._path.pop()
+        return result
+
+    def _alias(self, event: Any) -> object:
         known = self._anchors.get(event.anchor)
         if known is None:
             reason = "stands inside itself" if event.anchor in self._anchors else "is not defined above"
-            self._fault(path, event, f"the anchor *{event.anchor} {reason}", "write the value out")
+            self._fault(event, f"the anchor *{event.anchor} {reason}", "write the value out")
             return None
-        value, nodes = known
-        self._count(nodes)
-        return value
+        self._count(known.nodes, known.characters)
+        return known.value
 
-    def _sequence(self, path: str) -> list[object]:
+    def _sequence(self, line: int) -> tuple[list[object], ListLines]:
         items: list[object] = []
+        lines: list[LineNode] = []
         for event in self.events:
             if isinstance(event, yaml.SequenceEndEvent):
                 break
-            items.append(self._value(event, f"{path}[{len(items)}]"))
-        return items
+            item, place = self._below((len(items), None), event, _line_of(event))
+            items.append(item)
+            lines.append(place)
+        return items, ListLines(line, lines)
 
-    def _mapping(self, path: str) -> dict[str, object]:
+    def _mapping(self, line: int) -> tuple[dict[str, object], MapLines]:
         result: dict[str, object] = {}
+        lines: dict[str, LineNode] = {}
         merged: list[object] = []
         for event in self.events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
+            here = _line_of(event)
             if not isinstance(event, yaml.ScalarEvent):
-                self._fault(path, event, "a key must be plain text", "write key: value")
-                self._value(event, path)
-                self._value(next(self.events), path)
+                self._fault(event, "a key must be plain text", "write key: value")
+                self._below("?", event, here)
+                self._below("?", next(self.events), here)
                 continue
             key = event.value
-            below = path + path_text((key,))[1:]
-            if key == "<<" and event.implicit[0]:
-                merged.append(self._value(next(self.events), below))
-                continue
-            if key in result:
-                first = self._lines.get(below, 0)
-                self._fault(below, event, f"is given twice, first in line {first}", "keep one of them")
+            self._count(0, len(key))
+            merges = key == "<<" and event.implicit[0]
+            if not merges and key in result:
+                self._path.append(key)
+                self._fault(event, f"is given twice, first in line {line_of(lines[key])}", "keep one of them")
+                self._path.pop()
+            value, lines[key] = self._below(key, next(self.events), here)
+            if merges:
+                merged.append(value)
             else:
-                self._lines[below] = _line_of(event)
-            result[key] = self._value(next(self.events), below)
+                result[key] = value
         for source in merged:
             for part in source if isinstance(source, list) else [source]:
                 if isinstance(part, dict):
-                    result = {**part, **result}
-                else:
+                    for key, value in part.items():
+                        result.setdefault(key, value)
+                elif not self._faults.full:
+                    path = path_text(tuple(self._path))
                     self._faults.append(DocumentError(f"{path}.<<", "only maps can be merged", "refer to a map"))
-        return result
+        return result, MapLines(line, lines)
 
-    def _scalar(self, event: Any, path: str) -> object:
+    def _scalar(self, event: Any) -> object:
         text: str = event.value
         tag = event.tag
         if tag is None or tag == "!":
-            return self._plain(event, path) if event.implicit[0] and tag is None else text
+            return self._plain(event) if event.implicit[0] and tag is None else text
         if tag == _TAG + "str":
             return text
         if tag in {_TAG + name for name in ("null", "bool", "int", "float")}:
-            return self._plain(event, path)
-        self._fault(path, event, f"the tag {tag} has no meaning here", "write the value without a tag")
+            return self._plain(event)
+        self._fault(event, f"the tag {tag} has no meaning here", "write the value without a tag")
         return text
 
-    def _plain(self, event: Any, path: str) -> object:
+    def _plain(self, event: Any) -> object:
         """What a scalar without quotes stands for."""
         text: str = event.value
         if text in _NULLS:
@@ -270,6 +344,6 @@ class _Reader:
         if _FLOAT.fullmatch(text):
             number = float(text)
             if number in (float("inf"), float("-inf")):
-                self._fault(path, event, f"{text} is too large a number", "put it in quotes if it is text")
+                self._fault(event, f"{text[:40]} is too large a number", "put it in quotes if it is text")
             return number
         return text

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import msgspec
 
+from config.documents.limits import FAULTS_AT_MOST, STEP_CHARACTERS_AT_MOST, shortened
 from config.objects import ApiObject, ApiStruct, UnknownFields
 from config.objects.base import UNKNOWN_KEY
 
@@ -35,7 +36,9 @@ def path_text(path: tuple[Step, ...]) -> str:
     for step in path:
         if not isinstance(step, str):
             text += f"[{step[0]}]"
-        elif step and _PLAIN.issuperset(step):
+            continue
+        step = shortened(step, STEP_CHARACTERS_AT_MOST)
+        if step and _PLAIN.issuperset(step):
             text += f".{step}"
         else:
             text += f"[{msgspec.json.encode(step).decode()}]"
@@ -43,7 +46,7 @@ def path_text(path: tuple[Step, ...]) -> str:
 
 
 def walk(value: object, kind: type[ApiStruct]) -> tuple[Any, list[FieldFault]]:
-    """(`value` as the struct accepts it, every fault). Without faults the first part converts to `kind`."""
+    """(`value` as the struct accepts it, its faults up to the limit). Without any, the first converts to `kind`."""
     walker = _Walker()
     return _shape(kind)(walker, value), walker.faults
 
@@ -59,7 +62,8 @@ class _Walker:
         self.depth_of_kind = 0
 
     def fault(self, reason: str, hint: str = "") -> None:
-        self.faults.append(FieldFault(path_text(tuple(self.path)), reason, hint))
+        if len(self.faults) < FAULTS_AT_MOST:
+            self.faults.append(FieldFault(path_text(tuple(self.path)), reason, hint))
 
     def note_unknown(self, key: str, value: object) -> None:
         if self.record is not None:
@@ -111,6 +115,31 @@ def _integer(walker: _Walker, value: Any) -> Any:
         quoted = isinstance(value, str) and value.lstrip("-").isdecimal()
         walker.fault(f"must be a whole number, not {_named(value)}", "remove the quotes" if quoted else "")
     return value
+
+
+def _whole(least: int, most: int) -> _Shape:
+    """A whole number that fits the type of the API."""
+
+    def whole(walker: _Walker, value: Any) -> Any:
+        _integer(walker, value)
+        _check_range(walker, value, least, most)
+        return value
+
+    return whole
+
+
+def _whole_or_text(least: int, most: int) -> _Shape:
+    def whole_or_text(walker: _Walker, value: Any) -> Any:
+        _integer_or_text(walker, value)
+        _check_range(walker, value, least, most)
+        return value
+
+    return whole_or_text
+
+
+def _check_range(walker: _Walker, value: object, least: int, most: int) -> None:
+    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= most:
+        walker.fault(f"must lie between {least} and {most}", "write a smaller number" if value > most else "")
 
 
 def _number(walker: _Walker, value: Any) -> Any:
@@ -227,10 +256,16 @@ def _shape_of(hint: Any) -> _Shape:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         meta = next((extra for extra in arguments[1:] if isinstance(extra, msgspec.Meta)), None)
-        return _quantity if meta is not None and (meta.extra or {}).get("quantity") else _shape_of(arguments[0])
+        if meta is not None and (meta.extra or {}).get("quantity"):
+            return _quantity
+        bounds = _bounds(hint)
+        return _shape_of(arguments[0]) if bounds is None else _whole(*bounds)
     if origin in (Union, types.UnionType):
         options = [option for option in arguments if option is not type(None)]
-        return _integer_or_text if set(options) == {int, str} else _shape_of(options[0])
+        if len(options) == 2:
+            (bounds,) = filter(None, map(_bounds, options))
+            return _whole_or_text(*bounds)
+        return _shape_of(options[0])
     if origin is Literal:
         return _one_of(arguments)
     if origin in (tuple, list):
@@ -240,3 +275,11 @@ def _shape_of(hint: Any) -> _Shape:
     if isinstance(hint, type) and issubclass(hint, ApiStruct):
         return _shape(hint)
     return _SCALARS[hint]
+
+
+def _bounds(hint: object) -> tuple[int, int] | None:
+    """Least and most of a whole number with limits."""
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, msgspec.Meta) and isinstance(extra.ge, int) and isinstance(extra.le, int):
+            return extra.ge, extra.le
+    return None

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from config.documents.codec import DocumentError
+from config.documents.codec import DocumentError, Faults
 
 
 class FeatureStage(StrEnum):
@@ -199,12 +199,13 @@ class GateChoice(msgspec.Struct, frozen=True):
 
 def choose_gates(chosen: Mapping[str, bool], path: str = "$.featureGates") -> GateChoice:
     """Apply a map of gates to the table (spec 18): unknown names and changes of locked gates are faults."""
-    faults: list[DocumentError] = []
-    warnings: list[DocumentError] = []
+    faults, warnings = Faults(), Faults()
     kept: dict[str, bool] = {}
     for name, value in chosen.items():
         where = f"{path}.{name}"
         gate = GATES.get(name)
+        if faults.full:
+            break
         if gate is None and name not in ALL_OF_STAGE:
             faults.append(DocumentError(where, f"unknown feature gate {name!r}", _unknown_hint(name)))
         elif gate is not None and gate.locked and value != gate.default:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.documents.codec import DocumentError
+from config.documents.codec import DocumentError, Faults
 from config.documents.text import read_document
 from config.kubelet.configuration import API_VERSION, KIND, KubeletConfiguration
 from config.kubelet.crash_loop import default_crash_loop_max_ns
@@ -32,16 +32,16 @@ class ReadConfiguration(msgspec.Struct, frozen=True):
     warnings: tuple[DocumentError, ...]
 
 
-def read_bytes(text: bytes) -> tuple[dict[str, object], list[DocumentError]]:
+def read_bytes(text: bytes) -> tuple[dict[str, object], Faults]:
     """One document as plain data, its header checked; every duplicate key and header fault is told."""
     value, faults = read_document(text)
     if faults and value is None:
         return {}, faults
     if value is None:
         hint = f"start with 'apiVersion: {API_VERSION}' and 'kind: {KIND}'"
-        return {}, [DocumentError("$", "the document is empty", hint)]
+        return {}, Faults([DocumentError("$", "the document is empty", hint)])
     if not isinstance(value, dict):
-        return {}, [*faults, DocumentError("$", "must be an object", f"start with 'kind: {KIND}'")]
+        return {}, Faults([*faults, DocumentError("$", "must be an object", f"start with 'kind: {KIND}'")])
     for name, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
         if (found := value.get(name)) != expected:
             reason = "is missing" if found is None else f"is {found!r}, which this is not"
@@ -51,7 +51,7 @@ def read_bytes(text: bytes) -> tuple[dict[str, object], list[DocumentError]]:
 
 def read_plain(value: Mapping[str, object]) -> ReadConfiguration:
     """Read plain data (the header already checked) and apply every default of spec 12.2 but that of eviction."""
-    faults: list[DocumentError] = []
+    faults = Faults()
     body = {name: item for name, item in value.items() if name not in ("apiVersion", "kind")}
     configuration, given = read_struct(KubeletConfiguration, body, "$", faults)
     warnings = [

@@ -12,7 +12,7 @@ from types import UnionType
 
 import msgspec
 
-from config.documents.codec import DocumentError
+from config.documents.codec import DocumentError, Faults
 from config.kubelet.configuration import Form
 from config.kubelet.paths import below
 from config.values.durations import DurationError, format_duration_ns, parse_duration_ns
@@ -91,7 +91,7 @@ def _shape(hint: typing.Any, form: Form) -> Shape:
 # Reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_struct(struct: type[S], value: object, path: str, faults: list[DocumentError]) -> tuple[S, frozenset[str]]:
+def read_struct(struct: type[S], value: object, path: str, faults: Faults) -> tuple[S, frozenset[str]]:
     """Read plain data into a struct; a faulty field keeps its default, and its fault is appended.
 
     Returns the struct and the attributes the document gave a value to (null, and the zero of an ordinary field with
@@ -104,6 +104,8 @@ def read_struct(struct: type[S], value: object, path: str, faults: list[Document
     fields = fields_of(struct)
     for name, item in value.items():
         field = fields.get(name)
+        if field is None and faults.full:
+            continue
         if field is None:
             faults.append(DocumentError(below(path, name), "unknown field", _nearest(name, fields)))
         elif item is not None:
@@ -122,7 +124,7 @@ def _means_default(field: FieldShape, value: object) -> bool:
     return not value and bool(field.default)
 
 
-def _read(shape: Shape, value: object, path: str, faults: list[DocumentError]) -> object:
+def _read(shape: Shape, value: object, path: str, faults: Faults) -> object:
     if isinstance(shape, PartOf):
         return read_struct(shape.type, value, path, faults)[0]
     if isinstance(shape, ListOf):
@@ -140,7 +142,7 @@ def _read(shape: Shape, value: object, path: str, faults: list[DocumentError]) -
     return _read_scalar(shape, value, path, faults)
 
 
-def _read_scalar(shape: Scalar, value: object, path: str, faults: list[DocumentError]) -> object:
+def _read_scalar(shape: Scalar, value: object, path: str, faults: Faults) -> object:
     form = shape.form
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if form.duration and not (form.number_too and number):
@@ -171,7 +173,7 @@ def _read_scalar(shape: Scalar, value: object, path: str, faults: list[DocumentE
     return _FAULTY
 
 
-def _read_duration(value: object, path: str, faults: list[DocumentError]) -> object:
+def _read_duration(value: object, path: str, faults: Faults) -> object:
     if not isinstance(value, str):
         faults.append(_wrong(path, "a duration", value, "write it with a unit, such as 10s or 1m30s"))
         return _FAULTY

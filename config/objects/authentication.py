@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from config.objects.base import ApiObject, ApiStruct, written
+from config.objects.base import ApiObject, ApiStruct, Int32, Int64, written
 from config.objects.meta import ObjectMeta
 from config.objects.selectors import LocalObjectReference, ObjectReference
 
@@ -39,7 +39,7 @@ class TokenRequestSpec(ApiStruct, frozen=True):
 
     audiences: tuple[str, ...] = ()
     bound_object_ref: BoundObjectReference | None = None
-    expiration_seconds: int | None = None
+    expiration_seconds: Int64 | None = None
 
 
 class TokenRequestStatus(ApiStruct, frozen=True):
@@ -108,7 +108,7 @@ class CertificateSigningRequestCondition(ApiStruct, frozen=True):
 class CertificateSigningRequestSpec(ApiStruct, frozen=True):
     """certificates/v1 CertificateSigningRequestSpec."""
 
-    expiration_seconds: int | None = None
+    expiration_seconds: Int32 | None = None
     extra: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
     request: str = written("")

@@ -17,6 +17,10 @@ T = TypeVar("T")
 Quantity = Annotated[str, msgspec.Meta(extra={"quantity": True})]
 """A quantity as the user wrote it ("500m", "1Gi"); `config.values.quantity.parse_quantity` gives its value."""
 
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""Whole numbers as large as the API takes them."""
+
 
 def written(value: T, name: str | None = None) -> T:
     """Default of a field the API requires: it is written to JSON even when it holds `value`.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from config.objects.base import ApiStruct, written
+from config.objects.base import ApiStruct, Int32, Int64, written
 from config.objects.environment import ObjectFieldSelector, ResourceFieldSelector
 from config.objects.selectors import LabelSelector
 
@@ -15,14 +15,14 @@ class KeyToPath(ApiStruct, frozen=True):
     """core/v1 KeyToPath."""
 
     key: str = written("")
-    mode: int | None = None
+    mode: Int32 | None = None
     path: str = written("")
 
 
 class ConfigMapVolumeSource(ApiStruct, frozen=True):
     """core/v1 ConfigMapVolumeSource."""
 
-    default_mode: int | None = None
+    default_mode: Int32 | None = None
     items: tuple[KeyToPath, ...] = ()
     name: str | None = None
     optional: bool | None = None
@@ -31,7 +31,7 @@ class ConfigMapVolumeSource(ApiStruct, frozen=True):
 class SecretVolumeSource(ApiStruct, frozen=True):
     """core/v1 SecretVolumeSource."""
 
-    default_mode: int | None = None
+    default_mode: Int32 | None = None
     items: tuple[KeyToPath, ...] = ()
     optional: bool | None = None
     secret_name: str | None = None
@@ -41,7 +41,7 @@ class DownwardAPIVolumeFile(ApiStruct, frozen=True):
     """core/v1 DownwardAPIVolumeFile."""
 
     field_ref: ObjectFieldSelector | None = None
-    mode: int | None = None
+    mode: Int32 | None = None
     path: str = written("")
     resource_field_ref: ResourceFieldSelector | None = None
 
@@ -49,7 +49,7 @@ class DownwardAPIVolumeFile(ApiStruct, frozen=True):
 class DownwardAPIVolumeSource(ApiStruct, frozen=True):
     """core/v1 DownwardAPIVolumeSource."""
 
-    default_mode: int | None = None
+    default_mode: Int32 | None = None
     items: tuple[DownwardAPIVolumeFile, ...] = ()
 
 
@@ -79,7 +79,7 @@ class ServiceAccountTokenProjection(ApiStruct, frozen=True):
     """core/v1 ServiceAccountTokenProjection."""
 
     audience: str | None = None
-    expiration_seconds: int | None = None
+    expiration_seconds: Int64 | None = None
     path: str = written("")
 
 
@@ -100,7 +100,7 @@ class PodCertificateProjection(ApiStruct, frozen=True):
     credential_bundle_path: str | None = None
     key_path: str | None = None
     key_type: str = written("")
-    max_expiration_seconds: int | None = None
+    max_expiration_seconds: Int32 | None = None
     signer_name: str = written("")
     user_annotations: Mapping[str, str] = {}
 
@@ -119,5 +119,5 @@ class VolumeProjection(ApiStruct, frozen=True):
 class ProjectedVolumeSource(ApiStruct, frozen=True):
     """core/v1 ProjectedVolumeSource."""
 
-    default_mode: int | None = None
+    default_mode: Int32 | None = None
     sources: tuple[VolumeProjection, ...] = ()

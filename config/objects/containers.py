@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from config.objects.base import ApiStruct, written
+from config.objects.base import ApiStruct, Int32, written
 from config.objects.environment import EnvFromSource, EnvVar
 from config.objects.handlers import Lifecycle, Probe
 from config.objects.resources import ContainerResizePolicy, ResourceRequirements
@@ -14,9 +14,9 @@ from config.objects.security import SecurityContext
 class ContainerPort(ApiStruct, frozen=True):
     """A port that a container listens on; only `host_port` changes anything on the node."""
 
-    container_port: int = written(0)
+    container_port: Int32 = written(0)
     host_ip: str | None = field(default=None, name="hostIP")
-    host_port: int | None = None
+    host_port: Int32 | None = None
     name: str | None = None
     protocol: str | None = None
 
@@ -44,7 +44,7 @@ class ContainerRestartRuleOnExitCodes(ApiStruct, frozen=True):
     """Which exit codes a restart rule is about: `operator` is In or NotIn."""
 
     operator: str = written("")
-    values: tuple[int, ...] = ()
+    values: tuple[Int32, ...] = ()
 
 
 class ContainerRestartRule(ApiStruct, frozen=True):

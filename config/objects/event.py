@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from config.objects.base import ApiObject, ApiStruct, written
+from config.objects.base import ApiObject, ApiStruct, Int32, written
 from config.objects.meta import ObjectMeta
 from config.objects.selectors import ObjectReference
 
@@ -12,7 +12,7 @@ from config.objects.selectors import ObjectReference
 class EventSeries(ApiStruct, frozen=True):
     """core/v1 EventSeries."""
 
-    count: int | None = None
+    count: Int32 | None = None
     last_observed_time: str | None = None
 
 
@@ -30,7 +30,7 @@ class Event(ApiObject, frozen=True):
     kind: Literal["Event"] = written("Event")
     metadata: ObjectMeta = ObjectMeta()
     action: str | None = None
-    count: int | None = None
+    count: Int32 | None = None
     event_time: str | None = None
     first_timestamp: str | None = None
     involved_object: ObjectReference = ObjectReference()

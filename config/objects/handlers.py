@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct, written
+from config.objects.base import ApiStruct, Int32, Int64, written
 
 
 class ExecAction(ApiStruct, frozen=True):
@@ -14,7 +14,7 @@ class ExecAction(ApiStruct, frozen=True):
 class GRPCAction(ApiStruct, frozen=True):
     """core/v1 GRPCAction."""
 
-    port: int = written(0)
+    port: Int32 = written(0)
     service: str | None = None
 
 
@@ -31,7 +31,7 @@ class HTTPGetAction(ApiStruct, frozen=True):
     host: str | None = None
     http_headers: tuple[HTTPHeader, ...] = ()
     path: str | None = None
-    port: int | str | None = None
+    port: Int32 | str | None = None
     scheme: str | None = None
 
 
@@ -39,13 +39,13 @@ class TCPSocketAction(ApiStruct, frozen=True):
     """core/v1 TCPSocketAction."""
 
     host: str | None = None
-    port: int | str | None = None
+    port: Int32 | str | None = None
 
 
 class SleepAction(ApiStruct, frozen=True):
     """core/v1 SleepAction."""
 
-    seconds: int = written(0)
+    seconds: Int64 = written(0)
 
 
 class LifecycleHandler(ApiStruct, frozen=True):
@@ -69,12 +69,12 @@ class Probe(ApiStruct, frozen=True):
     """core/v1 Probe."""
 
     exec: ExecAction | None = None
-    failure_threshold: int | None = None
+    failure_threshold: Int32 | None = None
     grpc: GRPCAction | None = None
     http_get: HTTPGetAction | None = None
-    initial_delay_seconds: int | None = None
-    period_seconds: int | None = None
-    success_threshold: int | None = None
+    initial_delay_seconds: Int32 | None = None
+    period_seconds: Int32 | None = None
+    success_threshold: Int32 | None = None
     tcp_socket: TCPSocketAction | None = None
-    termination_grace_period_seconds: int | None = None
-    timeout_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
+    timeout_seconds: Int32 | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import field
 
-from config.objects.base import ApiStruct, written
+from config.objects.base import ApiStruct, Int64, written
 
 
 class OwnerReference(ApiStruct, frozen=True):
@@ -38,11 +38,11 @@ class ObjectMeta(ApiStruct, frozen=True):
 
     annotations: Mapping[str, str] = {}
     creation_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
+    deletion_grace_period_seconds: Int64 | None = None
     deletion_timestamp: str | None = None
     finalizers: tuple[str, ...] = ()
     generate_name: str | None = None
-    generation: int | None = None
+    generation: Int64 | None = None
     labels: Mapping[str, str] = {}
     managed_fields: tuple[ManagedFieldsEntry, ...] = ()
     name: str = ""
@@ -64,7 +64,7 @@ class ListMeta(ApiStruct, frozen=True):
 
     resource_version: str = ""
     continue_: str | None = field(default=None, name="continue")
-    remaining_item_count: int | None = None
+    remaining_item_count: Int64 | None = None
     self_link: str | None = None
     shard_info: ShardInfo | None = None
 
@@ -74,7 +74,7 @@ class Condition(ApiStruct, frozen=True):
 
     last_transition_time: str = written("")
     message: str = written("")
-    observed_generation: int | None = None
+    observed_generation: Int64 | None = None
     reason: str = written("")
     status: str = written("")
     type: str = written("")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import field
 
-from config.objects.base import ApiObject, ApiStruct, Quantity, written
+from config.objects.base import ApiObject, ApiStruct, Int32, Int64, Quantity, written
 from config.objects.meta import ObjectMeta
 
 
@@ -47,13 +47,13 @@ class ContainerImage(ApiStruct, frozen=True):
     """core/v1 ContainerImage."""
 
     names: tuple[str, ...] = ()
-    size_bytes: int | None = None
+    size_bytes: Int64 | None = None
 
 
 class DaemonEndpoint(ApiStruct, frozen=True):
     """core/v1 DaemonEndpoint."""
 
-    port: int = written(0, "Port")
+    port: Int32 = written(0, "Port")
 
 
 class NodeDaemonEndpoints(ApiStruct, frozen=True):
@@ -103,7 +103,7 @@ class NodeRuntimeHandler(ApiStruct, frozen=True):
 class NodeSwapStatus(ApiStruct, frozen=True):
     """core/v1 NodeSwapStatus."""
 
-    capacity: int | None = None
+    capacity: Int64 | None = None
 
 
 class NodeSystemInfo(ApiStruct, frozen=True):
@@ -177,8 +177,8 @@ class LeaseSpec(ApiStruct, frozen=True):
 
     acquire_time: str | None = None
     holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    lease_transitions: int | None = None
+    lease_duration_seconds: Int32 | None = None
+    lease_transitions: Int32 | None = None
     preferred_holder: str | None = None
     renew_time: str | None = None
     strategy: str | None = None

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import field
 
-from config.objects.base import ApiObject, ApiStruct, Quantity, written
+from config.objects.base import ApiObject, ApiStruct, Int32, Int64, Quantity, written
 from config.objects.containers import Container, EphemeralContainer
 from config.objects.meta import ListMeta, ObjectMeta
 from config.objects.pod_status import PodStatus
@@ -51,7 +51,7 @@ class HostAlias(ApiStruct, frozen=True):
 class PodSpec(ApiStruct, frozen=True, weakref=True):
     """What is asked for: containers, volumes and the terms on which they run."""
 
-    active_deadline_seconds: int | None = None
+    active_deadline_seconds: Int64 | None = None
     affinity: Affinity | None = None
     automount_service_account_token: bool | None = None
     containers: tuple[Container, ...] = ()
@@ -73,7 +73,7 @@ class PodSpec(ApiStruct, frozen=True, weakref=True):
     os: PodOS | None = None
     overhead: Mapping[str, Quantity] = {}
     preemption_policy: str | None = None
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str | None = None
     readiness_gates: tuple[PodReadinessGate, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
@@ -89,7 +89,7 @@ class PodSpec(ApiStruct, frozen=True, weakref=True):
     set_hostname_as_fqdn: bool | None = field(default=None, name="setHostnameAsFQDN")
     share_process_namespace: bool | None = None
     subdomain: str | None = None
-    termination_grace_period_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     volumes: tuple[Volume, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from config.objects.base import ApiStruct, Quantity, written
+from config.objects.base import ApiStruct, Int32, Int64, Quantity, written
 from config.objects.resources import ResourceRequirements
 
 
@@ -28,7 +28,7 @@ class PodCondition(ApiStruct, frozen=True):
     last_probe_time: str | None = None
     last_transition_time: str | None = None
     message: str | None = None
-    observed_generation: int | None = None
+    observed_generation: Int64 | None = None
     reason: str | None = None
     status: str = written("")
     type: str = written("")
@@ -51,11 +51,11 @@ class ContainerStateTerminated(ApiStruct, frozen=True):
     """core/v1 ContainerStateTerminated."""
 
     container_id: str | None = field(default=None, name="containerID")
-    exit_code: int = written(0)
+    exit_code: Int32 = written(0)
     finished_at: str | None = None
     message: str | None = None
     reason: str | None = None
-    signal: int | None = None
+    signal: Int32 | None = None
     started_at: str | None = None
 
 
@@ -70,9 +70,9 @@ class ContainerState(ApiStruct, frozen=True):
 class LinuxContainerUser(ApiStruct, frozen=True):
     """core/v1 LinuxContainerUser."""
 
-    gid: int = written(0)
-    supplemental_groups: tuple[int, ...] = ()
-    uid: int = written(0)
+    gid: Int64 = written(0)
+    supplemental_groups: tuple[Int64, ...] = ()
+    uid: Int64 = written(0)
 
 
 class ContainerUser(ApiStruct, frozen=True):
@@ -130,7 +130,7 @@ class ContainerStatus(ApiStruct, frozen=True):
     name: str = written("")
     ready: bool = written(False)
     resources: ResourceRequirements | None = None
-    restart_count: int = written(0)
+    restart_count: Int32 = written(0)
     started: bool | None = None
     state: ContainerState | None = None
     stop_signal: str | None = None
@@ -182,7 +182,7 @@ class PodStatus(ApiStruct, frozen=True):
     message: str | None = None
     node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
     nominated_node_name: str | None = None
-    observed_generation: int | None = None
+    observed_generation: Int64 | None = None
     phase: str | None = None
     pod_ip: str | None = field(default=None, name="podIP")
     pod_ips: tuple[PodIP, ...] = field(default=(), name="podIPs")

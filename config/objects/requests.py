@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from config.objects.base import ApiObject, ApiStruct, written
+from config.objects.base import ApiObject, ApiStruct, Int32, Int64, written
 from config.objects.meta import ListMeta, ObjectMeta
 from config.objects.selectors import ObjectReference
 
@@ -25,7 +25,7 @@ class DeleteOptions(ApiObject, frozen=True):
     api_version: str = written("v1")
     kind: Literal["DeleteOptions"] = written("DeleteOptions")
     dry_run: tuple[str, ...] = ()
-    grace_period_seconds: int | None = None
+    grace_period_seconds: Int64 | None = None
     ignore_store_read_error_with_cluster_breaking_potential: bool | None = None
     orphan_dependents: bool | None = None
     preconditions: Preconditions | None = None
@@ -65,7 +65,7 @@ class StatusDetails(ApiStruct, frozen=True):
     group: str | None = None
     kind: str | None = None
     name: str | None = None
-    retry_after_seconds: int | None = None
+    retry_after_seconds: Int32 | None = None
     uid: str | None = None
 
 
@@ -75,7 +75,7 @@ class Status(ApiObject, frozen=True):
     api_version: Literal["v1"] = written("v1")
     kind: Literal["Status"] = written("Status")
     metadata: ListMeta = ListMeta()
-    code: int | None = None
+    code: Int32 | None = None
     details: StatusDetails | None = None
     message: str | None = None
     reason: str | None = None

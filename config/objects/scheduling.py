@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from config.objects.base import ApiObject, ApiStruct, Quantity, written
+from config.objects.base import ApiObject, ApiStruct, Int32, Int64, Quantity, written
 from config.objects.meta import ObjectMeta
 from config.objects.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
@@ -17,7 +17,7 @@ class PreferredSchedulingTerm(ApiStruct, frozen=True):
     """core/v1 PreferredSchedulingTerm."""
 
     preference: NodeSelectorTerm | None = None
-    weight: int = written(0)
+    weight: Int32 = written(0)
 
 
 class NodeAffinity(ApiStruct, frozen=True):
@@ -42,7 +42,7 @@ class WeightedPodAffinityTerm(ApiStruct, frozen=True):
     """core/v1 WeightedPodAffinityTerm."""
 
     pod_affinity_term: PodAffinityTerm | None = None
-    weight: int = written(0)
+    weight: Int32 = written(0)
 
 
 class PodAffinity(ApiStruct, frozen=True):
@@ -73,7 +73,7 @@ class Toleration(ApiStruct, frozen=True):
     effect: str | None = None
     key: str | None = None
     operator: str | None = None
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
     value: str | None = None
 
 
@@ -82,8 +82,8 @@ class TopologySpreadConstraint(ApiStruct, frozen=True):
 
     label_selector: LabelSelector | None = None
     match_label_keys: tuple[str, ...] = ()
-    max_skew: int = written(0)
-    min_domains: int | None = None
+    max_skew: Int32 = written(0)
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     topology_key: str = written("")

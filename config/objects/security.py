@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.objects.base import ApiStruct, written
+from config.objects.base import ApiStruct, Int64, written
 
 
 class SELinuxOptions(ApiStruct, frozen=True):
@@ -60,9 +60,9 @@ class SecurityContext(ApiStruct, frozen=True):
     privileged: bool | None = None
     proc_mount: str | None = None
     read_only_root_filesystem: bool | None = None
-    run_as_group: int | None = None
+    run_as_group: Int64 | None = None
     run_as_non_root: bool | None = None
-    run_as_user: int | None = None
+    run_as_user: Int64 | None = None
     se_linux_options: SELinuxOptions | None = None
     seccomp_profile: SeccompProfile | None = None
     windows_options: WindowsSecurityContextOptions | None = None
@@ -72,15 +72,15 @@ class PodSecurityContext(ApiStruct, frozen=True):
     """core/v1 PodSecurityContext."""
 
     app_armor_profile: AppArmorProfile | None = None
-    fs_group: int | None = None
+    fs_group: Int64 | None = None
     fs_group_change_policy: str | None = None
-    run_as_group: int | None = None
+    run_as_group: Int64 | None = None
     run_as_non_root: bool | None = None
-    run_as_user: int | None = None
+    run_as_user: Int64 | None = None
     se_linux_change_policy: str | None = None
     se_linux_options: SELinuxOptions | None = None
     seccomp_profile: SeccompProfile | None = None
-    supplemental_groups: tuple[int, ...] = ()
+    supplemental_groups: tuple[Int64, ...] = ()
     supplemental_groups_policy: str | None = None
     sysctls: tuple[Sysctl, ...] = ()
     windows_options: WindowsSecurityContextOptions | None = None

@@ -7,14 +7,14 @@ from typing import Literal
 
 from msgspec import field
 
-from config.objects.base import ApiObject, ApiStruct, written
+from config.objects.base import ApiObject, ApiStruct, Int32, written
 from config.objects.meta import Condition, ObjectMeta
 
 
 class ClientIPConfig(ApiStruct, frozen=True):
     """core/v1 ClientIPConfig."""
 
-    timeout_seconds: int | None = None
+    timeout_seconds: Int32 | None = None
 
 
 class SessionAffinityConfig(ApiStruct, frozen=True):
@@ -27,7 +27,7 @@ class PortStatus(ApiStruct, frozen=True):
     """core/v1 PortStatus."""
 
     error: str | None = None
-    port: int = written(0)
+    port: Int32 = written(0)
     protocol: str = written("")
 
 
@@ -51,10 +51,10 @@ class ServicePort(ApiStruct, frozen=True):
 
     app_protocol: str | None = None
     name: str | None = None
-    node_port: int | None = None
-    port: int = written(0)
+    node_port: Int32 | None = None
+    port: Int32 = written(0)
     protocol: str | None = None
-    target_port: int | str | None = None
+    target_port: Int32 | str | None = None
 
 
 class ServiceSpec(ApiStruct, frozen=True):
@@ -66,7 +66,7 @@ class ServiceSpec(ApiStruct, frozen=True):
     external_ips: tuple[str, ...] = field(default=(), name="externalIPs")
     external_name: str | None = None
     external_traffic_policy: str | None = None
-    health_check_node_port: int | None = None
+    health_check_node_port: Int32 | None = None
     internal_traffic_policy: str | None = None
     ip_families: tuple[str, ...] = ()
     ip_family_policy: str | None = None

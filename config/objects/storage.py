@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import field
 
-from config.objects.base import ApiObject, ApiStruct, Quantity, written
+from config.objects.base import ApiObject, ApiStruct, Int32, Int64, Quantity, written
 from config.objects.meta import ObjectMeta
 from config.objects.selectors import NodeSelector, ObjectReference, SecretReference
 from config.objects.volumes import (
@@ -222,7 +222,7 @@ class PersistentVolumeClaim(ApiObject, frozen=True):
 class VolumeError(ApiStruct, frozen=True):
     """storage/v1 VolumeError."""
 
-    error_code: int | None = None
+    error_code: Int32 | None = None
     message: str | None = None
     time: str | None = None
 
@@ -264,7 +264,7 @@ class VolumeAttachment(ApiObject, frozen=True):
 class VolumeNodeResources(ApiStruct, frozen=True):
     """storage/v1 VolumeNodeResources."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CSINodeDriver(ApiStruct, frozen=True):
@@ -295,7 +295,7 @@ class CSIServiceAccountTokenRequest(ApiStruct, frozen=True):
     """storage/v1 CSIServiceAccountTokenRequest."""
 
     audience: str = written("")
-    expiration_seconds: int | None = None
+    expiration_seconds: Int64 | None = None
 
 
 class CSIDriverSpec(ApiStruct, frozen=True):
@@ -303,7 +303,7 @@ class CSIDriverSpec(ApiStruct, frozen=True):
 
     attach_required: bool | None = None
     fs_group_policy: str | None = None
-    node_allocatable_update_period_seconds: int | None = None
+    node_allocatable_update_period_seconds: Int64 | None = None
     pod_info_on_mount: bool | None = None
     prevent_pod_scheduling_if_missing: bool | None = None
     requires_republish: bool | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from config.objects.base import ApiStruct, Quantity, written
+from config.objects.base import ApiStruct, Int32, Quantity, written
 from config.objects.config_volumes import (
     ConfigMapVolumeSource,
     DownwardAPIVolumeSource,
@@ -27,7 +27,7 @@ class AWSElasticBlockStoreVolumeSource(ApiStruct, frozen=True):
     """core/v1 AWSElasticBlockStoreVolumeSource."""
 
     fs_type: str | None = None
-    partition: int | None = None
+    partition: Int32 | None = None
     read_only: bool | None = None
     volume_id: str = written("", "volumeID")
 
@@ -85,7 +85,7 @@ class FCVolumeSource(ApiStruct, frozen=True):
     """core/v1 FCVolumeSource."""
 
     fs_type: str | None = None
-    lun: int | None = None
+    lun: Int32 | None = None
     read_only: bool | None = None
     target_wwns: tuple[str, ...] = field(default=(), name="targetWWNs")
     wwids: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class GCEPersistentDiskVolumeSource(ApiStruct, frozen=True):
     """core/v1 GCEPersistentDiskVolumeSource."""
 
     fs_type: str | None = None
-    partition: int | None = None
+    partition: Int32 | None = None
     pd_name: str = written("")
     read_only: bool | None = None
 
@@ -142,7 +142,7 @@ class ISCSIVolumeSource(ApiStruct, frozen=True):
     initiator_name: str | None = None
     iqn: str = written("")
     iscsi_interface: str | None = None
-    lun: int = written(0)
+    lun: Int32 = written(0)
     portals: tuple[str, ...] = ()
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None

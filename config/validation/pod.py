@@ -18,7 +18,7 @@ from config.validation.containers import check_containers
 from config.validation.resources import check_pod_resources, check_quantity
 from config.validation.security import check_host_namespaces, check_pod_security
 from config.validation.volumes import check_volumes
-from config.values.name_rules import check, dns_label, dns_subdomain, ip, label_value, qualified_name
+from config.values.name_rules import check, dns_label, dns_subdomain, ip, label_value, object_uid, qualified_name
 
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NAMESERVERS_AT_MOST = 3
@@ -50,6 +50,8 @@ def _check_metadata(at: DocumentPlace, metadata: ObjectMeta) -> None:
         check(at / "name", dns_subdomain(metadata.name))
     if (at / "namespace").required(metadata.namespace):
         check(at / "namespace", dns_label(metadata.namespace))
+    if metadata.uid:
+        check(at / "uid", object_uid(metadata.uid))
     _check_labels(at / "labels", metadata.labels)
     total_bytes = 0
     for key, value in metadata.annotations.items():

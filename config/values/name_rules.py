@@ -20,6 +20,7 @@ _WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", re.ASCII)
 _ENVIRONMENT = re.compile(r"[ -<>-~]+", re.ASCII)
 _HEADER = re.compile(r"[-A-Za-z0-9]+", re.ASCII)
+_UID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,127}", re.ASCII)
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII)
 
 _LABEL_HINT = "use at most 63 of a-z, 0-9 and -, a letter or digit first and last"
@@ -82,6 +83,12 @@ def config_key(text: str) -> Refusal:
     """Key in a ConfigMap or a Secret."""
     good = len(text) <= 253 and _CONFIG_KEY.fullmatch(text) and text not in (".", "..") and not text.startswith("..")
     return None if good else (f"{text!r} is no key", "use at most 253 of letters, digits, -, _ and .")
+
+
+def object_uid(text: str) -> Refusal:
+    """UID of an object. It names directories, cgroups and sockets, so it must be one step of a path."""
+    good = _UID.fullmatch(text)
+    return None if good else (f"{text!r} is no UID", "use at most 128 of letters, digits, -, _ and ., or remove it")
 
 
 def ip(text: str) -> Refusal:

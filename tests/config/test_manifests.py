@@ -8,7 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.manifests import BYTES_AT_MOST, Origin, ReadManifest, read_manifest
+from config.documents.limits import BYTES_AT_MOST
+from config.manifests import Origin, ReadManifest, read_manifest
 from config.objects import Toleration
 from config.values.fnv import fnv1a_128
 

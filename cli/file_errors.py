@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 
@@ -22,18 +21,3 @@ def unwritable(directory: str) -> str | None:
             return None
     except OSError as error:
         return f"{directory}: {error.strerror or error}"
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """All of it, or nothing: a disk that is full, or an interrupt, leaves what was there before. Raises OSError."""
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        if isinstance(error, OSError):
-            error.filename = path
-        raise

@@ -43,6 +43,7 @@ from runtime.api.access import read_access
 from runtime.api.lines import HttpApiLines
 from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError
+from runtime.files.directories import make_directories
 from runtime.files.lock_file import LockFile, LockFileError
 from runtime.host.kernel_parameters import LocalKernelParameters
 from runtime.host.machine import cgroup_version
@@ -105,7 +106,7 @@ def run(start: StartConfiguration) -> int:
     LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
     _tell_warnings(start)
     with ExitStack() as after:
-        os.makedirs(root, mode=0o750, exist_ok=True)
+        make_directories(root, 0o750)
         _share_mounts(root, after)
         if start.node.lock_file and not _hold(start, after):
             return 0

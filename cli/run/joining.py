@@ -27,6 +27,7 @@ from config.start_configuration import StartConfiguration
 from runtime.api import Api, ApiError, create, get
 from runtime.api.access import read_access
 from runtime.api.lines import HttpApiLines
+from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from runtime.state.certificate_keys import (
     CLIENT,
@@ -118,7 +119,7 @@ def join_with_bootstrap(
         return False
     try:
         keys.accept(certificate)
-        _write(node.kubeconfig, _kubeconfig(access, current_file(node.cert_dir, CLIENT)))
+        write_whole(node.kubeconfig, _kubeconfig(access, current_file(node.cert_dir, CLIENT)))
     except (OSError, ValueError) as error:
         raise JoiningEnded(f"--kubeconfig {node.kubeconfig}: it cannot be made: {error}") from None
     LOG.info("the node has a certificate of its own; %s refers to it", node.kubeconfig)
@@ -210,13 +211,3 @@ def _kubeconfig(access: ApiAccess, certificate: str) -> bytes:
         client_certificate=Pem(path=certificate),
         client_key=Pem(path=certificate),
     )
-
-
-def _write(path: str, content: bytes) -> None:
-    beside = f"{path}.{os.getpid()}"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)

@@ -16,12 +16,13 @@ from typing import TextIO
 
 import msgspec
 
-from cli.file_errors import why, write_whole
+from cli.file_errors import why
 from cli.main import own_version
 from cli.simulate.play_watch import Interrupt, few_collections, silence
 from cli.simulate.report import of
 from cli.simulate.side_process import DiedError
 from cli.simulate.trace_lines import readable, seconds
+from runtime.files.whole_file import write_whole
 from simulation.play.failure import Failure, saved, shrunk_failure
 from simulation.play.saved_run import FoundIn, written
 
@@ -63,7 +64,7 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
     for directory in (played.directory, ""):
         try:
             path = os.path.join(directory or tempfile.mkdtemp(prefix="actorlet-failed-"), name)
-            write_whole(path, text)
+            write_whole(path, text, mode=0o644, lasting=False)
         except OSError as error:
             print(f"  it could not be saved: {why(error)}", file=out)
             continue

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from actors.kernel import PoolDispatcher
 from config.credentials.kubeconfig import Pem, kubeconfig_document
+from runtime.files.directories import make_directories
+from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
 from simulation.apiserver.http_front import HttpFront
@@ -71,7 +73,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         dispatcher = PoolDispatcher(1)
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("apiserver")))
-        os.makedirs(options.directory, mode=0o700, exist_ok=True)
+        make_directories(options.directory, 0o700)
         after.callback(shutil.rmtree, options.directory, ignore_errors=True)
         tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
         made: Authority | None = None
@@ -120,12 +122,7 @@ def _listen(front: HttpFront, wanted: int) -> None:
 def write_kubeconfig(path: str, url: str, user: str, token: str, authority: Pem) -> None:
     """Only its owner can read it. Raises OSError."""
     document = kubeconfig_document(url, name=CONTEXT, user=user, token=token, certificate_authority=authority)
-    # Beside the place first: what stood there before is whole until the new one is.
-    beside = f"{path}.{os.getpid()}"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(document)
-    os.replace(beside, path)
+    write_whole(path, document, lasting=False)
 
 
 def _node_kubeconfig(options: ApiServerOptions, node: str) -> str:

@@ -47,6 +47,7 @@ from runtime.api import ApiLines
 from runtime.api.access import read_access
 from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError, parse_endpoint
+from runtime.files.directories import make_directories
 from runtime.files.lock_file import LockFileError
 from runtime.files.passing_directory import passing_directory
 from runtime.http_server.auth.serving_certificate import CertificateError
@@ -258,7 +259,7 @@ def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> dic
 def _put_samples(root: str) -> str:
     """A copy of the samples, for the user to edit while they run."""
     directory = os.path.join(root, "manifests")
-    os.makedirs(directory, exist_ok=True)
+    make_directories(directory, 0o755)
     for sample in sorted(examples.DIRECTORY.glob("*.yaml")):
         shutil.copy(sample, directory)
     return directory
@@ -276,7 +277,7 @@ def _root_directory(options: argparse.Namespace) -> Iterator[str]:
     else:
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         root = os.path.join(state, "actorlet", "up")
-    os.makedirs(root, mode=0o750, exist_ok=True)
+    make_directories(root, 0o750)
     yield root
 
 

@@ -15,13 +15,12 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Callable
+
+from runtime.files.directories import Pause, no_pause, set_new_mode
 
 LINKS_AT_MOST = 40
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-
-Pause = Callable[[str], None]
 
 
 class LeadsOutError(PermissionError):
@@ -29,10 +28,6 @@ class LeadsOutError(PermissionError):
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EACCES, "it leads out of the directory", path)
-
-
-def _no_pause(step: str) -> None:
-    pass
 
 
 def open_beneath(root: str, path: str) -> int:
@@ -48,7 +43,7 @@ def open_beneath(root: str, path: str) -> int:
 
 
 def find_beneath(
-    root: str, path: str, *, by_root: bool = False, make_mode: int | None = None, pause: Pause = _no_pause
+    root: str, path: str, *, by_root: bool = False, make_mode: int | None = None, pause: Pause = no_pause
 ) -> int:
     """A descriptor that says what is at `path` and serves for nothing else (O_PATH); it may be of any kind but a link.
 
@@ -128,18 +123,5 @@ def _find(directory: int, name: str, make_mode: int | None, pause: Pause) -> int
         pass  # somebody was faster; whatever it is, it is looked at like anything else
     else:
         pause(f"made {name}")
-        _set_mode(directory, name, make_mode)
+        set_new_mode(directory, name, make_mode)
     return os.open(name, _LOOK, dir_fd=directory)
-
-
-def _set_mode(directory: int, name: str, mode: int) -> None:
-    """What the umask has taken from a new directory. One that was put in its place meanwhile keeps its mode."""
-    try:
-        made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    except OSError:
-        return
-    try:
-        if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
-            os.fchmod(made, mode)
-    finally:
-        os.close(made)

@@ -18,6 +18,7 @@ from runtime.cri import Cri, CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import CheckpointContainerRequest
 from runtime.cri.verbs import CHECKPOINT_CONTAINER
+from runtime.files.directories import make_directories
 from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.sessions.sessions import Sessions
 from runtime.http_server.targets import first_of
@@ -43,7 +44,7 @@ class Checkpoints:
         archive = os.path.join(self._directory, archive_name(pod, container, time.time_ns()))
         try:
             id_ = await self._sessions.running(pod, container)
-            await asyncio.to_thread(os.makedirs, self._directory, mode=0o700, exist_ok=True)
+            await asyncio.to_thread(make_directories, self._directory, 0o700)
             request = CheckpointContainerRequest(container_id=id_, location=archive, timeout=seconds)
             limit_ns = (seconds or SECONDS_AT_MOST) + _MORE_SECONDS
             await settled(self._cri.call(CHECKPOINT_CONTAINER, request, timeout_ns=limit_ns * 10**9))

@@ -13,16 +13,19 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from runtime.files.whole_file import write_whole
+from runtime.files.directories import make_directories
+from runtime.files.whole_file import link_whole, write_whole
 from runtime.logs.lines import line_of
 from runtime.logs.source import find_log, open_log
 
 _LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
+LOGS_MODE = 0o750
+"""Of the directory with the logs of all pods."""
+
 _TAIL_CHUNK_BYTES = 8192
 _TAIL_BYTES_AT_MOST = 1 << 20
 """Limit on reading for the last lines: a container may write an endless line."""
@@ -44,8 +47,9 @@ class PodFiles(Protocol):
     """See the module."""
 
     def prepare_container(self, wanted: StartFiles) -> int:
-        """Make the log directory (0755), the termination file (0666, empty), with what is above them, and give the
-        hosts file its text (0644), in place: containers may have it mounted. Gives the attempt. Raises OSError.
+        """Make the log directory (0755; that of all pods 0750), the termination file (0666, empty), with what is above
+        them, and give the hosts file its text (0644), in place: containers may have it mounted. Gives the attempt.
+        Raises OSError.
         """
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
@@ -74,7 +78,8 @@ class LocalPodFiles:
     """On the disk of this machine."""
 
     def prepare_container(self, wanted: StartFiles) -> int:
-        os.makedirs(wanted.log_directory, mode=0o755, exist_ok=True)
+        make_directories(os.path.dirname(os.path.dirname(wanted.log_directory)), LOGS_MODE)
+        make_directories(wanted.log_directory, 0o755)
         attempt = wanted.attempt
         if attempt is None:
             attempt = attempt_after(os.listdir(wanted.log_directory))
@@ -131,11 +136,8 @@ class LocalPodFiles:
         return data.decode("utf-8", "replace")
 
     def link_log(self, link: str, target: str) -> None:
-        os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
-        temporary = f"{link}.new"
-        Path(temporary).unlink(missing_ok=True)
-        os.symlink(target, temporary)
-        os.replace(temporary, link)
+        make_directories(os.path.dirname(link), 0o755)
+        link_whole(link, target)
 
     def read_node_file(self, path: str, limit_bytes: int) -> str:
         with open(path, "rb") as file:
@@ -154,7 +156,7 @@ def attempt_after(names: Iterable[str]) -> int:
 
 
 def _make_writable(path: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    make_directories(os.path.dirname(path), 0o750)
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         os.fchmod(descriptor, 0o666)  # the umask must not keep the container's user out
@@ -163,7 +165,7 @@ def _make_writable(path: str) -> None:
 
 
 def _write_hosts(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    make_directories(os.path.dirname(path), 0o750)
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     with os.fdopen(descriptor, "wb") as file:
         os.fchmod(descriptor, 0o644)  # the umask must not keep the container's user out

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+from runtime.files.directories import make_directories
 from runtime.files.whole_file import settle, write_whole
 
 
@@ -31,7 +32,7 @@ class LocalManifestStore:
     """On the disk of this machine. Manifests may hold what is nobody's business: only the owner can read them."""
 
     def prepare(self, directory: str) -> None:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        make_directories(directory, 0o700)
 
     def write(self, path: str, content: bytes) -> None:
         write_whole(path, content)

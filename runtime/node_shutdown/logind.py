@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from runtime.files.directories import make_directories
+from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from runtime.io.system_bus import BusConnection, BusError, open_bus, raw_descriptor
 from runtime.node_shutdown.capability import Hold, MachineShutdownError
@@ -149,9 +151,5 @@ class _LogindHold:
 
 
 def _write(directory: str, text: str) -> None:
-    os.makedirs(directory, mode=0o755, exist_ok=True)
-    path = os.path.join(directory, DROP_IN)
-    with open(f"{path}.new", "w", encoding="ascii") as file:
-        os.fchmod(file.fileno(), 0o644)
-        file.write(text)
-    os.replace(file.name, path)
+    make_directories(directory, 0o755)
+    write_whole(os.path.join(directory, DROP_IN), text.encode("ascii"), mode=0o644)

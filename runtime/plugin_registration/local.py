@@ -17,6 +17,7 @@ from watchdog.events import (
     FileSystemEvent,
 )
 
+from runtime.files.directories import make_directories
 from runtime.files.watch import FileWatch
 from runtime.plugin_registration.capability import PluginInfo
 from runtime.plugin_registration.v1 import registration_pb2 as wire
@@ -101,7 +102,7 @@ class LocalPluginWatch:
 
 
 def _make(directory: str) -> None:
-    os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
+    make_directories(directory, DIRECTORY_MODE)
 
 
 def _identity(path: str) -> str:

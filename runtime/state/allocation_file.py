@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from runtime.files.directories import make_directories
 from runtime.files.whole_file import write_whole
 
 NAME = "allocated_pods_state"
@@ -39,5 +40,5 @@ class LocalAllocationFile:
             return None
 
     def save(self, content: bytes) -> None:
-        self._root.mkdir(parents=True, exist_ok=True)
+        make_directories(str(self._root), 0o750)
         write_whole(str(self._root / NAME), content)

@@ -19,6 +19,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from runtime.files.directories import make_directories
+from runtime.files.whole_file import link_whole, write_whole
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
@@ -94,9 +97,8 @@ class LocalCertificateKeys:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         if self._waiting is not None and waiting is None:
-            self._directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-            self._waiting.unlink(missing_ok=True)
-            _write(self._waiting, self._key)
+            make_directories(str(self._directory), 0o755)
+            write_whole(str(self._waiting), self._key)
         return made.public_bytes(serialization.Encoding.PEM)
 
     def forget(self) -> None:
@@ -110,14 +112,11 @@ class LocalCertificateKeys:
             raise ValueError("no certificate was asked for")
         found = _described(certificate)
         _check_pair(certificate, self._key)
-        self._directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        make_directories(str(self._directory), 0o755)
         at = datetime.fromtimestamp(found.begins_ns // 10**9, UTC)
         name = f"{self._purpose}-{at:%Y-%m-%d-%H-%M-%S}-{os.urandom(4).hex()}.pem"
-        _write(self._directory / name, certificate.rstrip(b"\n") + b"\n" + self._key)
-        link = self._directory / f".{self._purpose}-current.pem.new"
-        link.unlink(missing_ok=True)
-        link.symlink_to(name)
-        os.replace(link, self._current)
+        write_whole(str(self._directory / name), certificate.rstrip(b"\n") + b"\n" + self._key)
+        link_whole(self._current, name)
         self.forget()
         self._forget_others(name)
         return found
@@ -180,14 +179,6 @@ def _readable_key(path: Path | None) -> EllipticCurvePrivateKey | None:
     except (OSError, ValueError, TypeError):
         return None
     return found if isinstance(found, ec.EllipticCurvePrivateKey) else None
-
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _described(content: bytes) -> HeldCertificate:

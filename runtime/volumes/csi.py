@@ -29,6 +29,7 @@ from runtime.csi.capability import (
     PublishVolume,
     StageVolume,
 )
+from runtime.files.directories import make_directories
 from runtime.plugins.errors import PluginError
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.csi_layout import (
@@ -79,10 +80,9 @@ class CsiPlugin(VolumePlugin):
         is_first = read_note(directory) is None
         # Also for drivers that stage nothing: the note is how the volume is known to be in use.
         write_note(directory, _note(spec, material))
-        with contextlib.suppress(
-            FileExistsError
-        ):  # does not stat the path: it may be a dead mount, which the driver can mend
-            os.makedirs(path, mode=DIRECTORY_MODE)
+        make_directories(os.path.dirname(path), DIRECTORY_MODE)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, DIRECTORY_MODE)  # the path is not looked at: it may be a dead mount, which the driver mends
         if Ability.STAGE_UNSTAGE_VOLUME not in abilities:
             return
         volume = StageVolume(
@@ -243,7 +243,7 @@ class CsiPlugin(VolumePlugin):
     ) -> None:
         path = self._published(place)
         write_note(self._layout.device_note(spec.name), _note(spec, material))
-        os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
+        make_directories(os.path.dirname(path), DIRECTORY_MODE)
         # The links still dangle. They let the next agent find the volume if this one dies.
         _link(path, self._layout.device_user(spec.name, place.uid))
         _link(path, place.directory)
@@ -373,7 +373,7 @@ def _forget(path: str, directory: str) -> None:
 
 def _link(target: str, path: str) -> None:
     """Put a link at `path`; replace the link that was there."""
-    os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
+    make_directories(os.path.dirname(path), DIRECTORY_MODE)
     if os.path.islink(path):
         if os.readlink(path) == target:
             return

@@ -26,6 +26,8 @@ from collections.abc import Iterator
 import msgspec
 
 from config.pods.volume_sources import VOLUME_SOURCES
+from runtime.files.directories import make_directories
+from runtime.files.whole_file import remove_partials, write_whole
 from runtime.volumes.capability import VolumeFailedError, VolumePlace
 
 PLUGIN = VOLUME_SOURCES["csi"].plugin
@@ -121,24 +123,17 @@ def read_note(directory: str) -> Note | None:
 
 def write_note(directory: str, note: Note) -> None:
     """Write the note atomically; make the directory. Raises OSError."""
-    os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
-    path = os.path.join(directory, NOTE)
-    aside = f"{path}.tmp"
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(aside)
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, NOTE_MODE)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(msgspec.to_builtins(note), file)
-        file.flush()
-        os.fsync(descriptor)
-    os.rename(aside, path)
+    make_directories(directory, DIRECTORY_MODE)
+    write_whole(os.path.join(directory, NOTE), json.dumps(msgspec.to_builtins(note)).encode(), mode=NOTE_MODE)
 
 
 def remove_note(directory: str) -> None:
     """Remove the note and the directory, which holds nothing else. Raises OSError."""
-    for name in (NOTE, f"{NOTE}.tmp"):
+    for name in (NOTE, f"{NOTE}.tmp"):  # older agents wrote it by way of the second
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(directory, name))
+    with contextlib.suppress(FileNotFoundError):
+        remove_partials(directory)
     remove_empty(directory)
 
 

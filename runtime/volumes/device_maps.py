@@ -13,6 +13,7 @@ import contextlib
 import os
 import stat
 
+from runtime.files.directories import make_directories
 from runtime.volumes.capability import VolumeFailedError, VolumePlace
 from runtime.volumes.loop_devices import LoopDevices
 from runtime.volumes.mounts import Mounts
@@ -39,11 +40,11 @@ class DeviceMaps:
         hold = self._hold(place)
         if not _is_device(hold, info.st_rdev):
             self._let_go(hold)
-            os.makedirs(os.path.dirname(hold), mode=_MODE, exist_ok=True)
+            make_directories(os.path.dirname(hold), _MODE)
             os.close(os.open(hold, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             self._mounts.bind(os.path.realpath(device), hold)
         self._loops.attach(hold)
-        os.makedirs(os.path.dirname(place.directory), mode=_MODE, exist_ok=True)
+        make_directories(os.path.dirname(place.directory), _MODE)
         _turn(place.directory, os.path.realpath(device))
         return place.directory
 

@@ -17,6 +17,7 @@ import stat
 from config.objects import Container, Pod, Volume
 from config.pods.identity import is_sidecar
 from config.values.quantity import parse_quantity
+from runtime.files.directories import make_directories
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts
@@ -71,7 +72,7 @@ class EmptyDirPlugin(VolumePlugin):
 
     def _note_made(self, place: VolumePlace) -> None:
         bookkeeping = _bookkeeping(place)
-        os.makedirs(bookkeeping, mode=_BOOKKEEPING_MODE, exist_ok=True)
+        make_directories(bookkeeping, _BOOKKEEPING_MODE)
         with open(os.path.join(bookkeeping, READY), "wb"):
             pass
 
@@ -93,7 +94,7 @@ def make_empty_dir(pod: Pod, directory: str, mounts: Mounts | None = None, size_
 
 def make_directory(directory: str) -> None:
     """Make the directory of a volume; the caller sets its mode or mounts over it. Raises OSError."""
-    os.makedirs(os.path.dirname(directory), mode=0o750, exist_ok=True)
+    make_directories(os.path.dirname(directory), 0o750)
     try:
         os.mkdir(directory, mode=0o750)
     except FileExistsError:

@@ -1,16 +1,19 @@
 """hostPath: a path of the host, checked or made as its type says, and never owned (spec 8.7).
 
 Nothing is ever removed, and no mode or owner of what exists is changed: it is not ours. With no type nothing is
-looked at at all.
+looked at at all. A pod may write where the path of another leads through. So what is made is made new, through no link,
+and a link that appears meanwhile is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
 
 from config.objects import Pod
+from runtime.files.directories import Pause, make_directories, make_file, no_pause
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 
 _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
@@ -25,9 +28,12 @@ _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
 
 
 class HostPathPlugin(VolumePlugin):
-    """See the module."""
+    """See the module. `pause`: called before each step, for tests that interfere."""
 
     source = "host_path"
+
+    def __init__(self, pause: Pause = no_pause) -> None:
+        self._pause = pause
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
@@ -41,7 +47,7 @@ class HostPathPlugin(VolumePlugin):
             return path
         if kind not in _CHECKS:
             raise VolumeFailedError(f"{kind} is no type of a hostPath; use one of {', '.join(_CHECKS)}")
-        _make(path, kind)
+        _make(path, kind, self._pause)
         check, what = _CHECKS[kind]
         refusal = f"hostPath type check failed: {path} is not {what}"
         try:
@@ -53,14 +59,14 @@ class HostPathPlugin(VolumePlugin):
         return path
 
 
-def _make(path: str, kind: str) -> None:
+def _make(path: str, kind: str, pause: Pause) -> None:
     """Make what is missing, for the types that say so; the directory of a file must be there."""
-    if os.path.lexists(path):
+    if not kind.endswith("OrCreate") or os.path.lexists(path):
         return
-    if kind == "DirectoryOrCreate":
-        os.makedirs(path, mode=0o755, exist_ok=True)
-        os.chmod(path, 0o755)
-    elif kind == "FileOrCreate":
-        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644)
-        os.fchmod(descriptor, 0o644)
-        os.close(descriptor)
+    with contextlib.suppress(FileExistsError):  # somebody was faster; it is checked like anything else
+        if kind == "DirectoryOrCreate":
+            make_directories(path, 0o755, pause=pause)
+        else:
+            make_file(path, 0o644, pause=pause)
+    if os.path.islink(path):
+        raise VolumeFailedError(f"a link was put at {path} while it was made; it is not followed")

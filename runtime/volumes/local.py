@@ -16,6 +16,7 @@ import os
 import stat
 
 from config.objects import Pod
+from runtime.files.directories import make_directories
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.commands import Commands
 from runtime.volumes.device_maps import DeviceMaps
@@ -100,7 +101,7 @@ class LocalPlugin(VolumePlugin):
         directory = os.path.join(self._disks, spec.name)
         if directory in self._mounts.below(directory):
             return
-        os.makedirs(directory, mode=_MODE, exist_ok=True)
+        make_directories(directory, _MODE)
         local = spec.persistent.spec.local if spec.persistent is not None else None
         kind = (local.fs_type if local is not None else None) or FILE_SYSTEM
         mount_disk(self._commands, path, directory, kind, spec.mount_options, read_only=spec.read_only)

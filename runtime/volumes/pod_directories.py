@@ -13,10 +13,12 @@ from __future__ import annotations
 import os
 import stat
 
+from runtime.files.directories import make_directories
 from runtime.volumes.capability import VolumeFailedError, VolumePlace
 from runtime.volumes.mounts import Mounts, mount_of
 
 POD_MODE = 0o750
+_OTHERS = 0o007
 FILES = "volumes"
 DEVICES = "volumeDevices"
 SUB_PATHS = "volume-subpaths"
@@ -50,7 +52,9 @@ class PodDirectories:
         """The directories that every pod has."""
         pod = self.pod(uid)
         for path in (pod, os.path.join(pod, "volumes"), os.path.join(pod, "plugins")):
-            os.makedirs(path, mode=POD_MODE, exist_ok=True)
+            make_directories(path, POD_MODE)
+        if os.stat(self._pods).st_mode & _OTHERS:  # an older agent made it
+            os.chmod(self._pods, POD_MODE)
 
     def list_uids(self) -> tuple[str, ...]:
         """Every pod that has a directory, sorted."""

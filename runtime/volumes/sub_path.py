@@ -21,7 +21,8 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.files.beneath import LINKS_AT_MOST, LeadsOutError, Pause, find_beneath
+from runtime.files.beneath import LINKS_AT_MOST, LeadsOutError, find_beneath
+from runtime.files.directories import Pause, no_pause
 from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.pod_directories import PodDirectories
@@ -58,7 +59,7 @@ class SubPaths(Protocol):
 class LocalSubPaths:
     """On this machine. `pause`: called before each step, for tests that interfere."""
 
-    def __init__(self, directories: PodDirectories, mounts: Mounts, pause: Pause = lambda step: None) -> None:
+    def __init__(self, directories: PodDirectories, mounts: Mounts, pause: Pause = no_pause) -> None:
         self._directories = directories
         self._mounts = mounts
         self._pause = pause
@@ -95,7 +96,7 @@ class LocalSubPaths:
         return place
 
 
-def open_below(top: str, path: str, *, make: bool = True, pause: Pause = lambda step: None) -> int:
+def open_below(top: str, path: str, *, make: bool = True, pause: Pause = no_pause) -> int:
     """Open what is at `path` below directory `top`; the descriptor serves as a place only (O_PATH).
 
     Raises VolumeError where the path leads out or cannot be, and OSError.

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import ipaddress
-import os
-import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from runtime.files.directories import make_directories
+from runtime.files.whole_file import write_whole
 from runtime.http_server.auth.serving_certificate import CertificateError
 
 LASTS = timedelta(days=365)
@@ -27,10 +27,10 @@ def self_signed(directory: str, names: Sequence[str], now: datetime | None = Non
         return str(certificate), str(key)
     made, secret = _make(names, now or datetime.now(UTC))
     try:
-        Path(directory).mkdir(mode=0o755, parents=True, exist_ok=True)
+        make_directories(directory, 0o755)
         # The key first: a certificate alone is made again.
-        _write(key, secret, 0o600)
-        _write(certificate, made, 0o644)
+        write_whole(str(key), secret)
+        write_whole(str(certificate), made, mode=0o644)
     except OSError as error:
         raise CertificateError(f"--cert-dir: {error.filename or directory}: {error.strerror}") from None
     return str(certificate), str(key)
@@ -41,18 +41,6 @@ def _readable(path: Path) -> bool:
         return b"-----BEGIN" in path.read_bytes()
     except OSError:
         return False
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            os.fchmod(file.fileno(), mode)
-            file.write(content)
-            file.flush()
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
 
 
 def _make(names: Sequence[str], now: datetime) -> tuple[bytes, bytes]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from cli.file_errors import write_whole
 from cli.simulate.command import main
 from cli.simulate.play_watch import few_collections
 from simulation.play.saved_run import read_saved_run
@@ -111,13 +110,6 @@ def test_a_file_whose_name_begins_with_a_dot_or_a_dash_is_saved_so_that_it_can_b
         assert main([f"./{name}"]) == 1
         assert f"again: actorlet replay {saved}\n" in capsys.readouterr().out
         assert Path(saved).exists()
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
-    (tmp_path / "run").write_bytes(b"before")
-    with pytest.raises(TypeError):
-        write_whole(str(tmp_path / "run"), None)  # type: ignore[arg-type]
-    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("run", b"before")]
 
 
 def test_a_trace_that_does_not_fit_ends_and_the_play_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from cli.simulated.embedded_api import ApiServerOptions, embedded_api
+from cli.simulated.embedded_api import ApiServerOptions, embedded_api, write_kubeconfig
+from config.credentials.kubeconfig import Pem
 from runtime.api.access import read_access
 
 
@@ -18,6 +20,17 @@ def test_a_run_leaves_nothing_where_others_keep_their_files(tmp_path: Path) -> N
         for path in tmp_path.rglob("*"):
             assert path.is_dir() or path.suffix == ".crt" or path.stat().st_mode & 0o077 == 0, path
     assert [path.name for path in tmp_path.iterdir()] == ["pods"]
+
+
+def test_a_kubeconfig_among_the_files_of_others_is_written_through_no_link_of_theirs(tmp_path: Path) -> None:
+    """Whoever may write beside it plants a link under every name that was once used for the half-written file."""
+    victim, path = tmp_path / "victim", tmp_path / "kubeconfig"
+    victim.write_text("theirs")
+    for name in (f"kubeconfig.{os.getpid()}", f"kubeconfig.{os.getpid()}.part", ".kubeconfig.new", "kubeconfig"):
+        (tmp_path / name).symlink_to(victim)
+    write_kubeconfig(str(path), "https://127.0.0.1:1", "someone", "secret", Pem())
+    assert victim.read_text() == "theirs"
+    assert path.stat(follow_symlinks=False).st_mode & 0o7777 == 0o600
 
 
 def test_no_two_runs_have_the_same_secrets(tmp_path: Path) -> None:

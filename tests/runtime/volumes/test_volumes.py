@@ -6,8 +6,9 @@ import os
 import socket
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from config.objects import (
     Volume,
     VolumeMount,
 )
-from runtime.volumes.capability import VolumeFailedError
+from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.empty_dir import EmptyDirPlugin, memory_limit_bytes, memory_size_bytes
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts, parse_mount_points
@@ -183,6 +184,63 @@ def test_a_host_path_is_checked_or_made_as_its_type_says(
         assert fault.field_path == "spec.volumes[0].hostPath"
     node.volumes.release("u")
     assert (tmp_path / "file").exists(), "what the host owns stays"
+
+
+class Swapper:
+    """A pod that may write in the directory: it puts a link in the very moment the path is to be made.
+
+    It hears of that moment by the calls of the system, whoever makes them.
+    """
+
+    def __init__(self, path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._path, self._target = path, target
+        for name in ("open", "mkdir", "makedirs"):
+            monkeypatch.setattr(os, name, self._before(getattr(os, name)))
+
+    def _before(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def heard(path: Any, *words: Any, **more: Any) -> Any:
+            makes = call.__name__ != "open" or (words and words[0] & os.O_CREAT)
+            if makes and os.path.basename(os.fspath(path)) == self._path.name and not os.path.lexists(self._path):
+                self._path.symlink_to(self._target)
+            return call(path, *words, **more)
+
+        return heard
+
+
+@pytest.mark.parametrize("kind", ["FileOrCreate", "DirectoryOrCreate"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_host_path_that_is_made_follows_no_link_that_is_swapped_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_there: bool
+):
+    victim, path = tmp_path / "victim", tmp_path / "shared" / "wanted"
+    path.parent.mkdir()
+    if is_there:
+        victim.mkdir() if kind == "DirectoryOrCreate" else victim.touch()
+        victim.chmod(0o600)
+    volume = Volume(name="v", host_path=HostPathVolumeSource(path=str(path), type=kind))
+    spec = VolumeSpec(name="v", volume=volume, source="host_path")
+    plugin = HostPathPlugin()
+    place = VolumePlace("u", plugin.name, "v", False, str(tmp_path / "place"))
+    with monkeypatch.context() as patched:
+        Swapper(path, victim, patched)
+        with pytest.raises((VolumeFailedError, OSError)):
+            plugin.prepare(pod(volume), spec, place, lambda *words: None)
+    assert path.is_symlink(), "the attack came in time"
+    assert victim.exists() == is_there, "nothing was made through the link"
+    assert not is_there or mode(victim) == 0o600
+
+
+def test_the_directory_of_all_pods_is_closed_to_others(node: Node):
+    node.directories.make("u")
+    pods = node.root / "pods"
+    assert [mode(each) for each in (pods, pods / "u", pods / "u/volumes", pods / "u/plugins")] == [0o750] * 4
+
+
+def test_the_directory_of_all_pods_that_an_older_agent_has_made_is_closed(node: Node):
+    (node.root / "pods").mkdir(mode=0o755, parents=True, exist_ok=True)
+    (node.root / "pods").chmod(0o755)
+    node.directories.make("u")
+    assert mode(node.root / "pods") == 0o750
 
 
 # --- together ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,125 @@
+"""Files written as a whole, also where somebody else may write beside them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from runtime.files.whole_file import link_whole, remove_partials, write_whole
+
+LEFT = ".actorlet-" + "0" * 32 + ".new"
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(os.listdir(directory))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
+    (tmp_path / "run").write_bytes(b"before")
+    with pytest.raises(TypeError):
+        write_whole(str(tmp_path / "run"), None)  # type: ignore[arg-type]
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("run", b"before")]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o666])
+def test_the_umask_takes_nothing_of_the_mode(tmp_path: Path, mode: int):
+    before = os.umask(0o077)
+    try:
+        write_whole(str(tmp_path / "file"), b"x", mode=mode)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+
+
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path):
+    (tmp_path / "victim").write_bytes(b"theirs")
+    (tmp_path / "file").symlink_to("victim")
+    write_whole(str(tmp_path / "file"), b"ours")
+    assert not (tmp_path / "file").is_symlink()
+    assert (tmp_path / "victim").read_bytes() == b"theirs"
+
+
+def test_no_two_writes_have_the_same_name_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: seen.extend(names(tmp_path)))
+    for _ in range(20):
+        write_whole(str(tmp_path / "file"), b"x")
+    beside = {name for name in seen if name != "file"}
+    assert len(beside) == 20
+    assert all(len(name) == len(LEFT) for name in beside)
+
+
+def test_a_name_that_is_taken_is_an_error_and_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "victim").write_bytes(b"theirs")
+    (tmp_path / LEFT).symlink_to("victim")
+    monkeypatch.setattr(os, "urandom", bytes)
+    with pytest.raises(OSError):
+        write_whole(str(tmp_path / "file"), b"ours")
+    assert (tmp_path / "victim").read_bytes() == b"theirs"
+
+
+def test_a_directory_that_is_swapped_for_a_link_meanwhile_is_not_written_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    theirs.mkdir()
+    (theirs / "file").write_bytes(b"theirs")
+
+    def swap(*_: object) -> None:
+        ours.rename(tmp_path / "moved")
+        ours.symlink_to(theirs)
+
+    monkeypatch.setattr(os, "fchmod", swap)
+    write_whole(str(ours / "file"), b"ours", lasting=False)
+    assert (theirs / "file").read_bytes() == b"theirs"
+    assert names(theirs) == ["file"]
+    assert (tmp_path / "moved/file").read_bytes() == b"ours"
+
+
+def test_what_a_writer_that_died_has_left_goes_with_the_next_write(tmp_path: Path):
+    (tmp_path / LEFT).write_bytes(b"half")
+    write_whole(str(tmp_path / "file"), b"x")
+    assert names(tmp_path) == ["file"]
+
+
+def test_what_is_still_being_written_stays(tmp_path: Path):
+    (tmp_path / LEFT).write_bytes(b"half")
+    with (tmp_path / LEFT).open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        write_whole(str(tmp_path / "file"), b"x")
+        assert names(tmp_path) == [LEFT, "file"]
+    remove_partials(str(tmp_path))
+    assert names(tmp_path) == ["file"]
+
+
+def test_what_looks_like_ours_and_is_none_stays(tmp_path: Path):
+    (tmp_path / "victim").write_bytes(b"theirs")
+    (tmp_path / LEFT).symlink_to("victim")
+    (tmp_path / LEFT.replace("0", "1")).mkdir()
+    os.mkfifo(tmp_path / LEFT.replace("0", "2"))
+    before = names(tmp_path)
+    remove_partials(str(tmp_path))
+    assert names(tmp_path) == before
+
+
+def test_an_error_names_the_file(tmp_path: Path):
+    (tmp_path / "file").mkdir()
+    with pytest.raises(IsADirectoryError) as failed:
+        write_whole(str(tmp_path / "file"), b"x")
+    assert failed.value.filename == str(tmp_path / "file")
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_link_turns_in_one_moment(tmp_path: Path):
+    link_whole(str(tmp_path / "link"), "a")
+    link_whole(str(tmp_path / "link"), "b")
+    assert os.readlink(tmp_path / "link") == "b"
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(OSError):
+        link_whole(str(tmp_path / "directory"), "a")
+    assert names(tmp_path) == ["directory", "link"]

@@ -137,9 +137,9 @@ def _resource(spec: Json, version: Json) -> ServedResource:
     parts: Json = version.get("subresources") or {}
     subresources = {}
     if parts.get("status") is not None:
-        subresources["status"] = SubResource(names["kind"], group, name, CHANGE)
+        subresources["status"] = SubResource(names["kind"], CHANGE, group, name)
     if parts.get("scale") is not None:
-        subresources["scale"] = SubResource("Scale", "autoscaling", "v1", CHANGE)
+        subresources["scale"] = SubResource("Scale", CHANGE, "autoscaling")
     warning = version.get("deprecationWarning") or f"{group}/{name} {names['kind']} is deprecated"
     return ServedResource(
         group,

@@ -1,13 +1,13 @@
 """Tables as the server makes them: the columns that `kubectl get` shows, and the Table document around the rows. Pure.
 
-Built-in kinds and definitions describe a column the same way: a JSONPath, with a text for objects that have nothing
-there. Only cells that combine several fields are functions.
+`resources.yaml` and definitions describe a column the same way: a JSONPath, there with a text for objects that have
+nothing in that place. Only cells that combine several fields are functions, which the table calls by a word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +18,11 @@ from config.objects import Pod
 from config.pods.words import pod_line
 from config.values.ages import short_duration, since
 from simulation.apiserver.custom.json_paths import find_all, parse_path
-from simulation.apiserver.resources import CustomVersion, ServedResource
+from simulation.apiserver.resources import PODS, CustomVersion, ServedResource
 
 META = "meta.k8s.io/v1"
-NONE, UNKNOWN, UNSET = "<none>", "<unknown>", "<unset>"
+NONE, UNKNOWN = "<none>", "<unknown>"
+_EMPTY = (None, "")
 
 Json = Mapping[str, Any]
 Cell = str | int | float | bool | None
@@ -62,7 +63,7 @@ def table_of(
     `include_object`: the query parameter, "None", "Metadata" or "Object". `list_metadata`: that of the list; leave
     it out for one object. `with_columns`: False for all events of a watch but the first.
     """
-    view = _VIEWS.get(resource.group_resource, _PLAIN) if resource.custom is None else _custom_view(resource.custom)
+    view = _view(resource)
     if list_metadata is None:
         version = objects[0].get("metadata", {}).get("resourceVersion") if objects else None
         list_metadata = {"resourceVersion": version} if version else {}
@@ -98,20 +99,24 @@ def _first(json: Json, path: str) -> Any:
 
 
 def _field(text: str) -> Source:
-    """A JSONPath, with the text for an empty value after a bar: `.spec.volumeMode|<unset>`."""
+    """The first of some JSONPaths that has a value, or the text after a bar: `.spec.volumeMode|<unset>`."""
+    paths, _, otherwise = text.partition("|")
+    return lambda json, _: next(
+        (each for path in paths.split() if (each := _first(json, path)) not in _EMPTY), otherwise
+    )
+
+
+def _flag(text: str) -> Source:
     path, _, otherwise = text.partition("|")
-    return lambda json, _: found if (found := _first(json, path)) not in (None, "") else otherwise
-
-
-def _flag(path: str, *, otherwise: bool = False) -> Source:
-    return lambda json, _: bool(otherwise if (found := _first(json, path)) is None else found)
+    return lambda json, _: otherwise == "true" if (found := _first(json, path)) is None else bool(found)
 
 
 def _count(*paths: str) -> Source:
     return lambda json, _: sum(len(_first(json, path) or ()) for path in paths)
 
 
-def _list(path: str, otherwise: str = NONE) -> Source:
+def _list(text: str) -> Source:
+    path, _, otherwise = text.partition("|")
     return lambda json, _: _joined(find_all(json, parse_path(path)), otherwise)
 
 
@@ -128,32 +133,20 @@ def _ago(*paths: str) -> Source:
     return age
 
 
-NAME, AGE = _field(".metadata.name"), _ago(".metadata.creationTimestamp")
-
-
-def _view(columns: Mapping[str, Source | str]) -> TableView:
-    """Columns by their names, with `+` before those that only `-o wide` shows; a text is a field."""
-    sources = [_field(source) if isinstance(source, str) else source for source in columns.values()]
-    shown = tuple(
-        Column(name.lstrip("+"), priority=int(name[0] == "+"), format="name" if source is NAME else "")
-        for name, source in columns.items()
-    )
-    return TableView(shown, lambda json, wall_ns: [source(json, wall_ns) for source in sources])
+_AGE = _ago(".metadata.creationTimestamp")
 
 
 # --- pods, nodes, events, services ----------------------------------------------------------------------------------
 
-_POD_COLUMNS = ("Name", "Ready", "Status", "Restarts", "Age", "+IP", "+Node", "+Nominated Node", "+Readiness Gates")
 
-
-def _pod(json: Json, wall_ns: int) -> list[Cell]:
+def _pod(json: Json, wall_ns: int) -> Json:
+    """A pod as the line that its columns are fields of."""
     try:
-        line = pod_line(from_builtins(json, Pod), wall_ns)
+        return asdict(pod_line(from_builtins(json, Pod), wall_ns))
     except DocumentError:
         # The store checks what it takes; a listing must not fail for what it let through.
-        return [NAME(json, wall_ns), "0/0", UNKNOWN, "0", AGE(json, wall_ns), *[NONE] * 4]
-    first: list[Cell] = [line.name, line.ready, line.status, line.restarts, line.age or UNKNOWN]
-    return [*first, *(text or NONE for text in (line.ip, line.node, line.nominated_node, line.readiness_gates))]
+        unknown = {"ready": "0/0", "status": UNKNOWN, "restarts": "0"}
+        return {**unknown, "name": json["metadata"]["name"], "age": _AGE(json, wall_ns)}
 
 
 def _node_status(json: Json, _: int) -> str:
@@ -181,27 +174,12 @@ def _event_source(json: Json, _: int) -> str:
     return f"{who}, {where}" if where else who
 
 
-_FIRST_SEEN = (".firstTimestamp", ".deprecatedFirstTimestamp", ".eventTime")
-_EVENT_VIEW = _view(
-    {
-        "Last Seen": _ago(".series.lastObservedTime", ".lastTimestamp", ".deprecatedLastTimestamp", *_FIRST_SEEN),
-        "Type": ".type",
-        "Reason": ".reason",
-        "Object": _event_object,
-        "+Subobject": lambda json, _: (json.get("involvedObject") or json.get("regarding") or {}).get("fieldPath", ""),
-        "+Source": _event_source,
-        "Message": lambda json, _: str(json.get("message") or json.get("note") or "").strip(),
-        "+First Seen": _ago(*_FIRST_SEEN),
-        "+Count": lambda json, _: (
-            _first(json, ".series.count") or json.get("count") or json.get("deprecatedCount") or 1
-        ),
-        "+Name": NAME,
-    }
-)
+def _event_message(json: Json, _: int) -> str:
+    return str(json.get("message") or json.get("note") or "").strip()
 
 
-def _cluster_ip(json: Json, _: int) -> str:
-    return str(_first(json, ".spec.clusterIPs[0]") or _first(json, ".spec.clusterIP") or NONE)
+def _event_count(json: Json, _: int) -> int:
+    return int(_first(json, ".series.count") or json.get("count") or json.get("deprecatedCount") or 1)
 
 
 def _external_ip(json: Json, _: int) -> str:
@@ -265,117 +243,69 @@ def _certificate_condition(json: Json, _: int) -> str:
     return ",".join(words)
 
 
-_ATTRIBUTES_CLASS, _VOLUME_MODE = ".spec.volumeAttributesClassName|<unset>", ".spec.volumeMode|<unset>"
-_PLAIN = _view({"Name": NAME, "Age": AGE})
-_VIEWS: Mapping[str, TableView] = {
-    "pods": TableView(_view(dict.fromkeys(_POD_COLUMNS, "") | {"Name": NAME}).columns, _pod),
-    "nodes": _view(
-        {
-            "Name": NAME,
-            "Status": _node_status,
-            "Roles": _node_roles,
-            "Age": AGE,
-            "Version": ".status.nodeInfo.kubeletVersion",
-            "+Internal-IP": '.status.addresses[?(@.type=="InternalIP")].address|<none>',
-            "+External-IP": '.status.addresses[?(@.type=="ExternalIP")].address|<none>',
-            "+OS-Image": ".status.nodeInfo.osImage|<unknown>",
-            "+Kernel-Version": ".status.nodeInfo.kernelVersion|<unknown>",
-            "+Container-Runtime": ".status.nodeInfo.containerRuntimeVersion|<unknown>",
-        }
-    ),
-    "events": _EVENT_VIEW,
-    "events.events.k8s.io": _EVENT_VIEW,
-    "namespaces": _view({"Name": NAME, "Status": ".status.phase", "Age": AGE}),
-    "configmaps": _view({"Name": NAME, "Data": _count(".data", ".binaryData"), "Age": AGE}),
-    "secrets": _view({"Name": NAME, "Type": ".type", "Data": _count(".data"), "Age": AGE}),
-    "services": _view(
-        {
-            "Name": NAME,
-            "Type": ".spec.type",
-            "Cluster-IP": _cluster_ip,
-            "External-IP": _external_ip,
-            "Port(s)": _ports,
-            "Age": AGE,
-            "+Selector": _selector,
-        }
-    ),
-    "leases.coordination.k8s.io": _view({"Name": NAME, "Holder": ".spec.holderIdentity", "Age": AGE}),
-    "runtimeclasses.node.k8s.io": _view({"Name": NAME, "Handler": ".handler", "Age": AGE}),
-    "persistentvolumes": _view(
-        {
-            "Name": NAME,
-            "Capacity": ".spec.capacity.storage",
-            "Access Modes": _access(".spec.accessModes"),
-            "Reclaim Policy": ".spec.persistentVolumeReclaimPolicy",
-            "Status": _phase,
-            "Claim": _claim,
-            "StorageClass": ".spec.storageClassName",
-            "VolumeAttributesClass": _ATTRIBUTES_CLASS,
-            "Reason": ".status.reason",
-            "Age": AGE,
-            "+VolumeMode": _VOLUME_MODE,
-        }
-    ),
-    "persistentvolumeclaims": _view(
-        {
-            "Name": NAME,
-            "Status": _phase,
-            "Volume": ".spec.volumeName",
-            "Capacity": _when_bound(_field(".status.capacity.storage")),
-            "Access Modes": _when_bound(_access(".status.accessModes")),
-            "StorageClass": ".spec.storageClassName",
-            "VolumeAttributesClass": _ATTRIBUTES_CLASS,
-            "Age": AGE,
-            "+VolumeMode": _VOLUME_MODE,
-        }
-    ),
-    "volumeattachments.storage.k8s.io": _view(
-        {
-            "Name": NAME,
-            "Attacher": ".spec.attacher",
-            "PV": ".spec.source.persistentVolumeName",
-            "Node": ".spec.nodeName",
-            "Attached": _flag(".status.attached"),
-            "Age": AGE,
-        }
-    ),
-    "csidrivers.storage.k8s.io": _view(
-        {
-            "Name": NAME,
-            "AttachRequired": _flag(".spec.attachRequired", otherwise=True),
-            "PodInfoOnMount": _flag(".spec.podInfoOnMount"),
-            "StorageCapacity": _flag(".spec.storageCapacity"),
-            "TokenRequests": _list(".spec.tokenRequests[*].audience", UNSET),
-            "RequiresRepublish": _flag(".spec.requiresRepublish"),
-            "Modes": _list(".spec.volumeLifecycleModes[*]"),
-            "Age": AGE,
-        }
-    ),
-    "csinodes.storage.k8s.io": _view({"Name": NAME, "Drivers": _count(".spec.drivers"), "Age": AGE}),
-    "certificatesigningrequests.certificates.k8s.io": _view(
-        {
-            "Name": NAME,
-            "Age": AGE,
-            "SignerName": ".spec.signerName|<none>",
-            "Requestor": ".spec.username",
-            "RequestedDuration": _requested,
-            "Condition": _certificate_condition,
-        }
-    ),
-    "customresourcedefinitions.apiextensions.k8s.io": _view(
-        {"Name": NAME, "Created At": ".metadata.creationTimestamp"}
-    ),
+# --- columns of built-in kinds ----------------------------------------------------------------------------------------
+
+_WORDS: Mapping[str, Source] = {
+    "age": _AGE,
+    "certificate-condition": _certificate_condition,
+    "claim": _claim,
+    "event-count": _event_count,
+    "event-message": _event_message,
+    "event-object": _event_object,
+    "event-source": _event_source,
+    "external-ip": _external_ip,
+    "node-roles": _node_roles,
+    "node-status": _node_status,
+    "phase": _phase,
+    "ports": _ports,
+    "requested-duration": _requested,
+    "selector": _selector,
 }
+_OF_PATHS: Mapping[str, Callable[..., Source]] = {
+    "access": _access,
+    "age": _ago,
+    "count": _count,
+    "flag": _flag,
+    "list": _list,
+}
+
+
+def _source(text: str) -> Source:
+    """What a column of `resources.yaml` says: JSONPaths, a word, or a word and the paths that it is about."""
+    if text.startswith("."):
+        return _field(text)
+    word, _, rest = text.partition(" ")
+    if word == "bound":
+        return _when_bound(_source(rest))
+    return _OF_PATHS[word](*rest.split()) if rest else _WORDS[word]
+
+
+@lru_cache(maxsize=256)
+def _view(resource: ServedResource) -> TableView:
+    """The columns of the table of kinds; name and age where it has none."""
+    if resource.custom is not None and resource.custom.columns:
+        return _custom_view(resource.custom)
+    columns = resource.columns or {"Name": ".metadata.name", "Age": "age"}
+    names = [name.lstrip("+") for name in columns]
+    wide = [int(name.startswith("+")) for name in columns]
+    shown = tuple(
+        Column(name, priority=priority, format="name" if name == "Name" else "")
+        for name, priority in zip(names, wide, strict=True)
+    )
+    sources = [_source(text) for text in columns.values()]
+
+    def cells(json: Json, wall_ns: int) -> list[Cell]:
+        json = _pod(json, wall_ns) if resource is PODS else json
+        return [source(json, wall_ns) for source in sources]
+
+    return TableView(shown, cells)
 
 
 # --- custom resources -----------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
 def _custom_view(custom: CustomVersion) -> TableView:
-    """The columns of the definition; name and age where it has none."""
-    if not custom.columns:
-        return _PLAIN
+    """The columns of the definition, behind the name."""
     columns = tuple(
         Column(
             column["name"],
@@ -390,7 +320,10 @@ def _custom_view(custom: CustomVersion) -> TableView:
     sources = [(column["jsonPath"], column["type"]) for column in custom.columns]
 
     def cells(json: Json, wall_ns: int) -> list[Cell]:
-        return [NAME(json, wall_ns), *(_custom_cell(_first(json, path), kind, wall_ns) for path, kind in sources)]
+        return [
+            _first(json, ".metadata.name"),
+            *(_custom_cell(_first(json, path), kind, wall_ns) for path, kind in sources),
+        ]
 
     return TableView((Column("Name", format="name"), *columns), cells)
 

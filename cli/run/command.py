@@ -117,6 +117,7 @@ def run(start: StartConfiguration) -> int:
         except EndpointError as error:
             raise AgentRefusedError(f"--container-runtime-endpoint: {error}") from None
         loop = after.enter_context(closing(LoopThread("http")))
+        containers = after.enter_context(closing(LoopThread("containers")))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
         plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
@@ -125,7 +126,7 @@ def run(start: StartConfiguration) -> int:
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
         server_keys, client_keys = certificate_keys(start)
         capabilities = replace(
-            real_capabilities(cri, plan, loop, api),
+            real_capabilities(cri, plan, loop, containers, api),
             serving_keys=server_keys,
             client_keys=client_keys,
             bootstrap=_bootstrap(start, loop, after),

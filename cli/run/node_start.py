@@ -199,15 +199,17 @@ def _memory(configuration: KubeletConfiguration, gates: FeatureGates, machine: N
     )
 
 
-def real_capabilities(cri: Cri, plan: NodePlan, loop: LoopThread, api: ApiLines | None = None) -> NodeCapabilities:
-    """What a node on this machine can do."""
+def real_capabilities(
+    cri: Cri, plan: NodePlan, loop: LoopThread, containers: LoopThread, api: ApiLines | None = None
+) -> NodeCapabilities:
+    """What a node on this machine can do. `containers`: a loop for what containers send, and for nothing else."""
     facts, mounts, meters = plan.facts, KernelMounts(), Meters()
     drivers = GrpcCsiDrivers(asked=drivers_asked(meters))
     directories = PodDirectories(facts.root_directory, mounts)
     return NodeCapabilities(
         cri=cri,
-        prober=NetworkProber(cri, loop),
-        hooks=NetworkHookCaller(loop),
+        prober=NetworkProber(cri, containers),
+        hooks=NetworkHookCaller(containers),
         manifests=LocalManifests(),
         manifest_server=HttpManifests(loop),
         files=LocalPodFiles(),

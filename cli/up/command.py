@@ -114,7 +114,8 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
             capabilities = simulated_capabilities(dispatcher, plan, loop, settings, api)
         else:
             cri = after.enter_context(GrpcCri(options.runtime))
-            capabilities = real_capabilities(cri, plan, loop, api)
+            containers = after.enter_context(closing(LoopThread("containers")))
+            capabilities = real_capabilities(cri, plan, loop, containers, api)
         window = NodeWindow()
         plan, link = _served(plan, embedded, root, window, capabilities, after)
         window.node = node = NodeAgent(dispatcher, plan, capabilities)

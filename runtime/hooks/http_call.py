@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from runtime.hooks.capability import HOOK_USER_AGENT, HookAnswer
 from runtime.http_client.call import HttpCallError, get
+from runtime.http_client.call_bytes import HeldBytes
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import PendingAnswer
 
@@ -18,15 +19,16 @@ class NetworkHookCaller:
 
     def __init__(self, loop: LoopThread) -> None:
         self._loop = loop
+        self._held = HeldBytes()
 
     def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> PendingAnswer[HookAnswer]:
-        return self._loop.submit(call(url, headers))
+        return self._loop.submit(call(url, headers, self._held))
 
 
-async def call(url: str, headers: tuple[tuple[str, str], ...]) -> HookAnswer:
-    """On the loop."""
+async def call(url: str, headers: tuple[tuple[str, str], ...], held: HeldBytes | None = None) -> HookAnswer:
+    """On the loop. `held`: what all hooks of this loop hold together."""
     try:
-        answer = await get(url, headers, HOOK_USER_AGENT, fall_back=True)
+        answer = await get(url, headers, HOOK_USER_AGENT, fall_back=True, held=held)
     except HttpCallError as failure:
         return HookAnswer(f'Get "{url}": {failure}', failure.fell_back)
     return HookAnswer("", answer.fell_back)

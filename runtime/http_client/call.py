@@ -1,21 +1,25 @@
 """The GET of a probe or a hook: connect, ask, read, and follow redirects on the same host (spec 5, 3.11).
 
 It checks no certificates, uses no proxies and keeps no connections. It has no time limit: callers set one. Of a body it
-reads only what is shown.
+reads only what is shown. All bytes of a call are bounded (`call_bytes`), those of TLS too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import ssl
+from collections.abc import Iterator
 from functools import cache
 
 import msgspec
 
-from runtime.http_client.connection import HttpConnection, HttpError, HttpResponse
+from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST, CallBytes, HeldBytes, HttpError
+from runtime.http_client.connection import HttpConnection, HttpResponse
 from runtime.http_client.dialing import tls_without_checks
 from runtime.http_client.request import Headers, HttpCallRequest, over_http, redirect_of, request_of, without
-from runtime.io.connecting import connected, reset_on_close
+from runtime.io.connecting import bytes_received, connected, reset_on_close
 from runtime.io.network import address, reason_of
 
 MAX_REDIRECTS = 10
@@ -23,6 +27,8 @@ SHOWN_BYTES = 10 * 1024
 """At most this much of a body is read."""
 SHOWN_PIECES = 1024
 """At most so many chunks of a body are read: a server may send one byte in each."""
+TLS_LOOK_SECONDS = 0.05
+"""How often the bytes of a TLS connection are counted: those of its own records reach nobody who could count them."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 """OpenSSL's names for the answer of a server without TLS; they differ between versions."""
 
@@ -49,29 +55,37 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     fell_back: str = ""
 
 
-async def get(url: str, headers: Headers, agent: str, *, fall_back: bool = False) -> HttpAnswer:
+async def get(
+    url: str, headers: Headers, agent: str, *, fall_back: bool = False, held: HeldBytes | None = None
+) -> HttpAnswer:
     """On the loop. Raises HttpCallError.
 
-    `fall_back`: if an HTTPS server does not speak TLS, ask again over HTTP, without credentials.
+    `fall_back`: if an HTTPS server does not speak TLS, ask again over HTTP, without credentials. `held`: what all calls
+    of this loop hold together.
     """
+    call = CallBytes(held or HeldBytes())
     try:
-        return await _follow(url, headers, agent)
+        return await _follow(url, headers, agent, call)
     except NoTlsError as failure:
         if not fall_back:
             raise
         why = f'Get "{url}": {failure}'
+    finally:
+        call.end()
     try:
-        answer = await _follow(over_http(url), without(headers, "authorization"), agent)
+        answer = await _follow(over_http(url), without(headers, "authorization"), agent, call)
     except HttpCallError as failure:
         failure.fell_back = why
         raise
+    finally:
+        call.end()
     return msgspec.structs.replace(answer, fell_back=why)
 
 
-async def _follow(url: str, headers: Headers, agent: str) -> HttpAnswer:
+async def _follow(url: str, headers: Headers, agent: str, call: CallBytes) -> HttpAnswer:
     for _ in range(MAX_REDIRECTS + 1):
         try:
-            status, location, body = await _exchange(request_of(url, headers, agent))
+            status, location, body = await _exchange(request_of(url, headers, agent), call)
             to = redirect_of(status, location, url, headers)
         except (ValueError, OSError, HttpError) as failure:
             raise HttpCallError(_reason(failure)) from failure
@@ -81,21 +95,22 @@ async def _follow(url: str, headers: Headers, agent: str) -> HttpAnswer:
     raise HttpCallError(f"stopped after {MAX_REDIRECTS} redirects")
 
 
-async def _exchange(request: HttpCallRequest) -> tuple[int, str, bytes]:
+async def _exchange(request: HttpCallRequest, call: CallBytes) -> tuple[int, str, bytes]:
     """(status, Location, the beginning of the body)."""
     try:
         line = await connected(request.host, request.port)
     except OSError as failure:
         raise HttpCallError(f"dial tcp {address(request.host, request.port)}: {reason_of(failure)}") from failure
     tls = _tls() if request.tls else None
-    connection, opened, answered = HttpConnection(), False, False
+    connection, opened, answered = HttpConnection(call), False, False
     try:
-        await asyncio.get_running_loop().create_connection(
-            lambda: connection, sock=line, ssl=tls, server_hostname=request.host if tls else None
-        )
-        opened = True
-        response = await connection.ask(request.head)
-        answer = response.status, response.header("location"), await _beginning(response)
+        with _bounded(line) if tls else contextlib.nullcontext():
+            await asyncio.get_running_loop().create_connection(
+                lambda: connection, sock=line, ssl=tls, server_hostname=request.host if tls else None
+            )
+            opened = True
+            response = await connection.ask(request.head)
+            answer = response.status, response.header("location"), await _beginning(response)
         answered = True
         return answer
     except ssl.SSLError as failure:
@@ -109,6 +124,28 @@ async def _exchange(request: HttpCallRequest) -> tuple[int, str, bytes]:
             connection.abort()
         else:
             line.close()
+
+
+@contextlib.contextmanager
+def _bounded(line: socket.socket) -> Iterator[None]:
+    """Shut `line` down when more comes over it than one call may receive."""
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal timer
+        with contextlib.suppress(OSError):
+            if bytes_received(line) > CALL_BYTES_AT_MOST:
+                line.shutdown(socket.SHUT_RDWR)
+            else:
+                timer = loop.call_later(TLS_LOOK_SECONDS, look)
+
+    timer = loop.call_later(TLS_LOOK_SECONDS, look)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 async def _beginning(response: HttpResponse) -> bytes:

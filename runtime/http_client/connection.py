@@ -4,7 +4,8 @@ h11 speaks the protocol; `HttpConnection` moves bytes between h11 and an asyncio
 exchange at a time. Everything runs on one loop. Nothing here has a time limit: callers use `asyncio.timeout`.
 
 The server may be hostile, since probes ask containers. So each cost has a bound: the bytes of a head, the number of
-interim (1xx) answers, the bytes that wait for the parser, and the events parsed before other tasks get a turn.
+interim (1xx) answers, the bytes that wait for the parser, and the events parsed before other tasks get a turn. Who asks
+a container also bounds all bytes of a call (`CallBytes`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import zlib
 from typing import TypeAlias
 
 import h11
+
+from runtime.http_client.call_bytes import CallBytes, HttpError
 
 HEAD_BYTES_AT_MOST = 64 * 1024
 INTERIM_ANSWERS_AT_MOST = 5
@@ -35,14 +38,13 @@ _SHOWN_BYTES = 64
 _Event: TypeAlias = h11.InformationalResponse | h11.Response | h11.Data | h11.EndOfMessage
 
 
-class HttpError(Exception):
-    """There is no whole answer; the text says why."""
-
-
 class HttpConnection(asyncio.Protocol):
-    """See the module. The loop makes it, as the protocol of a new transport."""
+    """See the module. The loop makes it, as the protocol of a new transport. `call`: counts what is received."""
 
-    def __init__(self) -> None:
+    def __init__(self, call: CallBytes | None = None) -> None:
+        self._call = call
+        if call is not None:
+            call.give_up = self.abort
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_AT_MOST)
         self._transport: asyncio.Transport | None = None
         self._unparsed = bytearray()
@@ -145,6 +147,8 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._start is None:  # the server speaks without a request: its bytes answer nothing
             self.abort()
+            return
+        if self._call is not None and not self._call.take(len(data)):
             return
         if len(self._start) < len(_START):
             self._start += data[:_SHOWN_BYTES]

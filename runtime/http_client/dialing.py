@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 import h11
 import msgspec
 
-from runtime.http_client.connection import HttpConnection, HttpError
+from runtime.http_client.call_bytes import HttpError
+from runtime.http_client.connection import HttpConnection
 from runtime.io.network import address
 
 CONNECT_SECONDS = 10.0

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 
 import h11
 
-from runtime.http_client.connection import HttpConnection, HttpError, HttpResponse
+from runtime.http_client.call_bytes import HttpError
+from runtime.http_client.connection import HttpConnection, HttpResponse
 from runtime.http_client.dialing import HttpOrigin, dial
 
 IDLE_SECONDS = 60.0

@@ -14,6 +14,7 @@ import contextlib
 import ipaddress
 import socket
 import struct
+import sys
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
@@ -24,6 +25,10 @@ Address: TypeAlias = tuple[Any, ...]
 NAMES_AT_ONCE = 4
 _NAMES = DaemonThreads(NAMES_AT_ONCE, "names-of-pods")
 """Of the whole process. No thread starts before the first name."""
+RECEIVE_BYTES = 32 * 1024
+"""Of the kernel's buffer, which takes twice as much. A pod cannot make it larger by sending faster."""
+_BYTES_RECEIVED = slice(128, 136)
+"""Where `tcpi_bytes_received` stands in the kernel's `struct tcp_info`."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
@@ -51,6 +56,7 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
         opened.setblocking(False)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
         try:
             opened.connect(address)  # a pod on this machine mostly answers at once
         except BlockingIOError:
@@ -65,6 +71,12 @@ def reset_on_close(connection: socket.socket) -> None:
     """Make the end of `connection` a reset: a silent peer then leaves no dying connection behind for minutes."""
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+
+
+def bytes_received(connection: socket.socket) -> int:
+    """All bytes that have come over `connection`, as the kernel counts them. Raises OSError."""
+    told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_RECEIVED.stop)
+    return int.from_bytes(told[_BYTES_RECEIVED], sys.byteorder)
 
 
 @lru_cache(maxsize=2_048)

@@ -7,35 +7,37 @@ from __future__ import annotations
 
 import asyncio
 
-from runtime.cri.transport import grpc
-from runtime.io.network import address
+from google.protobuf.message import DecodeError
+
+from runtime.http_client.call_bytes import CallBytes, HeldBytes
+from runtime.io.connecting import connected, reset_on_close
+from runtime.io.network import address, reason_of
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, ProbeAnswer, ProbeOutcome
+from runtime.probes.grpc_call import CALL_BYTES_AT_MOST, GrpcCallError, GrpcStatus, unary_call
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 CHECK = "/grpc.health.v1.Health/Check"
-_OPTIONS = [
-    ("grpc.primary_user_agent", PROBE_USER_AGENT),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.enable_retries", 0),
-    ("grpc.use_local_subchannel_pool", 1),  # each probe dials anew, whatever the one before it has met
-]
+_NS_PER_MS = 1_000_000
 
 
-async def ask_grpc(check: GrpcCheck, timeout_ns: int) -> ProbeAnswer:
-    """On the loop."""
+async def ask_grpc(check: GrpcCheck, timeout_ns: int, held: HeldBytes | None = None) -> ProbeAnswer:
+    """On the loop. `held`: what all probes of this loop hold together."""
     where, seconds = address(check.host, check.port), timeout_ns / NS_PER_SECOND
+    call = CallBytes(held or HeldBytes(), CALL_BYTES_AT_MOST)
     try:
-        async with asyncio.timeout(seconds), grpc.aio.insecure_channel(where, options=_OPTIONS) as channel:
-            call = channel.unary_unary(
-                CHECK,
-                request_serializer=HealthCheckRequest.SerializeToString,
-                response_deserializer=HealthCheckResponse.FromString,
-            )
-            response = await call(HealthCheckRequest(service=check.service), timeout=seconds)
+        async with asyncio.timeout(seconds):
+            message = await _exchange(check, where, timeout_ns // _NS_PER_MS, call)
+        response = HealthCheckResponse.FromString(message)
     except TimeoutError:
         return _timed_out(where, seconds)
-    except grpc.RpcError as failure:
-        return _failed(failure.code(), failure.details() or "", where, seconds)
+    except OSError as failure:
+        return ProbeAnswer(ProbeOutcome.FAILURE, f'failed to connect service "{where}": {reason_of(failure)}')
+    except GrpcCallError as failure:
+        return _failed(failure, where, seconds)
+    except DecodeError:
+        return ProbeAnswer(ProbeOutcome.FAILURE, "rpc failed with INTERNAL: the answer is no HealthCheckResponse")
+    finally:
+        call.end()
     if response.status == HealthCheckResponse.SERVING:
         return ProbeAnswer(ProbeOutcome.SUCCESS)
     try:
@@ -45,16 +47,29 @@ async def ask_grpc(check: GrpcCheck, timeout_ns: int) -> ProbeAnswer:
     return ProbeAnswer(ProbeOutcome.FAILURE, f'service unhealthy (responded with "{name}")')
 
 
-def _failed(code: object, details: str, where: str, seconds: float) -> ProbeAnswer:
-    if code == grpc.StatusCode.UNIMPLEMENTED:
+async def _exchange(check: GrpcCheck, where: str, timeout_ms: int, call: CallBytes) -> bytes:
+    request = HealthCheckRequest(service=check.service).SerializeToString()
+    line, answered = await connected(check.host, check.port), False
+    try:
+        message = await unary_call(line, where, CHECK, request, PROBE_USER_AGENT, timeout_ms, call)
+        answered = True
+        return message
+    finally:
+        if not answered:
+            reset_on_close(line)  # do not wait for a server that does not answer
+        line.close()
+
+
+def _failed(failure: GrpcCallError, where: str, seconds: float) -> ProbeAnswer:
+    status, details = failure.status, failure.details
+    if status is GrpcStatus.UNIMPLEMENTED:
         text = f"this server does not implement the grpc health protocol (grpc.health.v1.Health): {details}"
         return ProbeAnswer(ProbeOutcome.FAILURE, text)
-    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+    if status is GrpcStatus.DEADLINE_EXCEEDED:
         return _timed_out(where, seconds)
-    if code == grpc.StatusCode.UNAVAILABLE:
+    if status is GrpcStatus.UNAVAILABLE:
         return ProbeAnswer(ProbeOutcome.FAILURE, f'failed to connect service "{where}": {details}')
-    name = getattr(code, "name", str(code))
-    return ProbeAnswer(ProbeOutcome.FAILURE, f"rpc failed with {name}: {details}")
+    return ProbeAnswer(ProbeOutcome.FAILURE, f"rpc failed with {status.name}: {details}")
 
 
 def _timed_out(where: str, seconds: float) -> ProbeAnswer:

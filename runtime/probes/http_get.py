@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 
 from runtime.http_client.call import HttpCallError, get
+from runtime.http_client.call_bytes import HeldBytes
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, HttpCheck, ProbeAnswer, ProbeOutcome
 
 _WELL = ProbeAnswer(ProbeOutcome.SUCCESS)
 
 
-async def ask_http(check: HttpCheck, timeout_ns: int) -> ProbeAnswer:
-    """On the loop."""
+async def ask_http(check: HttpCheck, timeout_ns: int, held: HeldBytes | None = None) -> ProbeAnswer:
+    """On the loop. `held`: what all probes of this loop hold together."""
     try:
         async with asyncio.timeout(timeout_ns / NS_PER_SECOND):
-            answer = await get(check.url, check.headers, PROBE_USER_AGENT)
+            answer = await get(check.url, check.headers, PROBE_USER_AGENT, held=held)
     except TimeoutError:
         text = "context deadline exceeded (no answer within the probe's timeout)"
         return ProbeAnswer(ProbeOutcome.FAILURE, f'Get "{check.url}": {text}')

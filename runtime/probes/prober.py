@@ -1,4 +1,6 @@
-"""`NetworkProber`: the real prober. Commands go through the runtime, all else through the shared loop.
+"""`NetworkProber`: the real prober. Commands go through the runtime, all else through a loop for containers alone.
+
+What a container sends runs on no loop that the API client, leases or the node's server use.
 
 The loop may be busy: it then begins late, hears of a timeout late, and takes long for each of the turns that a check
 needs. What has timed out on a loop that was late by a tenth of the timeout, and by 100 ms, is LATE: the answer may well
@@ -13,9 +15,10 @@ from collections.abc import Coroutine
 from typing import Any
 
 from runtime.cri import Cri
+from runtime.http_client.call_bytes import HeldBytes
 from runtime.io.event_loop import LoopThread
 from runtime.io.pending import PendingAnswer
-from runtime.probes.capability import Check, ExecCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
+from runtime.probes.capability import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.exec_command import ask_exec
 from runtime.probes.grpc_health import ask_grpc
 from runtime.probes.http_get import ask_http
@@ -29,25 +32,24 @@ TURNS = 6
 
 
 class NetworkProber:
-    """See the module, and `Prober`."""
+    """See the module, and `Prober`. `held`: bounds what HTTP probes hold together."""
 
-    def __init__(self, cri: Cri, loop: LoopThread) -> None:
+    def __init__(self, cri: Cri, loop: LoopThread, held: HeldBytes | None = None) -> None:
         self._cri = cri
         self._loop = loop
+        self._held = held or HeldBytes()
 
     def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         if isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)
-        return self._loop.submit(_sure(_question(check, timeout_ns), time.monotonic_ns(), timeout_ns))
+        return self._loop.submit(_sure(self._question(check, timeout_ns), time.monotonic_ns(), timeout_ns))
 
-
-def _question(check: Check, timeout_ns: int) -> Coroutine[Any, Any, ProbeAnswer]:
-    if isinstance(check, HttpCheck):
-        return ask_http(check, timeout_ns)
-    if isinstance(check, TcpCheck):
-        return ask_tcp(check, timeout_ns)
-    assert not isinstance(check, ExecCheck), "the runtime is asked, not the network"
-    return ask_grpc(check, timeout_ns)
+    def _question(self, check: HttpCheck | TcpCheck | GrpcCheck, timeout_ns: int) -> Coroutine[Any, Any, ProbeAnswer]:
+        if isinstance(check, HttpCheck):
+            return ask_http(check, timeout_ns, self._held)
+        if isinstance(check, TcpCheck):
+            return ask_tcp(check, timeout_ns)
+        return ask_grpc(check, timeout_ns, self._held)
 
 
 async def _sure(question: Coroutine[Any, Any, ProbeAnswer], asked_ns: int, timeout_ns: int) -> ProbeAnswer:

@@ -21,6 +21,9 @@ from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, Su
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
+LONGEST_TIMEOUT_NS = 365 * 24 * 3600 * 10**9
+"""gRPC takes a deadline after the year 2262 for one that has passed, and a pod may have that long to end."""
+
 CHANNEL_OPTIONS: list[tuple[str, int | str]] = [
     *SIZE_OPTIONS,
     ("grpc.initial_reconnect_backoff_ms", 100),
@@ -53,7 +56,7 @@ class Line:
     ) -> PendingAnswer[T]:
         """One answer, read by `read`. `name` is the verb in errors. `wait_for_ready` keeps trying to connect."""
         method = self._channel.unary_unary(path)
-        timeout = None if timeout_ns is None else timeout_ns / 1e9
+        timeout = None if timeout_ns is None else min(timeout_ns, LONGEST_TIMEOUT_NS) / 1e9
         try:
             call = method.future(data, timeout=timeout, wait_for_ready=wait_for_ready)
         except ValueError:

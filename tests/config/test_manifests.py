@@ -275,3 +275,54 @@ def test_a_pod_broken_anywhere_is_still_read_or_refused_with_a_path(at: list[int
     got = read(document)
     assert bool(got.pods) != bool(got.errors)
     assert all(error.path.startswith("$") for error in got.errors)
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"terminationGracePeriodSeconds": int("7" * 70)}, "$.spec.terminationGracePeriodSeconds"),
+        ({"terminationGracePeriodSeconds": 2**63}, "$.spec.terminationGracePeriodSeconds"),
+        ({"activeDeadlineSeconds": -(2**63) - 1}, "$.spec.activeDeadlineSeconds"),
+        ({"priority": 2**31}, "$.spec.priority"),
+        ({"securityContext": {"supplementalGroups": [1, 2**63]}}, "$.spec.securityContext.supplementalGroups[1]"),
+        (
+            {"containers": [{"name": "a", "image": "b", "livenessProbe": {"tcpSocket": {"port": 2**31}}}]},
+            "$.spec.containers[0].livenessProbe.tcpSocket.port",
+        ),
+    ],
+)
+@pytest.mark.parametrize("form", ["JSON", "YAML"])
+def test_a_whole_number_that_the_api_cannot_hold_is_refused_with_its_place(
+    form: str, spec: dict[str, Any], path: str
+) -> None:
+    write = json.dumps if form == "JSON" else yaml.safe_dump
+    got = read_manifest(write(manifest(**spec)).encode(), FILE, "node-1")
+    assert got.pods == ()
+    assert [error.path for error in got.errors] == [path]
+    assert "must lie between" in got.errors[0].reason
+
+
+@pytest.mark.parametrize(
+    "uid", ["../../../etc", "a/b", "..", ".", ".hidden", "a\0b", "a\nb", "x" * 129, "a b", "é", "-option"]
+)
+def test_a_uid_that_is_no_step_of_a_path_is_refused(uid: str) -> None:
+    document = manifest()
+    document["metadata"]["uid"] = uid
+    got = read(document)
+    assert got.pods == ()
+    assert [error.path for error in got.errors] == ["$.metadata.uid"]
+
+
+@pytest.mark.parametrize("uid", ["0f9a1c1e-6c2f-4d8e-9a53-0a3d9f4d2a11", "0123456789abcdef0123456789abcdef", "web_1.a"])
+def test_a_uid_of_ones_own_is_kept(uid: str) -> None:
+    document = manifest()
+    document["metadata"]["uid"] = uid
+    assert read(document).pods[0].metadata.uid == uid
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", "a\0b", "x" * 254, "a b", "-a", ""])
+def test_a_name_that_is_no_step_of_a_path_is_refused(name: str) -> None:
+    assert "$.metadata.name" in [error.path for error in read(manifest(name)).errors]
+    for field, path in (("containers", "name"), ("initContainers", "name"), ("volumes", "name")):
+        item = {"name": name} if field == "volumes" else {"name": name, "image": "b"}
+        assert f"$.spec.{field}[0].{path}" in [error.path for error in read(manifest(**{field: [item]})).errors]

@@ -101,6 +101,34 @@ def test_every_property_of_the_schema_is_a_field_of_the_same_type(api_schemas: d
     assert compared >= 4
 
 
+BOUNDS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+
+
+def bounds_in(hint: Any) -> list[tuple[int, int] | None]:
+    """The bounds of each whole number in a type; None for one that has none."""
+    if hint is int:
+        return [None]
+    if get_origin(hint) is Annotated and get_args(hint)[0] is int:
+        meta = get_args(hint)[1]
+        return [(meta.ge, meta.le)]
+    return [bounds for part in get_args(hint) for bounds in bounds_in(part)]
+
+
+def test_every_whole_number_has_the_bounds_of_the_api(api_schemas: dict[str, Any]) -> None:
+    by_name = {name_of(full_name): schema for full_name, schema in api_schemas.items()}
+    checked = 0
+    for kind in every_struct():
+        properties = by_name.get(kind.__name__, {}).get("properties", {})
+        hints = get_type_hints(kind, include_extras=True)
+        for field in msgspec.structs.fields(kind):
+            schema = properties.get(field.encode_name, {})
+            known = schema.get("items", schema).get("format")
+            for bounds in bounds_in(hints[field.name]):
+                checked += 1
+                assert bounds in ([BOUNDS[known]] if known in BOUNDS else BOUNDS.values()), (kind, field.name)
+    assert checked > 60
+
+
 def test_every_required_scalar_is_written_even_when_zero(api_schemas: dict[str, Any]) -> None:
     missing = []
     kinds = {kind.__name__: kind for kind in every_struct()}

@@ -25,15 +25,16 @@ PEAK_PER_BYTE = 150
 """A value of two characters takes up to 100 bytes as an object, and its place in the document some more."""
 PEAK_AT_REST = 2 * 2**20
 LONG = "K" * 30_000
+"""A key. YAML takes one of more than 1024 characters only where it stands behind a question mark."""
 HEADER = "apiVersion: v1\nkind: Pod\n"
 
 TEXTS: dict[str, str] = {
-    "values below a long key": HEADER + LONG + ":\n" + "".join(f" k{i}:\n" for i in range(4000)),
-    "items below a long key": HEADER + LONG + ": [" + "a," * 10_000 + "]",
+    "values below a long key": f"{HEADER}? {LONG}\n:\n" + "".join(f" k{i}:\n" for i in range(4000)),
+    "items below a long key": f"{HEADER}? {LONG}\n: [" + "a," * 10_000 + "]",
     "a tower of long keys": "\n".join(f"{' ' * depth}{LONG[:1000]}:" for depth in range(95)) + "\n" + f"{' ' * 95}x: 1",
-    "the same key again and again": HEADER + LONG + ": {" + "a: 1," * 10_000 + "}",
+    "the same key again and again": f"{HEADER}? {LONG}\n: {{" + "a: 1," * 10_000 + "}",
     "the same key again and again, in JSON": '{"' + LONG + '": {' + '"a":1,' * 10_000 + '"b":1}}',
-    "faults below a long key": HEADER + "spec: {" + LONG + ": {" + "a: !x y, " * 4000 + "}}",
+    "faults below a long key": f"{HEADER}spec: {{? {LONG} : {{" + "a: !x y, " * 4000 + "}}",
     "unknown fields": HEADER + "metadata: {name: a}\nspec: {" + "".join(f"f{i}: 1, " for i in range(5000)) + "}",
     "wrong fields": HEADER + "spec: {containers: [" + "{name: 1}," * 5000 + "]}",
     "wrong labels": HEADER + "metadata: {name: a, labels: {" + "".join(f"-{i}: 1, " for i in range(5000)) + "}}",

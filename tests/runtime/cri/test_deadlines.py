@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runtime.cri.deadlines import deadline_ns
+from runtime.cri.endpoint import parse_endpoint
+from runtime.cri.errors import CriError, StatusCode
+from runtime.cri.line import Line
 from runtime.cri.messages import (
     CheckpointContainerRequest,
     CriMessage,
@@ -50,3 +54,13 @@ def test_a_verb_gets_the_base_and_what_it_is_told_to_wait(
     verb: Any, request_: CriMessage, expected_ns: int | None
 ) -> None:
     assert deadline_ns(verb, request_, 100 * S) == expected_ns
+
+
+def test_a_deadline_centuries_away_has_not_passed(tmp_path: Path) -> None:
+    """A pod may have 2^63-1 seconds to end, and its runtime gets as long for StopContainer."""
+    line = Line(parse_endpoint(f"unix://{tmp_path}/nobody.sock"))
+    answer = line.ask("/runtime.v1.RuntimeService/Version", "Version", b"", bytes, (2**63 - 1) * S)
+    with pytest.raises(CriError) as caught:
+        answer.result(20)
+    assert caught.value.code is StatusCode.UNAVAILABLE
+    line.close()

@@ -26,6 +26,8 @@ TOKEN_FILE_EVERY_NS = 60 * 10**9
 PLUGIN_REST_NS = 5 * 10**9
 PLUGIN_TIMEOUT_SECONDS = 60.0
 STDERR_SHOWN_CHARACTERS = 500
+PRINTED_BYTES_AT_MOST = 1024 * 1024
+"""An ExecCredential has a token, or a certificate with its key."""
 
 
 class CredentialsError(Exception):
@@ -167,12 +169,21 @@ class Credentials:
             raise CredentialPluginError(
                 _with_hint(plugin, f"{plugin.command} cannot be run: {_reason(error)}")
             ) from None
+        assert process.stdout is not None, "it is a pipe"
+        assert process.stderr is not None, "it is a pipe"
+        complaining = asyncio.ensure_future(_end_of(process.stderr))
         try:
             async with asyncio.timeout(PLUGIN_TIMEOUT_SECONDS):
-                printed, complaint = await process.communicate()
+                printed = await _beginning_of(process.stdout)
+                if len(printed) > PRINTED_BYTES_AT_MOST:
+                    why = f"{plugin.command} printed more than {PRINTED_BYTES_AT_MOST} bytes"
+                    raise CredentialPluginError(_with_hint(plugin, why))
+                complaint = await complaining
+                await process.wait()
         except TimeoutError:
             raise CredentialPluginError(f"{plugin.command} did not end within {PLUGIN_TIMEOUT_SECONDS:.0f} s") from None
         finally:
+            complaining.cancel()
             if process.returncode is None:
                 process.kill()
                 await process.wait()
@@ -191,6 +202,22 @@ def _static(access: ApiAccess) -> Held:
         pair = f"{user.username}:{user.password}".encode()
         return Held(f"Basic {base64.b64encode(pair).decode()}")
     return Held()
+
+
+async def _beginning_of(stream: asyncio.StreamReader) -> bytes:
+    """All of it, or more than the limit."""
+    read = bytearray()
+    while len(read) <= PRINTED_BYTES_AT_MOST and (piece := await stream.read(65536)):
+        read += piece
+    return bytes(read)
+
+
+async def _end_of(stream: asyncio.StreamReader) -> bytes:
+    """The last bytes of a stream, which has more than is shown."""
+    read = b""
+    while piece := await stream.read(65536):
+        read = (read + piece)[-4 * STDERR_SHOWN_CHARACTERS :]
+    return read
 
 
 def _reason(error: Exception) -> str:

@@ -29,34 +29,29 @@ class LineSplitter:
 
     def __init__(self, limit_bytes: int = LINE_BYTES_AT_MOST) -> None:
         self._limit_bytes = limit_bytes
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._begun = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that `chunk` completes, without their ends; empty ones are left out."""
         *ended, rest = chunk.split(b"\n")
         lines = []
         for end in ended:
-            if self._parts:
-                self._parts.append(end)
-                end = b"".join(self._parts)
-                self._parts.clear()
-            self._size = 0
+            if self._begun:
+                end = bytes(self._begun + end)
+                self._begun.clear()
             if len(end) > self._limit_bytes:
                 raise LineTooLongError(f"a line is longer than {self._limit_bytes} bytes")
             if end.strip():
                 lines.append(end)
-        if rest:
-            self._parts.append(rest)
-            self._size += len(rest)
-            if self._size > self._limit_bytes:
-                raise LineTooLongError(f"a line is longer than {self._limit_bytes} bytes")
+        self._begun += rest
+        if len(self._begun) > self._limit_bytes:
+            raise LineTooLongError(f"a line is longer than {self._limit_bytes} bytes")
         return lines
 
     @property
     def rest(self) -> bytes:
         """What came after the last end of a line."""
-        return b"".join(self._parts)
+        return bytes(self._begun)
 
 
 class _RawEvent(msgspec.Struct):

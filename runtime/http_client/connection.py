@@ -24,6 +24,10 @@ INTERIM_ANSWERS_AT_MOST = 5
 """100 Continue, 103 Early Hints and the like, before the answer itself."""
 UNPARSED_BYTES_AT_MOST = 128 * 1024
 """With more than this, the transport reads no further; one read adds 256 KiB at most."""
+BODY_BYTES_AT_MOST = 64 * 1024 * 1024
+"""Unpacked. An API server answers with more only where a list is not read in pages."""
+UNPACKED_BYTES_AT_ONCE = 1024 * 1024
+"""A thousand times as much can come out of gzip as went in."""
 EVENTS_A_TURN = 64
 _KEEPALIVE = (
     (socket.TCP_KEEPIDLE, 15),
@@ -236,23 +240,25 @@ class HttpResponse:
 
     async def piece(self) -> bytes:
         """The next piece of the body, unpacked if it was sent with gzip; b"" at the end. Raises HttpError, OSError."""
-        while packed := await self.raw_piece():
-            if self._unpack is None:
-                return packed
+        if self._unpack is None:
+            return await self.raw_piece()
+        while packed := self._unpack.unconsumed_tail or await self.raw_piece():
             try:
-                piece = self._unpack.decompress(packed)
+                piece = self._unpack.decompress(packed, UNPACKED_BYTES_AT_ONCE)
             except zlib.error as error:
                 raise HttpError(f"the gzip encoding is broken: {error}") from None
             if piece:
                 return piece
         return b""
 
-    async def read(self) -> bytes:
-        """The whole body. Raises HttpError, OSError."""
-        pieces = []
+    async def read(self, at_most: int = BODY_BYTES_AT_MOST) -> bytes:
+        """The whole body, unpacked. Raises HttpError, also when it has more bytes than that, and OSError."""
+        body = bytearray()
         while piece := await self.piece():
-            pieces.append(piece)
-        return b"".join(pieces)
+            if len(body) + len(piece) > at_most:
+                raise HttpError(f"the body of the answer has more than {at_most} bytes")
+            body += piece
+        return bytes(body)
 
 
 def _shown(data: bytes) -> str:

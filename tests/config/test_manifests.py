@@ -325,4 +325,5 @@ def test_a_name_that_is_no_step_of_a_path_is_refused(name: str) -> None:
     assert "$.metadata.name" in [error.path for error in read(manifest(name)).errors]
     for field, path in (("containers", "name"), ("initContainers", "name"), ("volumes", "name")):
         item = {"name": name} if field == "volumes" else {"name": name, "image": "b"}
-        assert f"$.spec.{field}[0].{path}" in [error.path for error in read(manifest(**{field: [item]})).errors]
+        spec: dict[str, Any] = {field: [item]}
+        assert f"$.spec.{field}[0].{path}" in [error.path for error in read(manifest(**spec)).errors]

@@ -340,3 +340,11 @@ def test_closing_ends_a_plugin_that_hangs(serve: Serve, connect: Connect, plugin
         os.close(descriptor)
 
     asyncio.run(begin_and_close())
+
+
+def test_a_plugin_that_prints_without_end_is_ended(serve: Serve, connect: Connect, plugin: Plugin) -> None:
+    plugin.command.write_text(
+        f"#!{sys.executable}\nimport sys\nwhile True: sys.stdout.write('x' * 65536); sys.stderr.write('y' * 65536)\n"
+    )
+    error = failure(connect(serve(echo).access(plugin.user())).call(GET))
+    assert f"{plugin.command} printed more than 1048576 bytes" in error.message

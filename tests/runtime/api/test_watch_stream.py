@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -35,6 +36,17 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory() -> None:
         LineSplitter(limit_bytes=10).feed(b"0123456789x\n")
     splitter = LineSplitter(limit_bytes=10)
     assert len(splitter.feed(b"0123456789\n" * 3)) == 3
+
+
+def test_a_line_that_comes_byte_by_byte_takes_no_more_than_its_size() -> None:
+    splitter = LineSplitter()
+    tracemalloc.start()
+    try:
+        for _ in range(100_000):
+            splitter.feed(b"x")
+        assert tracemalloc.get_traced_memory()[0] < 300_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_change_has_the_object_and_its_version() -> None:

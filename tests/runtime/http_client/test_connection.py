@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import itertools
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -14,7 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.http_client import HttpConnection, HttpError, HttpResponse
-from runtime.http_client.connection import HEAD_BYTES_AT_MOST, INTERIM_ANSWERS_AT_MOST, UNPARSED_BYTES_AT_MOST
+from runtime.http_client.connection import (
+    HEAD_BYTES_AT_MOST,
+    INTERIM_ANSWERS_AT_MOST,
+    UNPACKED_BYTES_AT_ONCE,
+    UNPARSED_BYTES_AT_MOST,
+)
 
 T = TypeVar("T")
 REQUEST = h11.Request(method="GET", target="/", headers=[("Host", "server")])
@@ -244,6 +250,22 @@ def test_an_answer_in_many_pieces_lets_others_have_their_turn() -> None:
         return turns
 
     assert run(beside()) >= 2_000 // 100
+
+
+def test_a_body_that_is_larger_unpacked_than_it_may_be_is_refused_before_it_is_unpacked() -> None:
+    packed = gzip.compress(bytes(64 * 2**20 + 1))
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+
+    async def sizes() -> list[int]:
+        response = await Line().ask(head + packed)
+        found = []
+        while piece := await response.piece():
+            found.append(len(piece))
+        return found
+
+    assert max(run(sizes())) <= UNPACKED_BYTES_AT_ONCE
+    with pytest.raises(HttpError, match="more than 67108864 bytes"):
+        read(head + packed)
 
 
 def test_after_an_upgrade_the_bytes_are_those_of_the_other_protocol() -> None:

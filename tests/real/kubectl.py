@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import pytest
 
 from cli.simulated.embedded_api import ApiServerOptions, embedded_api
 from tests.kubectl.cluster import missing
+from tests.ports import free_port
 from tests.real.agent import NODE, Agent
 
 PATIENCE_S = 60
@@ -71,12 +71,6 @@ def following(process: subprocess.Popen[str]) -> Iterator[Iterator[str]]:
     finally:
         process.kill()
         process.communicate()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.real.kubectl import free_port
+from tests.ports import free_port
 from tests.real.waiting import until
 
 

@@ -17,6 +17,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tests.ports import free_port
 from tests.real.images import MANIFEST_TYPE, Image
 from tests.real.waiting import until
 
@@ -26,13 +27,6 @@ AUTH = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 """As it stands in a docker configuration."""
 
 _CHUNK_BYTES = 16 * 1024
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 class Registry:

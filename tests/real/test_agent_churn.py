@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.ports import free_port
 from tests.real.agent import Agent
 from tests.real.pods import Truth, container, pod
-from tests.real.registry import free_port
 
 NAMES = ("a", "b", "c")
 OPERATIONS = ("write", "write", "write", "move", "remove", "kill")

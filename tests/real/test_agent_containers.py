@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, RESTART_COUNT
+from tests.ports import free_port
 from tests.real.agent import CONTAINER_LOGS, NODE, Agent
 from tests.real.images import BUSYBOX
 from tests.real.pods import Truth, container, pod
-from tests.real.registry import free_port
 from tests.real.waiting import until
 
 

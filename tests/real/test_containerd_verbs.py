@@ -66,9 +66,10 @@ from runtime.cri.verbs import (
     STOP_CONTAINER,
     STOP_POD_SANDBOX,
 )
+from tests.ports import free_port
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX, Recipe, build
-from tests.real.registry import Registry, Throttle, free_port
+from tests.real.registry import Registry, Throttle
 from tests.real.waiting import until
 
 PATIENCE_S = 60.0

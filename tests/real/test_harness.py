@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from runtime.cri.messages import ContainerState, PortMapping
+from tests.ports import free_port
 from tests.real import components
 from tests.real.containerd import Containerd, nat_rules
 from tests.real.images import PAUSE, RECIPES, build
-from tests.real.registry import free_port
 from tests.real.test_containerd_verbs import Pod
 from tests.real.waiting import until
 

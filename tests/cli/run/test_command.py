@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import COMMANDS, main, version_text
+from tests.ports import free_ports
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 60
@@ -206,14 +207,6 @@ def test_subordinate_ids_that_pods_cannot_use_stop_the_start(
     told = capsys.readouterr().err
     assert ("$.userNamespaces.idsPerPod: " in told) is bool(fault)
     assert fault in told
-
-
-def free_ports(count: int) -> list[int]:
-    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in taken]
-    for each in taken:
-        each.close()
-    return ports
 
 
 def fetched(url: str) -> bytes:

@@ -61,6 +61,7 @@ from runtime.cri.verbs import (
     STOP_CONTAINER,
     VERSION,
 )
+from tests.ports import free_port
 from tests.runtime.cri.tiny import TinyCri, TinyStream
 
 SECOND_NS = 10**9
@@ -453,9 +454,7 @@ class TestServer:
             CriServer(tiny, str(tmp_path / "none" / "cri.sock")).start()
 
     def test_it_can_be_served_and_found_over_tcp(self, tiny: TinyCri) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         with CriServer(tiny, f"tcp://127.0.0.1:{port}"), GrpcCri(f"tcp://127.0.0.1:{port}") as client:
             assert client.check().result(PATIENCE_S).ready
 

@@ -14,6 +14,7 @@ import pytest
 from runtime.hooks.capability import HookAnswer
 from runtime.hooks.http_call import NetworkHookCaller
 from runtime.io.event_loop import LoopThread
+from tests.ports import free_port
 
 
 class Server:
@@ -84,8 +85,7 @@ def test_a_server_without_tls_is_asked_again_without_credentials(server: Server)
 
 
 def test_nobody_who_listens_is_a_failure() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     answer = get(f"http://127.0.0.1:{port}/")
     assert answer.fell_back == ""
     assert str(port) in answer.error

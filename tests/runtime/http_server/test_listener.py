@@ -15,6 +15,7 @@ from runtime.http_server.connection import HEAD_BYTES_AT_MOST, Way
 from runtime.http_server.heads import Head, HttpRefusal, head_of, sound_path
 from runtime.http_server.listener import HttpListener
 from runtime.io.event_loop import LoopThread
+from tests.ports import free_port
 from tests.runtime.http_server.clients import Client, ask, listening, said
 
 
@@ -168,8 +169,7 @@ def test_a_tunnel_that_is_silent_for_too_long_is_cut() -> None:
 
 
 def test_an_upgrade_that_leads_nowhere_says_so() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
 
     async def nowhere(head: Head, _: asyncio.Transport) -> Way:
         return Way("127.0.0.1", port, b"", who="the runtime")

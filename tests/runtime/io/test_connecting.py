@@ -19,6 +19,7 @@ from runtime.api import ApiError, list_objects
 from runtime.api.client import DECODED_ASIDE_BYTES, _read
 from runtime.io.connecting import connected, reset_on_close
 from runtime.io.event_loop import LoopThread
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -40,8 +41,7 @@ def test_addresses_and_names_are_connected_to(server: socket.socket, host: str) 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_where_nobody_listens_it_is_refused(host: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
+    port = free_port()
     with pytest.raises(OSError, match=r"refused|No route|unreachable") as failure:
         opened(host, port)
     assert failure.value.errno in (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)

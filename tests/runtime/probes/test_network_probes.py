@@ -20,6 +20,7 @@ from runtime.probes import GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpC
 from runtime.probes.capability import Check
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from runtime.probes.prober import NetworkProber
+from tests.ports import free_port
 
 SECOND = 10**9
 
@@ -104,15 +105,6 @@ def saying(status: int, body: bytes = b"", **headers: str) -> Callable[[web.Base
         return web.Response(status=status, body=body, headers=headers)
 
     return answer
-
-
-def closed_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize(
@@ -221,7 +213,7 @@ def test_spec_5_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
 
 
 def test_spec_5_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
-    port = closed_port()
+    port = free_port()
     refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
     assert servers.ask(TcpCheck("127.0.0.1", port)) == ProbeAnswer(ProbeOutcome.FAILURE, refused)
     url = f"http://127.0.0.1:{port}/"

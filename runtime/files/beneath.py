@@ -31,12 +31,13 @@ class LeadsOutError(PermissionError):
 
 
 def open_beneath(root: str, path: str) -> int:
-    """A descriptor of the file or directory at `path`, relative to `root`, for reading.
+    """A descriptor of the plain file or directory at `path`, relative to `root`, for reading.
 
     Links may say where they lead by a path that begins with the root's, too.
     """
     place = find_beneath(root, path, by_root=True)
     try:
+        is_directory(place)  # before it is opened: opening a device may do something
         return os.open(f"/proc/self/fd/{place}", _READ)
     finally:
         os.close(place)

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Protocol
 
+from runtime.files.plain_file import open_plain
 from runtime.logs.source import LocalLogSource, LogSource
 
 GZIP = ".gz"
@@ -27,7 +28,6 @@ LEVEL = 3
 """Of compression: logs shrink almost as well as at the usual 6, in half the time, next to pods that want the CPU."""
 CHUNK_BYTES = 1 << 18
 _GZIP_WINDOW = 31
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -81,13 +81,11 @@ class LocalLogFiles(LocalLogSource):
     def compress(self, rotated: str) -> None:
         half = rotated + HALF
         try:
-            source = os.open(rotated, _READ)
+            source = open_plain(rotated)
         except FileNotFoundError:
             return
         try:
             found = os.fstat(source)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError(errno.EINVAL, "it is no plain file", rotated)
             self.remove((half,))
             write_compressed(source, half, stat.S_IMODE(found.st_mode))
             os.rename(half, rotated + GZIP)

@@ -11,18 +11,18 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
 
 from runtime.files.directories import make_directories
+from runtime.files.plain_file import open_plain
 from runtime.files.whole_file import link_whole, write_whole
 from runtime.logs.lines import line_of
 from runtime.logs.source import find_log, open_log
 
-_LOG_NAME = re.compile(r"(\d+)\.log(\..*)?", re.DOTALL)
+_LOG_NAME = re.compile(r"([0-9]{1,9})\.log(\..*)?", re.DOTALL)
 LOGS_MODE = 0o750
 """Of the directory with the logs of all pods."""
 
@@ -91,8 +91,7 @@ class LocalPodFiles:
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         try:
-            # The container may have put a link, a pipe or a directory there: read only a plain file of ours.
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = open_plain(path)  # the container may have put anything there
         except OSError:
             return ""
         try:
@@ -124,12 +123,13 @@ class LocalPodFiles:
             descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             for step in steps[:-1]:
                 descriptor = _step_into(descriptor, step, os.O_DIRECTORY)
-            descriptor = _step_into(descriptor, steps[-1], os.O_NONBLOCK)
+            try:
+                file_descriptor = open_plain(steps[-1], dir_fd=descriptor)
+            finally:
+                os.close(descriptor)
         except FileNotFoundError:
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is no plain file", path)
+        with os.fdopen(file_descriptor, "rb") as file:
             data = file.read(limit_bytes + 1)
         if len(data) > limit_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)

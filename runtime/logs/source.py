@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Hashable
 from typing import Protocol
 
+from runtime.files.plain_file import open_plain
+
 ID_AT_LEAST = 32
 """Characters that an id has to have, so that no file has it in its name by chance."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class OpenLog(Protocol):
@@ -88,11 +88,7 @@ def find_log(log: str, container_id: str) -> str:
 
 def open_log(path: str) -> int:
     """A descriptor of a plain file."""
-    descriptor = os.open(path, _READ)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "it is no plain file", path)
+    return open_plain(path)
 
 
 class _LocalLog:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError
+from actors.kernel import Actor
 from actors.messages.status import PodStatusChanged
 from actors.model.observed import ObservedContainer, ObservedPod
 from actors.pod.container_stops import ContainerStops
@@ -252,9 +252,10 @@ class PodLook:
                 log, most_bytes = (container.log_path, container.id), min(LOG_TAIL_BYTES, limit)
                 tail = on_disk(files.read_log_tail, *log, LOG_TAIL_LINES, most_bytes)
                 text = await wait(tail, what="the end of a log")
-        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+        except Exception as failure:  # the container wrote it: nothing in it may fail the worker
             name = f"{self._view.name}, container {container.name}"
-            self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, failure)
+            text = str(failure) or type(failure).__name__
+            self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, text)
             return container.message
         return joined_message(container.message, text)
 

@@ -1,0 +1,34 @@
+"""What a container leaves behind at its end never holds up its pod, whatever reading it comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.simulation.node.worlds import SECOND, World, container, manifest
+
+ENDS = {"run-for": "0s", "exit-code": "1"}
+
+
+@pytest.mark.parametrize(
+    "failure", [RecursionError, MemoryError, UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), OSError]
+)
+@pytest.mark.parametrize("read", ["read_termination_message", "read_log_tail"])
+def test_a_message_that_cannot_be_read_holds_up_no_restart(
+    monkeypatch: pytest.MonkeyPatch, failure: Any, read: str
+) -> None:
+    app = container(terminationMessagePolicy="FallbackToLogsOnError")
+    world = World({"web.yaml": manifest("web", [app], behaviour=ENDS)})
+
+    def fail(*_: Any) -> str:
+        raise failure
+
+    monkeypatch.setattr(world.node.host.pod_files, read, fail)
+    world.start()
+    world.run(60 * SECOND)
+    assert len(world.starts_of("web")) >= 3, "it starts again, as any container that fails"
+    status = world.status("web")
+    assert status.restart_count >= 2
+    worker = world.node.node.system.find(f"/node/sync-loop/{world.pod('web').metadata.uid}")
+    assert worker is not None

@@ -24,20 +24,7 @@ from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_by
 from simulation.cri.state import ContainerRecord
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.fault_injection import api_plan, link_faults, runtime_plan
-from simulation.scenarios.faults import (
-    EVERYWHERE,
-    AnyFault,
-    ApiCalls,
-    ApiOutage,
-    ApiWatches,
-    DiskFull,
-    Fault,
-    Network,
-    RuntimeCalls,
-    RuntimeEvents,
-    RuntimeOutage,
-    alone,
-)
+from simulation.scenarios import faults as kinds
 from simulation.world.world import IN_A_CLUSTER, World
 
 CHANGES_REMEMBERED = 20_000
@@ -55,7 +42,7 @@ class ClusterWorld(World):
         self._cpus = begin.cpus
         self._memory_bytes = size_bytes(begin.memory)
         self._loads: dict[tuple[str, str], Replicas] = {}
-        self._faults_now: tuple[Fault, ...] = ()
+        self._faults_now: tuple[kinds.Fault, ...] = ()
         self._off: set[str] = set()
         self._healings = 0
         super().__init__(
@@ -233,20 +220,22 @@ class ClusterWorld(World):
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
-    def befall(self, fault: AnyFault) -> None:
+    def befall(self, fault: kinds.AnyFault) -> None:
         """It goes wrong from now on."""
-        if faults := list(alone(fault, "$.fault")):
+        if faults := list(kinds.alone(fault, "$.fault")):
             raise OrderError("; ".join(faults))
-        if isinstance(fault, ApiOutage):
+        if isinstance(fault, kinds.ApiOutage):
             lasts_ns, forgets = duration_ns(fault.lasts), fault.forgets
             self._in(fault.at, lambda: self.api_outage(lasts_ns, forgets=forgets))
-        elif isinstance(fault, RuntimeOutage):
+        elif isinstance(fault, kinds.RuntimeOutage):
             away_ns = duration_ns(fault.lasts)
             self._in(fault.at, lambda: self.runtime_outage(away_ns))
-        elif isinstance(fault, DiskFull):
+        elif isinstance(fault, kinds.DiskFull):
             full_ns = duration_ns(fault.lasts)
             self._in(fault.at, lambda: self.fill_disks(full_ns))
-        elif isinstance(fault, RuntimeCalls | RuntimeEvents | ApiCalls | ApiWatches | Network):
+        elif isinstance(
+            fault, kinds.RuntimeCalls | kinds.RuntimeEvents | kinds.ApiCalls | kinds.ApiWatches | kinds.Network
+        ):
             self._befall_until_healed(fault)
         else:
             raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
@@ -256,8 +245,8 @@ class ClusterWorld(World):
         healings = self._healings
         self.after(duration_ns(time), lambda: operation() if self._healings == healings else None)
 
-    def _befall_until_healed(self, fault: Fault) -> None:
-        if isinstance(fault, Network) and fault.node != EVERYWHERE:
+    def _befall_until_healed(self, fault: kinds.Fault) -> None:
+        if isinstance(fault, kinds.Network) and fault.node != kinds.EVERYWHERE:
             self._node(fault.node)
         faults = (*self._faults_now, fault)
         runtime, api = runtime_plan(faults), api_plan(faults)

@@ -14,33 +14,13 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from runtime.cri.verbs import ALL_VERBS
-from simulation.cri.behaviour_values import (
-    CallKind,
-    CallRule,
-    Curve,
-    HookOperation,
-    ProbeOperation,
-    call_rules,
-    count,
-    cpu_milli,
-    curve,
-    duration_ns,
-    each,
-    exit_status,
-    hook_operation,
-    lines,
-    probe_operations,
-    rate_bytes_per_s,
-    run_time_ns,
-    size_bytes,
-    yes_or_no,
-)
+from simulation.cri import behaviour_values as values
 
 T = TypeVar("T")
 
 PREFIX = "simulated.actorlet.dev/"
 
-_MEMORY, _DISK, _INODES, _PROCESSES = (Curve(((0, amount),)) for amount in (16 * 2**20, 8192, 4, 1))
+_MEMORY, _DISK, _INODES, _PROCESSES = (values.Curve(((0, amount),)) for amount in (16 * 2**20, 8192, 4, 1))
 
 
 class BehaviourError(ValueError):
@@ -56,57 +36,59 @@ def knob(read: Callable[[str], T], otherwise: T) -> T:
 class ContainerBehaviour:
     """What one container does. Tuples hold one value per attempt; the last one goes on for ever."""
 
-    run_for: tuple[int | None, ...] = knob(each(run_time_ns), (None,))
+    run_for: tuple[int | None, ...] = knob(values.each(values.run_time_ns), (None,))
     """ns from start to exit, None for ever."""
-    exit_code: tuple[int, ...] = knob(each(exit_status), (0,))
-    start_delay: tuple[int, ...] = knob(each(duration_ns), (0,))
+    exit_code: tuple[int, ...] = knob(values.each(values.exit_status), (0,))
+    start_delay: tuple[int, ...] = knob(values.each(values.duration_ns), (0,))
     """ns that StartContainer takes."""
-    oom_after: tuple[int | None, ...] = knob(each(lambda text: None if text == "never" else duration_ns(text)), (None,))
+    oom_after: tuple[int | None, ...] = knob(
+        values.each(lambda text: None if text == "never" else values.duration_ns(text)), (None,)
+    )
     """ns from start to the OOM kill, None for never."""
-    stop_delay: int = knob(duration_ns, 0)
+    stop_delay: int = knob(values.duration_ns, 0)
     """ns from SIGTERM to exit."""
-    stop_exit_code: int = knob(exit_status, 0)
-    ignore_stop_signal: bool = knob(yes_or_no, False)
-    fail: tuple[CallRule, ...] = knob(call_rules(CallKind.FAIL), ())
-    hang: tuple[CallRule, ...] = knob(call_rules(CallKind.HANG), ())
-    lie: tuple[CallRule, ...] = knob(call_rules(CallKind.LIE), ())
-    late: tuple[CallRule, ...] = knob(call_rules(CallKind.LATE), ())
-    image_size: int | None = knob(size_bytes, None)
+    stop_exit_code: int = knob(values.exit_status, 0)
+    ignore_stop_signal: bool = knob(values.yes_or_no, False)
+    fail: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.FAIL), ())
+    hang: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.HANG), ())
+    lie: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.LIE), ())
+    late: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.LATE), ())
+    image_size: int | None = knob(values.size_bytes, None)
     """Bytes; None takes the runtime's default. Pod-wide only, as a pull names no container."""
-    pull_rate: int | None = knob(rate_bytes_per_s, None)
+    pull_rate: int | None = knob(values.rate_bytes_per_s, None)
     """Bytes per second; None takes the runtime's default. Pod-wide only."""
-    output: tuple[str, ...] = knob(lines, ())
-    output_every: int = knob(duration_ns, 0)
+    output: tuple[str, ...] = knob(values.lines, ())
+    output_every: int = knob(values.duration_ns, 0)
     """ns between two times of the output; 0 writes it once, at the start."""
-    output_size: int = knob(size_bytes, 0)
+    output_size: int = knob(values.size_bytes, 0)
     """Bytes: so often is the output repeated each time that it has at least as many; 0: never."""
     termination_message: str = knob(str, "")
-    memory: Curve = knob(curve(size_bytes), _MEMORY)  # noqa: RUF009
+    memory: values.Curve = knob(values.curve(values.size_bytes), _MEMORY)  # noqa: RUF009
     """Bytes of the working set."""
-    disk: Curve = knob(curve(size_bytes), _DISK)  # noqa: RUF009
+    disk: values.Curve = knob(values.curve(values.size_bytes), _DISK)  # noqa: RUF009
     """Bytes of its writable layer, which stay when it ends."""
-    inodes: Curve = knob(curve(count), _INODES)  # noqa: RUF009
+    inodes: values.Curve = knob(values.curve(values.count), _INODES)  # noqa: RUF009
     """Of that layer."""
-    processes: Curve = knob(curve(count), _PROCESSES)  # noqa: RUF009
-    cpu: int = knob(cpu_milli, 10)
+    processes: values.Curve = knob(values.curve(values.count), _PROCESSES)  # noqa: RUF009
+    cpu: int = knob(values.cpu_milli, 10)
     """Thousandths of a core."""
-    exec_exit_code: tuple[int, ...] = knob(each(exit_status), (0,))
+    exec_exit_code: tuple[int, ...] = knob(values.each(values.exit_status), (0,))
     """One value per ExecSync, the last one goes on for ever."""
-    exec_delay: int = knob(duration_ns, 0)
+    exec_delay: int = knob(values.duration_ns, 0)
     """ns that a command takes."""
     exec_output: str = knob(str, "")
-    startup_probe: tuple[ProbeOperation, ...] = knob(probe_operations, ())
+    startup_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
     """What comes of the first, second, ... startup probe, the last one for ever. Empty: network probes succeed, and
     commands are run by ExecSync. Each container begins with the first."""
-    readiness_probe: tuple[ProbeOperation, ...] = knob(probe_operations, ())
-    liveness_probe: tuple[ProbeOperation, ...] = knob(probe_operations, ())
-    probe_delay: int = knob(duration_ns, 0)
+    readiness_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
+    liveness_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
+    probe_delay: int = knob(values.duration_ns, 0)
     """ns that a probe over the network takes."""
-    hook_call: tuple[HookOperation, ...] = knob(each(hook_operation), (HookOperation.OK,))
+    hook_call: tuple[values.HookOperation, ...] = knob(values.each(values.hook_operation), (values.HookOperation.OK,))
     """What comes of the first, second, ... HTTP call of a hook, the last one for ever."""
-    hook_delay: int = knob(duration_ns, 0)
+    hook_delay: int = knob(values.duration_ns, 0)
     """ns that such a call takes."""
-    sandbox_lost_after: int | None = knob(duration_ns, None)
+    sandbox_lost_after: int | None = knob(values.duration_ns, None)
     """ns from RunPodSandbox until the sandbox is no longer ready, None for never. Pod-wide only."""
 
     @property
@@ -136,7 +118,7 @@ KNOBS: Mapping[str, Callable[[str], Any]] = {
 }
 """Every knob and how its value is read."""
 
-_RULES = {kind.value for kind in CallKind}
+_RULES = {kind.value for kind in values.CallKind}
 _POD_ONLY = {"sandbox-lost-after", "image-size", "pull-rate"}
 
 # A call is about what its request names; those that make something name it in another way.
@@ -178,7 +160,7 @@ def _parsed(annotations: tuple[tuple[str, str], ...]) -> PodBehaviour:
         raise BehaviourError("; ".join(faults))
     for_all = replace(DEFAULT.pod, **pod)
     containers = {name: replace(for_all, **own) for name, own in named.items()}
-    disturbs_calls = any(each.disturbs_calls for each in (for_all, *containers.values()))
+    disturbs_calls = any(one.disturbs_calls for one in (for_all, *containers.values()))
     return PodBehaviour(for_all, containers, disturbs_calls)
 
 
@@ -196,7 +178,7 @@ def _read(knob: str, dot: str, container: str, text: str) -> Any:
     return value
 
 
-def _check_verbs(rules: tuple[CallRule, ...], container: str) -> None:
+def _check_verbs(rules: tuple[values.CallRule, ...], container: str) -> None:
     """Rules name calls that are made for this pod, or for this container."""
     for rule in rules:
         if rule.verb in CONTAINER_CALLS:

@@ -19,27 +19,7 @@ from simulation.chance.network import LinkFaults
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.faults.shortages import give_back, leave
 from simulation.node.killable import AgentKilledError
-from simulation.scenarios.faults import (
-    EVERYWHERE,
-    ActorFailures,
-    AgentKills,
-    AgentPauses,
-    ApiCalls,
-    ApiOutage,
-    ApiWatches,
-    ClockJumps,
-    DiskFull,
-    Fault,
-    FrozenActor,
-    LostMessages,
-    Network,
-    NetworkCuts,
-    NodeShortage,
-    RuntimeCalls,
-    RuntimeEvents,
-    RuntimeOutage,
-    Volumes,
-)
+from simulation.scenarios import faults as kinds
 from simulation.scenarios.scenario import Scenario
 from simulation.scenarios.words import Range
 from simulation.world.world import World
@@ -54,17 +34,17 @@ AGAIN_NS = 50 * 10**6
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
-def runtime_plan(faults: Iterable[Fault]) -> FaultPlan | None:
+def runtime_plan(faults: Iterable[kinds.Fault]) -> FaultPlan | None:
     """What calls to the runtimes meet."""
-    return _plan(faults, RuntimeCalls, RuntimeEvents)
+    return _plan(faults, kinds.RuntimeCalls, kinds.RuntimeEvents)
 
 
-def api_plan(faults: Iterable[Fault]) -> FaultPlan | None:
+def api_plan(faults: Iterable[kinds.Fault]) -> FaultPlan | None:
     """What calls to the API server meet."""
-    return _plan(faults, ApiCalls, ApiWatches)
+    return _plan(faults, kinds.ApiCalls, kinds.ApiWatches)
 
 
-def _plan(faults: Iterable[Fault], of_calls: type[Fault], of_events: type[Fault]) -> FaultPlan | None:
+def _plan(faults: Iterable[kinds.Fault], of_calls: type[kinds.Fault], of_events: type[kinds.Fault]) -> FaultPlan | None:
     """A fault of a scenario has the chances of a plan, under the same names."""
     calls: dict[str, CallFaults] = {}
     events: EventFaultPlan | None = None
@@ -78,24 +58,24 @@ def _plan(faults: Iterable[Fault], of_calls: type[Fault], of_events: type[Fault]
     return FaultPlan(calls, events) if calls or events else None
 
 
-def link_faults(faults: Iterable[Fault], nodes: Sequence[str]) -> dict[str, LinkFaults]:
+def link_faults(faults: Iterable[kinds.Fault], nodes: Sequence[str]) -> dict[str, LinkFaults]:
     """What the way of each node meets; a fault that names a node goes before one that does not."""
     found: dict[str, LinkFaults] = {}
-    networks = [fault for fault in faults if isinstance(fault, Network)]
-    for fault in sorted(networks, key=lambda each: each.node != EVERYWHERE):
-        for name in nodes if fault.node == EVERYWHERE else [fault.node]:
+    networks = [fault for fault in faults if isinstance(fault, kinds.Network)]
+    for fault in sorted(networks, key=lambda each: each.node != kinds.EVERYWHERE):
+        for name in nodes if fault.node == kinds.EVERYWHERE else [fault.node]:
             found[name] = LinkFaults((duration_ns(fault.delay[0]), duration_ns(fault.delay[1])), fault.loss)
     return found
 
 
 def lost_messages(scenario: Scenario) -> dict[str, float]:
     """Type of message -> chance that it is lost."""
-    return {fault.message: fault.share for fault in scenario.faults if isinstance(fault, LostMessages)}
+    return {fault.message: fault.share for fault in scenario.faults if isinstance(fault, kinds.LostMessages)}
 
 
-def actor_failures(scenario: Scenario) -> tuple[ActorFailures, ...]:
+def actor_failures(scenario: Scenario) -> tuple[kinds.ActorFailures, ...]:
     """Those that are drawn at each message."""
-    return tuple(fault for fault in scenario.faults if isinstance(fault, ActorFailures))
+    return tuple(fault for fault in scenario.faults if isinstance(fault, kinds.ActorFailures))
 
 
 # --- what comes at its time -------------------------------------------------------------------------------------------
@@ -108,8 +88,8 @@ class FaultInjector:
         self._world = world
         self._lasts_ns = lasts_ns
         self._operations = Chance(f"operations {world.seed}")
-        self._volumes: list[Volumes] = []
-        self._kills: list[AgentKills] = []
+        self._volumes: list[kinds.Volumes] = []
+        self._kills: list[kinds.AgentKills] = []
         self._hung: dict[str, set[str]] = {name: set() for name in world.nodes}
         self._healed = False
         self._dying: set[str] = set()
@@ -136,38 +116,38 @@ class FaultInjector:
         self._hung[name].add(path)
         self._world.nodes[name].host.tree.hang(path)
 
-    def _let_befall(self, fault: Fault) -> None:
+    def _let_befall(self, fault: kinds.Fault) -> None:
         world = self._world
-        if isinstance(fault, ApiOutage):
+        if isinstance(fault, kinds.ApiOutage):
             self._at(fault.at, partial(world.api_outage, duration_ns(fault.lasts), forgets=fault.forgets))
-        elif isinstance(fault, RuntimeOutage):
+        elif isinstance(fault, kinds.RuntimeOutage):
             self._at(fault.at, partial(world.runtime_outage, duration_ns(fault.lasts)))
-        elif isinstance(fault, DiskFull):
+        elif isinstance(fault, kinds.DiskFull):
             self._at(fault.at, partial(world.fill_disks, duration_ns(fault.lasts)))
-        elif isinstance(fault, FrozenActor):
+        elif isinstance(fault, kinds.FrozenActor):
             self._at(fault.at, partial(world.freeze, fault.path, duration_ns(fault.lasts)))
-        elif isinstance(fault, ClockJumps):
+        elif isinstance(fault, kinds.ClockJumps):
             for _ in range(fault.times):
                 by_ns = self._draw(fault.by)
                 back = fault.direction == "back" or (fault.direction == "both" and world.chance.bits() % 2 == 0)
                 self._sometime(partial(world.jump_clocks, -by_ns if back else by_ns))
-        elif isinstance(fault, NetworkCuts):
-            for name in world.nodes if fault.node == EVERYWHERE else [fault.node]:
+        elif isinstance(fault, kinds.NetworkCuts):
+            for name in world.nodes if fault.node == kinds.EVERYWHERE else [fault.node]:
                 for _ in range(fault.times):
                     self._sometime(partial(world.cut_network, name, self._draw(fault.lasts)))
-        elif isinstance(fault, AgentPauses):
+        elif isinstance(fault, kinds.AgentPauses):
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
                     self._in(at_ns, partial(world.pause_agent, name, self._draw(fault.lasts)))
-        elif isinstance(fault, AgentKills):
+        elif isinstance(fault, kinds.AgentKills):
             self._kills += [fault] if fault.at_operations else []
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
                     self._in(at_ns, partial(self._kill, name, self._draw(fault.away)))
-        elif isinstance(fault, NodeShortage):
+        elif isinstance(fault, kinds.NodeShortage):
             for name in world.nodes:
                 self._be_short_again(name, fault)
-        elif isinstance(fault, Volumes):
+        elif isinstance(fault, kinds.Volumes):
             self._volumes.append(fault)
 
     def _moments(self, times: int, at: tuple[str, ...]) -> list[int]:
@@ -244,7 +224,7 @@ class FaultInjector:
             return
         sometimes = self._world.chronicle.sometimes
         for fault in self._volumes:
-            if fault.kind not in (kind, EVERYWHERE):
+            if fault.kind not in (kind, kinds.EVERYWHERE):
                 continue
             share = self._operations.share()
             if share < fault.hang:
@@ -257,11 +237,11 @@ class FaultInjector:
 
     # --- shortages: each comes, lasts and goes, again and again -----------------------------------------------------
 
-    def _be_short_again(self, name: str, fault: NodeShortage) -> None:
+    def _be_short_again(self, name: str, fault: kinds.NodeShortage) -> None:
         """After a pause; the first comes after one, too."""
         self._in(self._draw(fault.pauses), partial(self._be_short, name, fault))
 
-    def _be_short(self, name: str, fault: NodeShortage) -> None:
+    def _be_short(self, name: str, fault: kinds.NodeShortage) -> None:
         world = self._world
         left = world.chance.between(*map(size_bytes, fault.leaves))
         world.note(f"leaves {left} of {fault.what} on {name}")
@@ -269,7 +249,7 @@ class FaultInjector:
         leave(world.nodes[name].usage, fault.what, left)
         self._in(self._draw(fault.lasts), partial(self._have_enough, name, fault))
 
-    def _have_enough(self, name: str, fault: NodeShortage) -> None:
+    def _have_enough(self, name: str, fault: kinds.NodeShortage) -> None:
         self._world.note(f"gives {fault.what} back to {name}")
         give_back(self._world.nodes[name].usage, fault.what)
         self._be_short_again(name, fault)

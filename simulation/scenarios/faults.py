@@ -13,17 +13,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
-from simulation.scenarios.names import (
-    EVERYTHING,
-    wrong_actor,
-    wrong_api_verb,
-    wrong_message,
-    wrong_runtime_verb,
-    wrong_volume,
-)
+from simulation.scenarios import names
 from simulation.scenarios.words import Duration, Range, ScenarioPart, Share, Size, Times, faults_in_words
 
-EVERYWHERE = EVERYTHING
+EVERYWHERE = names.EVERYTHING
 
 
 Scarce = Literal["memory", "disk", "image-disk", "inodes", "pids"]
@@ -162,9 +155,9 @@ class ActorFailures(Fault, frozen=True, tag="actor-failures"):
     """
 
     share: Share
-    actor: str = EVERYTHING
-    path: str = EVERYTHING
-    message: str = EVERYTHING
+    actor: str = names.EVERYTHING
+    path: str = names.EVERYTHING
+    message: str = names.EVERYTHING
     times: Times = 1000
 
 
@@ -256,12 +249,12 @@ def alone(fault: Fault, path: str) -> Iterator[str]:
 
 
 _NAMING: tuple[tuple[type[Fault], str, Callable[[str], str | None]], ...] = (
-    (RuntimeCalls, "verb", wrong_runtime_verb),
-    (ApiCalls, "verb", wrong_api_verb),
-    (LostMessages, "message", wrong_message),
-    (Volumes, "kind", wrong_volume),
-    (ActorFailures, "actor", wrong_actor),
-    (ActorFailures, "message", wrong_message),
+    (RuntimeCalls, "verb", names.wrong_runtime_verb),
+    (ApiCalls, "verb", names.wrong_api_verb),
+    (LostMessages, "message", names.wrong_message),
+    (Volumes, "kind", names.wrong_volume),
+    (ActorFailures, "actor", names.wrong_actor),
+    (ActorFailures, "message", names.wrong_message),
 )
 """Which fault names something by which field, and who knows why there is no such thing."""
 
@@ -272,7 +265,7 @@ def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
         if not isinstance(fault, kind):
             continue
         name = getattr(fault, field)
-        if (name != EVERYTHING or kind is LostMessages) and (refusal := wrong(name)):
+        if (name != names.EVERYTHING or kind is LostMessages) and (refusal := wrong(name)):
             yield f"{path}.{field}: {refusal}"
 
 

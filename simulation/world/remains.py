@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.cri.messages import (
-    ContainerConfig,
-    ContainerMetadata,
-    CreateContainerRequest,
-    ImageSpec,
-    PodSandboxConfig,
-    PodSandboxMetadata,
-    RunPodSandboxRequest,
-    StartContainerRequest,
-    StopPodSandboxRequest,
-)
+from runtime.cri import messages
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER, STOP_POD_SANDBOX
 from simulation.cri import SimulatedCri
 
@@ -35,23 +25,23 @@ def _crashed_pod(cri: SimulatedCri, name: str, attempts: int, image: str) -> lis
         "io.kubernetes.pod.namespace": "default",
         "io.kubernetes.pod.uid": name,
     }
-    sandbox = PodSandboxConfig(
-        metadata=PodSandboxMetadata(name=name, uid=name, namespace="default"),
+    sandbox = messages.PodSandboxConfig(
+        metadata=messages.PodSandboxMetadata(name=name, uid=name, namespace="default"),
         labels=labels,
         log_directory=f"/var/log/pods/default_{name}_{name}",
     )
-    sandbox_id = cri.call(RUN_POD_SANDBOX, RunPodSandboxRequest(config=sandbox)).result(0).pod_sandbox_id
+    sandbox_id = cri.call(RUN_POD_SANDBOX, messages.RunPodSandboxRequest(config=sandbox)).result(0).pod_sandbox_id
     ids = []
     for attempt in range(attempts):
-        config = ContainerConfig(
-            metadata=ContainerMetadata(name="app", attempt=attempt),
-            image=ImageSpec(image=image),
+        config = messages.ContainerConfig(
+            metadata=messages.ContainerMetadata(name="app", attempt=attempt),
+            image=messages.ImageSpec(image=image),
             labels={**labels, "io.kubernetes.container.name": "app"},
         )
-        request = CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox)
+        request = messages.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox)
         container_id = cri.call(CREATE_CONTAINER, request).result(0).container_id
-        cri.call(START_CONTAINER, StartContainerRequest(container_id=container_id)).result(0)
+        cri.call(START_CONTAINER, messages.StartContainerRequest(container_id=container_id)).result(0)
         cri.kill_container(container_id, 1)
         ids.append(container_id)
-    cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id)).result(0)
+    cri.call(STOP_POD_SANDBOX, messages.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)).result(0)
     return ids

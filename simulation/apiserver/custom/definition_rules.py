@@ -11,16 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from simulation.apiserver.core import Core
-from simulation.apiserver.custom.definitions import (
-    faults_of,
-    faults_of_change,
-    is_true,
-    priority,
-    resources_of,
-    schema_of,
-    storage_version,
-    with_names,
-)
+from simulation.apiserver.custom import definitions
 from simulation.apiserver.custom.rules import CustomRules
 from simulation.apiserver.custom.shapes import pruned, with_defaults
 from simulation.apiserver.custom.structural import DEFINITION, SCHEMA, causes_of, places_not_read, places_of_cel
@@ -58,7 +49,7 @@ class Catalog:
         """Serve these resources in place of those that the definition made before."""
         self._defined[definition] = resources
         defined = [resource for each in self._defined.values() for resource in each]
-        defined.sort(key=lambda one: (one.group, priority(one.version), one.plural))
+        defined.sort(key=lambda one: (one.group, definitions.priority(one.version), one.plural))
         self.served = (*SERVED, *defined)
         self._by_name = {(one.group, one.version, one.plural): one for one in defined}
 
@@ -89,7 +80,7 @@ class DefinitionRules(KindRules):
 
     def check(self, call: ResourceCall, value: Json) -> None:
         """Complete and prune the definition, and check the types of its fields. Raises StatusError."""
-        value["spec"] = with_names(value.get("spec") or {})
+        value["spec"] = definitions.with_names(value.get("spec") or {})
         unknown: list[str] = []
         value.update(with_defaults(pruned(value, DEFINITION, unknown), DEFINITION))
         for name in unknown:
@@ -103,21 +94,24 @@ class DefinitionRules(KindRules):
             raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
 
     def prepare(self, call: ResourceCall, value: Json) -> None:
-        _accept(call, value, list(faults_of(value)))
+        _accept(call, value, list(definitions.faults_of(value)))
         _hold(value["metadata"])
-        value["status"] = {"storedVersions": [storage_version(value["spec"])], "acceptedNames": value["spec"]["names"]}
+        value["status"] = {
+            "storedVersions": [definitions.storage_version(value["spec"])],
+            "acceptedNames": value["spec"]["names"],
+        }
         self._set(value["status"], "NamesAccepted", "NoConflicts", "no conflicts found")
         message = "the initial names have been accepted"
         self._set(value["status"], "Established", "InitialNamesAccepted", message)
 
     def change(self, call: ResourceCall, old: Json, new: Json) -> None:
-        _accept(call, new, [*faults_of(new), *faults_of_change(old, new)])
+        _accept(call, new, [*definitions.faults_of(new), *definitions.faults_of_change(old, new)])
         if call.target.subresource:
             new.setdefault("status", old["status"])
             return
         if "deletionTimestamp" not in old["metadata"]:
             _hold(new["metadata"])
-        stored, storage = old["status"]["storedVersions"], storage_version(new["spec"])
+        stored, storage = old["status"]["storedVersions"], definitions.storage_version(new["spec"])
         new["status"] = {
             **old["status"],
             "storedVersions": stored if storage in stored else [*stored, storage],
@@ -141,9 +135,9 @@ class DefinitionRules(KindRules):
 
     def created(self, version: Version) -> None:
         name, spec = version.name, version.object["spec"]
-        self.catalog.define(name, resources_of(spec))
+        self.catalog.define(name, definitions.resources_of(spec))
         assert self.tools is not None
-        api_version = f"{spec['group']}/{storage_version(spec)}"
+        api_version = f"{spec['group']}/{definitions.storage_version(spec)}"
         rules = self._rules[name] = CustomRules(self.core, api_version, lambda: self._end_if_empty(name))
         self.tools.add_rules(name, rules)
         # Objects may look different now, so that watchers have to list them again.
@@ -152,7 +146,7 @@ class DefinitionRules(KindRules):
 
     def changed(self, old: Version, new: Version) -> None:
         if "deletionTimestamp" in new.object["metadata"]:
-            if not is_true(new.object, "Terminating"):
+            if not definitions.is_true(new.object, "Terminating"):
                 self._begin_end(new)
         elif new.object["spec"] != old.object["spec"]:
             self.created(new)
@@ -183,7 +177,7 @@ class DefinitionRules(KindRules):
         """Remove the own finalizer of a terminating definition once it has no objects."""
         store = self.core.store
         version = store.get(DEFINITIONS.store_key, "", name)
-        if version is None or len(store.of[name]) or not is_true(version.object, "Terminating"):
+        if version is None or len(store.of[name]) or not definitions.is_true(version.object, "Terminating"):
             return
         finalizers = version.object["metadata"].get("finalizers") or ()
         left = [each for each in finalizers if each != CLEANUP]
@@ -223,4 +217,4 @@ def _hold(metadata: Json) -> None:
 def _schemas(definition: Json) -> list[tuple[str, Json]]:
     """The path and content of every schema of the definition."""
     versions = enumerate(definition["spec"]["versions"])
-    return [(f"spec.versions[{at}].schema.openAPIV3Schema", schema_of(version)) for at, version in versions]
+    return [(f"spec.versions[{at}].schema.openAPIV3Schema", definitions.schema_of(version)) for at, version in versions]

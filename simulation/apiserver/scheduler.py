@@ -8,20 +8,18 @@ another pod makes room. Errors of the server are left alone: what has changed me
 
 from __future__ import annotations
 
-import logging
 from itertools import islice
 from typing import Any
 
 from actors.kernel.timers import Cancellable
 from config.values.api_time import api_time
+from simulation.apiserver.controllers import StoreFollower, ask
 from simulation.apiserver.core import Clock
-from simulation.apiserver.requests import JSON, Answer, ApiRequest, ApiUser, JsonAnswer, ObjectAnswer
+from simulation.apiserver.kinds.events import event_about
+from simulation.apiserver.requests import JSON, STRATEGIC, ApiUser
 from simulation.apiserver.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
-from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.store import DELETED, Version, Watcher
-
-LOG = logging.getLogger("actorlet.apiserver.scheduler")
+from simulation.apiserver.store import DELETED, Version
 
 NAME = "default-scheduler"
 """Pods that name this scheduler, or none, are its own."""
@@ -29,7 +27,6 @@ NAME = "default-scheduler"
 PODS_A_TURN = 100
 _USER = ApiUser("system:kube-scheduler", ("system:masters", "system:authenticated"))
 _TERMINAL = ("Succeeded", "Failed")
-_PATCH = "application/strategic-merge-patch+json"
 
 _Key = tuple[str, str]
 
@@ -40,8 +37,7 @@ class Scheduler:
     def __init__(self, server: ApiServer, clock: Clock) -> None:
         self._server = server
         self._clock = clock
-        self._watchers: list[Watcher] = []
-        self._life = 0
+        self._follower = StoreFollower(server, clock, {"nodes": self._node, "pods": self._pod}, self._forget)
         self._ledger = Ledger()
         # To be placed, and those that were tried in vain with what was said of it.
         self._waiting: dict[_Key, Json] = {}
@@ -52,38 +48,20 @@ class Scheduler:
 
     def start(self) -> None:
         """Follow the store from now on, beginning with all there is."""
-        with self._server.lock:
-            self._life += 1
-            life = self._life
-            self._ledger = Ledger()
-            self._waiting.clear()
-            self._in_vain.clear()
-            self._booked.clear()
-            store = self._server.store
-            self._watchers = [store.watch(what, "", EVERYTHING, None) for what in ("nodes", "pods")]
-            for watcher, sink in zip(self._watchers, (self._node, self._pod), strict=True):
-                watcher.start(sink, lambda _: self._begin_again_soon(life))
+        self._follower.start()
 
     def stop(self) -> None:
         """Nothing is bound any more."""
         with self._server.lock:
-            self._life += 1
-            for watcher in self._watchers:
-                watcher.end()
+            self._follower.stop()
             if self._turn is not None:
                 self._turn.cancel()
                 self._turn = None
 
-    def _begin_again_soon(self, life: int) -> None:
-        self._clock.schedule(0, lambda: self._begin_again(life))
-
-    def _begin_again(self, life: int) -> None:
-        """A watch was cut: what has happened since is not known, so that all is read anew."""
-        with self._server.lock:
-            if life == self._life:
-                for watcher in self._watchers:
-                    watcher.end()
-                self.start()
+    def _forget(self) -> None:
+        self._ledger = Ledger()
+        for kept in (self._waiting, self._in_vain, self._booked):
+            kept.clear()
 
     # --- what is told by the store; called under its lock -------------------------------------------------------------
 
@@ -131,12 +109,12 @@ class Scheduler:
 
     def _take_turn(self) -> None:
         if self._turn is None:
-            life = self._life
+            life = self._follower.life
             self._turn = self._clock.schedule(0, lambda: self._work(life))
 
     def _work(self, life: int) -> None:
         with self._server.lock:
-            if life != self._life:
+            if life != self._follower.life:
                 return
             self._turn = None
             for key in tuple(islice(self._waiting, PODS_A_TURN)):
@@ -177,31 +155,11 @@ class Scheduler:
         return self._ask("POST", f"{_path(key)}/binding", binding)
 
     def _event(self, pod: Json, kind: str, reason: str, message: str, action: str) -> None:
-        metadata, now = pod["metadata"], self._timestamp()
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            # The time in the name keeps the events of a pod apart.
-            "metadata": {"name": f"{metadata['name']}.{self._clock.wall_ns():x}", "namespace": metadata["namespace"]},
-            "involvedObject": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": metadata["namespace"],
-                "name": metadata["name"],
-                "uid": metadata["uid"],
-                "resourceVersion": metadata["resourceVersion"],
-            },
-            "type": kind,
-            "reason": reason,
-            "message": message,
-            "action": action,
-            "source": {"component": NAME},
-            "reportingComponent": NAME,
-            "reportingInstance": "",
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
+        metadata = pod["metadata"]
+        # The time in the name keeps the events of a pod apart.
+        name = f"{metadata['name']}.{self._clock.wall_ns():x}"
+        said = {"type": kind, "reason": reason, "message": message, "action": action}
+        event = event_about(pod, name, NAME, self._timestamp(), **said)
         self._ask("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
 
     def _timestamp(self) -> str:
@@ -209,12 +167,7 @@ class Scheduler:
 
     def _ask(self, method: str, path: str, body: dict[str, Any]) -> bool:
         """Whether the server has done it."""
-        media = _PATCH if method == "PATCH" else JSON
-        answer: Answer = self._server.handle(ApiRequest(method, path, (), body, media, _USER))
-        if isinstance(answer, (JsonAnswer, ObjectAnswer)) and answer.code < 400:
-            return True
-        LOG.debug("%s %s: %s", method, path, answer)
-        return False
+        return not ask(self._server, _USER, method, path, body, STRATEGIC if method == "PATCH" else JSON)
 
 
 def _path(key: _Key) -> str:

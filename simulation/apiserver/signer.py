@@ -8,21 +8,16 @@ It follows the requests in the store, and signs those of nodes with the server's
 from __future__ import annotations
 
 import base64
-import logging
 from datetime import timedelta
 from typing import Any
 
-import msgspec
-
+from simulation.apiserver.controllers import StoreFollower, ask
 from simulation.apiserver.core import Clock
-from simulation.apiserver.requests import ApiRequest, ApiUser, JsonAnswer, ObjectAnswer
-from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.requests import MERGE, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
-from simulation.apiserver.store import DELETED, Version, Watcher
+from simulation.apiserver.store import DELETED, Version
 from simulation.apiserver.tls import LASTS, Authority
-
-LOG = logging.getLogger("actorlet.apiserver.signer")
 
 SERVING = "kubernetes.io/kubelet-serving"
 CLIENTS = ("kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kube-apiserver-client")
@@ -38,21 +33,8 @@ class Signer:
         self._clock = clock
         self._authority = authority
         self._lasts = lasts
-        self._watcher: Watcher | None = None
-
-    def start(self) -> None:
-        with self._server.lock:
-            self._watcher = self._server.store.watch(REQUESTS, "", EVERYTHING, None)
-            self._watcher.start(self._seen, lambda _: self._begin_again())
-
-    def _begin_again(self) -> None:
-        """A watch was cut: what has happened since is not known, so that all is read anew."""
-        self._clock.schedule(0, self.start)
-
-    def stop(self) -> None:
-        with self._server.lock:
-            if self._watcher is not None:
-                self._watcher.end()
+        self._follower = StoreFollower(server, clock, {REQUESTS: self._seen})
+        self.start, self.stop = self._follower.start, self._follower.stop
 
     def _seen(self, kind: str, version: Version) -> None:
         """Told by the store, under its lock."""
@@ -75,12 +57,7 @@ class Signer:
             "status": status,
         }
         path = f"/apis/certificates.k8s.io/v1/certificatesigningrequests/{name}/status"
-        media = "application/merge-patch+json"
-        answer = self._server.handle(
-            ApiRequest("PATCH", path, body=msgspec.json.encode(body), content_type=media, user=_USER)
-        )
-        if not isinstance(answer, (JsonAnswer, ObjectAnswer)) or answer.code >= 400:
-            LOG.debug("%s is not signed now: %s", name, answer)
+        ask(self._server, _USER, "PATCH", path, body, MERGE)
 
 
 def _is_to_be_signed(request: Json) -> bool:

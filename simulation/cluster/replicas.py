@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Dispatcher
-from simulation.apiserver.requests import ApiRequest, JsonAnswer
-from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.controllers import StoreFollower, ask
+from simulation.apiserver.requests import ADMIN
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import DELETED, Version
 from simulation.cluster.orders import OrderError
@@ -43,11 +43,11 @@ class Replicas:
         self._live: dict[str, bool] = {}
         """Name -> whether it is ready, in the order of their making."""
         self._turn_is_due = False
+        self._follower = StoreFollower(server, clock, {"pods": self._pod}, self._live.clear)
 
     def start(self, replicas: int) -> None:
         """Begin. Raises OrderError when the server will not have such a pod."""
-        with self._server.lock:
-            self._follow()
+        self._follower.start()
         if replicas:
             refusal = self._create()
             if refusal:
@@ -64,19 +64,11 @@ class Replicas:
         """How many are Ready now."""
         return sum(self._live.values())
 
-    def _follow(self) -> None:
-        watcher = self._server.store.watch("pods", self._namespace, EVERYTHING, None)
-        watcher.start(self._pod, lambda _: self._follow_again())
-
-    def _follow_again(self) -> None:
-        """A watch was cut: what has gone meanwhile is not told, so that all is read anew."""
-        self._live.clear()
-        self._clock.schedule(0, self._follow)
-
     def _pod(self, kind: str, version: Version) -> None:
         """Told by the store, under its lock."""
         pod = version.object
-        if (pod["metadata"].get("labels") or {}).get(LABEL) != self._name:
+        labels = pod["metadata"].get("labels") or {}
+        if version.namespace != self._namespace or labels.get(LABEL) != self._name:
             return
         status = pod.get("status") or {}
         if kind == DELETED or "deletionTimestamp" in pod["metadata"] or status.get("phase") in ENDED:
@@ -117,7 +109,4 @@ class Replicas:
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> str:
         """Why the server refuses; nothing when it does not."""
-        answer = self._server.handle(ApiRequest(method, path, (), msgspec.json.encode(body)))
-        if isinstance(answer, JsonAnswer) and answer.code >= 400:
-            return str(answer.value.get("message"))
-        return ""
+        return ask(self._server, ADMIN, method, path, msgspec.to_builtins(body))

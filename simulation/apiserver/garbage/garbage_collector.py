@@ -12,19 +12,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from simulation.apiserver.garbage.ownership import (
-    ORPHANS,
-    WAITS,
-    Owner,
-    State,
-    blocking_nobody,
-    orphans,
-    owners_of,
-    verdict,
-    waits,
-    without_finalizer,
-    without_owners,
-)
+from simulation.apiserver.garbage import ownership
+from simulation.apiserver.kinds.events import event_about
 from simulation.apiserver.requests import ApiRequest, ApiUser, ResourceCall, Target, call_to
 from simulation.apiserver.resources import EVENTS, ServedResource
 from simulation.apiserver.selection import EVERYTHING
@@ -70,7 +59,7 @@ class GarbageCollector:
         """Where the object of each UID is."""
         self._dependents: dict[str, dict[ObjectPlace, None]] = {}
         """By the UID of an owner, whether it exists or not."""
-        self._owners: dict[ObjectPlace, tuple[Owner, ...]] = {}
+        self._owners: dict[ObjectPlace, tuple[ownership.Owner, ...]] = {}
         self._waiting: dict[ObjectPlace, None] = {}
         """Objects that wait for their dependents, or for these to forget them."""
         self._looks_at_ns: int | None = None
@@ -96,8 +85,8 @@ class GarbageCollector:
     def _told(self, key: str, kind: str, version: Version) -> None:
         place, metadata = ObjectPlace(key, version.namespace, version.name), version.object["metadata"]
         before = self._owners.get(place, ())
-        owners = owners_of(metadata) if kind != DELETED else ()
-        is_waiting = kind != DELETED and (waits(metadata) or orphans(metadata))
+        owners = ownership.owners_of(metadata) if kind != DELETED else ()
+        is_waiting = kind != DELETED and (ownership.waits(metadata) or ownership.orphans(metadata))
         if kind == DELETED:
             self._uids.pop(version.uid, None)
         else:
@@ -153,15 +142,17 @@ class GarbageCollector:
     def _look(self, place: ObjectPlace, version: Version) -> None:
         """Raises StatusError, _UnknownKindError, _WrongScopeError."""
         metadata = version.object["metadata"]
-        if orphans(metadata):
+        if ownership.orphans(metadata):
             for its_place, dependent in self._dependents_of(version.uid):
-                self._change(its_place, dependent, without_owners(dependent.object["metadata"], (version.uid,)))
-            self._change(place, version, without_finalizer(metadata, ORPHANS))
-        elif waits(metadata):
+                self._change(
+                    its_place, dependent, ownership.without_owners(dependent.object["metadata"], (version.uid,))
+                )
+            self._change(place, version, ownership.without_finalizer(metadata, ownership.ORPHANS))
+        elif ownership.waits(metadata):
             # Only dependents that block are waited for; the others go by themselves.
             blocking = (owner for its_place, _ in self._dependents_of(version.uid) for owner in self._owners[its_place])
             if not any(owner.uid == version.uid and owner.blocks for owner in blocking):
-                self._change(place, version, without_finalizer(metadata, WAITS))
+                self._change(place, version, ownership.without_finalizer(metadata, ownership.WAITS))
         elif "deletionTimestamp" not in metadata and place in self._owners:
             self._judge(place, version)
 
@@ -173,16 +164,16 @@ class GarbageCollector:
         metadata = version.object["metadata"]
         dependents = [dependent.object["metadata"] for _, dependent in self._dependents_of(version.uid)]
         finalizers, owners = metadata.get("finalizers") or (), self._owners[place]
-        found = verdict(owners, lambda owner: self._state_of(owner, place, version), finalizers, dependents)
+        found = ownership.verdict(owners, lambda owner: self._state_of(owner, place, version), finalizers, dependents)
         if found.forget:
-            self._change(place, version, without_owners(metadata, found.forget))
+            self._change(place, version, ownership.without_owners(metadata, found.forget))
         if found.unblock:
-            version = self._change(place, version, blocking_nobody(metadata))
+            version = self._change(place, version, ownership.blocking_nobody(metadata))
         if found.delete:
             options = {"propagationPolicy": found.delete, "preconditions": {"uid": version.uid}}
             delete_object(self._context, self._call("DELETE", "delete", place), version, options)
 
-    def _state_of(self, owner: Owner, place: ObjectPlace, version: Version) -> State:
+    def _state_of(self, owner: ownership.Owner, place: ObjectPlace, version: Version) -> ownership.State:
         """Raises _UnknownKindError, _WrongScopeError."""
         named = (owner.api_version, owner.kind)
         resource = next((one for one in self._served() if (one.api_version, one.kind) == named and one.stored), None)
@@ -195,29 +186,16 @@ class GarbageCollector:
         if found is None or found.uid != owner.uid:
             if owner.uid in self._uids:
                 self._tell_of_scope(owner, version)  # It exists, but not where an owner could be.
-            return State.GONE
-        return State.WAITING if waits(found.object["metadata"]) else State.SOLID
+            return ownership.State.GONE
+        return ownership.State.WAITING if ownership.waits(found.object["metadata"]) else ownership.State.SOLID
 
-    def _tell_of_scope(self, owner: Owner, version: Version) -> None:
+    def _tell_of_scope(self, owner: ownership.Owner, version: Version) -> None:
         core, value, namespace = self._core, version.object, version.namespace
         named = f"[{owner.api_version}/{owner.kind}, namespace: {namespace}, name: {owner.name}, uid: {owner.uid}]"
-        about = {"apiVersion": value["apiVersion"], "kind": value["kind"], "name": version.name, "uid": version.uid}
-        now, home = core.timestamp(), namespace or "default"
-        event: Json = {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {"name": f"{version.name}.{version.uid}", "namespace": home},
-            "involvedObject": {**about, **({"namespace": namespace} if namespace else {})},
-            "type": "Warning",
-            "reason": "OwnerRefInvalidNamespace",
-            "message": f'ownerRef {named} does not exist in namespace "{namespace}"',
-            "source": {"component": NAME},
-            "reportingComponent": NAME,
-            "reportingInstance": "",
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
+        message = f'ownerRef {named} does not exist in namespace "{namespace}"'
+        said = {"type": "Warning", "reason": "OwnerRefInvalidNamespace", "message": message}
+        event = event_about(value, f"{version.name}.{version.uid}", NAME, core.timestamp(), **said)
+        home = event["metadata"]["namespace"]
         call = call_to(Target(EVENTS, home, ""), ApiRequest("POST", "", user=_USER), "create", {})
         try:
             create_value(self._context, call, event)

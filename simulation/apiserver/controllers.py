@@ -1,0 +1,68 @@
+"""What controllers beside the server have in common: they follow the store, and ask as any client."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from simulation.apiserver.core import Clock
+from simulation.apiserver.requests import JSON, ApiRequest, ApiUser, JsonAnswer
+from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.server import ApiServer
+from simulation.apiserver.status import Json
+from simulation.apiserver.store import Sink, Watcher
+
+LOG = logging.getLogger("actorlet.apiserver.controllers")
+
+
+class StoreFollower:
+    """Follows collections of the store from the beginning: `sinks` has the key of each, and who is told of it.
+
+    A watch that is cut leaves a gap, so all is read anew; `forget` is called before. Begins with `start`, ends with
+    `stop`; both may be called from any thread. Everybody is told under the lock of the server.
+    """
+
+    def __init__(
+        self, server: ApiServer, clock: Clock, sinks: dict[str, Sink], forget: Callable[[], object] = lambda: None
+    ) -> None:
+        self._server = server
+        self._clock = clock
+        self._sinks = sinks
+        self._forget = forget
+        self._watchers: list[Watcher] = []
+        self.life = 0
+        """Counts the beginnings and the ends: what was planned in an earlier life is not done."""
+
+    def start(self) -> None:
+        with self._server.lock:
+            self.stop()
+            life = self.life
+            self._forget()
+            self._watchers = [self._server.store.watch(key, "", EVERYTHING, None) for key in self._sinks]
+            for watcher, sink in zip(self._watchers, self._sinks.values(), strict=True):
+                watcher.start(sink, lambda _: self._begin_again_soon(life))
+
+    def stop(self) -> None:
+        with self._server.lock:
+            self.life += 1
+            for watcher in self._watchers:
+                watcher.end()
+
+    def _begin_again_soon(self, life: int) -> None:
+        self._clock.schedule(0, lambda: self._begin_again(life))
+
+    def _begin_again(self, life: int) -> None:
+        with self._server.lock:
+            if life == self.life:
+                self.start()
+
+
+def ask(
+    server: ApiServer, user: ApiUser, method: str, path: str, body: Json | None = None, content_type: str = JSON
+) -> str:
+    """Why the server refuses; empty when it has done it."""
+    answer = server.handle(ApiRequest(method, path, (), b"" if body is None else body, content_type, user))
+    if not isinstance(answer, JsonAnswer) or answer.code < 400:
+        return ""
+    LOG.debug("%s %s: %s", method, path, answer)
+    return str(answer.value.get("message"))

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from actors.cluster.list_watch import Follower
 from actors.cluster.object_entries import UNTOLD, Entry, Reading, Untold, Value, absent, is_same
-from actors.kernel import ActorRef, Message, Pending, handles, outcome_of
+from actors.kernel import ActorRef, Message, Pending, SoleMessage, handles, outcome_of
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
     HoldObjects,
@@ -79,11 +79,8 @@ class AnswerDue(Message, frozen=True):
     last: bool
 
 
-class DropIdle(Message, frozen=True):
+class DropIdle(SoleMessage, frozen=True):
     """To itself: stop to follow objects that nobody reads."""
-
-    def coalesce_key(self) -> Hashable:
-        return "idle"
 
 
 class ObjectCacheActor(Follower):

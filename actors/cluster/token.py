@@ -8,13 +8,12 @@ valid. After a refusal it waits with a growing back-off.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar
 
 import msgspec
 
 from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
-from actors.kernel import Actor, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, Message, Pending, SoleMessage, handles, outcome_of
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.api.resources import SERVICE_ACCOUNTS
 from config.objects import BoundObjectReference, TokenRequest, TokenRequestSpec
@@ -46,11 +45,8 @@ class TokenArrived(Message, frozen=True):
     error: str
 
 
-class ForgetExpired(Message, frozen=True):
+class ForgetExpired(SoleMessage, frozen=True):
     """To itself: forget tokens that have expired."""
-
-    def coalesce_key(self) -> Hashable:
-        return "expired"
 
 
 class _Held(msgspec.Struct):

@@ -20,7 +20,6 @@ with all rotated files beside it. Workers make the links to logs; only this acto
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import msgspec
@@ -44,7 +43,16 @@ from actors.containers.removal import (
     Removed,
     Remover,
 )
-from actors.kernel import STOP, Actor, ActorRef, ActorStopped, ChildFailed, MailboxOverflowed, Message, handles
+from actors.kernel import (
+    STOP,
+    Actor,
+    ActorRef,
+    ActorStopped,
+    ChildFailed,
+    MailboxOverflowed,
+    SoleMessage,
+    handles,
+)
 from actors.messages.pods import CollectorStarted, CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
 from actors.messages.reclaim import ContainersReclaimed, ReclaimContainers
 from actors.messages.status import PodFinished
@@ -65,18 +73,12 @@ LISTER = "lister"
 COLLECTOR = "collector"
 
 
-class BeginContainerPass(Message, frozen=True):
+class BeginContainerPass(SoleMessage, frozen=True):
     """To itself: time for a regular pass."""
 
-    def coalesce_key(self) -> Hashable:
-        return "pass"
 
-
-class LookAtDeaths(Message, frozen=True):
+class LookAtDeaths(SoleMessage, frozen=True):
     """To itself: time to handle the gathered deaths."""
-
-    def coalesce_key(self) -> Hashable:
-        return "deaths"
 
 
 class ContainerGCActor(Actor):

@@ -18,7 +18,6 @@ not reopened is missing, and the next check reopens it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 from typing import ClassVar
 
 from actors.containers.log_rotation_children import (
@@ -35,7 +34,7 @@ from actors.containers.log_rotation_children import (
     TendLog,
 )
 from actors.containers.log_rotation_rules import all_below
-from actors.kernel import Actor, ChildFailed, Message, handles
+from actors.kernel import Actor, ChildFailed, SoleMessage, handles
 
 SECOND_NS = 1_000_000_000
 ROTATORS = 4
@@ -43,11 +42,8 @@ ROTATORS = 4
 SURVEYOR = "surveyor"
 
 
-class LookAtLogs(Message, frozen=True):
+class LookAtLogs(SoleMessage, frozen=True):
     """To itself: time to look."""
-
-    def coalesce_key(self) -> Hashable:
-        return "look"
 
 
 class LogRotationActor(Actor):

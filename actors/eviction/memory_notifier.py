@@ -7,12 +7,11 @@ files is cached, so it is set anew every ten seconds. A kernel without such noti
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, ClassVar
 
 from actors.eviction.signals import ALLOCATABLE_MEMORY, MEMORY
 from actors.eviction.thresholds import configured_thresholds
-from actors.kernel import Actor, ActorRef, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Message, Pending, SoleMessage, handles, outcome_of
 from actors.messages.eviction import MemoryRanShort
 from actors.model.disk_lane import DISK_LANE_SIZE
 from config.kubelet import KubeletConfiguration
@@ -34,18 +33,12 @@ def memory_marks(configuration: KubeletConfiguration) -> tuple[MemoryMark, ...]:
     return tuple(dict.fromkeys(marks))
 
 
-class MemoryPassed(Message, frozen=True):
+class MemoryPassed(SoleMessage, frozen=True):
     """To itself: the kernel reports that memory has passed a mark."""
 
-    def coalesce_key(self) -> Hashable:
-        return "passed"
 
-
-class RenewMarks(Message, frozen=True):
+class RenewMarks(SoleMessage, frozen=True):
     """To itself: set the kernel's marks anew."""
-
-    def coalesce_key(self) -> Hashable:
-        return "renew"
 
 
 class NotifierPauseOver(Message, frozen=True):

@@ -23,7 +23,7 @@ from actors.images import gc_rules as rules
 from actors.images.gc_rules import GcLimits, ImageLife
 from actors.images.leases import ImageLeases
 from actors.images.removal import ImageRemover, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
-from actors.kernel import Actor, ActorRef, ChildFailed, Message, handles
+from actors.kernel import Actor, ActorRef, ChildFailed, Message, SoleMessage, handles
 from actors.messages.events import RecordEvent
 from actors.messages.images import ImagesLeased, LeaseImages, ReleaseImages
 from actors.messages.node import ImagesChanged
@@ -75,11 +75,8 @@ class CarryThrough(Message, frozen=True):
         return ("carry", self.image.id)
 
 
-class BeginImagePass(Message, frozen=True):
+class BeginImagePass(SoleMessage, frozen=True):
     """To itself: time for a regular pass."""
-
-    def coalesce_key(self) -> Hashable:
-        return "pass"
 
 
 class _Pass(msgspec.Struct):

@@ -14,7 +14,6 @@ more, so that a pull that hangs ends with its pod.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar
 
 import msgspec
@@ -22,7 +21,7 @@ import msgspec
 from actors.images import pull_rules as rules
 from actors.images.pull_flights import Flight, FlightKey, PullWaiter, on_behalf_of, shown, together
 from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, ImageEvent, PullRate
-from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, handles, outcome_of
+from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of
 from actors.messages.events import pod_event
 from actors.messages.images import ImagePulled, ImagePullFailed, PodWaitedForImage, PullImage, PullWaits
 from actors.messages.node import ImagesChanged
@@ -82,11 +81,8 @@ class ImageMeasured(Message, frozen=True):
     waited: tuple[tuple[PullImage, int, int], ...]
 
 
-class StartPulls(Message, frozen=True):
+class StartPulls(SoleMessage, frozen=True):
     """To itself: the rate limit may allow a pull now."""
-
-    def coalesce_key(self) -> Hashable:
-        return "start"
 
 
 class ImagePullActor(Actor):

@@ -28,6 +28,7 @@ from actors.kernel.message import (
     Heartbeat,
     MailboxOverflowed,
     Message,
+    SoleMessage,
     describe,
 )
 from actors.kernel.pool_dispatcher import PoolDispatcher

@@ -2,7 +2,7 @@
 
 A message is a frozen struct. Facts are past participles (`PodAdded`), requests are imperatives (`SyncPod`). A message
 class says how it waits in a mailbox: `coalesce_key` names what it is about (the newest of a key replaces the waiting
-one), `interrupts` says that it cancels the handler that is waiting.
+one; a `SoleMessage` needs no name), `interrupts` says that it cancels the handler that is waiting.
 """
 
 from __future__ import annotations
@@ -34,6 +34,13 @@ class Message(msgspec.Struct, frozen=True):
     def merged(self, waiting: Self) -> Self:
         """The message that waits on when this one meets `waiting` of the same key: by default the newer one."""
         return self
+
+
+class SoleMessage(Message, frozen=True):
+    """A message about its receiver as a whole: only the newest of its type waits."""
+
+    def coalesce_key(self) -> Hashable:
+        return ()
 
 
 class Signal(Message, frozen=True):
@@ -86,7 +93,7 @@ def describe(message: Any) -> str:
     name = type(message).__name__
     if isinstance(message, Message):
         key = key_of(message)
-        if key is not None:
+        if key is not None and key != ():
             return f"{name}({key})"
     return name
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from actors.model.allocation import Allocation
 from config.objects import Pod
 
@@ -86,8 +86,5 @@ class AllocationReleased(Message, frozen=True):
         return ("released", self.uid)
 
 
-class ResourceManagerStarted(Message, frozen=True):
+class ResourceManagerStarted(SoleMessage, frozen=True):
     """ResourceManagerActor -> SyncLoopActor: I know no worker (any more); answer with `PodWorkerStarted` of each."""
-
-    def coalesce_key(self) -> Hashable:
-        return "resources"

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from config.objects import Pod
 
 ENDED = ("Succeeded", "Failed")
@@ -43,25 +43,16 @@ class WantPods(Message, frozen=True):
         return ("pods", self.asker.path)
 
 
-class PodsHere(Message, frozen=True):
+class PodsHere(SoleMessage, frozen=True):
     """SyncLoopActor -> EvictionActor, ShutdownActor: these. `complete`: every source has spoken, no other is known."""
 
     pods: tuple[PodHere, ...]
     complete: bool
 
-    def coalesce_key(self) -> Hashable:
-        return "pods"
 
-
-class LimitedPodSeen(Message, frozen=True):
+class LimitedPodSeen(SoleMessage, frozen=True):
     """SyncLoopActor -> EvictionActor: a pod with a disk limit exists."""
 
-    def coalesce_key(self) -> Hashable:
-        return "limited"
 
-
-class MemoryRanShort(Message, frozen=True):
+class MemoryRanShort(SoleMessage, frozen=True):
     """MemoryNotifierActor -> EvictionActor: the kernel says that memory may have passed a threshold; look now."""
-
-    def coalesce_key(self) -> Hashable:
-        return "memory"

@@ -12,7 +12,7 @@ from typing import Self
 
 import msgspec
 
-from actors.kernel import Message
+from actors.kernel import Message, SoleMessage
 from config.objects import Pod
 
 
@@ -102,11 +102,8 @@ def gone(uid: str, wall_ns: int) -> NoteHistory:
     return NoteHistory(uid, "", "", "", 0, waits=(), gone_wall_ns=wall_ns)
 
 
-class HistorianStarted(Message, frozen=True):
+class HistorianStarted(SoleMessage, frozen=True):
     """HistorianActor -> SyncLoopActor -> every PodWorker: I know nothing (any more); tell what can be seen."""
-
-    def coalesce_key(self) -> Hashable:
-        return "historian started"
 
 
 def note_of(pod: Pod, kind: HistoryKind, text: str, detail: str, wall_ns: int) -> NoteHistory:

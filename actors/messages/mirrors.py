@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from actors.kernel import Message
+from actors.kernel import Message, SoleMessage
 from actors.messages.pods import Operation
 from config.objects import Pod
 
@@ -33,11 +33,8 @@ class MirrorPodChanged(Message, frozen=True):
     pod: Pod
 
 
-class StaticSourcesReady(Message, frozen=True):
+class StaticSourcesReady(SoleMessage, frozen=True):
     """SyncLoopActor -> MirrorPodActor: every source has spoken: a mirror pod without a static pod shows nothing."""
-
-    def coalesce_key(self) -> Hashable:
-        return "ready"
 
 
 class MirrorPodSeen(Message, frozen=True):
@@ -50,8 +47,5 @@ class MirrorPodSeen(Message, frozen=True):
         return self.static_uid
 
 
-class MirrorActorStarted(Message, frozen=True):
+class MirrorActorStarted(SoleMessage, frozen=True):
     """MirrorPodActor -> SyncLoopActor: I know no pod (any more); tell me the static pods and the mirror pods."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from actors.kernel import Message
+from actors.kernel import Message, SoleMessage
 from config.objects import Node
 from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
 from runtime.host.machine import MachineFacts
 from runtime.host.network import NetworkFacts
 
 
-class NodeStatusStarted(Message, frozen=True):
+class NodeStatusStarted(SoleMessage, frozen=True):
     """NodeStatusActor -> who tells it something only when that changes: I know nothing (any more); tell it again."""
 
-    def coalesce_key(self) -> Hashable:
-        return "node status started"
 
-
-class RuntimeDescribed(Message, frozen=True):
+class RuntimeDescribed(SoleMessage, frozen=True):
     """RuntimeMonitorActor -> NodeStatusActor: which runtime this is, and what it is able to do."""
 
     name: str
@@ -29,28 +26,19 @@ class RuntimeDescribed(Message, frozen=True):
     handlers: tuple[RuntimeHandler, ...] = ()
     features: RuntimeFeatures | None = None
 
-    def coalesce_key(self) -> Hashable:
-        return "described"
 
-
-class RuntimeListed(Message, frozen=True):
+class RuntimeListed(SoleMessage, frozen=True):
     """PlegActor -> NodeStatusActor: what the runtime runs has been listed, at that monotonic time."""
 
     at_ns: int
 
-    def coalesce_key(self) -> Hashable:
-        return "listed"
 
-
-class NodePressureObserved(Message, frozen=True):
+class NodePressureObserved(SoleMessage, frozen=True):
     """EvictionActor -> NodeStatusActor, SyncLoopActor: what the node is short of now (spec 7.2)."""
 
     memory: bool = False
     disk: bool = False
     pid: bool = False
-
-    def coalesce_key(self) -> Hashable:
-        return "pressure"
 
 
 class NodeProblemObserved(Message, frozen=True):
@@ -66,59 +54,41 @@ class NodeProblemObserved(Message, frozen=True):
         return self.source
 
 
-class ImagesChanged(Message, frozen=True):
+class ImagesChanged(SoleMessage, frozen=True):
     """ImagePullActor, ImageGCActor -> NodeStatusActor -> NodeSurveyActor: images have come or gone; list them at the
     next look.
     """
 
-    def coalesce_key(self) -> Hashable:
-        return "images"
 
-
-class MachineObserved(Message, frozen=True):
+class MachineObserved(SoleMessage, frozen=True):
     """NodeSurveyActor -> NodeStatusActor: what the machine is."""
 
     machine: MachineFacts
 
-    def coalesce_key(self) -> Hashable:
-        return "machine"
 
-
-class NetworkObserved(Message, frozen=True):
+class NetworkObserved(SoleMessage, frozen=True):
     """NodeSurveyActor -> NodeStatusActor: the machine's network, and what the node's name resolves to."""
 
     network: NetworkFacts
 
-    def coalesce_key(self) -> Hashable:
-        return "network"
 
-
-class DiskObserved(Message, frozen=True):
+class DiskObserved(SoleMessage, frozen=True):
     """NodeSurveyActor -> NodeStatusActor: the size of the file system that pods live on."""
 
     size_bytes: int
 
-    def coalesce_key(self) -> Hashable:
-        return "disk"
 
-
-class ImagesObserved(Message, frozen=True):
+class ImagesObserved(SoleMessage, frozen=True):
     """NodeSurveyActor -> NodeStatusActor: the images of the runtime."""
 
     images: tuple[Image, ...]
 
-    def coalesce_key(self) -> Hashable:
-        return "images"
 
-
-class SurveyAgain(Message, frozen=True):
+class SurveyAgain(SoleMessage, frozen=True):
     """NodeStatusActor -> NodeSurveyActor: I know nothing (any more); look at everything."""
 
-    def coalesce_key(self) -> Hashable:
-        return "again"
 
-
-class NodeSeen(Message, frozen=True):
+class NodeSeen(SoleMessage, frozen=True):
     """NodeWatchActor -> NodeStatusActor: the Node object as the API shows it; None: there is none.
 
     Not `live`: changes are not heard of now, and nothing is known.
@@ -127,15 +97,9 @@ class NodeSeen(Message, frozen=True):
     node: Node | None
     live: bool = True
 
-    def coalesce_key(self) -> Hashable:
-        return "node"
 
-
-class SayNodeAgain(Message, frozen=True):
+class SayNodeAgain(SoleMessage, frozen=True):
     """NodeStatusActor -> NodeWatchActor: I know nothing (any more); say what there is."""
-
-    def coalesce_key(self) -> Hashable:
-        return "again"
 
 
 class TellConditions(Message, frozen=True):
@@ -144,7 +108,7 @@ class TellConditions(Message, frozen=True):
     """
 
 
-class VolumesInUseObserved(Message, frozen=True):
+class VolumesInUseObserved(SoleMessage, frozen=True):
     """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now.
 
     Not `complete`: it does not know yet what an earlier agent has left; what the Node object names stays named.
@@ -152,6 +116,3 @@ class VolumesInUseObserved(Message, frozen=True):
 
     names: tuple[str, ...]
     complete: bool = True
-
-    def coalesce_key(self) -> Hashable:
-        return "volumes"

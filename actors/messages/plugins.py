@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import NodeInfo
 
@@ -45,23 +45,17 @@ class AskDriverAgain(Message, frozen=True):
         return self.name
 
 
-class DriversChanged(Message, frozen=True):
+class DriversChanged(SoleMessage, frozen=True):
     """PluginWatcherActor -> who waits for drivers: these are registered now."""
 
     names: tuple[str, ...]
 
-    def coalesce_key(self) -> Hashable:
-        return "drivers"
 
-
-class CsiNodeStarted(Message, frozen=True):
+class CsiNodeStarted(SoleMessage, frozen=True):
     """CsiNodeActor -> PluginWatcherActor: I know no driver (any more); let me publish again those that there are."""
 
-    def coalesce_key(self) -> Hashable:
-        return "csi node started"
 
-
-class DriversOnNodeObserved(Message, frozen=True):
+class DriversOnNodeObserved(SoleMessage, frozen=True):
     """CsiNodeActor -> NodeStatusActor: what drivers call this node, by their names, and the labels of where it is.
 
     `withdrawn`: drivers that are not here any more.
@@ -70,6 +64,3 @@ class DriversOnNodeObserved(Message, frozen=True):
     node_ids: FrozenMap[str, str]
     labels: FrozenMap[str, str]
     withdrawn: tuple[str, ...] = ()
-
-    def coalesce_key(self) -> Hashable:
-        return "drivers"

@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from actors.messages.references import PodInputs
 from actors.model.runtime_shown import Shown, both
 from config.objects import Node, Pod
@@ -53,14 +53,11 @@ class SourceChanged(Message, frozen=True):
     source_ref: ActorRef
 
 
-class ReadAgain(Message, frozen=True):
+class ReadAgain(SoleMessage, frozen=True):
     """StorageActor -> SourceActor: tell the full set again."""
 
-    def coalesce_key(self) -> Hashable:
-        return "again"
 
-
-class PublishAgain(Message, frozen=True):
+class PublishAgain(SoleMessage, frozen=True):
     """SyncLoopActor -> StorageActor: some changes were lost on the way; tell every desired pod again.
 
     `known` are the pods that the sync loop believes to be desired: those that are not are told as REMOVE, as soon as
@@ -70,9 +67,6 @@ class PublishAgain(Message, frozen=True):
 
     known: tuple[Pod, ...] = ()
     number: int = 0
-
-    def coalesce_key(self) -> Hashable:
-        return "again"
 
 
 class PodChanged(Message, frozen=True):
@@ -122,17 +116,14 @@ class SourceReady(Message, frozen=True):
         return self.source, self.asked
 
 
-class StorageStarted(Message, frozen=True):
+class StorageStarted(SoleMessage, frozen=True):
     """StorageActor -> SyncLoopActor: I know no pod (any more); answer with `PublishAgain` and what you know."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
 
 
 # --- sync loop and others -> pod worker -------------------------------------------------------------------------------
 
 
-class SyncPod(Message, frozen=True):
+class SyncPod(SoleMessage, frozen=True):
     """SyncLoopActor -> PodWorker: this is the pod as desired now. `runtime`: what the runtime says of itself, for a
     worker that has not been told; all in one message, so that a mailbox that takes no second one has it all. `around`:
     the cluster as it is now, where that is known, for a worker that is about to begin.
@@ -142,9 +133,6 @@ class SyncPod(Message, frozen=True):
     operation: Operation
     runtime: RuntimeStateObserved | None = None
     around: PodInputs | None = None
-
-    def coalesce_key(self) -> Hashable:
-        return "desired"
 
     def merged(self, waiting: Self) -> Self:
         operation = _MERGED[waiting.operation, self.operation]
@@ -171,7 +159,7 @@ class TerminatePod(Message, frozen=True):
     message: str = ""
 
 
-class LookAgain(Message, frozen=True):
+class LookAgain(SoleMessage, frozen=True):
     """Anybody -> PodWorker: something about your pod may have changed; a flag, not an event.
 
     `runtime` False: this says nothing of the runtime, and what has been seen there holds where it is not in doubt.
@@ -179,20 +167,14 @@ class LookAgain(Message, frozen=True):
 
     runtime: bool = True
 
-    def coalesce_key(self) -> Hashable:
-        return "look"
-
     def merged(self, waiting: Self) -> Self:
         return self if self.runtime else waiting
 
 
-class RuntimeTold(Message, frozen=True):
+class RuntimeTold(SoleMessage, frozen=True):
     """PlegActor -> PodWorker: the runtime has told this of your pod; look, unless you have seen all of it."""
 
     shown: Shown
-
-    def coalesce_key(self) -> Hashable:
-        return "told"
 
     def merged(self, waiting: RuntimeTold) -> RuntimeTold:
         return RuntimeTold(both(self.shown, waiting.shown))
@@ -216,13 +198,10 @@ class PlegStarted(Message, frozen=True):
     """PlegActor -> SyncLoopActor: I do not know all workers (any more); answer with `WorkersKnown`."""
 
 
-class WorkersKnown(Message, frozen=True):
+class WorkersKnown(SoleMessage, frozen=True):
     """SyncLoopActor -> PlegActor: every worker that there is, by the UID of its pod."""
 
     workers: tuple[tuple[str, ActorRef], ...]
-
-    def coalesce_key(self) -> str:
-        return "workers"
 
 
 class AnnounceYourself(Message, frozen=True):
@@ -238,25 +217,19 @@ class RuntimePod(msgspec.Struct, frozen=True):
     running: bool
 
 
-class SyncLoopStarted(Message, frozen=True):
+class SyncLoopStarted(SoleMessage, frozen=True):
     """SyncLoopActor -> PlegActor, RuntimeMonitorActor: I know nothing of the runtime (any more); answered by
     `UnknownPodsObserved` and `RuntimeStateObserved`, where they know more themselves.
     """
 
-    def coalesce_key(self) -> Hashable:
-        return "sync loop started"
 
-
-class UnknownPodsObserved(Message, frozen=True):
+class UnknownPodsObserved(SoleMessage, frozen=True):
     """PlegActor -> SyncLoopActor: the runtime runs pods that no worker has announced.
 
     Sent with every list that shows any, with the first list in any case, and to a sync loop that has begun anew.
     """
 
     pods: tuple[RuntimePod, ...]
-
-    def coalesce_key(self) -> Hashable:
-        return "unknown"
 
 
 class ContainersDied(Message, frozen=True):
@@ -265,7 +238,7 @@ class ContainersDied(Message, frozen=True):
     died: tuple[tuple[str, str], ...]
 
 
-class RuntimeStateObserved(Message, frozen=True):
+class RuntimeStateObserved(SoleMessage, frozen=True):
     """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: what the runtime says of itself (spec 2.12).
 
     `error` is empty when all is well. `runtime_name` stands in front of container ids; it and
@@ -284,23 +257,17 @@ class RuntimeStateObserved(Message, frozen=True):
     recursive_read_only_handlers: tuple[str, ...] = ()
     runtime_version: str = ""
 
-    def coalesce_key(self) -> Hashable:
-        return "runtime"
-
 
 # --- the node itself --------------------------------------------------------------------------------------------------
 
 
-class NodeObserved(Message, frozen=True):
+class NodeObserved(SoleMessage, frozen=True):
     """NodeStatusActor -> whoever uses the Node object (labels, addresses, resources, its UID): this is it now.
 
     Told when something other than heartbeats has changed. A node that stands alone has one as well, without a UID.
     """
 
     node: Node
-
-    def coalesce_key(self) -> Hashable:
-        return "node"
 
 
 class FollowNode(Message, frozen=True):
@@ -341,11 +308,8 @@ class CollectPod(Message, frozen=True):
         return self.uid
 
 
-class CollectorStarted(Message, frozen=True):
+class CollectorStarted(SoleMessage, frozen=True):
     """ContainerGCActor -> SyncLoopActor -> PodWorker: I know of no remains (any more); tell again whose are to go."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
 
 
 class PodCollected(Message, frozen=True):
@@ -355,7 +319,7 @@ class PodCollected(Message, frozen=True):
     error: str = ""
 
 
-class KnownPods(Message, frozen=True):
+class KnownPods(SoleMessage, frozen=True):
     """SyncLoopActor -> ContainerGCActor, VolumeReconcilerActor: every source has spoken, and these are all the pods
     that this node has to do with, be they desired, ending or orphans.
 
@@ -365,9 +329,6 @@ class KnownPods(Message, frozen=True):
     """
 
     uids: frozenset[str]
-
-    def coalesce_key(self) -> Hashable:
-        return "known"
 
 
 # --- questions from the edges -----------------------------------------------------------------------------------------

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import msgspec
 
-from actors.kernel import Message
+from actors.kernel import SoleMessage
 from actors.model.observed import ProbeResults
 from config.objects import Pod
 
@@ -23,7 +21,7 @@ class RunningContainer(msgspec.Struct, frozen=True, gc=False):
     started: bool | None = None
 
 
-class ContainersSeen(Message, frozen=True):
+class ContainersSeen(SoleMessage, frozen=True):
     """PodWorker -> ProbeRunner: what runs of the pod now. `ip` is empty while the pod has none; `ending`: it ends."""
 
     pod: Pod
@@ -31,28 +29,16 @@ class ContainersSeen(Message, frozen=True):
     ip: str
     ending: bool
 
-    def coalesce_key(self) -> Hashable:
-        return "seen"
 
-
-class TellVerdicts(Message, frozen=True):
+class TellVerdicts(SoleMessage, frozen=True):
     """PodWorker -> ProbeRunner: I know nothing (any more); tell the verdicts that hold."""
 
-    def coalesce_key(self) -> Hashable:
-        return "tell"
 
-
-class ProbesJudged(Message, frozen=True):
+class ProbesJudged(SoleMessage, frozen=True):
     """ProbeRunner -> PodWorker: the verdicts that hold now, of all probes."""
 
     results: ProbeResults
 
-    def coalesce_key(self) -> Hashable:
-        return "judged"
 
-
-class ProbeRunnerStarted(Message, frozen=True):
+class ProbeRunnerStarted(SoleMessage, frozen=True):
     """ProbeRunner -> PodWorker: I know nothing (any more); tell me what runs."""
-
-    def coalesce_key(self) -> Hashable:
-        return "runner started"

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, Pod, Secret
 
@@ -80,11 +80,8 @@ class ObjectsChanged(Message, frozen=True):
     uids: frozenset[str]
 
 
-class ObjectCacheStarted(Message, frozen=True):
+class ObjectCacheStarted(SoleMessage, frozen=True):
     """ObjectCacheActor -> SyncLoopActor: I know no pod (any more); let the workers say again what they hold."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
 
 
 class ReadPodInputs(Message, frozen=True):
@@ -130,16 +127,13 @@ class PodInputs(msgspec.Struct, frozen=True):
         return self.variables.get(namespace, self.everywhere) if own_namespace else self.everywhere
 
 
-class PodInputsChanged(Message, frozen=True):
+class PodInputsChanged(SoleMessage, frozen=True):
     """ClusterCacheActor -> SyncLoopActor: there is a new value; None: it is not known.
 
     The sync loop sends the newest, with its pod, to every worker that begins.
     """
 
     around: PodInputs | None
-
-    def coalesce_key(self) -> Hashable:
-        return "around"
 
 
 class ReadRuntimeClass(Message, frozen=True):

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
-from actors.kernel import Message
+from actors.kernel import SoleMessage
 
 
-class NodeShutdownObserved(Message, frozen=True):
+class NodeShutdownObserved(SoleMessage, frozen=True):
     """ShutdownActor -> ResourceManagerActor: whether the node is going down; then it takes no pod."""
 
     going_down: bool
-
-    def coalesce_key(self) -> Hashable:
-        return "shutdown"

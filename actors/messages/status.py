@@ -7,7 +7,7 @@ from typing import Self
 
 import msgspec
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from config.objects import Pod, PodStatus
 
 
@@ -74,13 +74,10 @@ class WantUnwritten(Message, frozen=True):
         return ("unwritten", self.asker.path)
 
 
-class Unwritten(Message, frozen=True):
+class Unwritten(SoleMessage, frozen=True):
     """StatusManagerActor -> ShutdownActor: these."""
 
     uids: frozenset[str]
-
-    def coalesce_key(self) -> Hashable:
-        return "unwritten"
 
 
 class PodForgotten(Message, frozen=True):
@@ -92,10 +89,7 @@ class PodForgotten(Message, frozen=True):
         return self.uid
 
 
-class StatusManagerStarted(Message, frozen=True):
+class StatusManagerStarted(SoleMessage, frozen=True):
     """StatusManagerActor -> SyncLoopActor -> PodWorker, MirrorPodActor: I know no status and no mirror (any more); tell
     yours again.
     """
-
-    def coalesce_key(self) -> Hashable:
-        return "started"

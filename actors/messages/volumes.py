@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 
@@ -35,18 +35,12 @@ class PrepareVolumes(Message, frozen=True):
         return (self.pod.metadata.uid, self.renewal)
 
 
-class RenewVolumes(Message, frozen=True):
+class RenewVolumes(SoleMessage, frozen=True):
     """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask for the volumes again, as a renewal, if the pod runs."""
 
-    def coalesce_key(self) -> Hashable:
-        return "renew"
 
-
-class VolumeReconcilerStarted(Message, frozen=True):
+class VolumeReconcilerStarted(SoleMessage, frozen=True):
     """VolumeReconcilerActor -> SyncLoopActor: it knows nothing; every worker is to hear `RenewVolumes`."""
-
-    def coalesce_key(self) -> Hashable:
-        return "started"
 
 
 class VolumesPrepared(Message, frozen=True):

@@ -14,12 +14,12 @@ logs that somebody has to put a certificate in place.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, SoleMessage, handles
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.node.certificate_rules import CertificateVerdict, renewal_at_ns, serving_names, verdict_of, why_due
 from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
@@ -66,18 +66,12 @@ def certificate_request(purpose: CertificatePurpose, pem: bytes, name: str = "")
     )
 
 
-class Consider(Message, frozen=True):
+class Consider(SoleMessage, frozen=True):
     """To itself: check whether a certificate is due."""
 
-    def coalesce_key(self) -> Hashable:
-        return "consider"
 
-
-class LookAtRequest(Message, frozen=True):
+class LookAtRequest(SoleMessage, frozen=True):
     """To itself: check whether the request is decided."""
-
-    def coalesce_key(self) -> Hashable:
-        return "look"
 
 
 class NodeCertificateActor(Actor):

@@ -6,10 +6,9 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar
 
-from actors.kernel import Actor, Message, handles
+from actors.kernel import Actor, Message, SoleMessage, handles
 from actors.messages.pods import NodeObserved
 from runtime.cri import Cri
 from runtime.cri.messages import NetworkConfig, RuntimeConfig, UpdateRuntimeConfigRequest
@@ -27,11 +26,8 @@ class CidrTold(Message, frozen=True):
     error: str
 
 
-class TellCidrAgain(Message, frozen=True):
+class TellCidrAgain(SoleMessage, frozen=True):
     """To itself: try the runtime again."""
-
-    def coalesce_key(self) -> Hashable:
-        return "again"
 
 
 class PodCidrActor(Actor):

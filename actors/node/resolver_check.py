@@ -6,10 +6,9 @@ of the node. Pods do not wait for it: what does not fit is left out of their fil
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, Message, handles
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
 from actors.start.names import CHECK, LIMIT_BYTES, ResolverError, host_faults, parse_resolv_conf
@@ -20,11 +19,8 @@ PERIOD_NS = 30 * SECOND_NS
 READ_NS = 10 * SECOND_NS
 
 
-class CheckResolver(Message, frozen=True):
+class CheckResolver(SoleMessage, frozen=True):
     """To itself: time for a check."""
-
-    def coalesce_key(self) -> Hashable:
-        return "check"
 
 
 class ResolverRead(Message, frozen=True):

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.cluster.list_watch import Follower
-from actors.kernel import ActorRef, Message, handles
+from actors.kernel import ActorRef, Message, SoleMessage, handles
 from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
 from actors.sources.pod_changes import is_echo
 from config.api.resources import PODS
@@ -39,11 +39,8 @@ ECHO_NS = SECOND_NS
 """How long the echo of a status may wait."""
 
 
-class TellChanges(Message, frozen=True):
+class TellChanges(SoleMessage, frozen=True):
     """To itself: tell what has changed since the last time. It queues behind the changes that have arrived already."""
-
-    def coalesce_key(self) -> Hashable:
-        return "tell"
 
 
 class TellNew(Message, frozen=True):

@@ -12,12 +12,12 @@ drops the pods of a file that became unreadable; a typing error should not end a
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, SoleMessage, handles
 from actors.messages.pods import ListProblems, SourceProblem, SourceRead
 from config.credentials.masked_urls import masked_url
 from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
@@ -52,18 +52,12 @@ def decoder_of(source: str, node_name: str, prevent_api_references: bool = True)
     return decode
 
 
-class ReadSource(Message, frozen=True):
+class ReadSource(SoleMessage, frozen=True):
     """To itself: time to read."""
 
-    def coalesce_key(self) -> Hashable:
-        return "read"
 
-
-class SourceTouched(Message, frozen=True):
+class SourceTouched(SoleMessage, frozen=True):
     """To itself, from a watch on any thread: something has changed, and more may follow."""
-
-    def coalesce_key(self) -> Hashable:
-        return "touched"
 
 
 class SourceActor(Actor):

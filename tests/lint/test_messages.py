@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 import msgspec
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.cri.messages import PodSandbox
@@ -80,6 +80,11 @@ def test_immutable_fields_may_stand(kind: str) -> None:
 )
 def test_mutable_fields_are_refused_with_the_way_to_them(kind: str, why: str) -> None:
     assert faults(f"class Told(Message, frozen=True):\n    it: {kind}") == [why]
+
+
+def test_a_sole_message_is_a_message() -> None:
+    why = "Look.it: list is not known to be immutable"
+    assert faults("class Look(SoleMessage, frozen=True):\n    it: list[int]") == [why]
 
 
 def test_a_message_that_is_not_frozen_is_refused() -> None:

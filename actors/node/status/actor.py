@@ -16,13 +16,12 @@ node that is deleted before its machine is shut down was cordoned. So it comes b
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, handles
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.messages.events import RecordEvent
 from actors.messages.node import (
     DiskObserved,
@@ -75,11 +74,8 @@ SOON_NS = SECOND_NS
 NOBODY: tuple[ActorRef, ...] = ()
 
 
-class Compute(Message, frozen=True):
+class Compute(SoleMessage, frozen=True):
     """To itself: time to look, and to write if needed."""
-
-    def coalesce_key(self) -> Hashable:
-        return "compute"
 
 
 class Reconsider(Message, frozen=True):

@@ -7,10 +7,9 @@ few times. Only a lease that can be neither read nor made is retried with growin
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar, TypeVar
 
-from actors.kernel import Actor, DeadlineExceededError, Message, handles
+from actors.kernel import Actor, DeadlineExceededError, SoleMessage, handles
 from actors.messages.pods import NodeObserved
 from actors.node_object.lease import NAMESPACE, next_lease, renew_interval_ns
 from config.api.resources import LEASES
@@ -27,11 +26,8 @@ FIRST_DELAY_NS = 100 * MILLISECOND_NS
 MAX_DELAY_NS = 7 * SECOND_NS
 
 
-class Renew(Message, frozen=True):
+class Renew(SoleMessage, frozen=True):
     """To itself: time to renew."""
-
-    def coalesce_key(self) -> Hashable:
-        return "renew"
 
 
 class NodeLeaseActor(Actor):

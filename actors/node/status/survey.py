@@ -7,10 +7,10 @@ there is no answer the last value stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
-from actors.kernel import Actor, ActorRef, Message, handles
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.messages.node import (
     DiskObserved,
     ImagesChanged,
@@ -33,11 +33,8 @@ IMAGES_NS = 60 * SECOND_NS
 IMAGES_TIMEOUT_NS = 60 * SECOND_NS
 
 
-class BeginSurvey(Message, frozen=True):
+class BeginSurvey(SoleMessage, frozen=True):
     """To itself: time to read."""
-
-    def coalesce_key(self) -> Hashable:
-        return "look"
 
 
 class Read(Message, frozen=True):

@@ -10,12 +10,12 @@ The plugin grows a file system; this actor writes the outcome to the claim's sta
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, SoleMessage, handles
 from actors.messages.claims import ClaimsChanged, ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from actors.messages.plugins import AskDriverAgain
 from actors.messages.references import RequestToken, TokenIssued, TokenRefused
@@ -44,23 +44,17 @@ Nobody tells a node that a claim has been enlarged.
 TOKENS_NS = 60 * SECOND_NS
 
 
-class ResolvePod(Message, frozen=True):
+class ResolvePod(SoleMessage, frozen=True):
     """ClaimsActor -> ClaimResolverActor: a question, passed on."""
 
     question: ResolveClaims
     facts: ClusterFacts
 
-    def coalesce_key(self) -> Hashable:
-        return "resolve"
 
-
-class ClusterFactsChanged(Message, frozen=True):
+class ClusterFactsChanged(SoleMessage, frozen=True):
     """ClaimsActor -> ClaimResolverActor: the reason for a wait may be gone."""
 
     facts: ClusterFacts
-
-    def coalesce_key(self) -> Hashable:
-        return "facts"
 
 
 class DriversCame(Message, frozen=True):
@@ -69,11 +63,8 @@ class DriversCame(Message, frozen=True):
     names: frozenset[str]
 
 
-class ReadClaimsAgain(Message, frozen=True):
+class ReadClaimsAgain(SoleMessage, frozen=True):
     """To itself: read waiting volumes again."""
-
-    def coalesce_key(self) -> Hashable:
-        return "look"
 
 
 class TokensLate(Message, frozen=True):

@@ -13,12 +13,11 @@ standalone node has neither object, but its drivers work all the same.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
+from actors.kernel import Actor, ActorRef, DeadlineExceededError, SoleMessage, handles
 from actors.messages.node import NodeProblemObserved, NodeStatusStarted
 from actors.messages.plugins import (
     CsiNodeStarted,
@@ -45,11 +44,8 @@ RETRY_NS = 10 * SECOND_NS
 TROUBLE = "csi-node"
 
 
-class WriteCsiNode(Message, frozen=True):
+class WriteCsiNode(SoleMessage, frozen=True):
     """To itself: the object may be out of date."""
-
-    def coalesce_key(self) -> Hashable:
-        return "write"
 
 
 class CsiNodeActor(Actor):

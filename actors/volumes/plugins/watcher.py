@@ -11,12 +11,12 @@ by socket, so a plugin that hangs delays no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, SoleMessage, handles
 from actors.messages.plugins import (
     AskDriverAgain,
     CsiNodeStarted,
@@ -47,11 +47,8 @@ class Visit(msgspec.Struct, frozen=True):
     identity: str
 
 
-class LookForPlugins(Message, frozen=True):
+class LookForPlugins(SoleMessage, frozen=True):
     """To itself: sockets may have come or gone."""
-
-    def coalesce_key(self) -> Hashable:
-        return "look"
 
 
 class SocketsListed(Message, frozen=True):

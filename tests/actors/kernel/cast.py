@@ -16,6 +16,7 @@ from actors.kernel import (
     Message,
     Promise,
     RestartStrategy,
+    SoleMessage,
     handles,
 )
 
@@ -55,6 +56,10 @@ class Latest(Message, frozen=True):
 
     def merged(self, waiting: Latest) -> Latest:
         return Latest(self.key, self.version, self.seen + waiting.seen)
+
+
+class Look(SoleMessage, frozen=True):
+    version: int
 
 
 class Interrupt(Message, frozen=True):
@@ -107,7 +112,7 @@ class Puppet(Actor):
         self.notes.append(message.text)
         return message.text
 
-    @handles(Tick, Latest, Interrupt, Ended, ActorStopped, ChildFailed, MailboxOverflowed)
+    @handles(Tick, Latest, Look, Interrupt, Ended, ActorStopped, ChildFailed, MailboxOverflowed)
     def heard(self, message: Message) -> None:
         self.notes.append(message)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.kernel import MailboxOverflowed, Message, Promise, handles
+from actors.kernel import MailboxOverflowed, Message, Promise, describe, handles
 from tests.actors.kernel.cast import (
     MS,
     Counter,
@@ -12,6 +12,7 @@ from tests.actors.kernel.cast import (
     Interrupt,
     Later,
     Latest,
+    Look,
     Narrow,
     Parent,
     Puppet,
@@ -30,6 +31,16 @@ def test_updates_of_one_key_coalesce_where_the_oldest_of_them_waits(driver: Driv
         ref.tell(message)
     driver.until(lambda: len(notes) == 3)
     assert notes == [Latest("a", 3, seen=3), "between", Latest("b", 1)]
+
+
+def test_only_the_newest_of_a_sole_message_waits(driver: Driver):
+    notes: list[Any] = []
+    ref = driver.spawn(Puppet, notes, a_moment)
+    for message in (Look(1), Say("between"), Look(2)):
+        ref.tell(message)
+    driver.until(lambda: len(notes) == 2)
+    assert notes == [Look(2), "between"]
+    assert describe(Look(2)) == "Look"
 
 
 def test_a_message_does_not_coalesce_with_one_that_is_being_handled(driver: Driver):

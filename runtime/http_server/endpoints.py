@@ -28,6 +28,7 @@ from runtime.http_server.checkpoints import Checkpoints
 from runtime.http_server.connection import Way
 from runtime.http_server.heads import Head, HttpRefusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
+from runtime.http_server.local_site import refuse_other_pages
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.manifest_door import ManifestDoor
 from runtime.http_server.measured import MAIN, READ_ONLY, label_of, measured
@@ -166,6 +167,13 @@ class NodeEndpoints:
         """A handler that serves only the observer, to clients that have the token."""
 
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
+            headers = request.headers
+            refuse_other_pages(
+                headers.get("Host", ""),
+                headers.get("Origin"),
+                headers.get("Sec-Fetch-Site", ""),
+                followed_link=request.method == "GET" and headers.get("Sec-Fetch-Mode") == "navigate",
+            )
             path = sound_path(request.path)
             if not hmac.compare_digest(bearer_of(request.headers.get("Authorization", "")).encode(), token.encode()):
                 raise asking_for_token(HttpRefusal(401, "Unauthorized"))

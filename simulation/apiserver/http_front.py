@@ -4,7 +4,8 @@ One listener, on the loop thread that is given; with TLS when there are certific
 asks, has the server answer, writes the answer in the form that is wanted, streams watches line by line. What only the
 agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see tunnels.py).
 
-A watcher that does not read is cut after `LINES_WAITING_AT_MOST` events. What can fail is the port (`start` raises
+Without TLS it serves programs, and no page in a browser (`runtime.http_server.local_site`). A watcher that does not
+read is cut after `LINES_WAITING_AT_MOST` events. What can fail is the port (`start` raises
 OSError). Refuses to know what the requests mean.
 """
 
@@ -21,8 +22,10 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
-from multidict import CIMultiDictProxy
+from multidict import CIMultiDict, CIMultiDictProxy
 
+from runtime.http_server.heads import Head, HttpRefusal
+from runtime.http_server.local_site import refuse_other_pages, refuse_simple_bodies
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.agents import Agents, Tunnel
 from simulation.apiserver.documents.discovery import discovery
@@ -133,6 +136,8 @@ class HttpFront:
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
+            if self._tls is None:
+                _refuse_strangers(request.headers, request.body_exists)
             return await self._answer(request)
         except StatusError as refusal:
             return _response(refused(refusal))
@@ -178,10 +183,11 @@ class HttpFront:
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         return self._server.user_of(authorization, _subject(certificate) if certificate else None)
 
-    def _tunnel_to(
-        self, method: str, target: str, authorization: str, transport: asyncio.BaseTransport
-    ) -> tuple[NodeAnswer, Tunnel]:
+    def _tunnel_to(self, head: Head, transport: asyncio.BaseTransport) -> tuple[NodeAnswer, Tunnel]:
         """Where a connection that is to be upgraded leads. Raises StatusError."""
+        if self._tls is None:
+            _refuse_strangers(CIMultiDict(head.headers), False)
+        method, target, authorization = head.method, head.target, head.header("authorization")
         user = self._user_of(authorization, transport)
         path, query = _split(target)
         answer = self._server.handle(ApiRequest(method, path, query, user=user))
@@ -276,6 +282,17 @@ class _Stream:
     def _on_loop(self, call: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call)
+
+
+def _refuse_strangers(headers: CIMultiDictProxy[str] | CIMultiDict[str], has_body: bool) -> None:
+    """Without TLS everybody is admin who reaches the port, and each page in a browser does. Raises StatusError."""
+    try:
+        refuse_other_pages(headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site", ""))
+        if has_body:
+            refuse_simple_bodies(headers.get("Content-Type", ""))
+    except HttpRefusal as refusal:
+        reason = "UnsupportedMediaType" if refusal.status == 415 else "Forbidden"
+        raise StatusError(refusal.status, reason, refusal.text, {}) from None
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:

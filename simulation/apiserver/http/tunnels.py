@@ -14,8 +14,8 @@ from simulation.apiserver.agents import Tunnel
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
 
-FindAgent = Callable[[str, str, str, asyncio.BaseTransport], tuple[NodeAnswer, Tunnel]]
-"""(method, target, Authorization header, transport) -> where it leads. Raises StatusError."""
+FindAgent = Callable[[Head, asyncio.BaseTransport], tuple[NodeAnswer, Tunnel]]
+"""Where a request to upgrade leads. Raises StatusError."""
 
 
 def tunnel_protocol(
@@ -25,7 +25,7 @@ def tunnel_protocol(
 
     async def find_way(head: Head, transport: asyncio.Transport) -> Way:
         try:
-            node, tunnel = find_agent(head.method, head.target, head.header("authorization"), transport)
+            node, tunnel = find_agent(head, transport)
         except StatusError as error:
             raise _refusal(error) from None
         kept = [f"{name}: {value}" for name, value in head.headers if name.lower() not in ("authorization", "host")]

@@ -245,3 +245,35 @@ def test_an_upgraded_connection_is_a_tunnel_to_the_agent(front: Front, agent_por
     answer = exec_in(front, "main", b"hello")
     assert answer.startswith(b"HTTP/1.1 101")
     assert answer.endswith(b"\r\n\r\n/exec/default/web/main?command=ls&command=-l&input=1\nHELLO")
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Host": "rebound.example"}, 421),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Type": ""}, 415),
+    ],
+)
+def test_no_page_in_a_browser_makes_a_pod(front: Front, headers: dict[str, str], code: int) -> None:
+    """Without TLS everybody is admin who reaches the port, and every page that a user looks at reaches loopback."""
+    refused = say(front, "POST", PODS, pod(), **headers)
+    assert refused.code == code
+    assert refused.value["kind"] == "Status"
+    assert say(front, "GET", f"{PODS}/web").code == 404
+
+
+@pytest.mark.parametrize("header", ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"])
+def test_no_page_in_a_browser_opens_a_session(front: Front, header: str) -> None:
+    """Browsers let pages open websockets to any site, and say of which site the page is."""
+    assert front.http is not None
+    host, _, port = front.http.address.partition(":")
+    with socket.create_connection((host, int(port)), WAIT_S) as line:
+        line.sendall(
+            f"GET {PODS}/web/exec?command=id HTTP/1.1\r\nHost: {front.http.address}\r\n{header}\r\n"
+            "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n".encode()
+        )
+        assert line.recv(4096).startswith(b"HTTP/1.1 403 ")

@@ -163,11 +163,6 @@ def too_large_version(asked: int, current: int) -> StatusError:
     return StatusError(504, "Timeout", message, {"causes": causes, "retryAfterSeconds": 1}, retry_after_s=1)
 
 
-def too_many_requests(message: str, retry_after_s: int, details: Json | None = None) -> StatusError:
-    """Not now."""
-    return StatusError(429, "TooManyRequests", message, details, retry_after_s=retry_after_s)
-
-
 def unavailable(message: str) -> StatusError:
     """What would have to answer does not."""
     return StatusError(503, "ServiceUnavailable", message)

@@ -13,13 +13,12 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Dispatcher
-from runtime.cri import Cri
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
-from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour, ToldCri
+from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
 from simulation.node.simulated_node import SimulatedNode
@@ -59,7 +58,8 @@ class ClusterWorld(World):
         return [f"node-{first + number}" for number in range(count)]
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
-        node = _ToldNode(self.told, dispatcher, **rest)
+        node = super().new_node(dispatcher, **rest)
+        node.cri.intercept(self.told.add)
         machine = node.machine
         machine.machine_facts = replace(machine.machine_facts, cpus=self._cpus, memory_bytes=self._memory_bytes)
         return node
@@ -264,17 +264,6 @@ class ClusterWorld(World):
         self._faults_now = ()
         self._plans = (QUIET, QUIET)
         super().heal()
-
-
-class _ToldNode(SimulatedNode):
-    """Its runtime hears what the test says of pods."""
-
-    def __init__(self, told: ToldBehaviour, dispatcher: Dispatcher, **rest: Any) -> None:
-        self._told = told
-        super().__init__(dispatcher, **rest)
-
-    def reach(self, cri: Cri) -> Cri:
-        return ToldCri(cri, self._told)
 
 
 def _with_events(plan: FaultPlan | None) -> FaultPlan:

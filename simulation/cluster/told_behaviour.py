@@ -6,19 +6,17 @@ as their makers made them. What a pod says in annotations of its own goes before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec.structs import replace
 
-from runtime.cri import Cri
-from runtime.cri.errors import CriError
 from runtime.cri.messages import PodSandboxConfig, PodSandboxMetadata
-from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX, Req, Res, Verb
-from runtime.io.pending import PendingAnswer, Subscription
+from runtime.cri.verbs import PULL_IMAGE, RUN_POD_SANDBOX
 from simulation.cri.behaviour import PREFIX, PodBehaviour, parse_behaviour
+from simulation.cri.simulated_cri import DoVerb
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,14 @@ class ToldBehaviour:
             return parse_behaviour(config.annotations)
         return parse_behaviour(self._said_of(metadata) | self._own.get(metadata.uid, {}))
 
+    def add(self, verb: str, request: Any, do: DoVerb) -> Any:
+        """Do the verb for a request to which all is added that is said of its pod; see `SimulatedCri.intercept`."""
+        if verb == RUN_POD_SANDBOX.name and request.config is not None:
+            request = replace(request, config=self.added_to(request.config))
+        elif verb == PULL_IMAGE.name and request.sandbox_config is not None:
+            request = replace(request, sandbox_config=self.added_to(request.sandbox_config))
+        return do(verb, request)
+
     def added_to(self, config: PodSandboxConfig) -> PodSandboxConfig:
         """A sandbox that is to be, with all that is said of it."""
         metadata = config.metadata
@@ -68,30 +74,3 @@ class ToldBehaviour:
             if fnmatchcase(metadata.name, said.name) and fnmatchcase(metadata.namespace, said.namespace):
                 found |= said.annotations
         return found
-
-
-class ToldCri:
-    """The runtime as an agent reaches it, with what is said of pods added to what it asks."""
-
-    def __init__(self, cri: Cri, told: ToldBehaviour) -> None:
-        self._cri = cri
-        self._told = told
-
-    def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> PendingAnswer[Res]:
-        """See `Cri.call`."""
-        asked: Any = request
-        if verb.name == RUN_POD_SANDBOX.name and asked.config is not None:
-            asked = replace(asked, config=self._told.added_to(asked.config))
-        elif verb.name == PULL_IMAGE.name and asked.sandbox_config is not None:
-            asked = replace(asked, sandbox_config=self._told.added_to(asked.sandbox_config))
-        return self._cri.call(verb, asked, timeout_ns=timeout_ns)
-
-    def stream(
-        self,
-        verb: Verb[Req, Res],
-        request: Req,
-        on_item: Callable[[Res], None],
-        on_end: Callable[[CriError | None], None],
-    ) -> Subscription:
-        """See `Cri.stream`."""
-        return self._cri.stream(verb, request, on_item, on_end)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from actors.kernel import PoolDispatcher
 from config.credentials.kubeconfig import Pem, kubeconfig_document
 from runtime.files.directories import make_directories
+from runtime.files.tree import remove_tree
 from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
@@ -74,7 +74,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("apiserver")))
         make_directories(options.directory, 0o700)
-        after.callback(shutil.rmtree, options.directory, ignore_errors=True)
+        after.callback(_remove, options.directory)
         tokens = {_token(dispatcher): name for name in (ADMIN, *(f"system:node:{node}" for node in options.nodes))}
         made: Authority | None = None
         context, authority, towards_agents, authority_path = None, Pem(), "", ""
@@ -135,7 +135,7 @@ def _token(dispatcher: PoolDispatcher) -> str:
 
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
-        os.remove(path)
+        remove_tree(path)
 
 
 def port(text: str) -> int:

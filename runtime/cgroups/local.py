@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.names import CGROUPFS, Words, name_of, page_name, path_of, uids_in
 from runtime.files.text_file import text_or_empty
+from runtime.files.tree import DIRECTORY_FLAGS, TreeEntry, TreeWalk, shown
 
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
@@ -206,12 +207,16 @@ def _pass_on(directory: str, problems: list[str]) -> None:
 
 def processes_in(directory: str) -> list[int]:
     """Process ids in a cgroup. Those of another namespace are told as 0, which would be all of ours to `kill`."""
-    return [pid for word in text_or_empty(os.path.join(directory, "cgroup.procs")).split() if (pid := int(word)) > 0]
+    return _ids(text_or_empty(os.path.join(directory, "cgroup.procs")))
+
+
+def _ids(text: str) -> list[int]:
+    return [pid for word in text.split() if (pid := int(word)) > 0]
 
 
 def _end_all(path: str) -> None:
     for _ in range(PASSES):
-        pids = [pid for directory in _tree(path) for pid in processes_in(directory)]
+        pids = [pid for directory in _all_at(path) for pid in _processes_at(directory)]
         if not pids:
             return
         for pid in pids:
@@ -219,16 +224,72 @@ def _end_all(path: str) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
+def _all_at(path: str) -> Iterator[int]:
+    """The directory and all below it, open: a container may have nested them deeper than a path reaches."""
+    try:
+        top = os.open(path, DIRECTORY_FLAGS)
+    except OSError:
+        return
+    try:
+        yield top
+        with contextlib.closing(TreeWalk(top)) as walk:
+            for entry in walk:
+                if entry.may_be_directory and (below := _opened(entry.name, walk.directory)) is not None:
+                    yield below
+                    walk.enter(below)
+    finally:
+        os.close(top)
+
+
+def _opened(name: bytes, directory: int) -> int | None:
+    try:
+        return os.open(name, DIRECTORY_FLAGS, dir_fd=directory)
+    except OSError:
+        return None
+
+
+def _processes_at(directory: int) -> list[int]:
+    try:
+        file = os.open("cgroup.procs", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        with os.fdopen(file, encoding="ascii", errors="replace") as opened:
+            return _ids(opened.read())
+    except OSError:
+        return []
+
+
 def _remove(path: str, problems: list[str]) -> None:
-    for directory in _tree(path):
-        try:
-            os.rmdir(directory)
-        except FileNotFoundError:
-            continue
-        except OSError as failure:
-            problems.append(f"{directory} cannot be removed: {failure.strerror}")
+    """Remove the directories; the kernel's files in them go along."""
+    try:
+        top = os.open(path, DIRECTORY_FLAGS)
+    except FileNotFoundError:
+        return
+    except OSError as failure:
+        problems.append(f"{path} cannot be removed: {failure.strerror}")
+        return
+    try:
+        with contextlib.closing(TreeWalk(top, come_back=True)) as walk:
+            for entry in walk:
+                if entry.may_be_directory:
+                    _remove_one(walk, entry, problems)
+    finally:
+        os.close(top)
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return
+    except OSError as failure:
+        problems.append(f"{path} cannot be removed: {failure.strerror}")
 
 
-def _tree(path: str) -> list[str]:
-    """The directory and all below it, the deepest first."""
-    return [directory for directory, _, _ in os.walk(path, topdown=False)]
+def _remove_one(walk: TreeWalk, entry: TreeEntry, problems: list[str]) -> None:
+    """Remove a cgroup, or enter the one that is not empty."""
+    try:
+        os.rmdir(entry.name, dir_fd=walk.directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as failure:
+        below = None if entry.again else _opened(entry.name, walk.directory)
+        if below is not None:
+            walk.enter(below)
+        else:
+            problems.append(f"{shown(walk.directory, entry.name)} cannot be removed: {failure.strerror}")

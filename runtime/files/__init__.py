@@ -1,5 +1,6 @@
-"""Files and directories: reading, watching, locking, and finding what lies beneath a directory.
+"""Files and directories: reading, writing, watching, locking, walking, and finding what lies beneath a directory.
 
-Open `watch.py` for changes on disk and `beneath.py` for paths that must not leave a directory.
-`disk_turns.py` keeps calls to a disk that may hang in order.
+There is one way for each. `whole_file.py` replaces a file, `directories.py` makes directories with their modes,
+`tree.py` walks and removes trees of any depth, `beneath.py` finds paths that must not leave a directory. `watch.py`
+tells changes on disk. `disk_turns.py` keeps calls to a disk that may hang in order.
 """

@@ -19,6 +19,8 @@ from collections import deque
 from runtime.files.directories import Pause, no_pause, set_new_mode
 
 LINKS_AT_MOST = 40
+DEPTH_AT_MOST = 256
+"""Each directory on the way is open, and whoever may write there chooses how many there are."""
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -63,6 +65,9 @@ def find_beneath(
             if name == "..":
                 _up(way, path)
                 continue
+            if len(way) > DEPTH_AT_MOST:
+                why = f"it leads through more than {DEPTH_AT_MOST} directories"
+                raise OSError(errno.ENAMETOOLONG, why, path)
             pause(name)
             found = _find(way[-1], name, make_mode, pause)
             if not stat.S_ISLNK(os.fstat(found).st_mode):

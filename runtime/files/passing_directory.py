@@ -8,13 +8,13 @@ leftovers that cannot be removed are left.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from runtime.files.lock_file import LockFile, LockFileError
+from runtime.files.tree import remove_tree
 
 LOCK = ".lock"
 
@@ -39,7 +39,7 @@ def passing_directory(prefix: str, parent: str = "") -> Iterator[str]:
             try:
                 yield path
             finally:
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
             return
 
 
@@ -53,11 +53,16 @@ def remove_leftovers(prefix: str, parent: str) -> tuple[str, ...]:
         with closing(LockFile(os.path.join(path, LOCK))) as lock:
             try:
                 if lock.try_acquire():
-                    shutil.rmtree(path, ignore_errors=True)
+                    _remove(path)
                     removed.append(path)
             except LockFileError:
                 continue
     return tuple(removed)
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        remove_tree(path)
 
 
 def _is_ours(path: str) -> bool:

@@ -9,12 +9,12 @@ run it on a lane. What is gone already is no error; OSError is.
 from __future__ import annotations
 
 import os
-import shutil
 from typing import Protocol
 
 import msgspec
 
 from config.objects import Pod
+from runtime.files.tree import remove_tree
 
 LINK_LIMIT = 255
 _LOG = ".log"
@@ -98,10 +98,7 @@ class LocalPodLogs:
         # A path that is made up wrongly must not become the removal of something else.
         if os.path.dirname(os.path.abspath(directory)) != os.path.abspath(self._pod_logs):
             raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
-        if os.path.islink(directory):
-            os.unlink(directory)
-        elif os.path.isdir(directory):
-            shutil.rmtree(directory)
+        remove_tree(os.path.abspath(directory))
 
     def remove_container(self, directory: str, attempt: int, link: str) -> None:
         log = f"{attempt}{_LOG}"

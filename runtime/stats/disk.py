@@ -1,20 +1,22 @@
 """What file systems and directories hold: `statvfs` where something is mounted, counting where not.
 
 Counted is what is allocated, hard links once, on one file system, without following links; so the numbers are those of
-`du`. What disappears meanwhile is left out. All of it may hang where a mount is dead.
+`du`, however deep the tree is. What disappears meanwhile is left out. All of it may hang where a mount is dead.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from contextlib import closing
 
 import msgspec
 
+from runtime.files.tree import DIRECTORY_FLAGS, TreeWalk
 from runtime.stats.readings import FsReading, PodDisk
 
 BLOCK = 512
+LINKED_AT_MOST = 65_536
 
 
 def filesystem(path: str, at_ns: int) -> FsReading:
@@ -46,35 +48,44 @@ def directory(path: str, at_ns: int) -> FsReading:
 
 
 def counted(path: str) -> tuple[int, int]:
-    """(bytes allocated, inodes) of all at and below `path`. Raises OSError when there is no `path`."""
+    """(bytes allocated, inodes) of all at and below `path`. Raises OSError when there is no `path`.
+
+    Past `LINKED_AT_MOST` files with more than one link, each link counts as a file: what a container writes must not
+    cost the agent memory without a limit, and nothing is hidden by it.
+    """
     top = os.lstat(path)
     used, inodes = top.st_blocks * BLOCK, 1
+    root = _opened(path) if stat.S_ISDIR(top.st_mode) else None
+    if root is None:
+        return used, inodes
     linked: set[int] = set()
-    waiting = [path] if stat.S_ISDIR(top.st_mode) else []
-    while waiting:
-        for entry, info in _entries(waiting.pop()):
-            if info.st_dev != top.st_dev or (info.st_nlink > 1 and info.st_ino in linked):
-                continue
-            is_directory = stat.S_ISDIR(info.st_mode)
-            if info.st_nlink > 1 and not is_directory:
-                linked.add(info.st_ino)
-            used += info.st_blocks * BLOCK
-            inodes += 1
-            if is_directory:
-                waiting.append(entry.path)
+    try:
+        with closing(TreeWalk(root)) as walk:
+            for entry in walk:
+                try:
+                    info = os.stat(entry.name, dir_fd=walk.directory, follow_symlinks=False)
+                except OSError:
+                    continue
+                is_directory = stat.S_ISDIR(info.st_mode)
+                if info.st_dev != top.st_dev or (not is_directory and info.st_nlink > 1 and info.st_ino in linked):
+                    continue
+                if not is_directory and info.st_nlink > 1 and len(linked) < LINKED_AT_MOST:
+                    linked.add(info.st_ino)
+                used += info.st_blocks * BLOCK
+                inodes += 1
+                if is_directory and (below := _opened(entry.name, walk.directory)) is not None:
+                    walk.enter(below)
+    finally:
+        os.close(root)
     return used, inodes
 
 
-def _entries(path: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+def _opened(name: str | bytes, directory: int | None = None) -> int | None:
+    """A directory, open; None for one that is gone or closed to the agent."""
     try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                try:
-                    yield entry, entry.stat(follow_symlinks=False)
-                except OSError:
-                    continue
+        return os.open(name, DIRECTORY_FLAGS, dir_fd=directory)
     except OSError:
-        return
+        return None
 
 
 def pod_disk(volumes: str, logs: str, at_ns: int) -> PodDisk:

@@ -23,12 +23,12 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 import stat
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Mapping
 
+from runtime.files.tree import remove_tree
 from runtime.volumes.capability import Payload, VolumeFailedError, VolumeFile
 
 DATA = "..data"
@@ -220,7 +220,7 @@ def _remove_versions(directory: str, current: str | None) -> Iterator[str]:
     """Remove every version but the current one."""
     for name in sorted(os.listdir(directory)):
         if _VERSION.match(name) and name != current:
-            shutil.rmtree(os.path.join(directory, name))
+            remove_tree(os.path.join(directory, name))
             yield f"removed {name}"
 
 

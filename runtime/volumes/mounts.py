@@ -127,12 +127,6 @@ class KernelMounts:
             raise OSError(number, os.strerror(number), path)
 
 
-def mount_of(descriptor: int) -> bytes:
-    """The mount of an open file or directory. A bind mount has its source's device number, so that cannot tell."""
-    with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
-        return next(line for line in file if line.startswith(b"mnt_id:"))
-
-
 def _written(path: str) -> bytes:
     """The path as the kernel writes it in mountinfo."""
     return b"".join(b"\\%03o" % byte if byte in b" \t\n\\" else bytes([byte]) for byte in os.fsencode(path))

@@ -5,9 +5,9 @@ may be entered, and what is made in them belongs to the group as well (set-group
 With the policy `OnRootMismatch` a volume whose root is right counts as right altogether. So the root is changed last.
 A file that is right already costs one stat.
 
-Containers of other pods may be using the volume. So the walk goes by open directories, follows no symbolic link (the
-link itself gets the group), and leaves mounts below alone. Large volumes take long: after 30 s, and every minute from
-then on, an event reports the progress.
+Containers of other pods may be using the volume. So the walk goes by open directories (`runtime.files.tree`), follows
+no symbolic link (the link itself gets the group), and leaves mounts below alone. Large volumes take long: after 30 s,
+and every minute from then on, an event reports the progress.
 
 Mounts of pods with their own users are mapped by the kernel (`actors.start.mounts`): the number on disk is the number
 inside, so there is nothing to translate here.
@@ -18,21 +18,19 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 
 import msgspec
 
 from config.objects import Pod
+from runtime.files.tree import TreeWalk, mount_of
 from runtime.volumes.capability import Say, VolumeFailedError
-from runtime.volumes.mounts import mount_of
 
 ON_ROOT_MISMATCH = "OnRootMismatch"
 IN_PROGRESS = "VolumePermissionChangeInProgress"
 FIRST_WORD_S = 30.0
 NEXT_WORD_S = 60.0
-DEPTH_MAX = 400
-"""Each level holds a descriptor open."""
-
 _READ_WRITE = 0o660
 _READ_ONLY = 0o440
 _ENTER = 0o110
@@ -104,31 +102,18 @@ def _fits(info: os.stat_result, wanted: Ownership) -> bool:
     return info.st_gid == wanted.group and info.st_mode == mode_for(info.st_mode, read_only=wanted.read_only)
 
 
-def _all_below(directory: int, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> None:
-    """Change everything in an open directory. Directories wait in a list: a tree may be deeper than Python's stack."""
-    waiting: list[tuple[int, Iterator[str]]] = [(directory, iter(os.listdir(directory)))]
-    try:
-        while waiting:
-            current, names = waiting[-1]
-            name = next(names, None)
-            if name is None:
-                waiting.pop()
-                if current != directory:
-                    os.close(current)
-                continue
-            below = _one(current, name, mount, wanted, progress)
-            if below is not None and len(waiting) >= DEPTH_MAX:
-                os.close(below)
-                raise VolumeFailedError(f"directories in the volume are nested more than {DEPTH_MAX} deep")
+def _all_below(root: int, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> None:
+    """Change everything in an open directory."""
+    with closing(TreeWalk(root)) as walk:
+        for entry in walk:
+            below = _one(walk.directory, entry.name, mount, wanted, progress)
             if below is not None:
-                waiting.append((below, iter(os.listdir(below))))
-    finally:
-        for opened, _ in waiting:
-            if opened != directory:
-                os.close(opened)
+                walk.enter(below)
+        if walk.strayed:
+            raise VolumeFailedError("directories in the volume were moved while it was given to the pod's fsGroup")
 
 
-def _one(directory: int, name: str, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> int | None:
+def _one(directory: int, name: bytes, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> int | None:
     """Change one entry; where it is a directory to go down into, it is opened. What is gone meanwhile needs nothing."""
     try:
         entry = os.open(name, _OPEN, dir_fd=directory)
@@ -147,7 +132,7 @@ def _one(directory: int, name: str, mount: bytes, wanted: Ownership, progress: O
         os.close(entry)
 
 
-def _change(directory: int, name: str, entry: int, info: os.stat_result, wanted: Ownership) -> None:
+def _change(directory: int, name: bytes, entry: int, info: os.stat_result, wanted: Ownership) -> None:
     if stat.S_ISLNK(info.st_mode):
         if info.st_gid != wanted.group:
             os.chown(name, -1, wanted.group, dir_fd=directory, follow_symlinks=False)

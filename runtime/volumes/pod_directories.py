@@ -1,9 +1,9 @@
 """`<root>/pods/<uid>/`: all that a pod has on disk, and the only code that removes it (spec 16, 8.6).
 
 Removal is dangerous: a volume that is still mounted holds data of others. So everything is unmounted first, the mount
-table is read again, and the removal itself goes down by open directories, follows no link, and refuses to enter another
-mount, which may well be of the same file system. Whatever cannot be unmounted stays with all that is above it, and is
-an error.
+table is read again, and the removal itself (`runtime.files.tree`) goes down by open directories, however deep, follows
+no link, and refuses to enter another mount, which may well be of the same file system. Whatever cannot be unmounted
+stays with all that is above it, and is an error.
 
 Finding what there is looks at no volume itself: the mount of one may be dead, and whoever looks at it hangs.
 """
@@ -11,11 +11,11 @@ Finding what there is looks at no volume itself: the mount of one may be dead, a
 from __future__ import annotations
 
 import os
-import stat
 
 from runtime.files.directories import make_directories
+from runtime.files.tree import OtherMountError, remove_tree
 from runtime.volumes.capability import VolumeFailedError, VolumePlace
-from runtime.volumes.mounts import Mounts, mount_of
+from runtime.volumes.mounts import Mounts
 
 POD_MODE = 0o750
 _OTHERS = 0o007
@@ -104,14 +104,11 @@ class PodDirectories:
 def _remove(path: str) -> None:
     """A directory on whose mount nothing lies but what may go, or a file or link in the place of one."""
     try:
-        above = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        mount = mount_of(above)
-        _remove_entry(above, os.path.basename(path), mount, path)
-    finally:
-        os.close(above)
+        remove_tree(path)
+    except OtherMountError as refusal:
+        raise VolumeFailedError(
+            f"{refusal.filename} is another file system; it is not touched", "FailedUnmount"
+        ) from None
 
 
 def _names_in(directory: str) -> list[str]:
@@ -119,23 +116,3 @@ def _names_in(directory: str) -> list[str]:
         return sorted(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _remove_entry(above: int, name: str, mount: bytes, path: str) -> None:
-    """Remove an entry of an open directory with all that is in it, on this mount only."""
-    try:
-        info = os.stat(name, dir_fd=above, follow_symlinks=False)
-        if not stat.S_ISDIR(info.st_mode):
-            os.unlink(name, dir_fd=above)
-            return
-        directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
-    except FileNotFoundError:
-        return
-    try:
-        if mount_of(directory) != mount:
-            raise VolumeFailedError(f"{path} is another file system; it is not touched", "FailedUnmount")
-        for below in os.listdir(directory):
-            _remove_entry(directory, below, mount, f"{path}/{below}")
-    finally:
-        os.close(directory)
-    os.rmdir(name, dir_fd=above)

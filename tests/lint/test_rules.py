@@ -309,3 +309,22 @@ def test_no_test_replaces_a_method_against_the_types() -> None:
 )
 def test_operands_of_a_program_stand_after_two_dashes(path: str, source: str, expected: list[str]) -> None:
     assert found(path, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("os.makedirs(path, mode=0o750)", ["files:1"]),
+        ("os.replace(a, b)", ["files:1"]),
+        ("shutil.rmtree(path)", ["files:1"]),
+        ("callback(shutil.rmtree, path)", ["files:1"]),
+        ("for each in os.walk(path): ...", ["files:1"]),
+        ("Path(path).write_bytes(key)", ["files:1"]),
+        ("os.mkdir(name, 0o750, dir_fd=directory)", []),
+        ("text.replace(a, b)", []),
+        ("write_whole(path, key)", []),
+    ],
+)
+def test_files_are_written_and_trees_removed_in_one_way(source: str, expected: list[str]) -> None:
+    assert found("runtime/volumes/x.py", source) == expected
+    assert found("tests/runtime/x.py", source) == []

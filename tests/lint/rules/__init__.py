@@ -62,6 +62,7 @@ def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
     from tests.lint.rules import (
         clock,
+        files,
         floors,
         kernel_words,
         messages,
@@ -84,6 +85,7 @@ def all_rules() -> tuple[Rule, ...]:
         messages.check,
         private_names.check,
         programs.check,
+        files.check,
     )
 
 

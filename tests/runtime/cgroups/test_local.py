@@ -12,6 +12,7 @@ from config.frozen_map import FrozenMap
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import LocalCgroups, cpu_weight
 from runtime.cgroups.names import SYSTEMD, page_name
+from tests.runtime.files.trees import deepest, make_deep
 
 WORDS = ("kubepods", "burstable", "pod1-2")
 LIMITS = CgroupLimits(
@@ -167,3 +168,24 @@ def test_10_7_on_this_machine_a_cgroup_is_made_bounds_its_processes_and_goes_wit
         assert not cgroups.exists(top)
     finally:
         cgroups.remove(top)
+
+
+def test_a_cgroup_goes_however_deep_a_container_has_nested_others_in_it(tmp_path: Path) -> None:
+    top = tmp_path / "kubepods" / "pod1"
+    top.mkdir(parents=True)
+    make_deep(top, 1500)
+    lowest = deepest(top)
+    os.unlink("deepest", dir_fd=lowest)
+    os.close(lowest)
+    assert LocalCgroups(str(tmp_path), 2).remove(("kubepods", "pod1")) == ()
+    assert os.listdir(tmp_path / "kubepods") == []
+
+
+def test_a_cgroup_that_cannot_be_removed_is_told_and_the_others_go(tmp_path: Path) -> None:
+    for name in ("a/b", "c"):
+        (tmp_path / "kubepods" / "pod1" / name).mkdir(parents=True)
+    (tmp_path / "kubepods/pod1/a/b/busy").touch()
+    problems = LocalCgroups(str(tmp_path), 2).remove(("kubepods", "pod1"))
+    top = f"{tmp_path}/kubepods/pod1"
+    assert [each.partition(" cannot be removed")[0] for each in problems] == [f"{top}/a/b", f"{top}/a", top]
+    assert os.listdir(top) == ["a"]

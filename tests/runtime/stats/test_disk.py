@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from runtime.files.tree import remove_tree
 from runtime.stats import disk
+from tests.runtime.files.trees import make_deep
+from tests.runtime.volumes.descriptors import opened_in
 
 
 def test_what_is_counted_is_what_is_allocated_hard_links_once(tmp_path: Path) -> None:
@@ -19,6 +22,29 @@ def test_what_is_counted_is_what_is_allocated_hard_links_once(tmp_path: Path) ->
     used, now = disk.counted(str(tmp_path))
     assert 10_000 <= before <= used < before + 8192
     assert (inodes, now) == (3, 4)
+
+
+def test_a_deep_tree_hides_nothing(tmp_path: Path) -> None:
+    """No path names the file in it."""
+    (tmp_path / "volume").mkdir()
+    make_deep(tmp_path / "volume", 1500, file_bytes=5 << 20)
+    used, inodes = disk.counted(str(tmp_path / "volume"))
+    assert used >= 5 << 20
+    assert inodes == 1502
+    assert opened_in(tmp_path) == []
+    remove_tree(str(tmp_path / "volume"))
+
+
+def test_many_files_with_two_links_cost_no_memory_without_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "LINKED_AT_MOST", 3)
+    for number in range(10):
+        (tmp_path / f"{number}").write_bytes(b"x" * 4096)
+        os.link(tmp_path / f"{number}", tmp_path / f"again {number}")
+    used, inodes = disk.counted(str(tmp_path))
+    assert used >= 10 * 4096
+    assert inodes == 1 + 3 + 7 * 2
 
 
 def test_a_directory_is_its_own_use_in_the_whole_file_system(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from config.objects import Pod, PodSecurityContext, PodSpec
-from runtime.volumes.capability import VolumeFailedError
+from runtime.files.tree import remove_tree
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.ownership import (
-    DEPTH_MAX,
     IN_PROGRESS,
     Ownership,
     OwnershipProgress,
@@ -21,6 +20,7 @@ from runtime.volumes.ownership import (
     mode_for,
     ownership_of,
 )
+from tests.runtime.files.trees import deepest, make_deep
 from tests.runtime.volumes.descriptors import opened_in
 
 GROUP = 4321
@@ -178,18 +178,16 @@ def test_a_file_that_goes_meanwhile_is_no_error(tmp_path: Path):
     assert tmp_path.stat().st_gid == GROUP
 
 
-def test_directories_are_not_followed_without_an_end(tmp_path: Path):
-    before = os.getcwd()
-    os.chdir(tmp_path)
-    try:
-        for _ in range(DEPTH_MAX + 1):
-            os.mkdir("d")
-            os.chdir("d")
-    finally:
-        os.chdir(before)
-    with pytest.raises(VolumeFailedError, match="nested more than 400 deep"):
-        give(tmp_path)
+def test_a_volume_is_given_to_the_group_however_deep_it_is(tmp_path: Path):
+    (tmp_path / "volume").mkdir()
+    make_deep(tmp_path / "volume", 1500)
+    assert give(tmp_path / "volume") == 1502
+    lowest = deepest(tmp_path / "volume")
+    groups = [os.fstat(lowest).st_gid, os.stat("deepest", dir_fd=lowest).st_gid]
+    os.close(lowest)
+    assert groups == [GROUP, GROUP]
     assert opened_in(tmp_path) == []
+    remove_tree(str(tmp_path / "volume"))
 
 
 def test_a_large_volume_is_told_of_after_half_a_minute_and_then_every_minute(tmp_path: Path):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.files.beneath import DEPTH_AT_MOST
+from runtime.files.tree import remove_tree
 from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
@@ -251,6 +253,15 @@ def test_a_pod_that_is_gone_is_not_begun_anew(world: World):
     with pytest.raises(VolumeFailedError, match="No such file"):
         world.prepare("a")
     assert not (world.root / "pods" / "u").exists()
+
+
+@pytest.mark.parametrize("path", ["a/" * (DEPTH_AT_MOST + 1), "link"])
+def test_a_way_through_very_many_directories_is_refused_before_it_costs_a_descriptor_each(world: World, path: str):
+    (world.volume / "link").symlink_to("a/" * (DEPTH_AT_MOST + 1))
+    with pytest.raises(OSError, match=f"leads through more than {DEPTH_AT_MOST} directories"):
+        open_below(str(world.volume), path)
+    assert opened_in(world.volume) == []
+    remove_tree(str(world.volume / "a"))
 
 
 def test_no_descriptor_is_left_open(world: World):

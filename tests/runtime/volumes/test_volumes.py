@@ -30,6 +30,7 @@ from runtime.volumes.empty_dir import EmptyDirPlugin, memory_limit_bytes, memory
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.mounts import KernelMounts, parse_mount_points
 from runtime.volumes.pod_directories import PodDirectories
+from tests.runtime.files.trees import make_deep
 from tests.runtime.volumes.whole_pods import WholePods
 
 MIB = 1024 * 1024
@@ -320,6 +321,13 @@ def test_data_of_the_very_same_file_system_is_never_removed_through_a_mount(node
     finally:
         node.mounts.unmount(place.directory)
     assert (precious / "file").exists()
+
+
+def test_a_pod_goes_however_deep_the_directories_are_that_it_has_made(node: Node):
+    path = Path(node.volumes.prepare(pod(Volume(name="data", empty_dir=DISK))).host_paths["data"])
+    make_deep(path, 1500)
+    node.volumes.release("u")
+    assert node.volumes.list_uids() == ()
 
 
 def test_a_removal_follows_no_link(node: Node, tmp_path: Path):

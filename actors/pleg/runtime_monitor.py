@@ -14,7 +14,7 @@ from actors.messages.node import RuntimeDescribed
 from actors.messages.pods import RuntimeStateObserved, SyncLoopStarted
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import StatusRequest, StatusResponse, VersionRequest, VersionResponse
-from runtime.cri.readiness import report, version_fault
+from runtime.cri.readiness import troubles, version_fault
 from runtime.cri.verbs import STATUS, VERSION
 
 SECOND_NS = 1_000_000_000
@@ -84,9 +84,8 @@ class RuntimeMonitorActor(Actor):
             version = await self.wait(
                 self._cri.call(VERSION, VersionRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's version"
             )
-            fault = version_fault("the runtime", version)
-            if fault is not None:
-                return str(fault), "not known"
+            if fault := version_fault(version):
+                return fault, "not known"
             self._version = version
             self._name = version.runtime_name
             self.log.info("runtime: %s %s", version.runtime_name, version.runtime_version)
@@ -94,8 +93,7 @@ class RuntimeMonitorActor(Actor):
             self._cri.call(STATUS, StatusRequest(), timeout_ns=TIMEOUT_NS), what="the runtime's status"
         )
         self._describe(self._version, response)
-        found = report(self._version, response)
-        return found.runtime_trouble or "", found.network_trouble or ""
+        return troubles(response)
 
     def _tell(self, state: RuntimeStateObserved) -> None:
         self._sync_loop.tell(state)  # even if unchanged: it may have been restarted

@@ -13,32 +13,16 @@ not. Make the client after daemonising, never before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from runtime.cri.deadlines import DEFAULT_TIMEOUT_NS, deadline_ns
-from runtime.cri.endpoint import CriEndpoint, knock, parse_endpoint
+from runtime.cri.endpoint import parse_endpoint
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.line import Line, failed
-from runtime.cri.messages import ImageFsInfoRequest, StatusRequest, VersionRequest, VersionResponse
-from runtime.cri.readiness import (
-    API_VERSION,
-    NotARuntime,
-    OtherVersion,
-    RuntimeFault,
-    RuntimeReport,
-    RuntimeSilent,
-    report,
-    socket_fault,
-    version_fault,
-)
-from runtime.cri.verbs import IMAGE_FS_INFO, IMAGE_SERVICE, STATUS, VERSION, Req, Res, Verb
+from runtime.cri.verbs import IMAGE_SERVICE, Req, Res, Verb
 from runtime.cri.wire import codec
-from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded, settle
-
-T = TypeVar("T")
-_SECOND_NS = 10**9
+from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded
 
 
 class GrpcCri:
@@ -78,12 +62,6 @@ class GrpcCri:
             return SubscriptionEnded()
         return self._line(verb).follow(verb.path, verb.name, data, codec(verb.response).decode, on_item, on_end)
 
-    def check(self, *, timeout_ns: int = 5 * _SECOND_NS) -> PendingAnswer[RuntimeReport]:
-        """Find out who answers: a `RuntimeReport`, or the `RuntimeFault` that says what is wrong. Each of its few
-        calls gets `timeout_ns`.
-        """
-        return _walk(self._check(timeout_ns))
-
     def close(self) -> None:
         """End everything. Calls made later fail with CANCELLED."""
         self._runtime.close()
@@ -97,88 +75,3 @@ class GrpcCri:
 
     def _line(self, verb: Verb[Any, Any]) -> Line:
         return self._images if verb.service == IMAGE_SERVICE else self._runtime
-
-    def _check(self, timeout_ns: int) -> Generator[PendingAnswer[Any], Any, RuntimeReport]:
-        line = self._runtime
-        try:
-            version = yield from self._version(timeout_ns)
-            fault = version_fault(line.endpoint, version)
-            if fault is not None:
-                raise fault
-            status = yield self.call(STATUS, StatusRequest(), timeout_ns=timeout_ns)
-        except CriError as error:
-            if error.code == StatusCode.UNIMPLEMENTED:
-                raise (yield from _which_version(line, error, timeout_ns)) from None
-            raise _fault(line.endpoint, error, timeout_ns) from None
-        if self._images is not self._runtime:
-            try:
-                yield self.call(IMAGE_FS_INFO, ImageFsInfoRequest(), timeout_ns=timeout_ns)
-            except CriError as error:
-                if error.code == StatusCode.UNIMPLEMENTED:
-                    raise NotARuntime(self._images.endpoint, "it serves no runtime.v1.ImageService") from None
-                raise _fault(self._images.endpoint, error, timeout_ns) from None
-        return report(version, status)
-
-    def _version(self, timeout_ns: int) -> Generator[PendingAnswer[Any], Any, VersionResponse]:
-        """The version; asked for again when the first attempt met a runtime that was just starting."""
-        data = codec(VersionRequest).encode(VersionRequest(version=API_VERSION))
-        read = codec(VersionResponse).decode
-        line = self._runtime
-        try:
-            version: VersionResponse = yield line.ask(VERSION.path, VERSION.name, data, read, timeout_ns)
-            return version
-        except CriError as error:
-            if error.code != StatusCode.UNAVAILABLE or line.endpoint.path is None or knock(line.endpoint) is not None:
-                raise
-            why = error.message
-        try:
-            version = yield line.ask(VERSION.path, VERSION.name, data, read, timeout_ns, wait_for_ready=True)
-            return version
-        except CriError as error:
-            if error.code not in (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED):
-                raise
-            raise NotARuntime(line.endpoint, f"it takes connections, but does not speak gRPC: {why}") from None
-
-
-def _which_version(line: Line, error: CriError, timeout_ns: int) -> Generator[PendingAnswer[Any], Any, RuntimeFault]:
-    """The fault of a gRPC server without our interface: an old runtime, or no runtime."""
-    try:
-        yield line.ask("/runtime.v1alpha2.RuntimeService/Version", "Version", b"", bytes, timeout_ns)
-    except CriError:
-        return NotARuntime(
-            line.endpoint,
-            f"a gRPC server without runtime.v1.RuntimeService ({error.message}); if this is containerd, take cri "
-            "out of disabled_plugins in its configuration and restart it",
-        )
-    return OtherVersion(line.endpoint, "it speaks only runtime.v1alpha2, runtime.v1 is needed; upgrade the runtime")
-
-
-def _fault(endpoint: CriEndpoint, error: CriError, timeout_ns: int) -> RuntimeFault:
-    if error.code == StatusCode.DEADLINE_EXCEEDED:
-        return RuntimeSilent(
-            endpoint, f"no answer to {error.verb} within {timeout_ns / _SECOND_NS:g} s; it hangs or is overloaded"
-        )
-    if error.code == StatusCode.UNAVAILABLE:
-        code = knock(endpoint)
-        if code is not None:
-            return socket_fault(endpoint, code)
-    return RuntimeFault(endpoint, f"{error.verb} fails: {error.message} ({error.code.name})")
-
-
-def _walk(steps: Generator[PendingAnswer[Any], Any, T]) -> PendingAnswer[T]:
-    """Run a series of calls without a thread that waits: each `yield` of an answer goes on when the answer is there."""
-    answer: Future[T] = Future()
-
-    def go_on(pending: PendingAnswer[Any]) -> None:
-        try:
-            error = pending.exception(0)
-            following = steps.send(pending.result(0)) if error is None else steps.throw(error)
-        except StopIteration as end:
-            settle(answer, result=end.value)
-        except BaseException as fault:
-            settle(answer, error=fault)
-        else:
-            following.add_done_callback(go_on)
-
-    next(steps).add_done_callback(go_on)
-    return answer

@@ -7,6 +7,7 @@ simulated runtime may live elsewhere. Anything else is refused with a text that 
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -78,3 +79,16 @@ def knock(endpoint: CriEndpoint) -> int | None:
     if found == errno.ECONNREFUSED and not Path(endpoint.path).is_socket():
         return errno.ENOTSOCK  # the kernel says "refused" of a plain file too
     return None if found in (0, errno.EAGAIN, errno.EINPROGRESS) else found
+
+
+def socket_fault(endpoint: CriEndpoint, code: int) -> str:
+    """Why a connection failed, by its errno, and what to do."""
+    denied = f"user {os.geteuid()} may not use the socket; run as root or change its permissions"
+    why = {
+        errno.ENOENT: "there is no such socket; start the runtime, or correct the endpoint",
+        errno.ECONNREFUSED: "the socket is there, but nobody listens; has the runtime crashed? Restart it",
+        errno.EACCES: denied,
+        errno.EPERM: denied,
+        errno.ENOTSOCK: "the path is no socket; correct the endpoint",
+    }.get(code, f"connecting fails: {os.strerror(code)}")
+    return f"container runtime at {endpoint}: {why}"

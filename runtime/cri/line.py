@@ -12,9 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from runtime.cri.endpoint import CriEndpoint, knock
+from runtime.cri.endpoint import CriEndpoint, knock, socket_fault
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.readiness import socket_fault
 from runtime.cri.transport import FROM_GRPC, SIZE_OPTIONS, grpc
 from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, SubscriptionEnded, settle
 
@@ -51,14 +50,12 @@ class Line:
         data: bytes,
         read: Callable[[bytes], T],
         timeout_ns: int | None,
-        *,
-        wait_for_ready: bool = False,
     ) -> PendingAnswer[T]:
-        """One answer, read by `read`. `name` is the verb in errors. `wait_for_ready` keeps trying to connect."""
+        """One answer, read by `read`. `name` is the verb in errors."""
         method = self._channel.unary_unary(path)
         timeout = None if timeout_ns is None else min(timeout_ns, LONGEST_TIMEOUT_NS) / 1e9
         try:
-            call = method.future(data, timeout=timeout, wait_for_ready=wait_for_ready)
+            call = method.future(data, timeout=timeout)
         except ValueError:
             return failed(_closed(name))
         answer: CancellingAnswer[T] = CancellingAnswer(call)
@@ -93,7 +90,7 @@ class Line:
         if ours == StatusCode.UNAVAILABLE:
             why = knock(self.endpoint)
             if why is not None:
-                text = str(socket_fault(self.endpoint, why))
+                text = socket_fault(self.endpoint, why)
         return CriError(ours, text, name)
 
     def _complete(self, call: Any, name: str, read: Callable[[bytes], T], answer: Future[T]) -> None:

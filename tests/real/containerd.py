@@ -32,10 +32,12 @@ from runtime.cri.messages import (
     ImageStatusRequest,
     ListPodSandboxRequest,
     RemovePodSandboxRequest,
+    StatusRequest,
     StopPodSandboxRequest,
+    VersionRequest,
 )
-from runtime.cri.readiness import RuntimeFault
-from runtime.cri.verbs import IMAGE_STATUS, LIST_POD_SANDBOX, REMOVE_POD_SANDBOX, STOP_POD_SANDBOX
+from runtime.cri.readiness import troubles, version_fault
+from runtime.cri.verbs import IMAGE_STATUS, LIST_POD_SANDBOX, REMOVE_POD_SANDBOX, STATUS, STOP_POD_SANDBOX, VERSION
 from tests.real.components import CNI_DIRECTORY
 from tests.real.images import PAUSE, Image, archive
 from tests.real.waiting import until
@@ -45,6 +47,12 @@ _START_S = 30.0
 _CGROUPS = Path("/sys/fs/cgroup")
 _HOST_PORTS = "CNI-HOSTPORT-"
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+
+
+def is_ready(cri: GrpcCri) -> bool:
+    """Whether it speaks our version, can run containers and gives pods a network. Raises CriError."""
+    version = cri.call(VERSION, VersionRequest()).result(20)
+    return not version_fault(version) and not any(troubles(cri.call(STATUS, StatusRequest()).result(20)))
 
 
 class Containerd:
@@ -122,8 +130,8 @@ class Containerd:
     def _ready(self, cri: GrpcCri) -> bool:
         assert self.alive, f"containerd has ended: {self.tail()}"
         try:
-            return cri.check().result(20).ready
-        except RuntimeFault:
+            return is_ready(cri)
+        except CriError:
             return False
 
     # --- use

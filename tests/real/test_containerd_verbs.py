@@ -47,6 +47,7 @@ from runtime.cri.messages import (
     StartContainerRequest,
     StopContainerRequest,
     StopPodSandboxRequest,
+    VersionRequest,
 )
 from runtime.cri.verbs import (
     CONTAINER_STATUS,
@@ -65,9 +66,10 @@ from runtime.cri.verbs import (
     START_CONTAINER,
     STOP_CONTAINER,
     STOP_POD_SANDBOX,
+    VERSION,
 )
 from tests.ports import free_port
-from tests.real.containerd import Containerd
+from tests.real.containerd import Containerd, is_ready
 from tests.real.images import BUSYBOX, Recipe, build
 from tests.real.registry import Registry, Throttle
 from tests.real.waiting import until
@@ -140,9 +142,8 @@ def refusal(answer: Any) -> CriError:
 
 
 def test_containerd_says_who_it_is_and_that_it_is_ready(cri: GrpcCri) -> None:
-    found = cri.check().result(PATIENCE_S)
-    assert found.name == "containerd"
-    assert found.ready
+    assert cri.call(VERSION, VersionRequest()).result(PATIENCE_S).runtime_name == "containerd"
+    assert is_ready(cri)
 
 
 def test_a_pod_lives_from_run_to_remove(cri: GrpcCri, containerd: Containerd) -> None:
@@ -281,7 +282,7 @@ def test_a_slow_pull_can_be_cancelled_while_other_verbs_answer(
         containerd.mirror("slow.test", slow.address)
         spec = ImageSpec(image="slow.test/team/big:1")
         pulling = cri.call(PULL_IMAGE, PullImageRequest(image=spec))
-        assert cri.check().result(PATIENCE_S).ready
+        assert is_ready(cri)
         assert not pulling.done()
         assert pulling.cancel()
         assert cri.call(IMAGE_STATUS, ImageStatusRequest(image=spec)).result(PATIENCE_S).image is None

@@ -14,6 +14,7 @@ from runtime.cri import messages as m
 from runtime.cri import verbs as v
 from runtime.cri.client import GrpcCri
 from runtime.cri.errors import CriError, StatusCode
+from runtime.cri.readiness import troubles, version_fault
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 30
@@ -37,8 +38,9 @@ def test_any_client_can_run_a_pod_on_it(tmp_path: Path) -> None:
     process = serve(tmp_path / "cri.sock", "--image", "busybox", "--fault", "StopPodSandbox:fail=1")
     try:
         with GrpcCri(f"unix://{tmp_path}/cri.sock") as cri:
-            report = cri.check().result(PATIENCE_S)
-            assert (report.name, report.ready) == ("simulated", True)
+            version = cri.call(v.VERSION, m.VersionRequest()).result(PATIENCE_S)
+            assert (version.runtime_name, version_fault(version)) == ("simulated", "")
+            assert troubles(cri.call(v.STATUS, m.StatusRequest()).result(PATIENCE_S)) == ("", "")
             config = m.PodSandboxConfig(
                 metadata=m.PodSandboxMetadata(name="pod", uid="uid", namespace="default"),
                 annotations={"simulated.actorlet.dev/output": "hello"},

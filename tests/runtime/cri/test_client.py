@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent import futures
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
-import grpc
 import pytest
 
 from runtime.cri import ALL_VERBS, CriError, StatusCode
 from runtime.cri.client import GrpcCri
-from runtime.cri.endpoint import CriEndpoint, EndpointError, knock, parse_endpoint
+from runtime.cri.endpoint import CriEndpoint, EndpointError, knock, parse_endpoint, socket_fault
 from runtime.cri.messages import (
     Container,
     ContainerEventResponse,
@@ -32,23 +30,11 @@ from runtime.cri.messages import (
     ListContainersResponse,
     PullImageRequest,
     PullImageResponse,
-    RuntimeCondition,
-    RuntimeStatus,
     StatusRequest,
     StatusResponse,
     StopContainerRequest,
     StopContainerResponse,
     VersionRequest,
-    VersionResponse,
-)
-from runtime.cri.readiness import (
-    NotARuntime,
-    OtherVersion,
-    RuntimeSilent,
-    SocketForbidden,
-    SocketMissing,
-    SocketRefused,
-    socket_fault,
 )
 from runtime.cri.server import CriServer, ServeError
 from runtime.cri.verbs import (
@@ -273,126 +259,6 @@ class TestStreams:
         tiny.streams[0].closed.result(PATIENCE_S)
 
 
-class TestCheck:
-    @pytest.mark.usefixtures("server")
-    def test_a_good_runtime_is_reported_with_its_conditions(self, client: GrpcCri, tiny: TinyCri) -> None:
-        good = client.check().result(PATIENCE_S)
-        assert (good.name, good.version, good.ready) == ("tiny", "1", True)
-        condition = RuntimeCondition(type="NetworkReady", reason="NoCni", message="no plugin")
-        tiny.answers["Status"] = StatusResponse(status=RuntimeStatus(conditions=(condition,)))
-        bad = client.check().result(PATIENCE_S)
-        assert bad.network_trouble == "NetworkReady=false reason:NoCni message:no plugin"
-        assert bad.runtime_trouble == "the runtime does not say whether it is ready"
-        assert not bad.ready
-
-    def test_no_socket(self, client: GrpcCri, path: str) -> None:
-        with pytest.raises(SocketMissing, match=f"unix://{path}: there is no such socket; start the runtime"):
-            client.check().result(PATIENCE_S)
-        assert "there is no such socket" in refusal(client.call(VERSION, VersionRequest())).message
-
-    def test_a_socket_left_behind(self, client: GrpcCri, path: str) -> None:
-        with socket.socket(socket.AF_UNIX) as gone:
-            gone.bind(path)
-        with pytest.raises(SocketRefused, match="nobody listens"):
-            client.check().result(PATIENCE_S)
-
-    def test_a_file_in_place_of_the_socket(self, client: GrpcCri, path: str) -> None:
-        Path(path).touch()
-        with pytest.raises(SocketMissing, match="is no socket"):
-            client.check().result(PATIENCE_S)
-
-    @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM])
-    def test_a_socket_that_is_closed_to_us(self, code: int) -> None:
-        fault = socket_fault(CriEndpoint("/run/cri.sock"), code)
-        assert isinstance(fault, SocketForbidden)
-        assert f"user {os.geteuid()} may not use the socket" in str(fault)
-
-    @pytest.mark.usefixtures("server")
-    def test_another_version_of_the_interface(self, client: GrpcCri, tiny: TinyCri) -> None:
-        tiny.answers["Version"] = VersionResponse(version="0.0.9", runtime_name="old", runtime_version="9")
-        with pytest.raises(OtherVersion, match=r"old 9 says interface version 0\.0\.9, 0\.1\.0 is needed"):
-            client.check().result(PATIENCE_S)
-
-    @pytest.mark.usefixtures("server")
-    def test_a_runtime_that_does_not_answer(self, client: GrpcCri, tiny: TinyCri) -> None:
-        tiny.answers["Version"] = TinyCri.NEVER
-        with pytest.raises(RuntimeSilent, match=r"no answer to Version within 0\.1 s"):
-            client.check(timeout_ns=SECOND_NS // 10).result(PATIENCE_S)
-
-    def test_a_runtime_before_version_one(self, client: GrpcCri, path: str) -> None:
-        old = plain_grpc(path, {"/runtime.v1alpha2.RuntimeService/Version": lambda *_: b""})
-        with old, pytest.raises(OtherVersion, match=r"speaks only runtime\.v1alpha2"):
-            client.check().result(PATIENCE_S)
-
-    def test_a_server_that_is_no_runtime(self, client: GrpcCri, path: str) -> None:
-        with (
-            plain_grpc(path, {}),
-            pytest.raises(NotARuntime, match=r"without runtime\.v1\.RuntimeService.*disabled_plugins"),
-        ):
-            client.check().result(PATIENCE_S)
-
-    def test_a_server_that_does_not_speak_grpc(self, client: GrpcCri, path: str) -> None:
-        with http_server(path), pytest.raises(NotARuntime, match="takes connections, but does not speak gRPC"):
-            client.check(timeout_ns=SECOND_NS).result(PATIENCE_S)
-
-    def test_an_image_service_that_is_none(self, tiny: TinyCri, path: str, tmp_path: Path) -> None:
-        other = str(tmp_path / "images.sock")
-        with (
-            CriServer(tiny, path),
-            plain_grpc(other, {}),
-            GrpcCri(path, other) as both,
-            pytest.raises(NotARuntime, match=r"images\.sock: it serves no runtime\.v1\.ImageService"),
-        ):
-            both.check().result(PATIENCE_S)
-
-
-class plain_grpc:  # noqa: N801 - reads as a function
-    """A gRPC server with a few methods of its own, made of bytes."""
-
-    def __init__(self, path: str, methods: dict[str, Callable[..., bytes]]) -> None:
-        self.server = grpc.server(futures.ThreadPoolExecutor(1))
-        by_service: dict[str, dict[str, Any]] = {}
-        for name, method in methods.items():
-            _, service, verb = name.split("/")
-            by_service.setdefault(service, {})[verb] = grpc.unary_unary_rpc_method_handler(method)
-        for service, handlers in by_service.items():
-            self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
-        self.server.add_insecure_port(f"unix:{path}")
-
-    def __enter__(self) -> None:
-        self.server.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.server.stop(0).wait()
-
-
-class http_server:  # noqa: N801 - reads as a function
-    """Answers every connection as an HTTP/1 server does that is greeted in HTTP/2."""
-
-    def __init__(self, path: str) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.bind(path)
-        self.socket.listen()
-        self.thread = threading.Thread(target=self.serve)
-
-    def serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            with connection, contextlib.suppress(OSError):  # the other side may have left in disgust
-                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
-    def __enter__(self) -> None:
-        self.thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
-        self.thread.join()
-
-
 class TestRestart:
     def test_a_runtime_that_comes_back_is_found_within_a_second(
         self, client: GrpcCri, tiny: TinyCri, path: str
@@ -422,6 +288,28 @@ class TestRestart:
             answer = client.call(STATUS, StatusRequest())
             assert asked.wait(PATIENCE_S)
         assert refusal(answer).outcome_unknown
+
+
+class TestNobodyAnswers:
+    """The text says why, and what to do."""
+
+    def test_no_socket(self, client: GrpcCri, path: str) -> None:
+        text = f"unix://{path}: there is no such socket; start the runtime"
+        assert text in refusal(client.call(VERSION, VersionRequest())).message
+
+    def test_a_socket_left_behind(self, client: GrpcCri, path: str) -> None:
+        with socket.socket(socket.AF_UNIX) as gone:
+            gone.bind(path)
+        assert "nobody listens" in refusal(client.call(VERSION, VersionRequest())).message
+
+    def test_a_file_in_place_of_the_socket(self, client: GrpcCri, path: str) -> None:
+        Path(path).touch()
+        assert "is no socket" in refusal(client.call(VERSION, VersionRequest())).message
+
+    @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM])
+    def test_a_socket_that_is_closed_to_us(self, code: int) -> None:
+        fault = socket_fault(CriEndpoint("/run/cri.sock"), code)
+        assert f"user {os.geteuid()} may not use the socket" in fault
 
 
 def retry_for_a_second(client: GrpcCri) -> None:
@@ -456,7 +344,7 @@ class TestServer:
     def test_it_can_be_served_and_found_over_tcp(self, tiny: TinyCri) -> None:
         port = free_port()
         with CriServer(tiny, f"tcp://127.0.0.1:{port}"), GrpcCri(f"tcp://127.0.0.1:{port}") as client:
-            assert client.check().result(PATIENCE_S).ready
+            assert client.call(VERSION, VersionRequest()).result(PATIENCE_S).runtime_name == "tiny"
 
 
 class TestEndpoint:

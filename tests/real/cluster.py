@@ -32,6 +32,8 @@ class Cluster:
 
     def __init__(self, served: EmbeddedApi, loop: LoopThread, agent: Agent) -> None:
         self.node_kubeconfig = served.node_kubeconfigs[NODE]
+        self.authority = served.authority
+        """Path of the certificate of who signs the server's clients."""
         self.lines = open_lines(read_access(served.kubeconfig), loop, KubeletConfiguration())
         self._agent = agent
 

@@ -1,0 +1,50 @@
+"""What a neighbour on the network can do to the agent's port without credentials (point 7)."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import secrets
+import socket
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+from tests.attacks.target import ANSWERS_WITHIN_S, Target
+from tests.real.pods import pod
+
+CONNECTIONS = 6_000
+TOKENS = 400
+HOST = "127.0.0.1"
+
+
+def _status(port: int, token: str = "") -> int:
+    """Of an answer to somebody whom nobody knows."""
+    whatever = ssl.create_default_context()
+    whatever.check_hostname = False
+    whatever.verify_mode = ssl.CERT_NONE
+    line = http.client.HTTPSConnection(HOST, port, timeout=ANSWERS_WITHIN_S, context=whatever)
+    with contextlib.closing(line):
+        line.request("GET", "/pods", headers={"Authorization": f"Bearer {token}"} if token else {})
+        return line.getresponse().status
+
+
+def idle_connections(target: Target) -> None:
+    """Thousands that say nothing, and others that begin a handshake and stop. Others are served meanwhile."""
+    with ExitStack() as after:
+        for number in range(CONNECTIONS):
+            line = after.enter_context(socket.create_connection((HOST, target.port), ANSWERS_WITHIN_S))
+            if number % 2:
+                with contextlib.suppress(OSError):  # it may be evicted already
+                    line.send(b"\x16\x03\x01\x02\x00\x01")
+        assert _status(target.port) in (401, 403), "nobody else gets in"
+
+
+def unknown_tokens(target: Target) -> None:
+    """Random tokens, many at a time; a pod that comes meanwhile starts."""
+    with ThreadPoolExecutor(16) as attackers:
+        asked = [attackers.submit(_status, target.port, secrets.token_urlsafe()) for _ in range(TOKENS)]
+        with target.pods(pod("beside")):
+            target.cluster.await_phase("Running", "beside", limit_s=ANSWERS_WITHIN_S)
+        answers = {each.result(ANSWERS_WITHIN_S) for each in asked}
+    assert answers <= {401, 429, 500, 503}, answers

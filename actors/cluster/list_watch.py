@@ -18,7 +18,7 @@ import msgspec
 
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from config.api.resources import Resource
-from runtime.api import Api, ApiError, ObjectList, WatchEvent, list_objects, watch_objects
+from runtime.api import Api, ApiError, ObjectList, WatchEvent, as_api_error, list_objects, watch_objects
 from runtime.api.resume import (
     NEWEST_VERSION,
     ListFailed,
@@ -313,7 +313,4 @@ class Follower(Actor):
 
 def _listed(attempt: Attempt, done: Pending[ObjectList[Any]]) -> PageListed:
     outcome = outcome_of(done)
-    error = outcome.error
-    if error is None or isinstance(error, ApiError):
-        return PageListed(attempt, outcome.value, error)
-    return PageListed(attempt, None, ApiError(0, "Unknown", f"{type(error).__name__}: {error}", "list"))
+    return PageListed(attempt, outcome.value, as_api_error(outcome.error, "list"))

@@ -36,7 +36,7 @@ from actors.messages.references import (
 from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, references
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
-from runtime.api import Api, ApiError, get
+from runtime.api import Api, ApiError, as_api_error, get
 from runtime.api.no_server import NoApiServer
 from runtime.cri.identity import whole_number
 
@@ -367,7 +367,4 @@ def strategy_of(name: str) -> Strategy:
 
 def _got(ref: ObjectRef, reading: int | None, done: Pending[Value]) -> ObjectGot:
     outcome = outcome_of(done)
-    error = outcome.error
-    if error is not None and not isinstance(error, ApiError):
-        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", f"get {ref}")
-    return ObjectGot(ref, outcome.value, error, reading)
+    return ObjectGot(ref, outcome.value, as_api_error(outcome.error, f"get {ref}"), reading)

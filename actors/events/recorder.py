@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,10 +21,10 @@ import msgspec
 from cachetools import FIFOCache, TTLCache
 
 from actors.events.sending import EventCorrelation, EventQueue, Series, creation, event_name, raising
-from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles
+from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from actors.messages.events import RecordedEvent, RecordEvent
 from actors.messages.pods import ListEvents
-from runtime.api import Api, ApiCall, ApiError
+from runtime.api import Api, ApiCall, ApiError, as_api_error
 
 SECOND_NS = 1_000_000_000
 KEPT = 2_000
@@ -229,11 +228,4 @@ def sentence(recorded: RecordedEvent) -> str:
 
 
 def _ended(number: int, created: bool, count: int, call: ApiCall[Any], done: Pending[Any]) -> EventCallEnded:
-    error: BaseException | None
-    try:
-        error = done.exception()
-    except CancelledError as cancelled:  # of a concurrent future
-        error = cancelled
-    if error is not None and not isinstance(error, ApiError):
-        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", call.verb)
-    return EventCallEnded(number, created, count, error)
+    return EventCallEnded(number, created, count, as_api_error(outcome_of(done).error, call.verb))

@@ -32,7 +32,7 @@ from actors.messages.status import StatusManagerStarted
 from config.api.resources import PODS
 from config.objects import Node, ObjectMeta, OwnerReference, Pod
 from config.pods.identity import CONFIG_MIRROR, config_hash, display_name, full_name, mirror_hash
-from runtime.api import Api, ApiError, create, delete, get
+from runtime.api import Api, ApiError, as_api_error, create, delete, get
 
 SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
@@ -256,10 +256,8 @@ class MirrorPodActor(Actor):
 
 def _ended(name: str, operation: MirrorOperation, done: Pending[Pod | None]) -> MirrorOperationEnded:
     outcome = outcome_of(done)
-    error = outcome.error
-    if error is not None and not isinstance(error, ApiError):
-        error = ApiError(0, "Unknown", f"{type(error).__name__}: {error}", f"{operation.value} mirror pod")
-    return MirrorOperationEnded(name, operation, outcome.value if error is None else None, error)
+    error = as_api_error(outcome.error, f"{operation.value} mirror pod")
+    return MirrorOperationEnded(name, operation, outcome.value, error)
 
 
 # --- the rules, pure --------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ from actors.status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from config.api.resources import PODS
 from config.objects import Pod, PodStatus
 from config.pods.identity import display_name, is_static
-from runtime.api import Api, ApiError, delete, patch
+from runtime.api import Api, ApiError, as_api_error, delete, patch
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.metrics.pod_statuses import StatusMeasures
 
@@ -385,7 +385,4 @@ def _is_another(error: ApiError) -> bool:
 
 def _written(uid: str, done: Pending[Pod | None]) -> WriteEnded:
     outcome = outcome_of(done)
-    error = outcome.error
-    if error is None or isinstance(error, ApiError):
-        return WriteEnded(uid, outcome.value if error is None else None, error)
-    return WriteEnded(uid, None, ApiError(0, "Unknown", f"{type(error).__name__}: {error}", "a status write"))
+    return WriteEnded(uid, outcome.value, as_api_error(outcome.error, "a status write"))

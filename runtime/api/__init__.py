@@ -21,4 +21,4 @@ from runtime.api.calls import (
     watch_objects,
 )
 from runtime.api.capability import Api, ApiLines, BootstrapApi
-from runtime.api.errors import ApiError
+from runtime.api.errors import ApiError, as_api_error

@@ -55,3 +55,10 @@ class ApiError(Exception):
     def outcome_unknown(self) -> bool:
         """The operation may have been done all the same."""
         return self.code == 0 or self.code >= 500
+
+
+def as_api_error(failure: BaseException | None, verb: str) -> ApiError | None:
+    """The failure of a call as an `ApiError`. Of one with another type nobody knows whether the server has acted."""
+    if failure is None or isinstance(failure, ApiError):
+        return failure
+    return ApiError(0, "Unknown", f"{type(failure).__name__}: {failure}", verb)

@@ -14,13 +14,13 @@ on the drawn page. An effect returns the state with its other fields changed; th
 An event may meet a stage that has no rule for it, or none that holds. A table with `otherwise` then leaves the state as
 it is: `otherwise` says why. A table without it raises `IllegalTransitionError`.
 
-A table can be asked for its own mistakes (`unreachable`, `shadowed`, `undecided`), and `docs.generators` draws it.
+`docs.generators` draws a table, and `tests.actors.machines.mistakes` looks for mistakes in it.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -138,7 +138,7 @@ class StateTable(Generic[StageT, StateT]):
         after = rule.effect(state, event) if rule.effect is not None else state
         return after if rule.target is None else msgspec.structs.replace(after, stage=rule.target)
 
-    # --- checks of the table ----------------------------------------------------------------------------------------
+    # --- what it holds ----------------------------------------------------------------------------------------------
 
     @property
     def stages(self) -> tuple[StageT, ...]:
@@ -148,34 +148,3 @@ class StateTable(Generic[StageT, StateT]):
     def events(self) -> frozenset[type[Any]]:
         """The types of events that some stage has a rule for."""
         return frozenset(row.event for row in self.rows)
-
-    def has_rules(self, stage: StageT, event: type[Any]) -> bool:
-        return (stage, event) in self._by_pair
-
-    def moves(self) -> Iterator[tuple[StageT, StageT]]:
-        """(from, to) of every rule that changes the stage."""
-        for row in self.rows:
-            for rule in row.rules:
-                if rule.target is not None:
-                    yield from ((stage, rule.target) for stage in row.stages)
-
-    def unreachable(self) -> frozenset[StageT]:
-        """Stages that no chain of rules leads to from the first stage."""
-        moves, reached, fresh = tuple(self.moves()), {self.first}, {self.first}
-        while fresh:
-            fresh = {target for stage, target in moves if stage in fresh} - reached
-            reached |= fresh
-        return frozenset(self.stages) - reached
-
-    def shadowed(self) -> tuple[Rule[StageT, StateT, Any], ...]:
-        """Rules that can never apply: an earlier rule of the row has no guard that they lack."""
-        return tuple(
-            rule
-            for row in self.rows
-            for place, rule in enumerate(row.rules)
-            if any(set(earlier.guards) <= set(rule.guards) for earlier in row.rules[:place])
-        )
-
-    def undecided(self) -> tuple[TransitionRow[StageT, StateT, Any], ...]:
-        """Rows in which every rule has a guard. Where none holds, `otherwise` decides, or the event is refused."""
-        return tuple(row for row in self.rows if all(rule.guards for rule in row.rules))

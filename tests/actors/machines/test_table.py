@@ -14,6 +14,7 @@ from actors.pod_rules import container_start
 from actors.pod_rules import lifecycle as pod_lifecycle
 from actors.probes import state as probe_state
 from actors.volumes import state as volume_state
+from tests.actors.machines.mistakes import shadowed, undecided, unreachable
 
 TABLES: dict[str, StateTable[Any, Any]] = {
     "a pod": pod_lifecycle.TABLE,
@@ -27,12 +28,12 @@ EVERY = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 
 @EVERY
 def test_every_stage_can_be_reached(table: StateTable[Any, Any]) -> None:
-    assert table.unreachable() == frozenset()
+    assert unreachable(table) == frozenset()
 
 
 @EVERY
 def test_every_rule_can_apply(table: StateTable[Any, Any]) -> None:
-    assert table.shadowed() == ()
+    assert shadowed(table) == ()
 
 
 @EVERY
@@ -52,7 +53,7 @@ def test_every_rule_has_a_reason(table: StateTable[Any, Any]) -> None:
 def test_a_table_refuses_only_events_that_its_caller_can_avoid(
     table: StateTable[Any, Any], refused: set[type[Any]]
 ) -> None:
-    assert {row.event for row in table.undecided()} == refused
+    assert {row.event for row in undecided(table)} == refused
 
 
 class DoorStage(enum.Enum):
@@ -114,7 +115,7 @@ def test_an_event_without_a_rule_that_holds_is_refused_with_the_state() -> None:
     table.on(DoorStage.CLOSED, Pushed).to(DoorStage.OPEN, "nobody locked it", _locked)
     with pytest.raises(IllegalTransitionError, match=r"no rule for .*yale.* holds in .*visitors=0"):
         table.meet(CLOSED, Pushed("yale"))
-    assert [row.event for row in table.undecided()] == [Pushed]
+    assert [row.event for row in undecided(table)] == [Pushed]
 
 
 def test_a_table_may_ignore_what_it_has_no_rule_for() -> None:
@@ -129,10 +130,10 @@ def test_two_rows_for_one_stage_and_event_are_a_mistake() -> None:
 
 
 def test_a_table_knows_its_stages_that_nothing_leads_to() -> None:
-    assert doors().unreachable() == {DoorStage.WALLED_UP}
+    assert unreachable(doors()) == {DoorStage.WALLED_UP}
 
 
 def test_a_rule_behind_one_that_asks_for_less_is_shadowed() -> None:
     table = doors()
     (table.on(DoorStage.OPEN, Pushed).stay("it is open already").to(DoorStage.CLOSED, "this never applies", _locked))
-    assert [rule.why for rule in table.shadowed()] == ["this never applies"]
+    assert [rule.why for rule in shadowed(table)] == ["this never applies"]

@@ -27,6 +27,7 @@ from actors.volumes.state import (
     may_make,
     may_unmake,
 )
+from tests.actors.machines.mistakes import moves
 
 UNCERTAIN = ThingLife(ThingStage.UNCERTAIN)
 HUNG = ThingLife(ThingStage.UNCERTAIN, 1)
@@ -117,4 +118,4 @@ def test_on_every_way_calls_are_counted_and_never_too_many_run(events: list[Even
 
 
 def test_every_stage_is_left_again():
-    assert {stage for stage, _ in TABLE.moves()} == set(ThingStage)
+    assert {stage for stage, _ in moves(TABLE)} == set(ThingStage)

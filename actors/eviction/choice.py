@@ -26,7 +26,7 @@ def candidates_among(pods: Sequence[PodHere], samples: Sequence[PodSample], doom
     """The running pods without a decision, each with its sample. `doomed`: UIDs."""
     by_uid = {each.uid: each for each in samples}
     return [
-        Candidate(each.pod, by_uid.get(each.pod.metadata.uid), each.worker)
+        Candidate(each.pod, by_uid.get(each.pod.metadata.uid))
         for each in pods
         if each.may_be_evicted() and not each.has_ended() and each.pod.metadata.uid not in doomed
     ]

@@ -43,7 +43,7 @@ from actors.eviction.steps import (
 from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from actors.eviction.usage import Candidate
 from actors.eviction.words import REASON, THRESHOLD_MET, threshold_words
-from actors.kernel import Actor, Lane, Pending, handles, outcome_of
+from actors.kernel import Actor, Lane, handles
 from actors.messages.events import RecordEvent, pod_event
 from actors.messages.eviction import LimitedPodSeen, MemoryRanShort, PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved, NodeStatusStarted
@@ -95,7 +95,11 @@ class EvictionActor(Actor):
 
     def on_start(self) -> None:
         lane, read = self._file_lane(), self._tools.files.read_node_file
-        self.begin(lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS), _memory_read)
+        # A file that is missing or unreadable counts as empty.
+        self.attempt(
+            lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS),
+            lambda text, _: MemoryRead(text or ""),
+        )
 
     @handles(MemoryRead)
     def memory_read(self, message: MemoryRead) -> None:
@@ -375,9 +379,9 @@ class EvictionActor(Actor):
         self._written = self._conditions_by_the_clock()
         text = text_of(self._doomed, self._written)
         lane, write = self._file_lane(), self._tools.files.write_record
-        self.begin(
+        self.attempt(
             lambda: lane.submit("evictions", write, self._path, text, deadline_ns=SAVE_NS),
-            lambda done: MemorySaved(_error_of(outcome_of(done).error), decides),
+            lambda _, error: MemorySaved(error, decides),
         )
 
     @handles(MemorySaved)
@@ -392,12 +396,3 @@ class EvictionActor(Actor):
 def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:
     reading = readings.get(threshold.signal)
     return reading is not None and is_met(threshold, reading, with_reclaim=True)
-
-
-def _error_of(error: BaseException | None) -> str:
-    return "" if error is None else str(error) or type(error).__name__
-
-
-def _memory_read(done: Pending[str]) -> MemoryRead:
-    """A file that is missing or unreadable counts as empty."""
-    return MemoryRead(outcome_of(done).value or "")

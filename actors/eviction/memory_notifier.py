@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from actors.eviction.signals import ALLOCATABLE_MEMORY, MEMORY
 from actors.eviction.thresholds import configured_thresholds
-from actors.kernel import Actor, ActorRef, Message, Pending, SoleMessage, handles, outcome_of
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.messages.eviction import MemoryRanShort
 from actors.model.disk_lane import DISK_LANE_SIZE
 from config.kubelet import KubeletConfiguration
@@ -86,7 +86,10 @@ class MemoryNotifierActor(Actor):
             return
         self._renewing = True
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self.begin(lambda: lane.submit("memory", watch.renew, deadline_ns=RENEW_LIMIT_NS), _renewed)
+        self.attempt(
+            lambda: lane.submit("memory", watch.renew, deadline_ns=RENEW_LIMIT_NS),
+            lambda problems, error: MarksRenewed((error,) if error else problems or ()),
+        )
 
     @handles(MarksRenewed)
     def renewed(self, message: MarksRenewed) -> None:
@@ -110,8 +113,3 @@ class MemoryNotifierActor(Actor):
         self._pausing = False
         if self._again:
             self.passed(MemoryPassed())
-
-
-def _renewed(done: Pending[tuple[str, ...]]) -> MarksRenewed:
-    outcome = outcome_of(done)
-    return MarksRenewed((str(outcome.error),) if outcome.error is not None else outcome.value or ())

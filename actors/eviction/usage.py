@@ -17,7 +17,6 @@ from actors.eviction.signals import (
     IMAGE_FS_INODES,
 )
 from actors.eviction.thresholds import Layout
-from actors.kernel import ActorRef
 from config.objects import Pod
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.stats.samples import ContainerSample, PodSample
@@ -38,11 +37,10 @@ ALL_PARTS = frozenset(DiskPart)
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A running pod. `sample` None: its usage is unknown. `worker`: the actor that would end it."""
+    """A running pod. `sample` None: its usage is unknown."""
 
     pod: Pod
     sample: PodSample | None = None
-    worker: ActorRef | None = None
 
 
 def parts_on(signal: str, layout: Layout) -> frozenset[DiskPart]:

@@ -218,9 +218,12 @@ class ImagePullActor(Actor):
             self._try(flight, NodeCredentials())
             return
         lane = self.lane("docker-config", size=1, per_key=1)
-        self.begin(
+        # Without an answer of the disk there are none, so that no pull is delayed.
+        self.attempt(
             lambda: lane.submit("docker-config", files.read, deadline_ns=CREDENTIALS_LIMIT_NS),
-            lambda done: NodeCredentialsRead(key, _found_in(done)),
+            lambda found, error: NodeCredentialsRead(
+                key, found or NodeCredentials((), (f"they cannot be read: {error}",))
+            ),
         )
 
     @handles(NodeCredentialsRead)
@@ -351,12 +354,6 @@ def _error_of(done: Pending[PullImageResponse]) -> str:
     if failure is None:
         return ""
     return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
-
-
-def _found_in(done: Pending[NodeCredentials]) -> NodeCredentials:
-    """The node's credentials; none, with a problem, if the disk does not answer, so that no pull is delayed."""
-    outcome = outcome_of(done)
-    return outcome.value or NodeCredentials((), (f"they cannot be read: {outcome.error}",))
 
 
 def _size_in(done: Pending[ImageStatusResponse]) -> int:

@@ -72,7 +72,6 @@ ENFORCED, NOT_ENFORCED = "NodeAllocatableEnforced", "FailedNodeAllocatableEnforc
 FIRST_WITHOUT = "1.37.0"
 """The first version of Kubernetes that will require the runtime to name its cgroup driver (spec 10.1)."""
 _NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
-_TIERS = (QosClass.GUARANTEED, QosClass.BURSTABLE, QosClass.BEST_EFFORT)
 
 
 class CgroupTools(msgspec.Struct, frozen=True):

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from runtime.cri import Cri
@@ -30,6 +31,8 @@ SLACK_NS = 100_000_000
 TURNS = 6
 """About so many turns of the loop a check needs: to connect, to ask, to read, and to tell."""
 
+_Question = Callable[[], Coroutine[Any, Any, ProbeAnswer]]
+
 
 class NetworkProber:
     """See the module, and `Prober`. `held`: bounds what HTTP probes hold together."""
@@ -42,7 +45,7 @@ class NetworkProber:
     def probe(self, container_id: str, kind: str, check: Check, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         if isinstance(check, ExecCheck):
             return ask_exec(self._cri, container_id, check, timeout_ns)
-        return self._loop.submit(_sure(self._question(check, timeout_ns), time.monotonic_ns(), timeout_ns))
+        return self._loop.submit(_sure(partial(self._question, check, timeout_ns), time.monotonic_ns(), timeout_ns))
 
     def _question(self, check: HttpCheck | TcpCheck | GrpcCheck, timeout_ns: int) -> Coroutine[Any, Any, ProbeAnswer]:
         if isinstance(check, HttpCheck):
@@ -52,10 +55,12 @@ class NetworkProber:
         return ask_grpc(check, timeout_ns, self._held)
 
 
-async def _sure(question: Coroutine[Any, Any, ProbeAnswer], asked_ns: int, timeout_ns: int) -> ProbeAnswer:
+async def _sure(
+    question: Callable[[], Coroutine[Any, Any, ProbeAnswer]], asked_ns: int, timeout_ns: int
+) -> ProbeAnswer:
     began_ns = time.monotonic_ns()
     try:
-        answer = await question
+        answer = await question()
     except Exception as failure:
         return ProbeAnswer(ProbeOutcome.UNKNOWN, f"the probe itself has failed: {failure!r}")
     ended_ns = time.monotonic_ns()

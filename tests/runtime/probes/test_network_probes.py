@@ -7,6 +7,7 @@ import ssl
 import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,6 +17,7 @@ from aiohttp import web
 
 from runtime.cri.transport import grpc
 from runtime.io.event_loop import LoopThread
+from runtime.io.pending import PendingAnswer
 from runtime.probes import GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.capability import Check
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
@@ -45,6 +47,10 @@ class Servers:
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return self.loop.submit(coroutine).result(10)
+
+    def begin(self, check: Check) -> PendingAnswer[ProbeAnswer]:
+        """Ask, and do not wait."""
+        return self._prober.probe("c", "liveness", check, SECOND)
 
     def ask(self, check: Check, timeout_ns: int = SECOND) -> ProbeAnswer:
         """An answer; on a machine that is too busy to say anything, as `LATE` means, asked again."""
@@ -298,3 +304,20 @@ def test_spec_5_probes_that_hang_hold_up_no_other(servers: Servers) -> None:
     for _ in range(20):
         assert servers.ask(HttpCheck(f"http://127.0.0.1:{well}/"), 5 * SECOND).outcome is ProbeOutcome.SUCCESS
     assert not any(each.done() for each in hanging)
+
+
+def wait_for(event: Event) -> None:
+    event.wait(10)
+
+
+def test_a_probe_that_is_given_up_before_it_begins_leaves_nothing_unawaited(
+    servers: Servers, recwarn: pytest.WarningsRecorder
+) -> None:
+    """As when its container ends while the loop is busy."""
+    go_on = Event()
+    servers.loop.post(partial(wait_for, go_on))
+    given_up = servers.begin(HttpCheck("http://127.0.0.1:9/"))
+    assert given_up.cancel()
+    go_on.set()
+    servers.run(asyncio.sleep(0))
+    assert [str(each.message) for each in recwarn.list if "never awaited" in str(each.message)] == []

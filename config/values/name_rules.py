@@ -16,6 +16,8 @@ Refusal = tuple[str, str] | None
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _HOST = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_]{0,62}(\.[A-Za-z0-9_][-A-Za-z0-9_]{0,62})*\.?", re.ASCII)
+_ZONE = re.compile(r"[A-Za-z0-9_.-]{1,15}", re.ASCII)
+"""The name of an interface."""
 _WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", re.ASCII)
 _ENVIRONMENT = re.compile(r"[ -<>-~]+", re.ASCII)
@@ -105,7 +107,10 @@ def is_host(text: str) -> bool:
 
     Underscores are allowed, as some internal name servers have them. No host begins with `-`.
     """
-    return ip(text) is None or (len(text) <= 253 and _HOST.fullmatch(text) is not None)
+    address, percent, zone = text.partition("%")
+    if ip(address) is None:
+        return not percent or (":" in address and _ZONE.fullmatch(zone) is not None)
+    return len(text) <= 253 and _HOST.fullmatch(text) is not None
 
 
 def check(place: DocumentPlace, refusal: Refusal) -> None:

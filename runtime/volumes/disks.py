@@ -9,6 +9,7 @@ import re
 
 from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.commands import NOT_FOUND, CommandResult, Commands, HostCommand
+from runtime.volumes.mount_options import joined_options
 
 FILE_SYSTEM = "ext4"
 """Where none is named."""
@@ -17,8 +18,8 @@ FORMAT_S = 600.0
 _BLANK = 2
 _NOT_MENDED = 4
 _MAKE_OPTIONS = {"ext3": ("-F", "-m0"), "ext4": ("-F", "-m0"), "xfs": ("-f",)}
-_KIND = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
-"""It becomes part of a program's name."""
+_KIND = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
+"""It becomes part of a program's name. A kind with a point, such as `fuse.sh`, names a second program."""
 _HAS_CHECK = ("ext2", "ext3", "ext4")
 
 
@@ -28,6 +29,7 @@ def mount_disk(
     """Mount the file system of `kind` on `device`, made if the disk is blank. Raises VolumeError."""
     if not _KIND.fullmatch(kind):
         raise VolumeFailedError(f"{kind!r} is no type of file system; write it like ext4 or xfs")
+    chosen = joined_options(options, read_only=read_only)
     found = file_system_of(commands, device)
     if not found:
         if read_only:
@@ -38,7 +40,6 @@ def mount_disk(
         raise VolumeFailedError(text, "FailedMountOnFilesystemMismatch")
     elif kind in _HAS_CHECK and not read_only:
         _check(commands, device, kind)
-    chosen = ",".join([*options, *(("ro",) if read_only else ())])
     mount = HostCommand("mount", ("-t", kind, *(("-o", chosen) if chosen else ())), (device, directory))
     _do(commands, MOUNT_S, mount)
 

@@ -124,6 +124,8 @@ def path_of(spec: VolumeSpec) -> str:
     local = spec.persistent.spec.local if spec.persistent is not None else None
     if local is None or not local.path:
         raise VolumeFailedError("the local volume has no path")
+    if not local.path.startswith("/"):
+        raise VolumeFailedError(f"the path {local.path!r} of a local volume must be absolute")
     if ".." in local.path.split("/"):
         raise VolumeFailedError(f"the path {local.path} of a local volume must not contain '..'")
     return local.path

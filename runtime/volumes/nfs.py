@@ -15,6 +15,7 @@ from config.values.name_rules import is_host
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.commands import NOT_FOUND, Commands, HostCommand
 from runtime.volumes.empty_dir import make_directory
+from runtime.volumes.mount_options import joined_options
 from runtime.volumes.mounts import Mounts
 
 MOUNT_S = 110.0
@@ -69,8 +70,8 @@ def mount_command(spec: VolumeSpec, directory: str) -> HostCommand:
         raise VolumeFailedError(f"the nfs server {source.server!r} is no host name and no address")
     if not source.path.startswith("/"):
         raise VolumeFailedError(f"the nfs path {source.path!r} must begin with /")
-    options = [*spec.mount_options, *(("ro",) if source.read_only or spec.read_only else ())]
-    chosen = ("-o", ",".join(options)) if options else ()
+    options = joined_options(spec.mount_options, read_only=source.read_only or spec.read_only)
+    chosen = ("-o", options) if options else ()
     return HostCommand("mount", ("-t", "nfs", *chosen), (f"{_host(source.server)}:{source.path}", directory))
 
 

@@ -312,6 +312,7 @@ def test_faulty_metadata_is_refused_at_its_place(metadata: dict[str, Any], path:
         ({"configMap": {"name": "c", "items": [{"key": "a/b", "path": "x"}]}}, ".configMap.items[0].key"),
         ({"nfs": {"server": "s", "path": "a"}}, ".nfs.path"),
         ({"nfs": {"server": "--fstab=/evil", "path": "/a"}}, ".nfs.server"),
+        ({"nfs": {"server": "fe80::1%-o bind", "path": "/a"}}, ".nfs.server"),
         ({"persistentVolumeClaim": {}}, ".persistentVolumeClaim.claimName"),
         ({"image": {"reference": "a", "pullPolicy": "No"}}, ".image.pullPolicy"),
         ({"downwardAPI": {"items": [{"path": "x"}]}}, ".downwardAPI.items[0]"),

@@ -23,7 +23,7 @@ from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpe
 from runtime.volumes.commands import CommandResult, HostCommand, HostCommands
 from runtime.volumes.device_maps import DeviceMaps
 from runtime.volumes.disks import file_system_of, mount_disk
-from runtime.volumes.local import ALREADY_MOUNTED, LocalPlugin
+from runtime.volumes.local import ALREADY_MOUNTED, LocalPlugin, path_of
 from runtime.volumes.loop_devices import KernelLoopDevices
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
@@ -215,7 +215,7 @@ def test_a_blank_disk_that_is_to_be_read_only_is_refused():
         mount_disk(commands, "/dev/x", "/d", "ext4", (), read_only=True)
 
 
-@pytest.mark.parametrize("kind", ["../sh", "-a", "ext4 -o", "", "EXT4;", "x" * 33])
+@pytest.mark.parametrize("kind", ["../sh", "../../x", "-a", "ext4 -o", "", "EXT4;", "x" * 33, "fuse.sh", "ext4\n"])
 def test_a_kind_that_is_no_file_system_runs_no_program(kind: str):
     commands = PlayedCommands({"blkid": CommandResult(2, "")})
     with pytest.raises(VolumeFailedError, match="is no type of file system"):
@@ -286,3 +286,12 @@ def test_what_is_no_disk_is_no_device(world: World, path: str, said: str):
 def test_a_disk_has_a_part_that_its_pods_share_and_a_device_has_none(world: World):
     assert world.plugin.device_of(local("/x")) == world.plugin.device_at(world.place()) == "pv"
     assert world.plugin.device_of(local("/x", block=True)) == world.plugin.device_at(world.place(block=True)) == ""
+
+
+@pytest.mark.parametrize("path", ["disk", "-a", "./disk", "../disk", "/mnt/../etc", ""])
+def test_a_path_that_could_be_anything_is_refused(path: str):
+    source = PersistentVolumeSpec(local=LocalVolumeSource(path=path))
+    persistent = PersistentVolume(metadata=ObjectMeta(name="pv"), spec=source)
+    spec = VolumeSpec(name="pv", volume=Volume(name="v"), source="local", persistent=persistent)
+    with pytest.raises(VolumeFailedError):
+        path_of(spec)

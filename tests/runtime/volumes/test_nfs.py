@@ -88,6 +88,10 @@ def test_one_without_a_server_is_refused():
         "[::1]",
         "x" * 254,
         "é",
+        "fe80::1%eth0:/etc -o bind",
+        "::1%",
+        "fe80::1%a/b",
+        "192.0.2.7%eth0",
     ],
 )
 def test_a_server_that_is_no_host_is_never_given_to_mount(world: World, server: str):
@@ -95,6 +99,32 @@ def test_a_server_that_is_no_host_is_never_given_to_mount(world: World, server: 
     with pytest.raises(VolumeFailedError, match="is no host name and no address"):
         plugin.prepare(Pod(), spec(server=server), place, lambda *words: None)
     assert world.commands.ran == []
+
+
+def test_a_server_name_does_not_make_mount_read_another_fstab(tmp_path: Path):
+    """The real `mount`. The server's name and the path together once were an option and the path of an fstab."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "file").touch()
+    (tmp_path / "fstab:").mkdir()
+    mounts = KernelMounts()
+    plugin = NfsPlugin(mounts, HostCommands())
+    place = VolumePlace("u", plugin.name, "v", False, str(tmp_path / "pods/u/volumes/kubernetes.io~nfs/v"))
+    (tmp_path / "fstab:" / "data").write_text(f"{tmp_path}/secret {place.directory} none bind 0 0\n")
+    try:
+        with pytest.raises(VolumeFailedError):
+            plugin.prepare(Pod(), spec(server=f"--fstab={tmp_path}/fstab"), place, lambda *words: None)
+        assert mounts.below(place.directory) == ()
+    finally:
+        mounts.unmount(place.directory)
+
+
+@pytest.mark.parametrize("program", ["mount", "umount", "mkfs.ext4", "fsck.ext4", "blkid"])
+def test_the_programs_of_the_host_take_no_operand_for_an_option(program: str):
+    """The real ones: each says of `--version` that there is no such file, and tells no version."""
+    operands = ("--version", "--version") if program == "mount" else ("--version",)
+    ended = HostCommands().run(HostCommand(program, operands=operands), 30)
+    assert ended.code not in (0, NOT_FOUND)
+    assert "util-linux" not in ended.output
 
 
 def test_a_path_that_is_not_absolute_is_never_given_to_mount():

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 from jsonschema import Draft4Validator, ValidationError
 from jsonschema.validators import create
 
@@ -78,40 +80,8 @@ def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[SchemaFault]:
 # --- words ----------------------------------------------------------------------------------------------------------
 
 _JUNCTIONS = ("allOf", "anyOf", "oneOf", "not")
-_WORDS = {
-    "type": "Invalid value: {found}: {where} must be of type {text}: {found}",
-    "format": "{where} must be of type {bound}: {value}",
-    "format of a number": "Checked value must be of type {type} with format {bound} in {where}",
-    "required": "Required value",
-    "enum": "Unsupported value: {value}: supported values: {choices}",
-    "minimum": "{where} should be greater than or equal to {bound}",
-    "maximum": "{where} should be less than or equal to {bound}",
-    "exclusiveMinimum": "{where} should be greater than {bound}",
-    "exclusiveMaximum": "{where} should be less than {bound}",
-    "multipleOf": "{where} should be a multiple of {bound}",
-    "pattern": "{where} should match '{bound}'",
-    "minLength": "{where} should be at least {bound} chars long",
-    "maxLength": "Too long: may not be more than {bound} bytes",
-    "minItems": "Invalid value: {size}: {where} should have at least {bound} items",
-    "maxItems": "Too many: {size}: must have at most {bound} items",
-    "minProperties": "Invalid value: {size}: {where} should have at least {bound} properties",
-    "maxProperties": "Too many: {size}: must have at most {bound} items",
-    "allOf": 'Invalid value: "": "{place}" must validate all the schemas (allOf)',
-    "anyOf": 'Invalid value: "": "{place}" must validate at least one schema (anyOf)',
-    "oneOf": 'Invalid value: "": "{place}" must validate one and only one schema (oneOf). {text}',
-    "not": 'Invalid value: "": "{place}" must not validate the schema (not)',
-    LIST_TYPE: "Duplicate value: {text}",
-}
-"""What is said when a keyword fails. A text without one of these beginnings gets that of an invalid value."""
-_REASONS = {
-    "Invalid value": "Invalid",
-    "Required value": "Required",
-    "Unsupported value": "NotSupported",
-    "Forbidden": "Forbidden",
-    "Too long": "TooLong",
-    "Too many": "TooMany",
-    "Duplicate value": "Duplicate",
-}
+_SAID: dict[str, dict[str, str]] = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text())
+_WORDS, _REASONS = _SAID["words"], _SAID["reasons"]
 
 
 def _fault(error: ValidationError, at: At) -> SchemaFault:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from actors.kernel.timers import Cancellable
 from config.values.api_time import second_text
+from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.store import Store
 from simulation.chance.chance import Chance
 
@@ -67,6 +68,8 @@ class Core:
         self.collects_garbage = options.garbage_collection
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
+        self.empty: Callable[[ServedResource, str], object] = lambda resource, namespace: None
+        """Deletes every object of a resource in a namespace, or everywhere: set by the server, which has the verbs."""
         self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")
         # Asked at every request: no call of ours between.

@@ -18,7 +18,7 @@ from ipaddress import ip_network
 from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
 from simulation.apiserver.authorization import Authorizer
 from simulation.apiserver.core import Clock, Core, Options
-from simulation.apiserver.custom.definition_rules import DefinitionRules, Tools
+from simulation.apiserver.custom.definition_rules import DefinitionRules
 from simulation.apiserver.custom.scale import scale
 from simulation.apiserver.garbage.garbage_collector import GarbageCollector
 from simulation.apiserver.kinds.certificates import CertificateRequestRules
@@ -105,6 +105,7 @@ class ApiServer:
     def __init__(self, clock: Clock, options: Options | None = None) -> None:
         self.options = options or Options()
         self._core = Core(clock, self.options)
+        self._core.empty = self._empty
         kinds = {
             resource.store_key: _RULES.get(resource.store_key, KindRules)(self._core, resource)
             for resource in SERVED
@@ -122,10 +123,9 @@ class ApiServer:
         self._checks = not self._context.authorizer.lets_all
         namespaces = kinds["namespaces"]
         assert isinstance(namespaces, NamespaceRules)
-        namespaces.empty = self._empty
         definitions = kinds[DEFINITIONS.store_key]
         assert isinstance(definitions, DefinitionRules)
-        definitions.tools = Tools(add_rules=kinds.__setitem__, empty=lambda resource: self._empty(resource, ""))
+        definitions.add_rules = kinds.__setitem__
         self._custom = definitions.catalog
         self._find_custom = self._custom.find
         namespaces.resources = self._custom.one_of_each

@@ -19,14 +19,7 @@ import msgspec
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.node.simulated_node import ROOT
-from simulation.play.fault_injection import (
-    FaultInjector,
-    actor_failures,
-    api_plan,
-    link_faults,
-    lost_messages,
-    runtime_plan,
-)
+from simulation.play import fault_injection
 from simulation.play.newcomers import NEWCOMER, Newcomers
 from simulation.play.world_rules import AT_THE_END, EVERY_SECOND
 from simulation.scenarios.faults import FrozenActor, names_of_nodes
@@ -99,13 +92,13 @@ class Play:
             images=images_of(scenario.pods),
             machine=_machine_of(scenario.node),
             configuration=configuration_of(scenario.node)[0],
-            runtime_faults=runtime_plan(scenario.faults),
-            api_faults=api_plan(scenario.faults),
-            links=link_faults(scenario.faults, names_of_nodes(scenario.nodes, scenario.first_node)),
+            runtime_faults=fault_injection.runtime_plan(scenario.faults),
+            api_faults=fault_injection.api_plan(scenario.faults),
+            links=fault_injection.link_faults(scenario.faults, names_of_nodes(scenario.nodes, scenario.first_node)),
             qps=scenario.node.api_requests_per_second,
             mailboxes=scenario.node.mailboxes,
-            lost_messages=lost_messages(scenario),
-            actor_failures=actor_failures(scenario),
+            lost_messages=fault_injection.lost_messages(scenario),
+            actor_failures=fault_injection.actor_failures(scenario),
             sink=sink,
             late_calls=1.0 if scenario.faults else LATE_CALLS,
         )
@@ -124,7 +117,7 @@ class Play:
         self._followers = 0
         self._to_come = 0
         self._to_go = 0
-        self._injector: FaultInjector | None = None
+        self._injector: fault_injection.FaultInjector | None = None
         self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
         self._startups_ns: Sequence[int] = self.world.chronicle.startups_ns
         """How long the pods of the scenario took to start."""
@@ -199,7 +192,7 @@ class Play:
                     self._let_come(mix, [f"{mix.name}-{number}" for number in numbers], self._draw(mix.arrives))
             if mix.replaced_hourly:
                 self._begin_hour(mix)
-        self._injector = FaultInjector(world, self.scenario, self._lasts_ns or 0)
+        self._injector = fault_injection.FaultInjector(world, self.scenario, self._lasts_ns or 0)
         if self._is_looked_into():
             world.after(SECOND_NS, self._look_into)
         self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)

@@ -8,7 +8,6 @@ different definitions are not compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom import definitions
@@ -54,26 +53,16 @@ class Catalog:
         self._by_name = {(one.group, one.version, one.plural): one for one in defined}
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What the server does for definitions. `add_rules`: takes the store key and rules of a new resource.
-
-    `empty`: deletes every object of a resource.
-    """
-
-    add_rules: Callable[[str, KindRules], None]
-    empty: Callable[[ServedResource], None]
-
-
 class DefinitionRules(KindRules):
-    """See the module. The server, which has the verbs, sets `tools`."""
+    """See the module. The server sets `add_rules`."""
 
     has_generation = True
 
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
         self.catalog = Catalog()
-        self.tools: Tools | None = None
+        self.add_rules: Callable[[str, KindRules], None] = lambda key, rules: None
+        """Takes the store key and the rules of a new resource."""
         self._rules: dict[str, CustomRules] = {}
 
     # --- writes -----------------------------------------------------------------------------------------------------
@@ -136,10 +125,9 @@ class DefinitionRules(KindRules):
     def created(self, version: Version) -> None:
         name, spec = version.name, version.object["spec"]
         self.catalog.define(name, definitions.resources_of(spec))
-        assert self.tools is not None
         api_version = f"{spec['group']}/{definitions.storage_version(spec)}"
         rules = self._rules[name] = CustomRules(self.core, api_version, lambda: self._end_if_empty(name))
-        self.tools.add_rules(name, rules)
+        self.add_rules(name, rules)
         # Objects may look different now, so that watchers have to list them again.
         for watcher in self.core.store.of[name].watchers():
             watcher.end()
@@ -168,9 +156,8 @@ class DefinitionRules(KindRules):
         self._rules[version.name].ending = True
         self._set(status, "Terminating", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
         self.core.store.put(DEFINITIONS.store_key, {**value, "metadata": dict(value["metadata"]), "status": status})
-        assert self.tools is not None
         for resource in self.catalog.of(version.name)[:1]:
-            self.tools.empty(resource)
+            self.core.empty(resource, "")
         self._end_if_empty(version.name)
 
     def _end_if_empty(self, name: str) -> None:

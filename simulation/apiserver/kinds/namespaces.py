@@ -20,16 +20,12 @@ PROTECTED = ("default", "kube-public", "kube-system")
 ROOT_CA_MAP = "kube-root-ca.crt"
 _ROOT_CA_WORDS = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints"
 
-Empty = Callable[[ServedResource, str], None]
-"""Delete every object of a resource in a namespace."""
-
 
 class NamespaceRules(KindRules):
-    """See the module. The server, which has the verbs, sets `empty` and `resources`."""
+    """See the module. The server sets `resources`."""
 
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
-        self.empty: Empty | None = None
         self.resources: Callable[[], Iterable[ServedResource]] = lambda: SERVED
         """One resource for each collection of the store."""
 
@@ -78,10 +74,9 @@ class NamespaceRules(KindRules):
         version = store.get("namespaces", "", name)
         if version is None or version.uid != uid:
             return
-        assert self.empty is not None
         for resource in self.resources():
             if resource.namespaced and resource.stored:
-                self.empty(resource, name)
+                self.core.empty(resource, name)
         if any(collection.holds(name) for collection in store.collections()):
             self.core.after(SECOND_NS, lambda: self._end(name, uid))
         else:

@@ -17,16 +17,20 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+import msgspec
+
 from cli.argument_kinds import duration, number_from
 from cli.file_errors import unwritable, why
 from cli.simulate.failed_runs import Played, Shrinking, shrunk_here, tell_failure
+from cli.simulate.kill_everywhere import sweep, sweep_lines
 from cli.simulate.play_watch import Interrupt, few_collections, interruptible, leave_rings_at_exit, watch
 from cli.simulate.report import all_seeds_line, report_lines
 from cli.simulate.seed_played import PartPlayed, SeedPlayed, name_of, part_played, peak_rss_bytes, seed_played
 from cli.simulate.seeds_side_by_side import SeedLost, SeedsSideBySide
-from cli.simulate.side_process import NoProcessError
+from cli.simulate.side_process import DiedError, NoProcessError
 from cli.simulate.trace_file import TraceFile
 from simulation.chance.sometimes import KNOWN
+from simulation.play.kill_sweep import killable, with_kills
 from simulation.play.parts import parts_of
 from simulation.play.play import Play
 from simulation.scenarios.scenario import (
@@ -55,6 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     if options.trace and (options.jobs or 1) > 1:
         parser.error("--trace: one file takes the messages of one seed after the other: leave --jobs out")
+    if options.kills_at_most is not None and not options.kill_everywhere:
+        parser.error("--kills-at-most N: bounds --kill-everywhere; write that, too")
+    if options.kill_everywhere and options.trace:
+        parser.error("--kill-everywhere plays too often for one trace; write --kill-at N --trace FILE for one of them")
     try:
         scenario = _scenario(options)
     except (ScenarioError, OSError) as error:
@@ -70,8 +78,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"actorlet simulate: --trace: {why(error)}", file=sys.stderr)
             return 2
         try:
+            if options.kill_everywhere:
+                return _kill_everywhere(scenario, options, interrupt)
             return _run(scenario, options, trace, interrupt)
-        except NoProcessError as error:
+        except (NoProcessError, DiedError) as error:
             print(f"actorlet simulate: {error}", file=sys.stderr)
             return 2
 
@@ -85,6 +95,25 @@ def _run(scenario: Scenario, options: argparse.Namespace, trace: TraceFile | Non
     # What is here by now is no rubbish in any of the processes either: they need not look through it.
     with few_collections(), SeedsSideBySide(scenario, options.seeds, jobs, interrupt, quiet=options.quiet) as sides:
         return _told(scenario, options, sides.played(), sides.shrunk, interrupt)
+
+
+def _kill_everywhere(scenario: Scenario, options: argparse.Namespace, interrupt: Interrupt) -> int:
+    """Play each seed with its agent killed at each moment in turn; the exit status."""
+    jobs = options.jobs or len(os.sched_getaffinity(0))
+    broken = 0
+    for seed in options.seeds:
+        found = sweep(
+            killable(scenario), seed, options.kills_at_most, jobs=jobs, interrupt=interrupt, quiet=options.quiet
+        )
+        broken += len(found.broken)
+        if options.json:
+            print(json.dumps({"seed": seed, **msgspec.to_builtins(found)}), flush=True)
+        else:
+            print("\n".join(sweep_lines(found, seed, _played_with(options, seed))), flush=True)
+        if interrupt.came:
+            print("actorlet simulate: interrupted", file=sys.stderr)
+            return 130
+    return 1 if broken else 0
 
 
 def _one_after_the_other(
@@ -165,10 +194,15 @@ def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shri
 
 def _again(options: argparse.Namespace, seed: int) -> str:
     """The command that plays this seed once more, and writes what happened."""
+    killed = f" --kill-at {','.join(map(str, options.kill_at))}" if options.kill_at else ""
+    return f"{_played_with(options, seed)}{killed} --trace trace.txt"
+
+
+def _played_with(options: argparse.Namespace, seed: int) -> str:
     parts = ["actorlet simulate", shlex.quote(options.scenario), f"--seed {seed}"]
     given = (("nodes", options.nodes), ("pods", options.pods), ("for", options.lasts))
     parts += [f"--{name} {value}" for name, value in given if value is not None]
-    return " ".join([*parts, "--trace trace.txt"])
+    return " ".join(parts)
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -192,7 +226,9 @@ def _scenario(options: argparse.Namespace) -> Scenario:
         scenario = with_nodes(scenario, options.nodes)
     if options.lasts is not None:
         scenario = lasting(scenario, options.lasts)
-    return scenario if options.pods is None else with_pods(scenario, options.pods)
+    if options.pods is not None:
+        scenario = with_pods(scenario, options.pods)
+    return with_kills(killable(scenario), options.kill_at) if options.kill_at else scenario
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -213,6 +249,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nodes", type=number_from(1, 1000), metavar="N", help="instead of what the scenario says")
     parser.add_argument("--pods", type=number_from(1, 1_000_000), metavar="N", help="instead of what the scenario says")
     parser.add_argument("--for", dest="lasts", type=duration, metavar="24h", help="how long things come, go, go wrong")
+    killing = parser.add_mutually_exclusive_group()
+    killing.add_argument(
+        "--kill-everywhere",
+        action="store_true",
+        help="play it once for each moment at which its agent may die, and kill the agent there",
+    )
+    killing.add_argument(
+        "--kill-at", type=_moments, metavar="N[,N]", help="kill the agent at these moments: one of those plays"
+    )
+    parser.add_argument(
+        "--kills-at-most", type=number_from(1, 10**9), metavar="N", help="so many of those plays, of each kind some"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     parser.add_argument(
@@ -234,6 +282,16 @@ def _one_seed(text: str) -> range:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number; several are --seeds 1..200") from None
     return range(seed, seed + 1)
+
+
+def _moments(text: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(number) for number in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of moments, such as 17 or 17,230")
+    return found
 
 
 def _directory(text: str) -> str:

@@ -29,6 +29,8 @@ class FileTree(SickPaths, FileFinder):
         self.used_bytes = 0
         self.version = 0
         """Grows with every change: what was read at one version is still so."""
+        self.before_change: Callable[[str], object] | None = None
+        """Called with a path before something is made, written, moved or removed there; it may raise."""
         self._watchers: list[tuple[str, str, Callable[[], None]]] = []
         """What is watched, the same with a slash behind it, and who is told."""
         self._watched: tuple[str, ...] = ()
@@ -137,6 +139,7 @@ class FileTree(SickPaths, FileFinder):
         directory = self._made(above or "/", asked)
         node = directory.entries.get(name)
         if node is None:
+            self._is_to_change(path)
             self.version += 1
             node = directory.entries[name] = Directory()
         elif type(node) is SymbolicLink:
@@ -150,6 +153,7 @@ class FileTree(SickPaths, FileFinder):
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Make or replace a file whose directory exists."""
         with self._lock:
+            self._is_to_change(path)
             file = self._opened(path)
             self.take(len(data) - len(file.data))
             file.data[:] = data
@@ -178,6 +182,7 @@ class FileTree(SickPaths, FileFinder):
     def link(self, path: str, target: str) -> None:
         """Make a symbolic link, or turn the one that is there."""
         with self._lock:
+            self._is_to_change(path)
             directory, name = self._parent(path)
             replaced = directory.entries.get(name)
             if isinstance(replaced, Directory):
@@ -191,6 +196,7 @@ class FileTree(SickPaths, FileFinder):
     def rename(self, old: str, new: str) -> None:
         """Move something, replacing a file, a link or an empty directory; nothing moves into itself."""
         with self._lock:
+            self._is_to_change(old)
             directory, name = self._parent(old)
             if name not in directory.entries:
                 raise error_at(errno.ENOENT, old)
@@ -220,6 +226,7 @@ class FileTree(SickPaths, FileFinder):
                 raise error_at(errno.ENOENT, path)
             if isinstance(node, Directory) and node.entries:
                 raise error_at(errno.ENOTEMPTY, path)
+            self._is_to_change(path)
             self.version += 1
             self._free(directory.entries.pop(name))
         self._tell(path)
@@ -232,9 +239,14 @@ class FileTree(SickPaths, FileFinder):
             except FileNotFoundError:
                 return
             if name in directory.entries:
+                self._is_to_change(path)
                 self.version += 1
                 self._free(directory.entries.pop(name))
         self._tell(path)
+
+    def _is_to_change(self, path: str) -> None:
+        if self.before_change is not None:
+            self.before_change(path)
 
     def take(self, size_bytes: int) -> None:
         """Account for bytes that are written, or freed when below zero. Raises ENOSPC when they do not fit."""

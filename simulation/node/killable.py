@@ -28,6 +28,10 @@ Mailboxes = Callable[[type[ActorBase]], Mailbox]
 """Makes the mailbox of an actor of that class."""
 BeforeCall = Callable[[str], bool]
 """May say of a call to the runtime, by its verb, that nothing comes of it."""
+Moment = Callable[[str], object]
+"""Told of a moment at which the agent may die: what it is about to do, or has just done. It may kill the agent."""
+LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
+"""Beginnings of verbs of the runtime that change nothing."""
 
 
 class AgentKilledError(KernelError):
@@ -45,6 +49,9 @@ class KillableDispatcher(Dispatcher):
         self.mailboxes: Mailboxes | None = None
         self.failing: FailingActors | None = None
         self.before_call: BeforeCall | None = None
+        self.moment: Moment | None = None
+        self.calls_under_way = 0
+        """Calls of lanes that are being made right now."""
         self._awake = True
         self._late: list[Callable[[], object]] = []
         self._waiting: list[Runnable] = []
@@ -59,6 +66,16 @@ class KillableDispatcher(Dispatcher):
         """See the module."""
         self.alive = self._awake = False
         self._waiting.clear()
+
+    def lives_through(self, what: str) -> bool:
+        """A moment at which it may die has come. Return whether it is alive afterwards."""
+        if self.moment is not None and self.alive:
+            self.moment(what)
+        return self.alive
+
+    def dies_within_a_call(self, what: str) -> bool:
+        """The same amid a call of a lane; what others do is no moment of this agent."""
+        return self.calls_under_way > 0 and not self.lives_through(what)
 
     @property
     def runs(self) -> bool:
@@ -98,7 +115,7 @@ class KillableDispatcher(Dispatcher):
             self._waiting.append(cell)
             self._wanted()
         else:
-            self._world.enqueue(cell)
+            self._world.enqueue(cell if self.moment is None else _Turn(self, cell))
 
     def _let_run(self) -> None:
         if not self._awake:
@@ -165,6 +182,23 @@ class KillableDispatcher(Dispatcher):
         self.kill()
 
 
+class _Turn:
+    """A turn of an actor, before which its agent may die: whatever it awaited has come, and nobody heard of it."""
+
+    __slots__ = ("_agent", "_cell", "path", "slice_since_ns")
+
+    def __init__(self, agent: KillableDispatcher, cell: Runnable) -> None:
+        self._agent = agent
+        self._cell = cell
+        self.path = cell.path
+        self.slice_since_ns: int | None = None
+
+    def run(self, turns: int = 1) -> None:
+        """See `Runnable.run`."""
+        if self._agent.lives_through(f"turn of {self.path}"):
+            self._cell.run(turns)
+
+
 class _KillableLane:
     __slots__ = ("_agent", "_lane", "name")
 
@@ -177,12 +211,20 @@ class _KillableLane:
         if not self._agent.alive:
             return Promise()
 
-        def call() -> T:
-            if not self._agent.alive:
-                raise AgentKilledError("the agent is dead")
-            return fn(*args)
+        agent = self._agent
+        name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
 
-        call.__qualname__ = getattr(fn, "__qualname__", None) or repr(fn)
+        def call() -> T:
+            if not agent.lives_through(f"before {name}"):
+                raise AgentKilledError("the agent is dead")
+            agent.calls_under_way += 1
+            try:
+                return fn(*args)
+            finally:
+                agent.calls_under_way -= 1
+                agent.lives_through(f"after {name}")
+
+        call.__qualname__ = name
         pending = self._lane.submit(key, call, deadline_ns=deadline_ns)
         # Of a call on which the agent has died it hears nothing, even where the call was made within its turn.
         return pending if self._agent.alive else Promise()
@@ -203,7 +245,12 @@ class KillableCri:
         agent = self._agent
         if not agent.alive or (agent.before_call is not None and not agent.before_call(verb.name)):
             return Promise()
-        return self._cri.call(verb, request, timeout_ns=timeout_ns)
+        if verb.name.startswith(LOOKING):
+            return self._cri.call(verb, request, timeout_ns=timeout_ns)
+        if not agent.lives_through(f"before {verb.name}"):
+            return Promise()
+        pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
+        return pending if agent.lives_through(f"after {verb.name}") else Promise()
 
     def stream(
         self,
@@ -227,7 +274,15 @@ class KillableApi:
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Pending[R]:
         """See `Api.call`."""
-        return self._api.call(call, timeout_ns=timeout_ns) if self._agent.alive else Promise()
+        agent = self._agent
+        if not agent.alive:
+            return Promise()
+        if call.method == "GET":
+            return self._api.call(call, timeout_ns=timeout_ns)
+        if not agent.lives_through(f"before {call.what}"):
+            return Promise()
+        pending = self._api.call(call, timeout_ns=timeout_ns)
+        return pending if agent.lives_through(f"after {call.what}") else Promise()
 
     def watch(
         self,

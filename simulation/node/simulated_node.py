@@ -45,7 +45,15 @@ from simulation.host.stats import SimulatedHostStats
 from simulation.host.sub_paths import SimulatedSubPaths
 from simulation.host.volumes import SimulatedNodeVolumes
 from simulation.node.hook_caller import SimulatedHookCaller
-from simulation.node.killable import BeforeCall, KillableApi, KillableCri, KillableDispatcher, Mailboxes
+from simulation.node.killable import (
+    AgentKilledError,
+    BeforeCall,
+    KillableApi,
+    KillableCri,
+    KillableDispatcher,
+    Mailboxes,
+    Moment,
+)
 from simulation.node.prober import SimulatedProber
 
 ROOT = "/var/lib/actorlet"
@@ -137,6 +145,7 @@ class SimulatedNode:
         self._mailboxes = mailboxes
         self._failing = failing
         self._before_call: BeforeCall | None = None
+        self._moment: Moment | None = None
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
         """Told of each probe that the agent makes, with its kind."""
         self._serving_keys, self._client_keys, self._bootstrap = serving_keys, client_keys, bootstrap
@@ -152,6 +161,7 @@ class SimulatedNode:
         agent.mailboxes = self._mailboxes
         agent.failing = self._failing
         agent.before_call = self._before_call
+        agent.moment = self._moment
         cri = self.reach(KillableCri(agent, self.cri))
         capabilities = NodeCapabilities(
             cri=cri,
@@ -229,6 +239,18 @@ class SimulatedNode:
     def ask_before_calls(self, before_call: BeforeCall) -> None:
         """Ask before each call of its agents to the runtime, by its verb; where it says no, nothing comes of it."""
         self._before_call = self._agent.before_call = before_call
+
+    def tell_each_moment(self, moment: Moment) -> None:
+        """Tell of each moment at which its agents may die: before each turn of an actor; before and after each call of
+        a lane, and each call that changes something in the runtime or the API; before each change on the disk.
+        """
+        self._moment = self._agent.moment = moment
+        self.host.tree.before_change = self._before_change
+
+    def _before_change(self, path: str) -> None:
+        """Containers write into the same tree; what they do is none of the agent's moments."""
+        if self._agent.dies_within_a_call(f"before a change of {path}"):
+            raise AgentKilledError(f"killed before a change of {path}")
 
     # --- what a person does -----------------------------------------------------------------------------------------
 

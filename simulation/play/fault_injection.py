@@ -18,14 +18,11 @@ from simulation.chance.chance import Chance
 from simulation.chance.network import LinkFaults
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.faults.shortages import give_back, leave
-from simulation.node.killable import AgentKilledError
+from simulation.node.killable import LOOKING, AgentKilledError
 from simulation.scenarios import faults as kinds
 from simulation.scenarios.scenario import Scenario
 from simulation.scenarios.words import Range
 from simulation.world.world import World
-
-LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
-"""Beginnings of verbs that change nothing: nobody dies at them more than elsewhere."""
 
 AGAIN_NS = 50 * 10**6
 """After which one asks again whether an agent is back."""
@@ -88,12 +85,16 @@ class FaultInjector:
         self._world = world
         self._lasts_ns = lasts_ns
         self._operations = Chance(f"operations {world.seed}")
+        self._absences = Chance(f"absences {world.seed}")
         self._volumes: list[kinds.Volumes] = []
         self._kills: list[kinds.AgentKills] = []
         self._hung: dict[str, set[str]] = {name: set() for name in world.nodes}
         self._healed = False
         self._dying: set[str] = set()
         """Nodes whose agents die as soon as their operation is done."""
+        self.moments: list[str] = []
+        """What the agents were about to do, or had just done, at each moment at which they may die."""
+        self._counts_moments = False
         for fault in scenario.faults:
             self._let_befall(fault)
         for name in world.nodes:
@@ -141,6 +142,10 @@ class FaultInjector:
                     self._in(at_ns, partial(world.pause_agent, name, self._draw(fault.lasts)))
         elif isinstance(fault, kinds.AgentKills):
             self._kills += [fault] if fault.at_operations else []
+            if fault.at_moments:
+                self._counts_moments = True
+                for name in world.nodes:
+                    world.nodes[name].tell_each_moment(partial(self._moment, name, fault))
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
                     self._in(at_ns, partial(self._kill, name, self._draw(fault.away)))
@@ -167,6 +172,17 @@ class FaultInjector:
     def _draw(self, stretch: Range) -> int:
         return self._world.chance.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
 
+    def _moment(self, name: str, fault: kinds.AgentKills, what: str) -> None:
+        """A moment of the agent of that node has come. Moments of all nodes are counted together."""
+        if self._healed:
+            return
+        self.moments.append(what)
+        number = len(self.moments)
+        if number in fault.at_moments:
+            self._world.note(f"{name} dies at moment {number}: {what}")
+            away_ns = self._absences.between(duration_ns(fault.away[0]), duration_ns(fault.away[1]))
+            self._world.kill_agent(name, away_ns)
+
     # --- at single operations ---------------------------------------------------------------------------------------
 
     def _stand_by(self, name: str) -> None:
@@ -175,7 +191,8 @@ class FaultInjector:
         volumes = world.nodes[name].volumes
 
         def before_operation(operation: str) -> None:
-            if self._dies_at(name, operation):
+            agent = world.nodes[name].agent
+            if self._dies_at(name, operation) or agent.dies_within_a_call(f"before {operation}"):
                 raise AgentKilledError(f"killed before: {operation}")
             world.disk_operation(operation)
 
@@ -185,7 +202,7 @@ class FaultInjector:
         def trouble(kind: str, directory: str) -> None:
             self._trouble(name, kind, directory)
 
-        volumes.before = before_operation if self._kills else world.disk_operation
+        volumes.before = before_operation if self._kills or self._counts_moments else world.disk_operation
         if self._volumes:
             volumes.trouble = trouble
         if self._kills:

@@ -254,6 +254,10 @@ class Play:
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
         self._look_ns += LOOK_EVERY_NS
 
+    def moments(self) -> tuple[str, ...]:
+        """What agents were doing at each moment at which they may die; where a fault goes by their numbers."""
+        return () if self._injector is None else tuple(self._injector.moments)
+
     def outcome(self) -> PlayOutcome:
         """What it has come to so far."""
         world = self.world

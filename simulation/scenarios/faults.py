@@ -107,12 +107,14 @@ class NetworkCuts(Fault, frozen=True, tag="network-cuts"):
 
 class AgentKills(Fault, frozen=True, tag="agent-kills"):
     """Each agent is killed `times` times, at any moment of the scenario, or `at` given times, or with the chance
-    `atOperations` before each single operation on its disk; and is away for a while.
+    `atOperations` before each single operation on its disk; and is away for a while. `atMoments`: numbers of moments,
+    counted over all agents from when the nodes are ready: `actorlet simulate --kill-everywhere` goes through them.
     """
 
     times: Annotated[int, Meta(ge=0, le=1000)] = 0
     at: tuple[Duration, ...] = ()
     at_operations: Share = 0.0
+    at_moments: tuple[Annotated[int, Meta(ge=1)], ...] = ()
     away: Range = ("0s", "3s")
 
 
@@ -221,8 +223,8 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
     yield from alone(fault, path)
-    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_operations):
-        yield f"{path}: write `times`, `at` or `atOperations`, or no agent is ever killed"
+    if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_operations or fault.at_moments):
+        yield f"{path}: write `times`, `at`, `atOperations` or `atMoments`, or no agent is ever killed"
     if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
         yield f"{path}: write `times` or `at`, or no agent ever stands still"
     if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:

@@ -6,6 +6,7 @@ smaller still; what is rare must be reached by those two as well.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 from typing import Any
@@ -14,9 +15,10 @@ import msgspec
 import psutil
 
 from cli.simulate.play_watch import silence
+from simulation.cri.behaviour_values import duration_ns
 from simulation.play.parts import PlayPart, parts_of, together
 from simulation.play.play import Play, PlayOutcome
-from simulation.scenarios.scenario import Scenario, library_scenario, with_pods
+from simulation.scenarios.scenario import Scenario, ScenarioError, library_scenario, with_nodes, with_pods
 from tests.seeds import VARIABLE
 
 STEP_NS = 10 * 10**9
@@ -63,6 +65,8 @@ SMALL = MIDDLE | {
     "torn-down": Size(12),
 }
 AS_IT_IS = Size()
+TINY_LASTS_NS = 40 * 10**9
+TINY_DEAD = 20
 
 
 def played(name: str, seed: int, size: Size | None = None) -> PlayOutcome:
@@ -96,3 +100,19 @@ def sized(name: str, size: Size | None = None) -> Scenario:
         )
     other: dict[str, Any] = {"lasts": size.lasts, "nodes": size.nodes}
     return msgspec.structs.replace(scenario, **{name: value for name, value in other.items() if value is not None})
+
+
+def tiny(name: str) -> Scenario:
+    """The scenario of the library as small as it can be, to be played thousands of times: two pods of each mix."""
+    scenario = library_scenario(name)
+    fixed = sum(mix.count for mix in scenario.pods if mix.fixed)
+    free = sum(not mix.fixed for mix in scenario.pods)
+    if free and scenario.pod_count() > fixed + 2 * free:
+        scenario = with_pods(scenario, fixed + 2 * free)
+    if scenario.lasts is not None and duration_ns(scenario.lasts) > TINY_LASTS_NS:
+        scenario = msgspec.structs.replace(scenario, lasts=f"{TINY_LASTS_NS}ns")
+    dead = min(scenario.node.dead_containers, TINY_DEAD)
+    scenario = msgspec.structs.replace(scenario, node=msgspec.structs.replace(scenario.node, dead_containers=dead))
+    with contextlib.suppress(ScenarioError):  # some fault names a node
+        scenario = with_nodes(scenario, 1)
+    return scenario

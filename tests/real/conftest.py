@@ -195,7 +195,10 @@ def _begun(request: pytest.FixtureRequest) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Last what has to wait for the longest."""
+    """Last what has to wait for the longest. What needs the newer containerd is marked."""
+    for item in items:
+        if "newer_containerd" in getattr(item, "fixturenames", ()):
+            item.add_marker("newer_runtime")
     items.sort(key=lambda item: "crash_loop" in getattr(item, "fixturenames", ()))
 
 

@@ -1,8 +1,10 @@
 """A newer containerd and runc beside those of Debian 12: user namespaces, the policy Strict of groups, its events.
 
-Packages of Debian's next release are unpacked into one directory of this machine and installed nowhere. containerd
-itself runs on the C library of Debian 12; runc does not, so the library lies beside it and runc is told so (patchelf).
-An agent on this containerd shows what the older one cannot.
+No stable release of Debian has containerd 2 yet, so its packages come from the next one, which moves. Hence neither
+`tox` nor CI installs them: `tox -e newer` does, and runs the tests that need them (marked `newer_runtime`).
+
+The packages are unpacked into one directory of this machine and installed nowhere. containerd itself runs on the C
+library of Debian 12; runc does not, so the library lies beside it and runc is told so (patchelf).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def complaint() -> str | None:
     gone = [name for name in _NEEDED if not os.access(PROGRAMS / name, os.X_OK)]
     if not gone:
         return None
-    way = f"run `{Path(sys.executable).name} -m tests.real.components --install` or `tox -e real`, which does it"
+    way = f"run `{Path(sys.executable).name} -m tests.real.newer_runtime` or `tox -e newer`, which does it"
     return f"missing in {PROGRAMS}: {', '.join(gone)}; {way}"
 
 
@@ -94,3 +96,8 @@ def _lay_out(unpacked: Path, place: Path) -> None:
 
 def _run(*command: str, cwd: Path | None = None) -> None:
     subprocess.run(command, check=True, cwd=cwd, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+
+
+if __name__ == "__main__":
+    install()
+    sys.exit(complaint())

@@ -144,13 +144,14 @@ def parse_field_selector(text: str) -> FieldQuery:
     for term in _FIELD_TERM.finditer(text):
         if not term.group():
             continue
-        parts = _FIELD_PARTS.fullmatch(term.group())
-        if parts is None:
+        found_operator = _FIELD_OPERATOR.search(term.group())
+        if found_operator is None:
             raise SelectorError(_at(text, term.start()), "there is no =, == or !=", "write metadata.name=web")
-        path, operator, value = parts.groups()
+        path, operator = term.group()[: found_operator.start()], found_operator[0]
+        start, value = term.start() + found_operator.end(), term.group()[found_operator.end() :]
         if not path:
             raise SelectorError(_at(text, term.start()), "there is no field before the operator")
-        found.append(FieldRequirement(path, _unescaped(text, term.start() + parts.start(3), value), operator != "!="))
+        found.append(FieldRequirement(path, _unescaped(text, start, value), operator != "!="))
     return FieldQuery(tuple(found))
 
 
@@ -159,8 +160,8 @@ def escape_field_value(value: str) -> str:
     return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
 
 
-_FIELD_TERM = re.compile(r"(?:\\.|[^,\\]|\\\Z)*", re.DOTALL)
-_FIELD_PARTS = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
+_FIELD_TERM = re.compile(r"(?:\\.?|[^,\\])*", re.DOTALL)
+_FIELD_OPERATOR = re.compile("!=|==|=")
 _ESCAPED = frozenset("\\,=")
 
 _TOKEN = re.compile(r"\s*(?:(!=|==|=|!|>|<|,|\(|\))|([^\s!=<>,()]+))")

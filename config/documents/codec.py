@@ -10,7 +10,6 @@ What can fail is decoding alone (`DocumentError`). Refuses to know YAML, files, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -24,8 +23,6 @@ from config.objects import ApiObject, ApiStruct, UnknownFields
 from config.objects.base import UNKNOWN_KEY
 
 T = TypeVar("T", bound=ApiStruct)
-
-_AT_PATH = re.compile(r"(.*) - at `(.*)`", re.DOTALL)
 
 
 class DocumentError(ValueError):
@@ -118,9 +115,10 @@ def from_builtins(value: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(known, kind)
     except msgspec.ValidationError as error:
-        match = _AT_PATH.fullmatch(str(error))
-        reason, path = match.groups() if match else (str(error), "$")
-        raise DocumentError(path, reason[:1].lower() + reason[1:]) from None
+        reason, at, path = str(error).rpartition(" - at `")
+        if not at:
+            reason, path = path, "$"
+        raise DocumentError(path.removesuffix("`"), reason[:1].lower() + reason[1:]) from None
 
 
 def encode(value: ApiStruct) -> bytes:

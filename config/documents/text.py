@@ -38,8 +38,8 @@ _TAG = "tag:yaml.org,2002:"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-# What separates values, outside of the texts in a JSON document.
-_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# A text in JSON. One without an end is taken whole, or each quote in it would be searched for its end again.
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.?)*+"?', re.DOTALL)
 
 
 def _line_of(event: Any) -> int:

@@ -88,6 +88,6 @@ def _check_name(name: str) -> None:
 
 
 def _check_digest(digest: str) -> None:
-    pattern = _SHA256 if digest.startswith("sha256:") else _DIGEST
-    if not pattern.fullmatch(digest):
+    good = _SHA256.fullmatch(digest) if digest.startswith("sha256:") else _DIGEST.fullmatch(digest)
+    if not good:
         raise InvalidImageNameError(f"{digest!r} is no digest such as sha256: and 64 hexadecimal digits")

@@ -21,13 +21,9 @@ import re
 from runtime.oom.capability import OomKill
 
 _BEGINS = " invoked oom-killer:"
-_SUMMARY = re.compile(
-    r"oom-kill:constraint=CONSTRAINT_\w+,.*?(?:(?P<wide>global_oom)|oom_memcg=(?P<limited>.*?))"
-    r"(?:,task_memcg=(?P<cgroup>.*))?,task=(?P<process>.*),pid=(?P<pid>[0-9]+),uid=[0-9]+"
-)
-_TASK = re.compile(r"Task in (?P<cgroup>.*) killed as a result of limit of (?P<limited>.*)")
-_GROUP = re.compile(r"Tasks in (?P<cgroup>.*) are going to be killed due to memory\.oom\.group set")
-_VICTIM = re.compile(r"Killed process (?P<pid>[0-9]+),?(?: UID [0-9]+,)? \((?P<process>.*)\)")
+_SUMMARY = "oom-kill:constraint=CONSTRAINT_"
+_END_OF_SUMMARY = re.compile("[0-9]+,uid=[0-9]+")
+_VICTIM = re.compile(r"Killed process (?P<pid>[0-9]+),?(?: UID [0-9]+,)? \(")
 _OF_A_GROUP = "Memory cgroup out of memory"
 _WORDS = (
     _BEGINS,
@@ -51,18 +47,18 @@ class OomLines:
         """The kill that this line completes; None for any other line."""
         if _BEGINS in text:
             self._forget()
-        elif match := _SUMMARY.search(text):
-            self._limited = match["limited"] or ""
-            self._cgroup = match["cgroup"] or ""
-            self._of_a_group = match["wide"] is None
-        elif (match := _TASK.search(text)) or (match := _GROUP.search(text)):
+        elif found := _summary(text):
+            self._limited, self._cgroup, self._of_a_group = found
+        elif cgroups := _between(text, "Task in ", " killed as a result of limit of "):
             self._of_a_group = True
-            self._cgroup = match["cgroup"]
-            self._limited = match.groupdict().get("limited", self._limited)
+            self._cgroup, self._limited = cgroups
+        elif cgroups := _between(text, "Tasks in ", " are going to be killed due to memory.oom.group set"):
+            self._of_a_group = True
+            self._cgroup = cgroups[0]
         elif _OF_A_GROUP in text and "Killed process" not in text:
             self._of_a_group = True
-        elif match := _VICTIM.search(text):
-            return self._killed(int(match["pid"]), match["process"], _OF_A_GROUP in text)
+        elif (match := _VICTIM.search(text)) and (process := text[match.end() :].rpartition(")"))[1]:
+            return self._killed(int(match["pid"]), process[0], _OF_A_GROUP in text)
         return None
 
     def _killed(self, pid: int, process: str, of_a_group: bool) -> OomKill | None:
@@ -75,3 +71,27 @@ class OomLines:
         self._cgroup = self._limited = ""
         self._of_a_group = False
         self._victims: set[int] = set()
+
+
+def _summary(text: str) -> tuple[str, str, bool] | None:
+    """(cgroup with the limit, cgroup of the victim, whether it was the limit of a cgroup) of an `oom-kill:` line.
+
+    The names of cgroups and processes come from containers, so the line is cut at its first and last words.
+    """
+    rest = text.partition(_SUMMARY)[2]
+    rest, _, end = rest.rpartition(",pid=")
+    rest, process, _ = rest.rpartition(",task=")
+    if not process or not _END_OF_SUMMARY.match(end):
+        return None
+    rest, _, cgroup = rest.partition(",task_memcg=")
+    before, limit, limited = rest.partition("oom_memcg=")
+    if "global_oom" in before:
+        return "", cgroup, False
+    return (limited, cgroup, True) if limit else None
+
+
+def _between(text: str, before: str, after: str) -> tuple[str, str] | None:
+    """What stands between the first of the two and the last of the others, and what stands behind that."""
+    _, begins, rest = text.partition(before)
+    found, ends, behind = rest.rpartition(after)
+    return (found, behind) if begins and ends else None

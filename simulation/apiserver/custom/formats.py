@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from jsonschema import FormatChecker
 
+from config.values.expressions import Cost, Use, cost_of
 from config.values.name_rules import dns_subdomain
 from simulation.apiserver.custom.json_paths import names_of, parse_path
 
@@ -30,14 +31,20 @@ _CLASSES = {
     "xdigit": "0-9A-Fa-f",
 }
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*\]|\$|.", re.DOTALL)
+PATTERN_CHARACTERS_AT_MOST = 4096
+SLOW_TEXT_AT_MOST = 500
+"""Characters of a text that is read with a pattern whose time grows with a power of the length."""
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """A pattern of RE2 in Python; None where Python lacks its classes or quotes. Raises re.error.
 
+    RE2 takes linear time for every pattern, and Python does not. A pattern that may take exponential time is refused.
     `$` is the very end in RE2. Flags at the beginning, or behind `^` there, hold for the whole pattern.
     """
+    if len(pattern) > PATTERN_CHARACTERS_AT_MOST:
+        raise re.error(f"it has more than {PATTERN_CHARACTERS_AT_MOST} characters")
     if re.search(r"(?<!\\)(?:\\\\)*\\[pPQC]", pattern):
         return None
     flags = re.match(r"\^?(\(\?[ims]+\))", pattern)
@@ -51,15 +58,37 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
             re.sub(r"\[:([a-z]+):\]", lambda name: _CLASSES.get(name[1], name[0]), token) if token[0] == "[" else token
         )
 
-    return re.compile("".join(translated(match[0]) for match in _TOKEN.finditer(pattern)), re.ASCII)
+    try:
+        expression = re.compile("".join(translated(match[0]) for match in _TOKEN.finditer(pattern)), re.ASCII)
+    except (OverflowError, RecursionError):
+        raise re.error("it is nested too deeply, or repeats too often") from None
+    if cost_of(expression.pattern, Use.SEARCH, expression.flags) in (Cost.EXPONENTIAL, Cost.UNKNOWN):
+        raise re.error("it can be read in too many ways; nest no repetition in another one")
+    return expression
+
+
+def takes_long(expression: re.Pattern[str], text: str) -> bool:
+    """Whether the text is too long for the pattern, which is not linear."""
+    if len(text) <= SLOW_TEXT_AT_MOST:
+        return False
+    return cost_of(expression.pattern, Use.SEARCH, expression.flags) is not Cost.LINEAR
 
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _AMOUNT = r"(\d+(\.\d*)?|\.\d+)\s*[a-zµ]+"
 
 
-def _matches(pattern: str) -> Callable[[str], bool]:
-    expression = re.compile(pattern)
+EXPRESSIONS = {
+    "duration": rf"[-+]?({_AMOUNT})+|0",
+    "hexcolor": r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})",
+    "hostname": rf"{_LABEL}(\.{_LABEL})*",
+    "mac": r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5,7}",
+}
+"""Formats that are expressions, for the whole text."""
+
+
+def _matches(name: str) -> Callable[[str], bool]:
+    expression = re.compile(EXPRESSIONS[name], re.ASCII)
     return lambda text: expression.fullmatch(text) is not None
 
 
@@ -82,15 +111,16 @@ def _regex(text: str) -> bool:
     return True
 
 
+_is_host_name = _matches("hostname")
 _OF_TEXT: dict[str, Callable[[str], object]] = {
     "byte": lambda text: base64.b64decode(text, validate=True),
     "cidr": lambda text: "/" in text and ip_network(text, strict=False),
     "date-time": _date_time,
     "datetime": _date_time,
-    "duration": _matches(rf"[-+]?({_AMOUNT})+|0"),
-    "hexcolor": _matches(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "hostname": _matches(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*"),
-    "mac": _matches(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5,7}"),
+    "duration": _matches("duration"),
+    "hexcolor": _matches("hexcolor"),
+    "hostname": lambda text: len(text) <= 253 and _is_host_name(text),
+    "mac": _matches("mac"),
     "uri": lambda text: bool(urlsplit(text).scheme or text.startswith("/")),
     "x-dns-subdomain": _dns_subdomain,
     "x-field-path": lambda text: bool(names_of(parse_path(text))),

@@ -13,12 +13,14 @@ from typing import Any
 
 import msgspec
 
+CHARACTERS_AT_MOST = 1000
+
 _STEP = re.compile(
     r"""(?P<all>\[\s*\*\s*\]|\.\*)
     | \[\s*(?P<index>-?\d+)\s*\]
     | \[\s*(?P<start>-?\d+)?\s*:\s*(?P<end>-?\d+)?\s*\]
     | \[\s*(?P<quote>['"])(?P<quoted>(?:[^'"\\]|\\.)*)(?P=quote)\s*\]
-    | \[\s*\?\(\s*@(?P<path>[^()'"=!<>]*?)\s*(?:(?P<comparison>==|!=)\s*(?P<value>.+?))?\s*\)\s*\]
+    | \[\s*\?\(\s*@(?P<path>[^()'"=!<>]*)(?:(?P<comparison>==|!=)(?P<value>.+?))?\)\s*\]
     | \.(?P<name>(?:\\.|[^.\[\\'"\s])+)""",
     re.VERBOSE,
 )
@@ -52,6 +54,8 @@ Path = tuple[Step, ...]
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> Path:
     """Raises ValueError, which names the part that is not understood."""
+    if len(text) > CHARACTERS_AT_MOST:
+        raise ValueError(f"a JSONPath has at most {CHARACTERS_AT_MOST} characters")
     steps: list[Step] = []
     rest = text.strip().removeprefix("$").removeprefix("@")
     while rest:
@@ -71,7 +75,9 @@ def _step(match: re.Match[str]) -> Step:
     if match["index"] is not None:
         return int(match["index"])
     if match["path"] is not None:
-        return Filter(parse_path(match["path"]), match["comparison"] or "", _literal(match["value"] or "null"))
+        return Filter(
+            parse_path(match["path"]), match["comparison"] or "", _literal((match["value"] or "null").strip())
+        )
     start, end = (None if bound is None else int(bound) for bound in (match["start"], match["end"]))
     return Slice(start, end)
 

@@ -67,12 +67,18 @@ class Client:
 
 
 def ask(
-    port: int, target: str = "/", method: str = "GET", tls: ssl.SSLContext | None = None, body: str = "", **headers: str
+    port: int,
+    target: str = "/",
+    method: str = "GET",
+    tls: ssl.SSLContext | None = None,
+    body: str = "",
+    host: str = "node",
+    **headers: str,
 ) -> Said:
     """One request on a connection of its own."""
     with closing(Client(port, tls)) as client:
         headers = {"Connection": "close", **headers}
-        lines = [f"{method} {target} HTTP/1.1", "Host: node", f"Content-Length: {len(body)}"]
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}"]
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         client.send("\r\n".join([*lines, "", body]))
         return said(client.rest())

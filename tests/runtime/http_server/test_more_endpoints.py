@@ -175,3 +175,19 @@ def test_switches_are_fields_of_the_configuration(tmp_path: Path, fields: dict[s
     gates = FeatureGates({"ContainerCheckpoint": False})
     closed = Serving("n", KubeletConfiguration(**fields), str(tmp_path), ("n",), {}, gates=gates, manifests=True)
     assert EVERYTHING - switches_of(closed) == off | {Switch.CHECKPOINT}
+
+
+def test_the_observers_own_port_serves_no_page_of_another_site(there: Served) -> None:
+    link = there.server.observe("secret")
+    port = int(link.rpartition(":")[2].removesuffix("/ui"))
+    host = f"127.0.0.1:{port}"
+    password = f"Basic {base64.b64encode(b'me:secret').decode()}"
+
+    def status(target: str = "/ui", asked_for: str = host, **headers: str) -> int:
+        return ask(port, target, "GET", None, "", asked_for, Authorization=password, **headers).status
+
+    assert status() == status(Origin=f"http://{host}") == 200
+    assert status(Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate") == 200
+    assert status("/ui/observer.js", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors") == 403
+    assert status(Origin="https://evil.example") == 403
+    assert status(asked_for="rebound.example") == 421

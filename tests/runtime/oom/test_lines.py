@@ -142,3 +142,15 @@ def test_other_lines_kill_nobody(line: str) -> None:
 def test_no_line_that_matters_is_passed_over_by_its_marks(report: str) -> None:
     marked = [line for line in report.splitlines() if any(mark in line.encode() for mark in MARKS)]
     assert kills("\n".join(marked)) == kills(report)
+
+
+def test_a_cgroup_that_is_called_like_a_report_stays_a_name() -> None:
+    """A container may name cgroups of its own; the line is cut at its first and last words, in linear time."""
+    name = "/a" + ",task=x,pid=1,uid=0" * 5000
+    lines = OomLines()
+    summary = f"oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/a,task_memcg={name},task=x,pid=7,uid=0"
+    assert lines.told(summary) is None
+    assert lines.told("Memory cgroup out of memory: Killed process 7 (x) total-vm:4kB") == OomKill(
+        7, "x", False, name, "/a"
+    )
+    assert OomLines().told("oom-kill:constraint=CONSTRAINT_" + ",task=oom_memcg=" * 5000) is None

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from simulation.apiserver.custom.formats import compiled
+from simulation.apiserver.custom.formats import SLOW_TEXT_AT_MOST, compiled, takes_long
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,21 @@ def test_what_is_no_pattern(pattern: str) -> None:
 def test_what_python_lacks_is_not_read() -> None:
     assert compiled(r"^\p{L}+$") is None
     assert compiled(r"^\\p$")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "^(a|aa)*b$", "(x+x+)+y", "(" * 2000 + ")" * 2000, "[" * 4096, "a" * 5000]
+)
+def test_a_pattern_that_would_hold_the_server_is_refused(pattern: str) -> None:
+    with pytest.raises(re.error):
+        compiled(pattern)
+
+
+def test_a_pattern_that_is_not_linear_reads_short_texts_only() -> None:
+    expression = compiled(r"^.*foo.*bar$")
+    assert expression is not None
+    assert not takes_long(expression, "x" * SLOW_TEXT_AT_MOST)
+    assert takes_long(expression, "x" * (SLOW_TEXT_AT_MOST + 1))
+    linear = compiled("^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+    assert linear is not None
+    assert not takes_long(linear, "x" * 10**6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from simulation.apiserver.core import Clock
+from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.requests import JSON, ApiRequest, ApiUser, JsonAnswer
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
@@ -23,7 +23,7 @@ class StoreFollower:
     """
 
     def __init__(
-        self, server: ApiServer, clock: Clock, sinks: dict[str, Sink], forget: Callable[[], object] = lambda: None
+        self, server: ApiServer, clock: Dispatcher, sinks: dict[str, Sink], forget: Callable[[], object] = lambda: None
     ) -> None:
         self._server = server
         self._clock = clock

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
+from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import second_text
 from simulation.apiserver.resources import ServedResource
@@ -20,15 +20,6 @@ from simulation.chance.chance import Chance
 
 SECOND_NS = 10**9
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-
-
-class Clock(Protocol):
-    """The part of a dispatcher that the server needs."""
-
-    def now_ns(self) -> int: ...
-    def wall_ns(self) -> int: ...
-    def schedule(self, after_ns: int, fn: Callable[[], object]) -> Cancellable: ...
-    def new_uid(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ class Options:
 class Core:
     """See the module."""
 
-    def __init__(self, clock: Clock, options: Options) -> None:
+    def __init__(self, clock: Dispatcher, options: Options) -> None:
         self.options = options
         self.collects_garbage = options.garbage_collection
         self.store = Store(history_at_most=options.history_at_most)

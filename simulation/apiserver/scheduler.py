@@ -11,10 +11,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import api_time
 from simulation.apiserver.controllers import StoreFollower, ask
-from simulation.apiserver.core import Clock
 from simulation.apiserver.kinds.events import event_about
 from simulation.apiserver.requests import JSON, STRATEGIC, ApiUser
 from simulation.apiserver.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
@@ -34,7 +34,7 @@ _Key = tuple[str, str]
 class Scheduler:
     """See the module. Begins with `start`, ends with `stop`; both may be called from any thread."""
 
-    def __init__(self, server: ApiServer, clock: Clock) -> None:
+    def __init__(self, server: ApiServer, clock: Dispatcher) -> None:
         self._server = server
         self._clock = clock
         self._follower = StoreFollower(server, clock, {"nodes": self._node, "pods": self._pod}, self._forget)

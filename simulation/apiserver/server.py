@@ -15,9 +15,10 @@ from dataclasses import replace
 from functools import lru_cache
 from ipaddress import ip_network
 
+from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
 from simulation.apiserver.authorization import Authorizer
-from simulation.apiserver.core import Clock, Core, Options
+from simulation.apiserver.core import Core, Options
 from simulation.apiserver.custom.definition_rules import DefinitionRules
 from simulation.apiserver.custom.scale import scale
 from simulation.apiserver.garbage.garbage_collector import GarbageCollector
@@ -102,7 +103,7 @@ _VERBS: dict[str, Callable[[Context, ResourceCall], Answer]] = {
 class ApiServer:
     """See the module."""
 
-    def __init__(self, clock: Clock, options: Options | None = None) -> None:
+    def __init__(self, clock: Dispatcher, options: Options | None = None) -> None:
         self.options = options or Options()
         self._core = Core(clock, self.options)
         self._core.empty = self._empty

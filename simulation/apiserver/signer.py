@@ -11,8 +11,8 @@ import base64
 from datetime import timedelta
 from typing import Any
 
+from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.controllers import StoreFollower, ask
-from simulation.apiserver.core import Clock
 from simulation.apiserver.requests import MERGE, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
@@ -28,7 +28,7 @@ _USER = ApiUser("system:kube-controller-manager", ("system:masters", "system:aut
 class Signer:
     """See the module. Begins with `start`, ends with `stop`; both may be called from any thread."""
 
-    def __init__(self, server: ApiServer, clock: Clock, authority: Authority, lasts: timedelta = LASTS) -> None:
+    def __init__(self, server: ApiServer, clock: Dispatcher, authority: Authority, lasts: timedelta = LASTS) -> None:
         self._server = server
         self._clock = clock
         self._authority = authority

@@ -26,17 +26,15 @@ DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
 class EventOutlet(Protocol):
     """What the streams need of their runtime: its lock, its clock, its timers and its outbox."""
 
-    @property
-    def lock(self) -> AbstractContextManager[object]: ...
+    def held(self) -> AbstractContextManager[object]:
+        """Hold the lock; what is to be told then is told afterwards."""
+
     def wall_ns(self) -> int: ...
     def after(self, ns: int, fn: Callable[[], object], /) -> object:
         """Call `fn` under the lock in `ns` ns."""
 
     def later(self, fn: Callable[[Any], object], value: Any) -> None:
         """Call `fn(value)` once the lock is free, after all that was handed in before."""
-
-    def tell(self) -> None:
-        """Empty the outbox."""
 
 
 class EventStream:
@@ -78,11 +76,10 @@ class EventStreams:
 
     def close(self, stream: EventStream) -> None:
         """The follower has had enough."""
-        with self._runtime.lock:
+        with self._runtime.held():
             if stream in self._followers:
                 self._followers.remove(stream)
             self._runtime.later(stream.end, None)
-        self._runtime.tell()
 
     def cut(self, why: str) -> None:
         """Every stream breaks."""

@@ -12,7 +12,8 @@ import ipaddress
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -106,6 +107,13 @@ class Runtime:
     def new_pid(self) -> int:
         self._pids += 1
         return self._pids
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; what is to be told then is told afterwards."""
+        with self.lock:
+            yield
+        self.tell()
 
     # --- telling the outside ----------------------------------------------------------------------------------------
 

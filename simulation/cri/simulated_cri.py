@@ -99,7 +99,7 @@ class SimulatedCri:
         """See `Cri.stream`."""
         runtime = self._runtime
         stream = EventStream(runtime.events, on_item, on_end)  # type: ignore[arg-type]  # only event streams last
-        with runtime.lock:
+        with runtime.held():
             try:
                 self._check_up()
                 if verb.name == GET_CONTAINER_EVENTS.name:
@@ -113,7 +113,6 @@ class SimulatedCri:
                     runtime.later(stream.end, None)
             except CriRefusal as refusal:
                 runtime.later(stream.end, CriError(refusal.code, refusal.message, verb.name))
-        runtime.tell()
         return stream
 
     # --- the hand on it ---------------------------------------------------------------------------------------------
@@ -168,13 +167,12 @@ class SimulatedCri:
     def go_down(self) -> None:
         """The runtime dies: every call in flight and every stream breaks. What runs, runs on."""
         runtime = self._runtime
-        with runtime.lock:
+        with runtime.held():
             self._down = True
             in_flight, self._in_flight = self._in_flight, {}
             for promise, name in in_flight.items():
                 runtime.refuse(promise, CriError(StatusCode.UNAVAILABLE, _DOWN, name))
             runtime.events.cut(_DOWN)
-        runtime.tell()
 
     def come_back(self) -> None:
         """The runtime is up again, with all it had."""
@@ -183,23 +181,18 @@ class SimulatedCri:
 
     def kill_container(self, container_id: str, exit_code: int = 137, reason: str = "") -> None:
         """A container dies by another hand than ours: the kernel, a user on the node."""
-        runtime = self._runtime
-        with runtime.lock:
-            end(runtime, runtime.state.containers[container_id], exit_code, reason)
-        runtime.tell()
+        with self._runtime.held():
+            end(self._runtime, self.state.containers[container_id], exit_code, reason)
 
     def write_log(self, container_id: str, lines: Sequence[str]) -> None:
         """A container that runs writes these lines now."""
-        runtime = self._runtime
-        with runtime.lock:
-            write(runtime, runtime.state.containers[container_id], lines)
+        with self._runtime.held():
+            write(self._runtime, self.state.containers[container_id], lines)
 
     def lose_sandbox(self, sandbox_id: str) -> None:
         """The process of a sandbox dies; its containers run on."""
-        runtime = self._runtime
-        with runtime.lock:
-            lose_sandbox(runtime, runtime.state.sandboxes[sandbox_id])
-        runtime.tell()
+        with self._runtime.held():
+            lose_sandbox(self._runtime, self.state.sandboxes[sandbox_id])
 
     # --- the gates --------------------------------------------------------------------------------------------------
 

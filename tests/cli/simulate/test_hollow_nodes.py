@@ -230,6 +230,8 @@ def manifests() -> dict[str, Any]:
 
 
 def test_the_manifests_name_each_other(manifests: dict[str, Any]) -> None:
+    roles = yaml.safe_load_all((REPOSITORY / "deploy" / "rbac.yaml").read_text())
+    of_agents = {f"{each['kind']}/{each['metadata']['name']}" for each in roles}
     spec = manifests["StatefulSet/hollow"]["spec"]
     pod = spec["template"]["spec"]
     account = f"ServiceAccount/{pod['serviceAccountName']}"
@@ -237,10 +239,10 @@ def test_the_manifests_name_each_other(manifests: dict[str, Any]) -> None:
     assert f"ConfigMap/{pod['volumes'][0]['configMap']['name']}" in manifests
     assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
     for key, each in manifests.items():
-        if key.startswith("ClusterRoleBinding/"):
+        if key.startswith(("ClusterRoleBinding/", "RoleBinding/")):
             assert f"ServiceAccount/{each['subjects'][0]['name']}" == account
-            role = each["roleRef"]["name"]
-            assert role == "system:node" or f"ClusterRole/{role}" in manifests
+            role = f"{each['roleRef']['kind']}/{each['roleRef']['name']}"
+            assert role in manifests or role in of_agents
         elif not key.startswith(("ClusterRole/", "Namespace/")):
             assert each["metadata"]["namespace"] == "hollow-nodes"
 

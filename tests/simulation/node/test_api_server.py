@@ -15,10 +15,10 @@ from runtime.api.calls import ApiCall
 from runtime.api.limited import LimitedApi, TokenBucket
 from runtime.cgroups.names import pod_words, root_words
 from simulation.apiserver.core import Options
-from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import ApiRequest, JsonAnswer, ListAnswer, ObjectAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.node.simulated_node import SimulatedNode
+from tests.simulation.node.grants import GrantedApi
 from tests.simulation.node.worlds import MS, READY_IMAGES, SECOND, container, manifest
 
 MINUTE = 60 * SECOND
@@ -39,7 +39,7 @@ class Cluster:
         self.dispatcher = SimulatedDispatcher(seed)
         # Nobody else looks at the node: an API server that is away has no controllers that do.
         self.server = ApiServer(self.dispatcher, Options(node_grace_ns=0))
-        self.api = InProcessApi(self.dispatcher, self.server, latency_ns=2 * MS)
+        self.api = GrantedApi(self.dispatcher, self.server, latency_ns=2 * MS)
         main: Any = self.api
         if qps:
             main = LimitedApi(self.api, TokenBucket(qps, burst), self.dispatcher.now_ns, self.dispatcher.schedule)

@@ -72,7 +72,7 @@ _OPERATIONS = {
 
 
 class WorkerMeasures:
-    """See the module."""
+    """Measures the passes of one worker, under the names of a kubelet's metrics."""
 
     def __init__(self, meters: Meters) -> None:
         self._meters = meters

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from actors.eviction.words import Annotations
+from runtime.files.state_file import VERSION
 
 
 class EvictionVictim(msgspec.Struct, frozen=True):
@@ -30,15 +31,13 @@ class Remembered(msgspec.Struct, frozen=True):
 
     victims: tuple[EvictionVictim, ...] = ()
     conditions: Mapping[str, int] = {}
+    version: int = VERSION
 
 
 def text_of(victims: Iterable[EvictionVictim], conditions: Mapping[str, int]) -> str:
     return msgspec.json.encode(Remembered(tuple(victims), conditions)).decode()
 
 
-def remembered_in(text: str) -> Remembered:
-    """Parse the document; an invalid one counts as empty."""
-    try:
-        return msgspec.json.decode(text, type=Remembered)
-    except (msgspec.MsgspecError, UnicodeError):
-        return Remembered()
+def remembered_in(text: bytes) -> Remembered:
+    """Parse the document. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(text, type=Remembered)

@@ -26,7 +26,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.eviction.choice import candidates_among, first_to_go, over_their_limits, those_said
-from actors.eviction.decisions import EvictionVictim, remembered_in, text_of
+from actors.eviction.decisions import EvictionVictim, Remembered, remembered_in, text_of
 from actors.eviction.doomed import Doomed
 from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import Reclaim, reclaimable
@@ -50,6 +50,7 @@ from actors.messages.node import NodePressureObserved, NodeStatusStarted
 from actors.messages.pods import TerminatePod
 from actors.messages.reclaim import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
 from actors.messages.stats import StatsTaken, WantStats
+from config.frozen_map import FrozenMap
 from config.kubelet import KubeletConfiguration
 from config.pods.identity import is_critical
 from config.pods.requests import has_disk_limits
@@ -94,20 +95,20 @@ class EvictionActor(Actor):
         self._published: frozenset[str] | None = None
 
     def on_start(self) -> None:
-        lane, read = self._file_lane(), self._tools.files.read_node_file
-        # A file that is missing or unreadable counts as empty.
+        lane, read = self._file_lane(), self._tools.files.read_record
         self.attempt(
-            lambda: lane.submit("evictions", read, self._path, LIMIT_BYTES, deadline_ns=SAVE_NS),
-            lambda text, _: MemoryRead(text or ""),
+            lambda: lane.submit("evictions", read, self._path, remembered_in, LIMIT_BYTES, deadline_ns=SAVE_NS),
+            _memory_read,
         )
 
     @handles(MemoryRead)
     def memory_read(self, message: MemoryRead) -> None:
-        remembered = remembered_in(message.text)
-        self._doomed.recall(remembered.victims)
-        self._written = remembered.conditions
+        if message.error:
+            self.log.warning("whom an earlier agent has chosen to evict is not known any more: %s", message.error)
+        self._doomed.recall(message.victims)
+        self._written = message.conditions
         if self._configured:
-            self._state = recalled(remembered.conditions, self.now_ns(), self.wall_ns(), self._transition_ns)
+            self._state = recalled(message.conditions, self.now_ns(), self.wall_ns(), self._transition_ns)
             if self._state.conditions:
                 self._publish()
         self._read = True
@@ -391,6 +392,11 @@ class EvictionActor(Actor):
             self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
         if message.decides and self._step is EvictionStep.SAVING:
             self.ask_for_pods()  # tell the workers that exist by now
+
+
+def _memory_read(found: Remembered | None, error: str) -> MemoryRead:
+    remembered = found or Remembered()
+    return MemoryRead(remembered.victims, FrozenMap(remembered.conditions), error)
 
 
 def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:

@@ -6,7 +6,9 @@ from enum import Enum
 
 import msgspec
 
+from actors.eviction.decisions import EvictionVictim
 from actors.kernel import ActorRef, Message
+from config.frozen_map import FrozenMap
 from runtime.logs.pod_files import PodFiles
 from runtime.metrics.meters import UNMEASURED, Meters
 
@@ -37,9 +39,11 @@ class StepIsLate(Message, frozen=True):
 
 
 class MemoryRead(Message, frozen=True):
-    """To itself: the content of the file that an earlier agent has left."""
+    """To itself: what an earlier agent has left (`Remembered`), or why its file is of no use."""
 
-    text: str
+    victims: tuple[EvictionVictim, ...]
+    conditions: FrozenMap[str, int]
+    error: str = ""
 
 
 class MemorySaved(Message, frozen=True):

@@ -18,6 +18,7 @@ from config.objects import Pod
 from config.pods.identity import QosClass, is_critical, qos_class
 from config.pods.requests import Port, clash, host_ports, pod_requests
 from config.values.quantity import QuantityError
+from runtime.files.state_file import VERSION
 
 
 class Allocation(msgspec.Struct, frozen=True):
@@ -68,6 +69,11 @@ class _Written(msgspec.Struct, frozen=True):
 def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
     """Decode `requests`; msgspec knows no frozen mapping."""
     return FrozenMap(msgspec.convert(value, dict[str, int]))
+
+
+def allocations_in(text: bytes) -> tuple[Allocation, ...]:
+    """Parse the output of `Book.written`. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).allocations
 
 
 class Book:
@@ -133,12 +139,7 @@ class Book:
         text = self._text = b",".join(parts)
         if without:
             text = b",".join([line for uid, line in self._lines.items() if uid not in without])
-        return b"".join((b'{"allocations":[', text, b"]}"))
-
-    @classmethod
-    def read(cls, text: bytes) -> Book:
-        """Parse the output of `written`. Raises msgspec.MsgspecError."""
-        return cls(msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).allocations)
+        return b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"]}"))
 
     def used(self, resource: str) -> int:
         """How much of the resource is allocated, in billionths."""

@@ -78,9 +78,10 @@ class ShutdownStage(Enum):
 
 
 class StateRead(Message, frozen=True):
-    """To itself: the state that an earlier agent has saved."""
+    """To itself: the state that an earlier agent has saved, None for none; or why its file is of no use."""
 
-    text: str
+    shutdown: Shutdown | None
+    error: str = ""
 
 
 class StateSaved(Message, frozen=True):
@@ -169,15 +170,16 @@ class ShutdownActor(Actor):
 
     def on_start(self) -> None:
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        read = self._tools.files.read_node_file
+        read = self._tools.files.read_record
         self.attempt(
-            lambda: lane.submit("shutdown", read, self._path, LIMIT_BYTES, deadline_ns=DISK_NS),
-            lambda text, _: StateRead(text or ""),  # a file that is missing or unreadable counts as empty
+            lambda: lane.submit("shutdown", read, self._path, shutdown_in, LIMIT_BYTES, deadline_ns=DISK_NS), StateRead
         )
 
     @handles(StateRead)
     def state_read(self, message: StateRead) -> None:
-        self._shutdown = shutdown_in(message.text)
+        if message.error:
+            self.log.warning("whether the machine was going down is not known any more: %s", message.error)
+        self._shutdown = message.shutdown or NO_SHUTDOWN
         self._measure()
         if self._shutdown.runs_at(self.wall_ns(), self._whole_ns):
             self._presumed = True

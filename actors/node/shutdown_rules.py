@@ -110,13 +110,10 @@ def text_of(shutdown: Shutdown) -> str:
     return msgspec.json.encode(_Saved(_stamp(shutdown.began_ns), _stamp(shutdown.ended_ns))).decode()
 
 
-def shutdown_in(text: str) -> Shutdown:
-    """Parse the document; an invalid one counts as empty."""
-    try:
-        saved = msgspec.json.decode(text, type=_Saved)
-        return Shutdown(_ns(saved.start_time), _ns(saved.end_time))
-    except (msgspec.MsgspecError, UnicodeError):
-        return NO_SHUTDOWN
+def shutdown_in(text: bytes) -> Shutdown:
+    """Parse the document. Raises msgspec.MsgspecError."""
+    saved = msgspec.json.decode(text, type=_Saved)
+    return Shutdown(_ns(saved.start_time), _ns(saved.end_time))
 
 
 def _stamp(wall_ns: int) -> str:

@@ -21,6 +21,7 @@ import msgspec
 
 from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, Pending
 from actors.pod_rules.action_types import BackOffWait, KillCause
+from runtime.files.state_file import VERSION, UnreadableStateError
 from runtime.logs.pod_files import PodFiles
 
 LIMIT_BYTES = 256 * 1024
@@ -60,14 +61,12 @@ class Decided(msgspec.Struct, frozen=True):
     ends: Mapping[str, EndNote] = _NOTHING
     killed: Mapping[str, str] = _NOTHING
     owed: Mapping[str, BackOffWait] = _NOTHING
+    version: int = VERSION
 
 
-def decided_of(text: str) -> Decided:
-    """Parse the document; empty if the text is not a valid one."""
-    try:
-        return msgspec.json.decode(text, type=Decided)
-    except (msgspec.MsgspecError, UnicodeError):
-        return Decided()
+def decided_of(text: bytes) -> Decided:
+    """Parse the document. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(text, type=Decided)
 
 
 def causes_of(decided: Decided) -> dict[str, KillCause]:
@@ -98,18 +97,16 @@ class DecidedEnds:
     async def recall(self) -> None:
         """Read the decisions of an earlier worker. Decisions of this worker stay."""
         try:
-            text = await self._worker.wait(
-                self._on_disk(self._files.read_node_file, self._path, LIMIT_BYTES),
+            found = await self._worker.wait(
+                self._on_disk(self._files.read_record, self._path, decided_of, LIMIT_BYTES),
                 timeout_ns=PATIENCE_NS,
                 what="what was decided about its containers",
             )
-        except FileNotFoundError:
-            text = "{}"
-        except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+        except (OSError, UnreadableStateError, DeadlineExceededError, LaneExhaustedError) as failure:
             self._worker.log.warning("what was decided about containers of the pod cannot be read: %s", failure)
-            text = "{}"
+            found = None
         self.recalled = True
-        decided = decided_of(text)
+        decided = found or Decided()
         self.ends = {**decided.ends, **self.ends}
         self.killed = {**causes_of(decided), **self.killed}
         self.owed = {**decided.owed, **self.owed}

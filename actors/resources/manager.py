@@ -16,8 +16,6 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-import msgspec
-
 from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.admission import (
     AdmissionWaits,
@@ -32,7 +30,7 @@ from actors.messages.events import pod_event
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
-from actors.model.allocation import Allocation, Book, allocation_of, resized
+from actors.model.allocation import Allocation, Book, allocation_of, allocations_in, resized
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
@@ -56,9 +54,9 @@ WAITS_FOR_SHUTDOWN = "the machine goes down"
 
 
 class BookRead(Message, frozen=True):
-    """To itself: the book from the disk, or the error."""
+    """To itself: what the file says that pods have, None for no file; or why it is of no use."""
 
-    content: bytes | None
+    allocations: tuple[Allocation, ...] | None
     error: str
 
 
@@ -130,20 +128,15 @@ class ResourceManagerActor(Actor):
         self._sync_loop.tell(ResourceManagerStarted())
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
-        self.attempt(lambda: self._disk.submit("book", self._file.load, deadline_ns=DISK_NS), BookRead)
+        self.attempt(lambda: self._disk.submit("book", self._file.load, allocations_in, deadline_ns=DISK_NS), BookRead)
 
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
-        self._book = Book()
+        self._book = Book(message.allocations or ())
         if message.error:
             self.log.warning("what pods have been given cannot be read, all is counted anew: %s", message.error)
-        elif message.content:
-            try:
-                self._book = Book.read(message.content)
-            except msgspec.MsgspecError as fault:
-                self.log.warning("what pods have been given is not readable, all is counted anew: %s", fault)
         self._consider_all()
 
     def _save(self) -> None:

@@ -12,17 +12,20 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from runtime.files.directories import make_directories
 from runtime.files.plain_file import open_plain
-from runtime.files.whole_file import link_whole, write_whole
+from runtime.files.state_file import read_state, write_state
+from runtime.files.whole_file import link_whole
 from runtime.logs.lines import line_of
 from runtime.logs.source import find_log, open_log
 
 _LOG_NAME = re.compile(r"([0-9]{1,9})\.log(\..*)?", re.DOTALL)
+T = TypeVar("T")
+
 LOGS_MODE = 0o750
 """Of the directory with the logs of all pods."""
 
@@ -70,8 +73,14 @@ class PodFiles(Protocol):
     def read_node_file(self, path: str, limit_bytes: int) -> str:
         """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
 
+    def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
+        """What a state file of the agent says (`runtime.files.state_file`); None when there is none.
+
+        Raises UnreadableStateError for a file of no use, which is moved aside, and OSError.
+        """
+
     def write_record(self, path: str, text: str) -> None:
-        """Give a file of the agent's own that text (0600), all of it or nothing; its directory is there. OSError."""
+        """Give a state file of the agent that text (0600), all of it or nothing; its directory is there. OSError."""
 
 
 class LocalPodFiles:
@@ -146,8 +155,11 @@ class LocalPodFiles:
             raise OSError(errno.EFBIG, f"it is larger than {limit_bytes} bytes", path)
         return data.decode("utf-8", "replace")
 
+    def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
+        return read_state(path, decode, limit_bytes)
+
     def write_record(self, path: str, text: str) -> None:
-        write_whole(path, text.encode(), lasting=False)  # the record is useless after a reboot
+        write_state(path, text.encode(), lasting=False)  # the record is useless after a reboot
 
 
 def attempt_after(names: Iterable[str]) -> int:

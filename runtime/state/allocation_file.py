@@ -1,26 +1,27 @@
 """`<root>/allocated_pods_state`: what of the node has been given to which pod, on the disk (spec 10.16).
 
 `AllocationFile` is the capability, `LocalAllocationFile` the real one. What has been saved is there after a crash, all
-of it or what was before. Refuses to know what is in it.
+of it or what was before (`runtime.files.state_file`). Refuses to know what is in it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from runtime.files.directories import make_directories
-from runtime.files.whole_file import write_whole
+from runtime.files.state_file import read_state, write_state
 
 NAME = "allocated_pods_state"
-LIMIT_BYTES = 256 * 1024 * 1024
+T = TypeVar("T")
 
 
 class AllocationFile(Protocol):
     """See the module. May block; call it on a lane."""
 
-    def load(self) -> bytes | None:
-        """What was saved last; None where nothing was. Raises OSError."""
+    def load(self, decode: Callable[[bytes], T]) -> T | None:
+        """What was saved last; None where nothing was. Raises UnreadableStateError, OSError (`read_state`)."""
 
     def save(self, content: bytes) -> None:
         """Keep that from now on. Raises OSError."""
@@ -32,13 +33,9 @@ class LocalAllocationFile:
     def __init__(self, root: str) -> None:
         self._root = Path(root)
 
-    def load(self) -> bytes | None:
-        try:
-            with (self._root / NAME).open("rb") as file:
-                return file.read(LIMIT_BYTES)
-        except FileNotFoundError:
-            return None
+    def load(self, decode: Callable[[bytes], T]) -> T | None:
+        return read_state(str(self._root / NAME), decode)
 
     def save(self, content: bytes) -> None:
         make_directories(str(self._root), 0o750)
-        write_whole(str(self._root / NAME), content)
+        write_state(str(self._root / NAME), content)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from runtime.files.whole_file import write_whole
+from runtime.files.state_file import write_state
 
 USER = "kubelet"
 """Whose subordinate ids pods get, where there is such a user."""
@@ -70,7 +70,7 @@ class LocalIdFiles:
         return found
 
     def write(self, uid: str, text: str) -> None:
-        write_whole(str(self._pods / uid / RECORD), text.encode())
+        write_state(str(self._pods / uid / RECORD), text.encode())
 
     def remove(self, uid: str) -> None:
         (self._pods / uid / RECORD).unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Iterator
 
@@ -27,13 +28,16 @@ import msgspec
 
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.files.directories import make_directories
-from runtime.files.whole_file import remove_partials, write_whole
+from runtime.files.state_file import UNREADABLE, UnreadableStateError, read_state, write_state
+from runtime.files.whole_file import remove_partials
 from runtime.volumes.capability import VolumeFailedError, VolumePlace
+
+LOG = logging.getLogger("actorlet.volumes")
 
 PLUGIN = VOLUME_SOURCES["csi"].plugin
 NOTE = "vol_data.json"
 DIRECTORY_MODE = 0o750
-NOTE_MODE = 0o600
+NOTE_BYTES = 1024 * 1024
 PERSISTENT = "Persistent"
 EPHEMERAL = "Ephemeral"
 
@@ -113,23 +117,30 @@ class CsiLayout:
 
 
 def read_note(directory: str) -> Note | None:
-    """The note in a directory; None when there is no readable one. Raises OSError."""
+    """The note in a directory; None when there is no readable one, which is told and moved aside. Raises OSError."""
     try:
-        with open(os.path.join(directory, NOTE), "rb") as file:
-            return msgspec.json.decode(file.read(), type=Note)
-    except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
+        return read_state(os.path.join(directory, NOTE), note_of, NOTE_BYTES)
+    except UnreadableStateError as fault:
+        LOG.warning("the note of a volume cannot be used, its driver is asked anew when a pod needs it: %s", fault)
         return None
+    except NotADirectoryError:
+        return None
+
+
+def note_of(content: bytes) -> Note:
+    """Parse a note. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(content, type=Note)
 
 
 def write_note(directory: str, note: Note) -> None:
     """Write the note atomically; make the directory. Raises OSError."""
     make_directories(directory, DIRECTORY_MODE)
-    write_whole(os.path.join(directory, NOTE), json.dumps(msgspec.to_builtins(note)).encode(), mode=NOTE_MODE)
+    write_state(os.path.join(directory, NOTE), json.dumps(msgspec.to_builtins(note)).encode())
 
 
 def remove_note(directory: str) -> None:
     """Remove the note and the directory, which holds nothing else. Raises OSError."""
-    for name in (NOTE, f"{NOTE}.tmp"):  # older agents wrote it by way of the second
+    for name in (NOTE, NOTE + UNREADABLE, f"{NOTE}.tmp"):  # older agents wrote it by way of the second
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(directory, name))
     with contextlib.suppress(FileNotFoundError):

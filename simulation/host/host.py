@@ -10,7 +10,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
+from runtime.files.state_file import LIMIT_BYTES as STATE_BYTES
+from runtime.files.state_file import UNREADABLE, UnreadableStateError, decoded
 from runtime.logs.pod_files import PodFiles, StartFiles, attempt_after, content_of
 from runtime.logs.pod_logs import DeadLink, PodLogs
 from runtime.manifests.files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
@@ -22,6 +25,8 @@ from simulation.host.file_nodes import File
 from simulation.host.file_paths import directory_of
 from simulation.host.file_tree import FileTree, OnTree, gated, opened
 from simulation.host.log_files import SimulatedLogFiles
+
+T = TypeVar("T")
 
 HOSTS = "/etc/hosts"
 RESOLV_CONF = "/etc/resolv.conf"
@@ -104,10 +109,26 @@ class SimulatedPodFiles(OnTree):
         self.tree.link(link, target)
 
     @gated
+    def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
+        return _state(self.tree, path, decode, limit_bytes)
+
+    @gated
     def write_record(self, path: str, text: str) -> None:
         if not self.tree.is_directory(directory_of(path)):
             raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
         self.tree.write(path, text.encode(), 0o600)
+
+
+def _state(tree: FileTree, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
+    """As `runtime.files.state_file.read_state`."""
+    if not tree.exists(path):
+        return None
+    try:
+        return decoded(tree.read(path, limit_bytes), decode)
+    except ValueError as fault:
+        tree.remove_all(path + UNREADABLE)
+        tree.rename(path, path + UNREADABLE)
+        raise UnreadableStateError(f"{path}: {fault}; it is kept as {path}{UNREADABLE}") from None
 
 
 class SimulatedPodLogs(OnTree):
@@ -210,9 +231,9 @@ class SimulatedAllocationFile(OnTree):
         super().__init__(tree)
         self._path = os.path.join(root, ALLOCATIONS)
 
-    def load(self) -> bytes | None:
+    def load(self, decode: Callable[[bytes], T]) -> T | None:
         tree, path = self.tree, self._path
-        return tree.gate(path, lambda: tree.read(path) if tree.exists(path) else None)
+        return tree.gate(path, lambda: _state(tree, path, decode, STATE_BYTES))
 
     def save(self, content: bytes) -> None:
         return self._save(self._path, content)

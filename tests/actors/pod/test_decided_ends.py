@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
-from actors.pod.decided_ends import PATIENCE_NS, DecidedEnds, EndNote, decided_of
+from actors.pod.decided_ends import PATIENCE_NS, DecidedEnds, EndNote
 from actors.pod_rules.action_types import BackOffWait, KillCause
 from simulation.host.host import SimulatedHost
 
@@ -136,7 +136,6 @@ def test_what_cannot_be_read_was_not_decided(host: SimulatedHost, text: str) -> 
     agent.do(Recall())
     assert agent.decided.recalled
     assert (agent.decided.ends, agent.decided.killed, agent.decided.owed) == ({}, {}, {})
-    assert decided_of(text).ends == {}
 
 
 def test_a_sick_disk_holds_nobody_up_for_long(host: SimulatedHost) -> None:

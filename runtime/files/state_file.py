@@ -1,0 +1,90 @@
+"""The state that the agent keeps on disk for its next life: the one way to read and write it.
+
+Rules for every such file (docs/state-files.md lists them):
+
+- It is written whole (`whole_file`). A crash leaves the content before or the content after.
+- It is a JSON object. `version` is the version of its meaning; a file without one is of version 1. An agent ignores
+  fields that it does not know. So a new field needs no new version, and the agent before reads the file. The version
+  grows only when an older agent would misunderstand the file.
+- A file that cannot be used never stops the agent: it is torn, empty, huge, of a newer version, or no plain file. It is
+  moved aside, to `<name>.unreadable`, and `UnreadableStateError` says why. The agent finds the truth by looking:
+  at the runtime, the API server and the disk.
+
+Calls may hang on a sick disk: actors run them on a lane.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from runtime.files.tree import remove_tree
+from runtime.files.whole_file import write_whole
+
+T = TypeVar("T")
+
+VERSION = 1
+UNREADABLE = ".unreadable"
+LIMIT_BYTES = 64 * 1024 * 1024
+"""Of the largest state file. A larger one is none of ours; reading stops before memory does."""
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class UnreadableStateError(ValueError):
+    """The file is of no use and is not in the way any more; the text names it and says why."""
+
+
+class _Header(msgspec.Struct):
+    version: int = VERSION
+
+
+def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES) -> T | None:
+    """What a state file says; None when there is no file. Raises UnreadableStateError, and OSError of a sick disk."""
+    try:
+        return decoded(_content(path, limit_bytes), decode)
+    except FileNotFoundError:
+        return None
+    except ValueError as fault:
+        aside = path + UNREADABLE
+        try:
+            remove_tree(aside)
+            os.rename(path, aside)
+        except OSError as failure:
+            raise UnreadableStateError(f"{path}: {fault}; it cannot be moved away: {failure.strerror}") from None
+        raise UnreadableStateError(f"{path}: {fault}; it is kept as {aside}") from None
+
+
+def write_state(path: str, content: bytes, *, lasting: bool = True) -> None:
+    """Replace a state file; its directory is there. `lasting`: as of `write_whole`. Raises OSError."""
+    write_whole(path, content, lasting=lasting)
+
+
+def decoded(content: bytes, decode: Callable[[bytes], T]) -> T:
+    """The content as `decode` reads it. Pure. Raises ValueError with the reason."""
+    if not content:
+        raise ValueError("it is empty")
+    try:
+        version = msgspec.json.decode(content, type=_Header).version
+        if version > VERSION:
+            raise ValueError(f"it is of version {version}, and this agent reads versions up to {VERSION}")
+        return decode(content)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except (msgspec.MsgspecError, UnicodeError) as fault:
+        raise ValueError(f"it cannot be read: {fault}") from None
+
+
+def _content(path: str, limit_bytes: int) -> bytes:
+    """Raises ValueError for what is no file of ours, OSError."""
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise ValueError("it is no plain file")
+    with os.fdopen(os.open(path, _READ), "rb") as file:
+        content = file.read(limit_bytes + 1)
+    if len(content) > limit_bytes:
+        raise ValueError(f"it is larger than {limit_bytes} bytes")
+    return content

@@ -1,0 +1,75 @@
+"""Each kind of state file, as earlier agents wrote it: it is read, and what is written now is read by them.
+
+An earlier agent ignores fields that it does not know. So it reads what is written now where all of its own fields are
+there with the values that it would have written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.eviction.decisions import remembered_in
+from actors.eviction.decisions import text_of as evictions_of
+from actors.model.allocation import Book, allocations_in
+from actors.model.id_ranges import document, read_document
+from actors.node.shutdown_rules import shutdown_in
+from actors.node.shutdown_rules import text_of as shutdown_of
+from actors.pod.decided_ends import causes_of, decided_of
+from runtime.files.state_file import decoded
+from runtime.volumes.csi_layout import NOTE, note_of, write_note
+
+HERE = Path(__file__).parent
+VERSIONS = sorted(path.name for path in HERE.iterdir() if (path / "evictions").exists())
+
+Again = Callable[[bytes], str | bytes]
+
+
+def _evictions(content: bytes) -> str:
+    read = decoded(content, remembered_in)
+    return evictions_of(read.victims, read.conditions)
+
+
+def _note(content: bytes, directory: Path) -> bytes:
+    write_note(str(directory), decoded(content, note_of))
+    return (directory / NOTE).read_bytes()
+
+
+AGAIN: dict[str, Again] = {
+    "allocated_pods_state": lambda content: Book(decoded(content, allocations_in)).written(),
+    "decided-ends": lambda content: msgspec.json.encode(decoded(content, decided_of)),
+    "evictions": _evictions,
+    "graceful_node_shutdown_state": lambda content: shutdown_of(decoded(content, shutdown_in)),
+    "userns": lambda content: document(read_document(content.decode())),
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", [*AGAIN, NOTE])
+def test_what_an_earlier_agent_wrote_is_read_and_written_so_that_it_reads_it(version: str, name: str, tmp_path: Path):
+    content = (HERE / version / name).read_bytes()
+    again = _note(content, tmp_path) if name == NOTE else AGAIN[name](content)
+    was, now = json.loads(content), json.loads(again)
+    assert {key: now.get(key) for key in was} == was
+    assert set(now) - set(was) <= {"version"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_kind_is_kept(version: str):
+    assert {path.name for path in (HERE / version).iterdir()} == {*AGAIN, NOTE}
+
+
+def test_what_is_read_means_what_it_meant():
+    old = HERE / "4dbe14e"
+    found: list[Any] = [
+        [each.uid for each in allocations_in((old / "allocated_pods_state").read_bytes())],
+        [each.uid for each in remembered_in((old / "evictions").read_bytes()).victims],
+        [cause.name for cause in causes_of(decided_of((old / "decided-ends").read_bytes())).values()],
+        note_of((old / NOTE).read_bytes()).device,
+    ]
+    assert found == [["0000-web", "0000-db"], ["0000-web"], ["LIVENESS"], "d.example.org^h-1"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from runtime.hooks.capability import HOOK_USER_AGENT, HookAnswer
 from runtime.http_client.call import HttpCallError, get
-from runtime.http_client.call_bytes import HeldBytes
 from runtime.io.event_loop import LoopThread
+from runtime.io.held_bytes import HeldBytes
 from runtime.io.pending import PendingAnswer
 
 

@@ -15,11 +15,12 @@ from functools import cache
 
 import msgspec
 
-from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST, CallBytes, HeldBytes, HttpError
+from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST, CallBytes, HttpError
 from runtime.http_client.connection import HttpConnection, HttpResponse
 from runtime.http_client.dialing import tls_without_checks
 from runtime.http_client.request import Headers, HttpCallRequest, over_http, redirect_of, request_of, without
 from runtime.io.connecting import bytes_received, connected, reset_on_close
+from runtime.io.held_bytes import HeldBytes
 from runtime.io.network import address, reason_of
 
 MAX_REDIRECTS = 10

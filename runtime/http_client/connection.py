@@ -48,7 +48,7 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self, call: CallBytes | None = None) -> None:
         self._call = call
         if call is not None:
-            call.give_up = self.abort
+            call.end_call = self.abort
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_AT_MOST)
         self._transport: asyncio.Transport | None = None
         self._unparsed = bytearray()
@@ -134,6 +134,14 @@ class HttpConnection(asyncio.Protocol):
             reader.feed_eof()
         transport.resume_reading()
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    def switch(self, protocol: asyncio.Protocol) -> bytes:
+        """After an answer 101: give the transport to `protocol`; the bytes that have come for it already."""
+        transport, early = self.transport, self._http.trailing_data[0] + bytes(self._unparsed)
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        transport.resume_reading()
+        return early
 
     def abort(self, failure: Exception | None = None) -> None:
         """Close at once. `failure`: for the task that waits for an answer."""

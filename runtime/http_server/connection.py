@@ -4,8 +4,8 @@ Clients that upgrade (SPDY or websockets, for exec, attach and portforward) open
 becomes a tunnel of bytes to its server, which the owner of the connection finds. The connection does not read the
 tunnel. Every other connection goes to a protocol that speaks HTTP, with its first bytes.
 
-Clients may be slow, large or hostile. The head of a first request has a limit in bytes and may have one in time. While
-a tunnel opens, its client is not read. An idle tunnel may be cut.
+Clients may be slow, large or hostile. The head of a first request has a limit in bytes; its time is bounded by who has
+accepted the connection (`accepting`). While a tunnel opens, its client is not read. An idle tunnel may be cut.
 """
 
 from __future__ import annotations
@@ -14,77 +14,61 @@ import asyncio
 import contextlib
 import logging
 import re
-import socket
-import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from runtime.http_server.heads import Head, HttpRefusal, head_of
+from runtime.http_server.tunnel import CannotReach, Way, bad_gateway, open_tunnel
 
 LOG = logging.getLogger("actorlet.http-server")
 
 HEAD_BYTES_AT_MOST = 128 * 1024
 """Limit of a first request's head. It holds the command of an exec, so it is larger than browsers need."""
-CONNECT_SECONDS = 10.0
 _HEAD_ENDS = b"\r\n\r\n"
 _UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*(spdy|websocket)", re.IGNORECASE)
 """A server may ignore other offers, such as HTTP/2; this one does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """Where a tunnel leads; `first` are the bytes that go there before those of the client.
-
-    `here`: for another side that lives in this process, makes a connected socket to it.
-    """
-
-    host: str
-    port: int
-    first: bytes
-    tls: ssl.SSLContext | None = None
-    who: str = "the other side"
-    here: Callable[[], socket.socket] | None = None
-
-
 FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
 """Finds the target of a request to upgrade. Raises Refusal, which the client then gets."""
-CannotReach = Callable[[Way, str], HttpRefusal]
 
 
-def bad_gateway(way: Way, why: str) -> HttpRefusal:
-    """The answer to a client when the other side is unreachable."""
-    return HttpRefusal(502, f"error dialing {way.who} at {way.host}:{way.port}: {why}")
+class ConnectionGuest(Protocol):
+    """Who counts a connection, and bounds what it costs before its first request."""
 
+    def opened(self, transport: asyncio.Transport) -> None: ...
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """None: no limit. `head_seconds`: until the first request is there; `idle_seconds`: without a byte in a tunnel."""
+    def holds(self, count: int) -> bool: ...
 
-    head_seconds: float | None = None
-    idle_seconds: float | None = None
+    def heard(self) -> None: ...
+
+    def left(self) -> None: ...
 
 
 class ServedConnection(asyncio.Protocol):
     """See the module. `doors` makes the protocol that speaks HTTP. `stays`: which requests to upgrade are for it as
-    well, because it is to speak with the client itself.
+    well, because it is to speak with the client itself. `idle_seconds`: how long a tunnel may be silent, or None.
     """
 
     def __init__(
         self,
         doors: Callable[[], asyncio.BaseProtocol],
         find_way: FindWay,
-        limits: Limits = Limits(),
+        idle_seconds: float | None = None,
         cannot_reach: CannotReach = bad_gateway,
         stays: Callable[[Head], bool] = lambda _: False,
+        guest: ConnectionGuest | None = None,
     ) -> None:
+        self._guest = guest
         self._stays = stays
         self._doors = doors
         self._find_way = find_way
-        self._limits = limits
+        self._idle_seconds = idle_seconds
         self._cannot_reach = cannot_reach
         self._transport: asyncio.Transport | None = None
         self._head = bytearray()
+        self._inner: Any = None
+        """The protocol that speaks HTTP, once the connection is its."""
         self._tunnel: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -96,10 +80,13 @@ class ServedConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if self._limits.head_seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._limits.head_seconds, self._too_late)
+        if self._guest is not None:
+            self._guest.opened(transport)
 
     def data_received(self, data: bytes) -> None:
+        if self._inner is not None:
+            self._inner.data_received(data)
+            return
         if self._tunnel is not None:
             self._moved = True
             self._tunnel.write(data)
@@ -107,12 +94,13 @@ class ServedConnection(asyncio.Protocol):
         # Do not search a head that comes byte by byte from its beginning each time.
         searched = max(0, len(self._head) - len(_HEAD_ENDS))
         self._head += data
-        if self._task is not None:
+        if self._task is not None or (self._guest is not None and not self._guest.holds(len(data))):
             return
         end = self._head.find(_HEAD_ENDS, searched)
         if end < 0 and len(self._head) < HEAD_BYTES_AT_MOST and self._head[:1].isalpha():
             return
-        self._stop_timer()
+        if self._guest is not None:
+            self._guest.heard()
         if end > HEAD_BYTES_AT_MOST or (end < 0 and len(self._head) >= HEAD_BYTES_AT_MOST):
             self._refuse(HttpRefusal(431, f"the head of a request has at most {HEAD_BYTES_AT_MOST} bytes"))
         elif _UPGRADE.search(self._head, 0, max(end, 0)) and not self._is_for_doors(bytes(self._head[:end])):
@@ -122,12 +110,19 @@ class ServedConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self._guest is not None:
+            self._guest.left()
+        if self._inner is not None:
+            self._inner.connection_lost(exc)
         if self._task is not None:
             self._task.cancel()
         if self._tunnel is not None:
             self._tunnel.close()
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool | None:
+        if self._inner is not None:
+            answer: bool | None = self._inner.eof_received()
+            return answer
         if self._tunnel is not None:
             with contextlib.suppress(OSError, NotImplementedError):
                 self._tunnel.write_eof()
@@ -141,10 +136,14 @@ class ServedConnection(asyncio.Protocol):
         return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
     def pause_writing(self) -> None:
+        if self._inner is not None:
+            self._inner.pause_writing()
         if self._tunnel is not None:
             self._tunnel.pause_reading()
 
     def resume_writing(self) -> None:
+        if self._inner is not None:
+            self._inner.resume_writing()
         if self._tunnel is not None:
             self._tunnel.resume_reading()
 
@@ -165,19 +164,13 @@ class ServedConnection(asyncio.Protocol):
             transport.write(refusal.as_bytes())
             transport.close()
 
-    def _too_late(self) -> None:
-        self._timer = None
-        if self._transport is not None:
-            self._transport.abort()
-
     def _hand_over(self) -> None:
         transport = self._transport
         assert transport is not None
-        protocol: Any = self._doors()
-        transport.set_protocol(protocol)
-        protocol.connection_made(transport)
+        self._inner = self._doors()
+        self._inner.connection_made(transport)
         head, self._head = bytes(self._head), bytearray()
-        protocol.data_received(head)
+        self._inner.data_received(head)
 
     def _begin(self, head: bytes, length: int) -> None:
         transport = self._transport
@@ -191,8 +184,11 @@ class ServedConnection(asyncio.Protocol):
         transport = self._transport
         assert transport is not None
         try:
-            way = await self._find_way(head_of(text), transport)
-            tunnel = await self._connect(way, transport)
+            head = head_of(text)
+            if head.header("content-length").strip() not in ("", "0") or head.header("transfer-encoding"):
+                raise HttpRefusal(400, "a request to upgrade has no body")
+            way = await self._find_way(head, transport)
+            tunnel, first = await open_tunnel(way, _Backward(transport, self.moved), self._cannot_reach)
         except HttpRefusal as refusal:
             self._refuse(refusal)
             return
@@ -203,27 +199,16 @@ class ServedConnection(asyncio.Protocol):
         if transport.is_closing():
             tunnel.abort()
             return
-        tunnel.write(way.first + self._head)
+        transport.write(first)
+        if self._head:
+            tunnel.write(bytes(self._head))
         self._head = bytearray()
         self._tunnel = tunnel
         transport.resume_reading()
         if self._ended:
             self.eof_received()
-        if self._limits.idle_seconds is not None:
-            self._watch(self._limits.idle_seconds)
-
-    async def _connect(self, way: Way, client: asyncio.Transport) -> asyncio.Transport:
-        loop = asyncio.get_running_loop()
-        backward = _Backward(client, self.moved)
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                if way.here is not None:
-                    tunnel, _ = await loop.create_connection(lambda: backward, sock=way.here())
-                else:
-                    tunnel, _ = await loop.create_connection(lambda: backward, way.host, way.port, ssl=way.tls)
-        except (OSError, TimeoutError, OverflowError) as error:
-            raise self._cannot_reach(way, str(error) or "it does not answer") from None
-        return tunnel
+        if self._idle_seconds is not None:
+            self._watch(self._idle_seconds)
 
     def _watch(self, seconds: float) -> None:
         """Cut the tunnel when no byte passes for `seconds`."""

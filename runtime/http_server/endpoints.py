@@ -22,10 +22,11 @@ from config.documents.codec import encode
 from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.http_server import manifest_door
+from runtime.http_server.accepting import let_in
+from runtime.http_server.auth.access import ANONYMOUS
 from runtime.http_server.auth.client_certificates import NOTHING, Shown
 from runtime.http_server.auth.gate import AccessGate, bearer_of, refuse_other_sites
 from runtime.http_server.checkpoints import Checkpoints
-from runtime.http_server.connection import Way
 from runtime.http_server.heads import Head, HttpRefusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.local_site import refuse_other_pages
@@ -41,6 +42,7 @@ from runtime.http_server.sessions.sessions import Sessions, streams_of
 from runtime.http_server.sessions.websocket import WebsocketSessions, is_translated
 from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
 from runtime.http_server.targets import check_container, first_of, log_request, logged_container, pod_named
+from runtime.http_server.tunnel import Way
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.logs.source import LogSource
 from runtime.metrics import kubelet as metric_names
@@ -158,9 +160,11 @@ class NodeEndpoints:
             # Browsers prompt for a name and a password; the password is the token.
             authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
         try:
-            await self._gate.admit(request.method, path, authorization, shown)
+            user = await self._gate.admit(request.method, path, authorization, shown)
         except HttpRefusal as refusal:
             raise asking_for_token(refusal) if is_observed(path) else refusal from None
+        if user != ANONYMOUS:
+            let_in(request.transport)
         return await self._answer(request, asked(request.method, path, self._facts.on))
 
     def observer(self, token: str) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
@@ -177,6 +181,7 @@ class NodeEndpoints:
             path = sound_path(request.path)
             if not hmac.compare_digest(bearer_of(request.headers.get("Authorization", "")).encode(), token.encode()):
                 raise asking_for_token(HttpRefusal(401, "Unauthorized"))
+            let_in(request.transport)
             if not is_observed(path):
                 raise HttpRefusal(404, "there is /ui here, and nothing else")
             return await self._answer(request, asked(request.method, path, self._facts.on))
@@ -191,7 +196,9 @@ class NodeEndpoints:
         """Raises Refusal."""
         path = sound_path(head.path)
         refuse_other_sites(head.method, head.header("sec-fetch-site"), head.header("sec-fetch-mode"))
-        await self._gate.admit(head.method, path, head.header("authorization"), self._shown_by(transport))
+        user = await self._gate.admit(head.method, path, head.header("authorization"), self._shown_by(transport))
+        if user != ANONYMOUS:
+            let_in(transport)
         what = asked(head.method, path, self._facts.on)
         if what.endpoint not in UPGRADED:
             raise HttpRefusal(400, "nothing is upgraded here")

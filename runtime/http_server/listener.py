@@ -12,32 +12,35 @@ import contextlib
 import logging
 import socket
 import ssl
-import weakref
 from asyncio.sslproto import SSLProtocol
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
 
-from runtime.http_server.connection import HEAD_BYTES_AT_MOST, FindWay, Limits, ServedConnection, Way
+from runtime.http_server.accepting import Acceptor, Guest, is_let_in
+from runtime.http_server.connection import HEAD_BYTES_AT_MOST, FindWay, ServedConnection
+from runtime.http_server.guests import CONNECTIONS_AT_MOST, UNKNOWN_AT_MOST, Guests
 from runtime.http_server.heads import Head, HttpRefusal
+from runtime.http_server.tunnel import Way
 from runtime.io.event_loop import LoopThread
 
 LOG = logging.getLogger("actorlet.http-server")
 
 START_SECONDS = 10.0
-CONNECTIONS_AT_MOST = 4096
-"""Each takes some 100 KiB with TLS. Further connections are closed at once."""
-HEAD_SECONDS = 30.0
+HEAD_SECONDS = 10.0
+"""From the moment a connection is accepted to the end of its first head, TLS included."""
 IDLE_SECONDS = 90.0
 """Between two requests (spec 11.1)."""
+LINGER_SECONDS = 1.0
+"""For the body of a request that has been answered already."""
 BODY_BYTES_AT_MOST = 3 * 1024 * 1024
 _LATER_LINE_BYTES = 32 * 1024
 """For later requests on a connection: they carry no exec command, so they need no more."""
 
 # asyncio allocates this buffer for every new TLS connection; its default is 256 KiB. Four thousand silent clients would
 # take a gigabyte. A TLS record has 16 KiB.
-SSLProtocol.max_size = 32 * 1024
+SSLProtocol.max_size = 16 * 1024
 
 EVERY_ADDRESS = ("0.0.0.0", "::")
 
@@ -64,6 +67,7 @@ class HttpListener:
         idle_ns: int | None = None,
         head_seconds: float = HEAD_SECONDS,
         connections_at_most: int = CONNECTIONS_AT_MOST,
+        unknown_at_most: int = UNKNOWN_AT_MOST,
     ) -> None:
         self._loop = loop
         self._handler = handler
@@ -72,18 +76,17 @@ class HttpListener:
         self._tls = tls
         self._upgrade = upgrade or _no_upgrade
         self._stays = stays
-        self._limits = Limits(head_seconds, None if idle_ns is None else idle_ns / 1e9)
+        self._idle_seconds = None if idle_ns is None else idle_ns / 1e9
+        self._head_seconds = head_seconds
         self._at_most = connections_at_most
-        self._said_full = False
-        self._server: asyncio.Server | None = None
+        self._unknown_at_most = unknown_at_most
+        self._acceptor: Acceptor | None = None
         self._web: web.Server | None = None
-        # Weak: connections that aiohttp took over end without telling us, and are large.
-        self._open: weakref.WeakSet[asyncio.BaseTransport] = weakref.WeakSet()
 
     @property
     def connections(self) -> int:
-        """About how many are open: some may just have ended."""
-        return len(self._open)
+        """How many are open."""
+        return 0 if self._acceptor is None else len(self._acceptor.guests)
 
     def start(self) -> None:
         """Raises OSError when the address cannot be bound."""
@@ -95,63 +98,53 @@ class HttpListener:
             self._loop.submit(self._close()).result(START_SECONDS)
 
     async def _start(self) -> None:
-        loop = asyncio.get_running_loop()
-        sockets = _bound(self.host, self.port)
-        self.port = sockets.getsockname()[1]
+        listening = _bound(self.host, self.port)
+        self.port = listening.getsockname()[1]
         self._web = web.Server(
             self._answer,
             request_factory=_request,
             handler_cancellation=True,
             access_log=None,
             keepalive_timeout=IDLE_SECONDS,
+            lingering_time=LINGER_SECONDS,
             max_line_size=HEAD_BYTES_AT_MOST,
             max_field_size=HEAD_BYTES_AT_MOST,
             read_bufsize=_LATER_LINE_BYTES,
         )
+        guests = Guests[Guest](self._at_most, self._unknown_at_most)
+        acceptor = Acceptor(listening, self._protocol, tls=self._tls, head_seconds=self._head_seconds, guests=guests)
         try:
-            self._server = await loop.create_server(
-                self._connection, sock=sockets, ssl=self._tls, backlog=1024, ssl_handshake_timeout=_handshake(self._tls)
-            )
+            acceptor.start()
         except BaseException:
-            sockets.close()
+            listening.close()
             raise
+        self._acceptor = acceptor
 
     async def _close(self) -> None:
-        server, self._server = self._server, None
-        if server is None:
+        acceptor, self._acceptor = self._acceptor, None
+        if acceptor is None:
             return
-        server.close()
+        acceptor.stop()
         if self._web is not None:
             await self._web.shutdown(1.0)
-        for transport in tuple(self._open):
-            if isinstance(transport, asyncio.Transport):
-                transport.abort()
+        acceptor.close()
 
-    def _connection(self) -> ServedConnection:
+    def _protocol(self, guest: Guest) -> ServedConnection:
         assert self._web is not None
-        return _Counted(self, self._web, self._upgrade, self._limits, self._stays)
-
-    def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether there is room for one more."""
-        if len(self._open) >= self._at_most:
-            # Ended connections may stay in the set for a while.
-            self._open = weakref.WeakSet(each for each in self._open if not each.is_closing())
-        if len(self._open) >= self._at_most:
-            if not self._said_full:
-                self._said_full = True
-                LOG.warning("there are %d connections to port %d: no more are taken", self._at_most, self.port)
-            return False
-        self._open.add(transport)
-        return True
-
-    def leave(self, transport: asyncio.BaseTransport | None) -> None:
-        """A connection has ended."""
-        if transport is not None:
-            self._open.discard(transport)
-            if len(self._open) < self._at_most // 2:
-                self._said_full = False
+        return ServedConnection(self._web, self._upgrade, self._idle_seconds, stays=self._stays, guest=guest)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """An answer. Who was not let in gets one on a connection, and no more."""
+        try:
+            response = await self._answered(request)
+        except web.HTTPException as failure:
+            failure.force_close()
+            raise
+        if not is_let_in(request.transport):
+            response.force_close()
+        return response
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._handler(request)
         except HttpRefusal as refusal:
@@ -163,34 +156,6 @@ class HttpListener:
             return web.Response(status=500, text="the request could not be answered; the log of the agent says why")
 
 
-class _Counted(ServedConnection):
-    """A connection whose connections are counted for as long as he has them."""
-
-    def __init__(
-        self,
-        listener: HttpListener,
-        doors: web.Server,
-        upgrade: FindWay,
-        limits: Limits,
-        stays: Callable[[Head], bool],
-    ) -> None:
-        super().__init__(doors, upgrade, limits, stays=stays)
-        self._listener = listener
-        self._mine: asyncio.BaseTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        if not self._listener.admit(transport):
-            transport.abort()
-            return
-        self._mine = transport
-        super().connection_made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._listener.leave(self._mine)
-        super().connection_lost(exc)
-
-
 def refusal_response(refusal: HttpRefusal) -> web.Response:
     """The same, as aiohttp sends it."""
     return web.Response(
@@ -200,10 +165,6 @@ def refusal_response(refusal: HttpRefusal) -> web.Response:
 
 async def _no_upgrade(head: Head, transport: asyncio.Transport) -> Way:
     raise HttpRefusal(400, "nothing is upgraded here")
-
-
-def _handshake(tls: ssl.SSLContext | None) -> float | None:
-    return HEAD_SECONDS if tls is not None else None
 
 
 def _bound(host: str, port: int) -> socket.socket:

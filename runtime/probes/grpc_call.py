@@ -119,7 +119,7 @@ class _Exchange:
 
     async def answer(self) -> bytes:
         loop = asyncio.get_running_loop()
-        self._call.give_up = self._give_up
+        self._call.end_call = self._give_up
         await loop.sock_sendall(self._line, self._http.data_to_send())
         while not self._ended:
             data = await loop.sock_recv(self._line, READ_BYTES)

@@ -9,8 +9,9 @@ import asyncio
 
 from google.protobuf.message import DecodeError
 
-from runtime.http_client.call_bytes import CallBytes, HeldBytes
+from runtime.http_client.call_bytes import CallBytes
 from runtime.io.connecting import connected, reset_on_close
+from runtime.io.held_bytes import HeldBytes
 from runtime.io.network import address, reason_of
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, ProbeAnswer, ProbeOutcome
 from runtime.probes.grpc_call import CALL_BYTES_AT_MOST, GrpcCallError, GrpcStatus, unary_call

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from runtime.http_client.call import HttpCallError, get
-from runtime.http_client.call_bytes import HeldBytes
+from runtime.io.held_bytes import HeldBytes
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, HttpCheck, ProbeAnswer, ProbeOutcome
 
 _WELL = ProbeAnswer(ProbeOutcome.SUCCESS)

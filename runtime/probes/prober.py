@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from runtime.cri import Cri
-from runtime.http_client.call_bytes import HeldBytes
 from runtime.io.event_loop import LoopThread
+from runtime.io.held_bytes import HeldBytes
 from runtime.io.pending import PendingAnswer
 from runtime.probes.capability import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.exec_command import ask_exec

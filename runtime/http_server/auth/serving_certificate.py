@@ -143,7 +143,7 @@ def _context(files: ServingFiles) -> ssl.SSLContext:
     context.minimum_version = _VERSIONS.get(files.min_version, ssl.TLSVersion.TLSv1_2)
     context.set_alpn_protocols(["http/1.1"])
     # Who takes an old session up again is not looked at again: as far as can be, all shake hands from the beginning.
-    context.options |= ssl.OP_NO_TICKET
+    context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.num_tickets = 0
     try:
         if files.ciphers:

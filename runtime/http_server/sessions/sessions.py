@@ -28,10 +28,10 @@ from runtime.cri.messages import (
 )
 from runtime.cri.verbs import ATTACH, EXEC, LIST_CONTAINERS, LIST_POD_SANDBOX, PORT_FORWARD
 from runtime.http_client.dialing import tls_without_checks
-from runtime.http_server.connection import Way
 from runtime.http_server.heads import Head, HttpRefusal, Query
 from runtime.http_server.paths import ServerEndpoint
 from runtime.http_server.targets import first_of
+from runtime.http_server.tunnel import Way
 from runtime.io.event_loop import settled
 
 ASK_LIMIT_NS = 30 * 10**9

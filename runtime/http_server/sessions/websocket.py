@@ -18,8 +18,6 @@ from collections.abc import Mapping
 import h11
 from aiohttp import WSMsgType, web
 
-from runtime.http_client import HttpConnection, HttpError, HttpOrigin, dial
-from runtime.http_server.connection import Way, bad_gateway
 from runtime.http_server.heads import Head, HttpRefusal, head_of
 from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.spdy import (
@@ -34,6 +32,7 @@ from runtime.http_server.sessions.spdy import (
     meaning,
     pong,
 )
+from runtime.http_server.tunnel import Way, agreed, bad_gateway
 
 LOG = logging.getLogger("actorlet.http-server")
 
@@ -44,8 +43,6 @@ TOWARDS_RUNTIME = "v4.channel.k8s.io"
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 PIECE_BYTES = 32 * 1024
 MESSAGE_BYTES_AT_MOST = 1024 * 1024
-ANSWER_SECONDS = 30.0
-_SHOWN_BYTES = 16 * 1024
 _STREAM_NAMES = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
 
@@ -238,19 +235,5 @@ class _Channels(_Session):
 
 async def _connect(way: Way, protocol: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to the runtime; return once it has agreed. Raises Refusal."""
-    connection: HttpConnection | None = None
-    try:
-        connection = await dial(HttpOrigin(way.host, way.port, way.tls))
-        async with asyncio.timeout(ANSWER_SECONDS):
-            response = await connection.ask(spdy_request(way, protocol))
-            if response.status == 101:
-                agreed, connection = connection, None
-                return await agreed.detach()
-            said = (await response.raw_piece())[:_SHOWN_BYTES]
-    except (HttpError, h11.LocalProtocolError, OSError, TimeoutError) as error:
-        raise bad_gateway(way, str(error) or "it does not answer") from None
-    finally:
-        if connection is not None:
-            connection.abort()
-    text = said.decode(errors="replace").strip() or "the runtime refuses"
-    raise HttpRefusal(response.status if 400 <= response.status < 600 else 502, text)
+    connection, _ = await agreed(way, spdy_request(way, protocol), bad_gateway)
+    return await connection.detach()

@@ -8,8 +8,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from runtime.http_server.connection import ServedConnection, Way
+from runtime.http_server.connection import ServedConnection
 from runtime.http_server.heads import Head, HttpRefusal
+from runtime.http_server.tunnel import Way
 from simulation.apiserver.agents import Tunnel
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable

@@ -62,6 +62,15 @@ class Client:
             data += part
         return data
 
+    def until(self, end: bytes) -> bytes:
+        """What is said up to `end`. Raises AssertionError when the other side ends before."""
+        data = b""
+        while not data.endswith(end):
+            part = self.socket.recv(1)
+            assert part, f"it ends after {data!r}"
+            data += part
+        return data
+
     def close(self) -> None:
         self.socket.close()
 

@@ -6,14 +6,16 @@ import asyncio
 import gc
 import socket
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from aiohttp import web
 
-from runtime.http_server.connection import HEAD_BYTES_AT_MOST, Way
+from runtime.http_server.accepting import let_in
+from runtime.http_server.connection import HEAD_BYTES_AT_MOST
 from runtime.http_server.heads import Head, HttpRefusal, head_of, sound_path
 from runtime.http_server.listener import HttpListener
+from runtime.http_server.tunnel import Way
 from runtime.io.event_loop import LoopThread
 from tests.ports import free_port
 from tests.runtime.http_server.clients import Client, ask, listening, said
@@ -40,8 +42,13 @@ def test_every_address_is_that_of_both_families(host: str) -> None:
                     assert client.recv(12) == b"HTTP/1.1 200"
 
 
+async def known(request: web.BaseRequest) -> web.StreamResponse:
+    let_in(request.transport)
+    return await echo(request)
+
+
 def test_requests_are_answered_one_after_the_other_on_a_connection() -> None:
-    with listening(echo) as listener, closing(Client(listener.port)) as client:
+    with listening(known) as listener, closing(Client(listener.port)) as client:
         client.send("GET /one HTTP/1.1\r\nHost: n\r\n\r\n")
         client.send("GET /two HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
         answer = client.rest().decode()
@@ -78,12 +85,21 @@ def test_a_client_that_does_not_come_to_the_point_is_cut() -> None:
         assert client.rest() == b""
 
 
+def test_who_was_let_in_by_nobody_gets_one_answer_on_a_connection() -> None:
+    with listening(echo) as listener, closing(Client(listener.port)) as client:
+        client.send("GET /one HTTP/1.1\r\nHost: n\r\n\r\n" * 2)
+        assert client.rest().count(b"HTTP/1.1 200") == 1
+
+
 def test_no_more_than_so_many_connections_and_room_again_when_they_have_gone() -> None:
-    with listening(echo, connections_at_most=3) as listener:
-        idle = [Client(listener.port) for _ in range(3)]
-        with closing(Client(listener.port)) as late:
-            assert late.rest() == b""
-        for each in idle:
+    with listening(known, connections_at_most=3) as listener:
+        kept = [Client(listener.port) for _ in range(3)]
+        for each in kept:
+            each.send("GET /one HTTP/1.1\r\nHost: n\r\n\r\n")
+            each.until(b"GET /one")
+        with suppress(ConnectionResetError), closing(Client(listener.port)) as late:
+            assert late.rest() == b"", "who was let in makes room for nobody"
+        for each in kept:
             each.send("GET / HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
             assert said(each.rest()).status == 200
             each.close()
@@ -130,6 +146,7 @@ class Behind:
                 connection.sendall(data)
 
 
+SESSION = b"POST /session HTTP/1.1\r\nHost: n\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n"
 UPGRADE = b"POST /exec/x HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
 
@@ -138,7 +155,7 @@ def test_an_upgraded_connection_becomes_a_tunnel_of_bytes() -> None:
     behind = Behind()
 
     async def way(head: Head, _: asyncio.Transport) -> Way:
-        return Way("127.0.0.1", behind.port, f"{head.method} /session HTTP/1.1\r\n\r\n".encode())
+        return Way("127.0.0.1", behind.port, SESSION)
 
     with listening(echo, upgrade=way) as listener, closing(Client(listener.port)) as client:
         # The first bytes of the new protocol may come with the head.
@@ -149,7 +166,7 @@ def test_an_upgraded_connection_becomes_a_tunnel_of_bytes() -> None:
         sender.start()
         assert client.read(len(big)) == big
         sender.join()
-        assert behind.heads == [b"POST /session HTTP/1.1"]
+        assert [each.partition(b"\r\n")[0] for each in behind.heads] == [b"POST /session HTTP/1.1"]
 
 
 def test_an_offer_of_something_else_is_passed_over() -> None:
@@ -161,7 +178,7 @@ def test_a_tunnel_that_is_silent_for_too_long_is_cut() -> None:
     behind = Behind()
 
     async def way(head: Head, _: asyncio.Transport) -> Way:
-        return Way("127.0.0.1", behind.port, b"POST / HTTP/1.1\r\n\r\n")
+        return Way("127.0.0.1", behind.port, SESSION)
 
     with listening(echo, upgrade=way, idle_ns=200_000_000) as listener, closing(Client(listener.port)) as client:
         client.send(UPGRADE)
@@ -172,7 +189,7 @@ def test_an_upgrade_that_leads_nowhere_says_so() -> None:
     port = free_port()
 
     async def nowhere(head: Head, _: asyncio.Transport) -> Way:
-        return Way("127.0.0.1", port, b"", who="the runtime")
+        return Way("127.0.0.1", port, SESSION, who="the runtime")
 
     async def refused(head: Head, _: asyncio.Transport) -> Way:
         raise HttpRefusal(403, "not you")

@@ -7,7 +7,6 @@ import zlib
 import h11
 import pytest
 
-from runtime.http_server.connection import Way
 from runtime.http_server.heads import Head
 from runtime.http_server.sessions.spdy import (
     DICTIONARY,
@@ -26,6 +25,7 @@ from runtime.http_server.sessions.spdy import (
     pong,
 )
 from runtime.http_server.sessions.websocket import CHANNELS, TUNNEL, is_translated, offered, spdy_request
+from runtime.http_server.tunnel import Way
 
 
 def test_streams_are_opened_with_odd_numbers_and_headers_that_share_a_dictionary() -> None:

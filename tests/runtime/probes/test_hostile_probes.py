@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from runtime.http_client.call import MAX_REDIRECTS
-from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST, HeldBytes
+from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST
 from runtime.io.event_loop import LoopThread
+from runtime.io.held_bytes import HeldBytes
 from runtime.io.pending import PendingAnswer
 from runtime.probes import Check, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.prober import NetworkProber

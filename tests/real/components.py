@@ -15,11 +15,12 @@ from shutil import which
 
 CNI_DIRECTORY = Path("/usr/lib/cni")
 
-# Path or command, and the Debian package that holds it.
+# Path of a file or command, and the Debian package that holds it.
 NEEDED = {
     "containerd": "containerd",
     "ctr": "containerd",
     "runc": "runc",
+    "buildah": "buildah",
     "busybox": "busybox-static",
     "docker-registry": "docker-registry",
     "prometheus": "prometheus",
@@ -29,6 +30,8 @@ NEEDED = {
     "ip": "iproute2",
     "iptables": "iptables",
     "patchelf": "patchelf",
+    "systemd-analyze": "systemd",
+    "/usr/lib/python3.11/ensurepip/__init__.py": "python3-venv",
     str(CNI_DIRECTORY / "bridge"): "containernetworking-plugins",
     str(CNI_DIRECTORY / "host-local"): "containernetworking-plugins",
     str(CNI_DIRECTORY / "loopback"): "containernetworking-plugins",
@@ -40,7 +43,8 @@ def missing() -> dict[str, str]:
     """The part of `NEEDED` that is not here."""
     # Root's PATH may lack sbin, where runc, ip and iptables live.
     paths = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
-    return {need: package for need, package in NEEDED.items() if which(need, path=paths) is None}
+    gone = (need for need in NEEDED if which(need, path=paths) is None and not Path(need).is_file())
+    return {need: NEEDED[need] for need in gone}
 
 
 def complaint() -> str | None:

@@ -11,8 +11,12 @@ from ipaddress import ip_address
 
 from runtime.http_server.heads import HttpRefusal
 
-_SIMPLE_MEDIA = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
-"""What pages of other sites may send without asking the server first (Fetch standard, CORS-safelisted)."""
+_SIMPLE_MEDIA = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
+"""What pages of other sites may send without asking the server first (Fetch standard, CORS-safelisted).
+
+A page can also send a body without a type, but only with its `Origin`, which is refused. Some clients of the API send
+such bodies.
+"""
 
 
 def refuse_other_pages(host: str, origin: str | None, site: str, *, followed_link: bool = False) -> None:

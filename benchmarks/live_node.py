@@ -119,14 +119,20 @@ def live_node(**fields: Any) -> Iterator[LiveNode]:
             api.watch(watch_objects(PODS, resource_version="0"), seen.told, seen.ended),
         ):
             after.callback(watch.close)
-        # The agent makes it a mount of its own.
-        after.callback(KernelMounts().unmount, f"{place}/root")
+        after.callback(_unmount, f"{place}/root")
         port, read_only = free_ports(2)
         flags = _flags(place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
         log = after.enter_context(open(f"{place}/agent.log", "wb"))
         agent = after.enter_context(process("actorlet", "run", *flags, stderr=log))
         seen.wait({NODE})
         yield LiveNode(place, api, seen, psutil.Process(agent.pid), read_only)
+
+
+def _unmount(root: str) -> None:
+    """The agent makes its root a mount, and leaves those of its pods when it ends before they do."""
+    mounts = KernelMounts()
+    for point in (*mounts.below(root), root):
+        mounts.unmount(point, detach=True)
 
 
 def _flags(place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:

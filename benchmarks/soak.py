@@ -30,7 +30,7 @@ from benchmarks.live_node import LIMIT_S, MIB, LiveNode, live_node
 from benchmarks.soak_report import MEASURES, Sample, Verdict, judged, page, plots
 from config.api.resources import CONFIG_MAPS, PODS, SECRETS
 from config.objects import ConfigMap, ObjectMeta, Secret
-from runtime.api import ApiError, create, delete
+from runtime.api import ApiCall, ApiError, create, delete
 
 SAMPLE_EVERY_S = 5.0
 SEED = 20261125
@@ -47,24 +47,38 @@ class Churn:
         self._next_s = monotonic()
         self._ends: list[tuple[float, str]] = []
         self.made: Counter[str] = Counter()
+        self.unanswered = 0
+        """Calls to the API server that failed: the machine was too busy for it. They are made again."""
 
     def step(self) -> float:
         """Do what is due; seconds until the next is."""
         now = monotonic()
         while self._next_s <= now:
             pod, lives_s = soak_pods.drawn(self._chance, self.made.total())
-            self._node.api.call(create(PODS, "default", pod)).result(LIMIT_S)
-            self.made[pod.metadata.name.partition("-")[0]] += 1
-            heapq.heappush(self._ends, (now + lives_s, pod.metadata.name))
             self._next_s += self._every_s
+            if self._is_answered(create(PODS, "default", pod)):
+                self.made[pod.metadata.name.partition("-")[0]] += 1
+                heapq.heappush(self._ends, (now + lives_s, pod.metadata.name))
         while self._ends and self._ends[0][0] <= now:
-            remove(self._node, heapq.heappop(self._ends)[1])
+            name = heapq.heappop(self._ends)[1]
+            if not self._is_answered(delete(PODS, "default", name)):
+                heapq.heappush(self._ends, (now + 1, name))
         ahead = min([self._next_s, *(end for end, _ in self._ends[:1])])
         return max(0.0, ahead - monotonic())
 
     def end(self) -> None:
         for _, name in self._ends:
             remove(self._node, name)
+
+    def _is_answered(self, call: ApiCall[Any]) -> bool:
+        try:
+            self._node.api.call(call).result(LIMIT_S)
+        except (ApiError, TimeoutError) as failure:
+            if isinstance(failure, ApiError) and failure.not_found:
+                return True
+            self.unanswered += 1
+            return False
+        return True
 
 
 def remove(node: LiveNode, name: str) -> None:
@@ -103,8 +117,8 @@ class Meter:
         return sample
 
 
-def soak(node: LiveNode, minutes: float, pods_per_minute: float) -> tuple[list[Sample], Counter[str]]:
-    """Churn for that long. Returns the samples, and how many pods of which kind there were."""
+def soak(node: LiveNode, minutes: float, pods_per_minute: float) -> tuple[list[Sample], Churn]:
+    """Churn for that long."""
     churn, meter, pause = Churn(node, pods_per_minute), Meter(node), threading.Event()
     end, next_sample = monotonic() + 60 * minutes, monotonic()
     while monotonic() < end:
@@ -116,7 +130,7 @@ def soak(node: LiveNode, minutes: float, pods_per_minute: float) -> tuple[list[S
                 print(json.dumps(sample.rounded()), flush=True)
         pause.wait(max(0.0, min(wait_s, next_sample - monotonic())))
     churn.end()
-    return meter.samples, churn.made
+    return meter.samples, churn
 
 
 def resident_mib(process: psutil.Process) -> float:
@@ -160,14 +174,15 @@ def run(options: argparse.Namespace) -> bool:
     """Soak, burst and report. Whether all stayed flat."""
     with live_node(maxPods=max(110, options.burst + 10)) as node:
         prepare(node)
-        samples, made = soak(node, options.minutes, options.pods_per_minute)
+        samples, churn = soak(node, options.minutes, options.pods_per_minute)
         node.seen.wait_gone(set(node.seen.pods()))
         bursts = [burst(node, options.burst)] if options.burst else []
     verdicts = [judged(samples, measure) for measure in MEASURES]
     result = {
         "minutes": options.minutes,
-        "pods": made.total(),
-        "kinds": dict(sorted(made.items())),
+        "pods": churn.made.total(),
+        "unanswered_calls": churn.unanswered,
+        "kinds": dict(sorted(churn.made.items())),
         "samples": len(samples),
         "measures": {each.measure.name: each.rounded() for each in verdicts},
         **({"burst": bursts[0]} if bursts else {}),

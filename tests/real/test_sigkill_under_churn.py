@@ -13,7 +13,7 @@ import os
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from config.api.resources import PODS
 from config.objects import Pod
 from runtime.api import ApiError, WatchEvent, watch_objects
+from runtime.cri.identity import POD_NAME
 from tests.real import churn_pods
 from tests.real.agent import NODE, Agent
 from tests.real.cluster import Cluster
@@ -28,12 +29,15 @@ from tests.real.containerd import Containerd
 from tests.real.pods import Truth
 from tests.real.remains import remains
 from tests.real.task_events import TaskEvents, TaskLife, task_events
+from tests.real.waiting import until
 
 KILLS = int(os.environ.get("ACTORLET_KILLS") or 12)
 SEED = int(os.environ.get("ACTORLET_KILLS_SEED") or 20261125)
 AT_A_TIME = 6
 STAY = ("plain", "full", "volumes")
 CALM_S = 120.0
+CHECK_EVERY = 50
+"""Kills, between two looks at whether all is as it should be."""
 
 
 class Flips:
@@ -119,6 +123,31 @@ def live_for_a_while(agent: Agent, events: TaskEvents, chance: random.Random) ->
         assert not agent.ended_within(0.01), agent.said()[-3000:]
 
 
+def settle(agent: Agent, truth: Truth, churn: Churn, flags: tuple[str, ...]) -> None:
+    """Kill it once more, and return when the pods that are wanted are as they should be, and no others are there."""
+    agent.kill()
+    agent.start(*flags)
+
+    def unsettled() -> dict[str, str]:
+        phases = {name: agent.status(name).phase or "no phase" for name in churn.names}
+        wrong = {name: phase for name, phase in phases.items() if phase not in ("Running", "Succeeded", "Failed")}
+        sandboxes = {each.labels[POD_NAME].removesuffix(f"-{NODE}"): each.id for each in truth.sandboxes()}
+        return wrong | {name: f"sandbox {id_}" for name, id_ in sandboxes.items() if name not in phases}
+
+    def complaint() -> str:
+        wrong = unsettled()
+        said = [line for line in agent.said().splitlines() if any(name in line for name in wrong)]
+        return f"{wrong} are not as they should be:\n{told_of(truth, wrong)}\n" + "\n".join(said[-60:])
+
+    until(lambda: not unsettled(), CALM_S, complaint)
+
+
+def told_of(truth: Truth, names: Iterable[str]) -> str:
+    """What the CRI says of these pods."""
+    lives = [str(life) for name in names for life in truth.lives(name)]
+    return "\n".join([*lives, *(str(each) for name in names for each in truth.sandboxes(name))])
+
+
 def restarts(key: tuple[str, str, str]) -> bool:
     """Whether this container ends by itself, and is to be started again."""
     pod, _, name = key
@@ -157,30 +186,22 @@ def test_killed_at_random_moments_it_restarts_doubles_and_orphans_nothing(
             churn.step()
             agent.begin(*flags)
             live_for_a_while(agent, events, chance)
-            if number % 50 == 49:
+            if number % CHECK_EVERY == CHECK_EVERY - 1:
+                settle(agent, truth, churn, flags)
                 print(f"{number + 1} kills, {events.seen} events, {churn.made.total()} pods", flush=True)
-        agent.kill()
-        agent.start(*flags)
-        wanted = {f"{name}-{NODE}" for name in churn.names}
-
-        def settled() -> bool:
-            pods = {name: agent.status(name).phase for name in churn.names}
-            sandboxes = {each.labels["io.kubernetes.pod.name"] for each in truth.sandboxes()}
-            return all(phase in ("Running", "Succeeded", "Failed") for phase in pods.values()) and sandboxes <= wanted
-
-        calm = time.monotonic()
-        agent.await_that(settled, "the pods do not settle", CALM_S)
-        settled_s = time.monotonic() - calm
+        began = time.monotonic()
+        settle(agent, truth, churn, flags)
+        settled_s = time.monotonic() - began
         for name in stay:
             assert {life.key for life in truth.lives(name)} == keys[name], f"{name} was touched"
             assert {each.restart_count for each in cluster.status(name).container_statuses} == {0}
         failed = [name for name in churn.names if agent.status(name).phase == "Failed"]
         for name in tuple(churn.names):
             churn.one_goes(name)
-        calm = time.monotonic()
+        began = time.monotonic()
         agent.await_that(lambda: not remains(agent, containerd, truth), "something is left", CALM_S)
         cluster.await_gone(*stay)
-        gone_s = time.monotonic() - calm
+        gone_s = time.monotonic() - began
         lives = events.lives()
     begun = by_container(lives)
     overlaps = [

@@ -20,7 +20,7 @@ from simulation.apiserver.in_process import InProcessApi
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 OLDEST = "1.31"
 """The first kubectl that can wait for what is to be created."""
 NODE = "demo"

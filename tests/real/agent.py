@@ -28,7 +28,7 @@ from runtime.cgroups.names import CGROUPFS, words_of
 from runtime.host.machine import cgroup_version
 from runtime.http_server.local_endpoint import LocalEndpointError, ask
 from runtime.volumes.mounts import KernelMounts
-from tests.real.waiting import until
+from tests.real.waiting import BUSY, until
 
 TREE = Path(__file__).parents[2]
 NODE = "node-1"
@@ -133,7 +133,7 @@ class Agent:
     def terminate(self) -> int:
         """SIGTERM; its exit status."""
         self._process_().terminate()
-        return self._process_().wait(30)
+        return self._process_().wait(30 * BUSY)
 
     def ended_within(self, seconds: float) -> bool:
         """Give it so much time, less when it ends before."""
@@ -145,7 +145,9 @@ class Agent:
 
     def ran(self, *flags: str) -> subprocess.CompletedProcess[str]:
         """Another process of the same command, for starts that end by themselves."""
-        return subprocess.run(self.command(*flags), cwd=TREE, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            self.command(*flags), cwd=TREE, capture_output=True, text=True, timeout=60 * BUSY, check=False
+        )
 
     @property
     def alive(self) -> bool:
@@ -248,7 +250,7 @@ class Agent:
     def told(self, command: str, *options: str) -> str:
         """What `actorlet pods` or `actorlet actors` prints of it."""
         line = [sys.executable, "-m", "actorlet", command, "--root-dir", str(self.root), *options]
-        done = subprocess.run(line, cwd=TREE, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(line, cwd=TREE, capture_output=True, text=True, timeout=60 * BUSY, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -24,7 +24,7 @@ from runtime.io.event_loop import LoopThread
 from tests.real.agent import NODE, PATIENCE_S, Agent
 from tests.real.waiting import until
 
-ANSWER_S = 10
+ANSWER_S = 60
 
 
 class Cluster:

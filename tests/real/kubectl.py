@@ -16,7 +16,7 @@ from tests.kubectl.cluster import missing
 from tests.ports import free_port
 from tests.real.agent import NODE, Agent
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 WEBSOCKETS = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "true"}
 SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
 """What of the two kubectl speaks; it speaks websockets when nothing is said, and SPDY where those are refused."""

@@ -18,7 +18,7 @@ from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60
+PATIENCE_S = 120
 POD = f"""
 apiVersion: v1
 kind: Pod

@@ -11,7 +11,7 @@ from actors.kernel.cell import Cell
 from actors.kernel.dispatcher import Dispatcher
 from tests.actors.kernel.cast import MS, SECOND, Puppet
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 """How long a test waits on real threads for what must happen before it says that it did not."""
 
 

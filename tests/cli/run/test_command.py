@@ -19,7 +19,7 @@ from cli.main import COMMANDS, main, version_text
 from tests.ports import free_ports
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 60
+PATIENCE_S = 120
 MANIFEST = """\
 apiVersion: v1
 kind: Pod

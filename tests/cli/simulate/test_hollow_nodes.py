@@ -36,7 +36,7 @@ from runtime.io.event_loop import LoopThread
 from simulation.node.hollow_nodes import HollowNodes, HollowPlan, HollowStatus, address_of, pod_cidr_of
 
 REPOSITORY = Path(__file__).parents[3]
-PATIENCE_S = 90
+PATIENCE_S = 240
 CONFIGURATION = """
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -269,18 +269,19 @@ def test_the_command_and_the_files_of_the_manifests_are_understood(manifests: di
 def test_a_server_that_answers_nobody_is_waited_for_once_and_not_for_each_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(simulation.node.hollow_nodes, "REMOVAL_SECONDS", 0.3)
+    nodes_at_all, wait_s = 60, 0.5
+    monkeypatch.setattr(simulation.node.hollow_nodes, "REMOVAL_SECONDS", wait_s)
     with socket.create_server(("127.0.0.1", 0)) as silent, closing(LoopThread("hollow")) as loop:
         kubeconfig = tmp_path / "kubeconfig"
         kubeconfig.write_bytes(kubeconfig_document(f"http://127.0.0.1:{silent.getsockname()[1]}", name="silent"))
         dispatcher = PoolDispatcher(1)
-        plan = HollowPlan(8, KubeletConfiguration())
+        plan = HollowPlan(nodes_at_all, KubeletConfiguration())
         nodes = HollowNodes(plan, dispatcher, loop, read_access(str(kubeconfig)), "test")
         nodes.mark_registered(nodes.nodes)
         began = monotonic()
         troubles = nodes.stop(remove=True)
         took_s = monotonic() - began
         dispatcher.close()
-    assert len(troubles) == 8
+    assert len(troubles) == nodes_at_all
     assert troubles[0] == "the Node object hollow-0 is left behind: no answer"
-    assert took_s < 8 * 0.3
+    assert took_s < nodes_at_all * wait_s / 2

@@ -20,7 +20,7 @@ from cli.simulated.apiserver import main
 from runtime.api.access import read_access
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 class Served:

@@ -17,7 +17,7 @@ from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.readiness import troubles, version_fault
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 def serve(socket: Path, *options: str) -> subprocess.Popen[str]:

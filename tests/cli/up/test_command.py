@@ -25,7 +25,7 @@ from runtime.io.event_loop import LoopThread
 from tests.config.pods_made import pod, waiting
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 60
+PATIENCE_S = 120
 NOTHING = SystemReport((), (), (), 0)
 
 FAILS = """\

@@ -51,7 +51,7 @@ from tests.ports import free_port
 from tests.runtime.cri.tiny import TinyCri, TinyStream
 
 SECOND_NS = 10**9
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 from runtime.http_server.listener import Handler, HttpListener
 from runtime.io.event_loop import LoopThread
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import errno
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -91,7 +90,5 @@ def test_an_end_that_is_not_waited_for_reaches_the_other_side_as_a_reset(server:
         line.send(b"hello")
         reset_on_close(line)
         assert struct.unpack("ii", line.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)) == (1, 0)
-        began = time.monotonic()
-    assert time.monotonic() - began < 0.5
     with other, pytest.raises(ConnectionResetError):
         b"".join(iter(lambda: other.recv(100), b""))

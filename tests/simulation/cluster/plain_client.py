@@ -6,7 +6,7 @@ import json
 import urllib.request
 from typing import Any
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 PODS = "/api/v1/namespaces/default/pods"
 
 Json = dict[str, Any]

@@ -18,7 +18,7 @@ from actorlet.testing import Cluster, ClusterError, cluster
 from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 REPOSITORY = Path(__file__).parents[3]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ BUSY = 4
 
 
 def until(holds: Callable[[], object], limit_s: float, otherwise: str | Callable[[], str]) -> None:
-    """Return as soon as `holds()` is true. After `limit_s` seconds, times `BUSY`, fails with the text of `otherwise`."""
+    """Return as soon as `holds()` is true. After `limit_s` seconds, times `BUSY`, fail with the text of `otherwise`."""
     end = time.monotonic() + limit_s * BUSY
     while not holds():
         if time.monotonic() > end:

@@ -19,7 +19,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.images import pull_rules as rules
-from actors.images.pull_flights import Flight, FlightKey, PullWaiter, on_behalf_of, shown, together
+from actors.images.pull_flights import Flight, FlightKey, PullWaiter, on_behalf_of, secrets_of, shown, together
 from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, ImageEvent, PullRate
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of
 from actors.messages.events import pod_event
@@ -27,6 +27,7 @@ from actors.messages.images import ImagePulled, ImagePullFailed, PodWaitedForIma
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import ListPulls, PullInProgress
 from config.credentials.docker_config import credentials_for
+from config.credentials.masked import masked
 from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
@@ -257,7 +258,8 @@ class ImagePullActor(Actor):
             flight.call = self._cri.call(PULL_IMAGE, request)
             return flight.call
 
-        self.begin(make, lambda done: PullEnded(key, _error_of(done)))
+        secrets = secrets_of(request.auth)
+        self.begin(make, lambda done: PullEnded(key, masked(_error_of(done), secrets)))
 
     @handles(PullEnded)
     def pull_ended(self, message: PullEnded) -> None:

@@ -58,6 +58,13 @@ def shown(credential: Credential | None) -> AuthConfig | None:
     )
 
 
+def secrets_of(auth: AuthConfig | None) -> tuple[str, ...]:
+    """What a registry or the runtime may repeat; the name and password together as headers have them."""
+    if auth is None:
+        return ()
+    return (auth.password, f"{auth.username}:{auth.password}", auth.identity_token, auth.registry_token)
+
+
 def on_behalf_of(pod: Pod) -> PodSandboxConfig:
     """The pod for which the image is pulled, for runtimes that need it."""
     meta = pod.metadata

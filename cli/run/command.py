@@ -211,7 +211,7 @@ def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
         raise AgentRefusedError("\n".join(f"{start.node.kubeconfig}: {fault}" for fault in error.faults)) from None
     for warning in access.warnings:
         LOG.warning("%s: %s", start.node.kubeconfig, warning)
-    LOG.info("the API server is %s", access.cluster.server)
+    LOG.info("the API server is %s", access.cluster.shown)
     return open_lines(access, loop, start.configuration)
 
 

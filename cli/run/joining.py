@@ -109,7 +109,7 @@ def join_with_bootstrap(
         access = read_access(node.bootstrap_kubeconfig)
     except DocumentError as error:
         raise JoiningEnded(f"--bootstrap-kubeconfig: {error}") from None
-    LOG.info("%s has no valid credentials: they are asked for at %s", node.kubeconfig, access.cluster.server)
+    LOG.info("%s has no valid credentials: they are asked for at %s", node.kubeconfig, access.cluster.shown)
     keys = LocalCertificateKeys(node.cert_dir, CLIENT, patient=True)
     with closing(open_lines(access, loop, start.configuration)) as lines:
         while (certificate := _signed(lines.main, keys, f"system:node:{node_name}", pause)) is None:

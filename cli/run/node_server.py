@@ -16,7 +16,8 @@ from cli.run.manifest_door import NodeManifests
 from cli.run.observer_view import NOTHING as NO_PARTS
 from cli.run.observer_view import look, timeline
 from config.credentials.kubeconfig import Pem
-from config.credentials.masked_urls import MASK, masked_url
+from config.credentials.masked import MASK
+from config.credentials.masked_urls import masked_url
 from config.flags.command_line import NodeFlags
 from config.kubelet import KubeletConfiguration, configuration_document
 from config.kubelet.feature_gates import FeatureGates

@@ -141,7 +141,7 @@ Show = Callable[[HollowStatus, str], None]
 @contextlib.contextmanager
 def _shown(console: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]:
     """What shows a status, and what is being done; and a log of what goes wrong in agents, or of all they say."""
-    server = access.cluster.server
+    server = access.cluster.shown
     with ExitStack() as after:
         if console.is_terminal:
             live = after.enter_context(Live(console=console, auto_refresh=False, transient=True))

@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 from config.credentials.kubeconfig_fields import Fields
+from config.credentials.masked_urls import masked_url
 from config.documents.codec import DocumentError
 from config.documents.places import DocumentPlace
 from config.documents.text import read_document
@@ -79,6 +80,15 @@ class ClusterAccess(msgspec.Struct, frozen=True):
     proxy_url: str = ""
     disable_compression: bool = False
     exec_extension: msgspec.Raw | None = None
+
+    @property
+    def shown(self) -> str:
+        """The server for people: without a password, which is not honoured either."""
+        return masked_url(self.server)
+
+    def __repr__(self) -> str:
+        """The proxy may have a password; a repr ends in logs."""
+        return f"ClusterAccess({self.shown!r}, ...)"
 
 
 class UserAccess(msgspec.Struct, frozen=True):
@@ -219,7 +229,8 @@ def _cluster(fields: Fields, directory: str) -> ClusterAccess:
     if not server:
         (fields.place / "server").fault("is missing", "write the URL of the API server: https://10.0.0.1:6443")
     elif not server.startswith(_SCHEMES):
-        (fields.place / "server").fault(f"{server!r} is no URL", f"write https://{server.rpartition('://')[2]}")
+        shown = masked_url(f"https://{server.rpartition('://')[2]}")
+        (fields.place / "server").fault(f"{masked_url(server)!r} is no URL", f"write {shown}")
     authority = _pem(fields, "certificate-authority", directory)
     insecure = fields.flag("insecure-skip-tls-verify")
     if authority and insecure:
@@ -228,7 +239,7 @@ def _cluster(fields: Fields, directory: str) -> ClusterAccess:
     proxy = fields.text("proxy-url")
     if proxy and not proxy.startswith(_SCHEMES):
         (fields.place / "proxy-url").fault(
-            f"{proxy!r} is no proxy this program can use", "give an http:// or https:// URL"
+            f"{masked_url(proxy)!r} is no proxy this program can use", "give an http:// or https:// URL"
         )
     extension = fields.named("extensions", "extension", any_value=True).get(EXEC_EXTENSION)
     access = ClusterAccess(

@@ -6,11 +6,9 @@ and pages have what is made here.
 
 from __future__ import annotations
 
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
-MASK = "***"
-SHORTEST = 4
-"""Characters: what is shorter stands in any text by chance."""
+from config.credentials.masked import MASK, masked
 
 
 def masked_url(url: str) -> str:
@@ -38,8 +36,4 @@ def without_secrets(text: str, url: str) -> str:
         return text
     password = parts.netloc.rpartition("@")[0].partition(":")[2]
     values = [each.partition("=")[2] or each for each in parts.query.split("&")]
-    # Libraries write them as they were read, too.
-    secrets = {each for secret in (password, *values) for each in (secret, unquote(secret)) if len(each) >= SHORTEST}
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, MASK)
-    return text
+    return masked(text, (password, *values))

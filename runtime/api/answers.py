@@ -10,6 +10,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from config.credentials.masked import masked
 from runtime.api.errors import ApiError
 
 SECOND_NS = 1_000_000_000
@@ -18,6 +19,7 @@ LONGEST_RETRY_NS = 3600 * SECOND_NS
 BODY_SHOWN_CHARACTERS = 300
 RETRIES_AT_MOST = 4
 NOT_UNDERSTOOD = "NotUnderstood"
+NO_SECRETS: tuple[str, ...] = ()
 
 # The reason words of Status, for answers without one.
 _REASONS = {
@@ -56,15 +58,21 @@ class _Status(msgspec.Struct):
 _STATUS = msgspec.json.Decoder(_Status)
 
 
-def refusal(code: int, body: bytes, verb: str, retry_after: str = "") -> ApiError:
-    """The error in an answer with HTTP status `code`, which is no success. `retry_after` is the header, if any."""
+def refusal(
+    code: int, body: bytes, verb: str, retry_after: str = "", secrets: tuple[str, ...] = NO_SECRETS
+) -> ApiError:
+    """The error in an answer with HTTP status `code`, which is no success. `retry_after` is the header, if any.
+
+    `secrets`: what the request has shown; the message has none of it.
+    """
     status = _read(body)
     wait_ns = retry_after_ns(retry_after)
     if status is None:
-        return ApiError(code, _reason(code), _plain(code, body), verb, wait_ns)
+        return ApiError(code, _reason(code), _plain(code, body, secrets), verb, wait_ns)
     if wait_ns is None and status.details is not None:
         wait_ns = _seconds(status.details.retry_after_seconds)
-    return ApiError(code, status.reason or _reason(code), status.message or _phrase(code), verb, wait_ns)
+    message = masked(status.message or _phrase(code), secrets)
+    return ApiError(code, masked(status.reason or _reason(code), secrets), message, verb, wait_ns)
 
 
 def stream_error(status_json: bytes, verb: str) -> ApiError:
@@ -126,12 +134,13 @@ def _phrase(code: int) -> str:
         return ""
 
 
-def _plain(code: int, body: bytes) -> str:
+def _plain(code: int, body: bytes, secrets: tuple[str, ...]) -> str:
     if 300 <= code < 400:
         return "the server points elsewhere; give the address of the API server itself"
-    return _shown(body) or _phrase(code)
+    return _shown(body, secrets) or _phrase(code)
 
 
-def _shown(body: bytes) -> str:
-    text = " ".join(body[: 4 * BODY_SHOWN_CHARACTERS].decode(errors="replace").split())
+def _shown(body: bytes, secrets: tuple[str, ...] = NO_SECRETS) -> str:
+    # Masked before it is cut: a part of a secret is one, too.
+    text = " ".join(masked(body.decode(errors="replace"), secrets)[: 4 * BODY_SHOWN_CHARACTERS].split())
     return text if len(text) <= BODY_SHOWN_CHARACTERS else f"{text[:BODY_SHOWN_CHARACTERS]}..."

@@ -170,7 +170,7 @@ class ApiClient:
                 status, body, retry_after = await self._exchange(call, ends_at_ns - now_ns)
             if 200 <= status < 300:
                 return await _read(call, status, body)
-            error = refusal(status, body, call.verb, retry_after)
+            error = refusal(status, body, call.verb, retry_after, self._connections.shown.secrets)
             wait_ns = wait_before_retry_ns(call.method, error, retries, ends_at_ns - time.monotonic_ns())
             if wait_ns is None:
                 raise error

@@ -59,6 +59,8 @@ class ApiConnections:
         self._headers = _standing_headers(access, user_agent)
         self._pool = HttpPool()
         self._suspected_at: float | None = None
+        self.shown = Held()
+        """What the last request has shown."""
 
     @asynccontextmanager
     async def send(
@@ -68,12 +70,12 @@ class ApiConnections:
 
         Raises what is in `NO_ANSWER`.
         """
-        held = self.credentials.current() or await self.credentials.fetch()
+        held = self.shown = self.credentials.current() or await self.credentials.fetch()
         async with self._send(held, method, path, query, body, content_type) as response:
             if response.status != 401 or not self.credentials.refused(held):
                 yield response
                 return
-        held = self.credentials.current() or await self.credentials.fetch()
+        held = self.shown = self.credentials.current() or await self.credentials.fetch()
         async with self._send(held, method, path, query, body, content_type) as response:
             yield response
 

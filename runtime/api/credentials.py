@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from config.credentials.kubeconfig import ApiAccess, ExecPlugin
+from config.credentials.masked import masked
 from runtime.api.exec_credential import CredentialPluginError, PluginAnswer, exec_info, read_answer
 from runtime.api.tls import Pair
 from runtime.files.text_file import text_or_empty
@@ -43,6 +44,14 @@ class Held(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         """A repr ends in logs."""
         return "Held(...)"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What a server may repeat: the token, or the password with and without its name."""
+        scheme, _, shown = self.authorization.partition(" ")
+        if scheme != "Basic":
+            return (shown,)
+        return (shown, base64.b64decode(shown).decode().partition(":")[2])
 
 
 class Credentials:
@@ -188,7 +197,8 @@ class Credentials:
                 process.kill()
                 await process.wait()
         if process.returncode:
-            said = " ".join(complaint.decode(errors="replace").split())[-STDERR_SHOWN_CHARACTERS:]
+            heard = masked(complaint.decode(errors="replace"), _secrets_of(plugin, printed))
+            said = " ".join(heard.split())[-STDERR_SHOWN_CHARACTERS:]
             why = f"{plugin.command} ended with status {process.returncode}" + (f": {said}" if said else "")
             raise CredentialPluginError(_with_hint(plugin, why))
         return read_answer(plugin, printed)
@@ -218,6 +228,11 @@ async def _end_of(stream: asyncio.StreamReader) -> bytes:
     while piece := await stream.read(65536):
         read = (read + piece)[-4 * STDERR_SHOWN_CHARACTERS :]
     return read
+
+
+def _secrets_of(plugin: ExecPlugin, printed: bytes) -> tuple[str, ...]:
+    """What the plugin was given, and what it has answered, even where it failed afterwards."""
+    return (*(value for _, value in plugin.env), *plugin.args, printed.decode(errors="replace").strip())
 
 
 def _reason(error: Exception) -> str:

@@ -77,7 +77,7 @@ def api_lines(
         main=limited_main,
         leases=leases,
         events=limited_events,
-        server=urlsplit(access.cluster.server).netloc or access.cluster.server,
+        server=urlsplit(access.cluster.shown).netloc or access.cluster.shown,
         connections=connections,
         loop=loop,
         closers=(*closers, main, leases, events),

@@ -103,7 +103,8 @@ class Watching(Generic[K]):
             self._connections.send("GET", call.path, call.query) as response,
         ):
             if response.status != 200:
-                raise refusal(response.status, await response.read(), call.verb, response.header("retry-after"))
+                body, wait = await response.read(), response.header("retry-after")
+                raise refusal(response.status, body, call.verb, wait, self._connections.shown.secrets)
             response.detect_dead_server()
             splitter, silence = LineSplitter(), _silence_seconds(call)
             limit.reschedule(asyncio.get_running_loop().time() + silence)

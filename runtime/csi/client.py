@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from config.credentials.masked import masked
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import (
     Ability,
@@ -29,6 +30,8 @@ from runtime.plugins.socket import PluginSocket
 CALL_NS = 120 * 10**9
 """As long as a driver may take for one call (spec 8.1)."""
 OK = "OK"
+TOKENS = "csi.storage.k8s.io/serviceAccount.tokens"
+"""The attribute of a volume that holds the tokens of its pod."""
 
 Asked = Callable[[str, str, int], None]
 """`asked("/csi.v1.Node/NodeGetInfo", "OK", took_ns)`: after each call, on its thread."""
@@ -124,7 +127,9 @@ class GrpcCsiNode:
             return self._socket.ask(path, request, kind, timeout_ns=self._timeout_ns)
         except PluginError as failure:
             code = failure.code.name
-            raise
+            # Tokens of service accounts are among the attributes for drivers that want them there.
+            secrets = (*fields.get("secrets", {}).values(), fields.get("volume_context", {}).get(TOKENS))
+            raise PluginError(failure.code, masked(failure.message, secrets), failure.method) from None
         finally:
             self._asked(path, code, time.monotonic_ns() - began_ns)
 

@@ -55,6 +55,7 @@ from actors.start.names import (
     pod_hosts,
 )
 from actors.start.security import with_groups
+from config.credentials.masked import masked
 from config.objects import Container, Pod
 from config.pods.identity import field_path
 from runtime.cri import CriError
@@ -85,6 +86,8 @@ class _Try(msgspec.Struct):
     image: Image | None = None
     config: ContainerConfig | None = None
     failure: CriError | None = None
+    secrets: tuple[str, ...] = ()
+    """What its variables were given of Secrets."""
 
 
 class ContainerStarts:
@@ -244,6 +247,7 @@ class ContainerStarts:
             sources = await self._sources(one, outline)
             if sources is None:
                 return Missing()
+            one.secrets = tuple(value for data in sources.secrets.values() for value in data.values())
             parts = await self.mounts.of(pod, container, outline.path, sources) if container.volume_mounts else NO_PARTS
             if parts is None:
                 return Missing()
@@ -333,7 +337,7 @@ class ContainerStarts:
 
     def _failed_to(self, reason: str, one: _Try, failure: CriError) -> StepRefused:
         """Note why the container does not run. The call may have succeeded after all; the next look shows that."""
-        one.failure = failure
+        one.failure = failure = CriError(failure.code, masked(failure.message, one.secrets), failure.verb)
         return self._refused(one.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from config.api.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+from config.credentials.masked import masked
 from config.kubelet.configuration import Authentication, Authorization
 from config.objects import (
     ResourceAttributes,
@@ -155,7 +156,7 @@ class _Tokens:
         try:
             return await self._users.get(key, partial(self._review, token))
         except ApiError as error:
-            LOG.warning("whose token it is cannot be asked: %s", error)
+            LOG.warning("whose token it is cannot be asked: %s", masked(str(error), (token,)))
             return None
 
     async def _review(self, token: str) -> RequestUser | None:

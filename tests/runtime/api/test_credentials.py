@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import stat
 import sys
 import threading
@@ -17,7 +18,7 @@ from aiohttp import web
 
 from config.api.resources import PODS
 from config.credentials.kubeconfig import ApiAccess, ClusterAccess, ExecPlugin, Pem, UserAccess
-from runtime.api import ApiError, get
+from runtime.api import ApiError, get, watch_objects
 from runtime.api.credentials import PLUGIN_REST_NS, TOKEN_FILE_EVERY_NS, Credentials
 from tests.runtime.api.conftest import Connect, Serve
 from tests.runtime.api.scripted_server import WAIT, Certificates, Handler, echo, reply, status_object
@@ -76,6 +77,39 @@ def test_a_refused_token_is_an_answer(serve: Serve, connect: Connect) -> None:
     server = serve(only("good"))
     assert failure(connect(server.access(UserAccess(token="bad"))).call(GET)).code == 401
     assert shown(server) == ["bad"]
+
+
+async def repeats(request: web.Request) -> web.StreamResponse:
+    """A server that refuses, and says what it was shown."""
+    if request.query.get("watch"):
+        return web.Response(status=403, text=f"{'.' * 280} {request.headers['Authorization']}")
+    return reply({**status_object(403, "Forbidden"), "message": f"not with {request.headers['Authorization']}"}, 403)
+
+
+@pytest.mark.parametrize("user", [UserAccess(token="s3cr3t-token"), UserAccess(username="jane", password="s3cr3t:w")])
+def test_a_server_that_repeats_what_it_was_shown_tells_nobody_else(
+    serve: Serve, connect: Connect, user: UserAccess
+) -> None:
+    server = serve(repeats)
+    client = connect(server.access(user))
+    ended: queue.SimpleQueue[ApiError | None] = queue.SimpleQueue()
+    watching = client.watch(watch_objects(PODS, "", resource_version="1"), lambda _: None, ended.put)
+    errors = [failure(client.call(GET)), ended.get(timeout=WAIT)]
+    watching.close()
+    shown = server.asked[0].header("Authorization").partition(" ")[2]
+    for error in errors:
+        assert error is not None
+        assert "***" in str(error)
+        assert not any(each in f"{error}{error!r}" for each in ("s3cr3t", shown, shown[:12]))
+
+
+def test_a_plugin_that_fails_tells_nobody_what_it_was_given_and_what_it_has_printed(
+    serve: Serve, connect: Connect, plugin: Plugin
+) -> None:
+    plugin.prints({"token": "s3cr3t-token"}, complaint="WHO=s3cr3t-env --key=s3cr3t-arg got s3cr3t-token", ends=3)
+    user = plugin.user(env=(("WHO", "s3cr3t-env"),), args=("--key=s3cr3t-arg",))
+    error = failure(connect(serve(echo).access(user)).call(GET))
+    assert "ended with status 3: WHO=*** *** got ***" in str(error)
 
 
 # --- a token in a file ----------------------------------------------------------------------------------------------

@@ -313,6 +313,19 @@ def test_a_volume_grows_and_who_asked_is_told(node: Node, block: bool):
     assert call["capacity_range"] == {"required_bytes": 32 * 2**20}
 
 
+@pytest.mark.parametrize("method", ["NodeStageVolume", "NodePublishVolume"])
+def test_a_driver_that_repeats_its_secrets_tells_nobody_else(node: Node, method: str):
+    tokens = '{"vault": {"token": "s3cr3t-token"}}'
+    told = f"cannot log in with s3cr3t-key or s3cr3t-token of {tokens}"
+    node.driver.order(**{method: {"code": "INTERNAL", "message": told}})
+    secrets = {"key": "s3cr3t-key"}
+    attributes = {"csi.storage.k8s.io/serviceAccount.tokens": tokens}
+    with pytest.raises(VolumeFailedError) as refused:
+        node.make(pod(), spec(stage_secrets=secrets, publish_secrets=secrets, attributes=attributes))
+    assert "cannot log in with *** or *** of ***" in str(refused.value)
+    assert "s3cr3t" not in f"{refused.value!r}{node.events}"
+
+
 def test_growing_that_fails_costs_the_pod_nothing(node: Node):
     node.driver.order(NodeExpandVolume={"code": "OUT_OF_RANGE", "message": "too large"})
     path = node.make(pod(), spec(expand_bytes=2**60, expanded=node.expansions.append))

@@ -1,0 +1,51 @@
+"""Texts of others, without the secrets that they were told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from config.credentials.kubeconfig import decode_kubeconfig
+from config.credentials.masked import masked
+from config.documents.codec import DocumentError
+
+TOKENS = json.dumps({"vault": {"token": "s3cr3t-token", "expirationTimestamp": "2030"}})
+KEY = "-----BEGIN KEY-----\nMIGHAgEAs3cr3t\nline2s3cr3t\n-----END KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "shown"),
+    [
+        ("", ("word",), ""),
+        ("nothing of it", ("pa55word",), "nothing of it"),
+        ("no user pa55word", ("pa55word",), "no user ***"),
+        ("Basic YW5uOnBhNTV3b3Jk was refused", ("ann:pa55word",), "Basic *** was refused"),
+        ("GET https://ann:p%2F5word@host", ("p/5word",), "GET https://ann:***@host"),
+        ("it is 'line\\none'", ("line\none",), "it is '***'"),
+        ("bad key: line2s3cr3t", (KEY,), "bad key: ***"),
+        ("who is s3cr3t-token?", (TOKENS,), "who is ***?"),
+        ("a longer one goes first: abcdefgh", ("abcd", "abcdefgh"), "a longer one goes first: ***"),
+        ("too short to be found: abc", ("abc", "", None), "too short to be found: abc"),
+    ],
+)
+def test_a_secret_is_found_however_it_is_written(text: str, secrets: tuple[str | None, ...], shown: str) -> None:
+    assert masked(text, secrets) == shown
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "users: [{user: {password: s3cr3t, token: [s3cr3t\n",
+        "users:\n- user:\n    password: s3cr3t\n   token: s3cr3t\n",
+        'users: [{name: u, user: {token: [s3cr3t], password: {s3cr3t: s3cr3t}, client-key-data: "s3cr3t!"}}]',
+        "clusters: [{name: k, cluster: {server: 'ftp://u:s3cr3t@h', proxy-url: 'socks5://u:s3cr3t@p'}}]",
+        "users: [{name: u, user: {exec: {apiVersion: v9, command: x, args: [s3cr3t], env: [{s3cr3t: s3cr3t}]}}}]",
+    ],
+)
+def test_a_broken_kubeconfig_is_complained_of_without_its_secrets(document: str) -> None:
+    rest = "\napiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+    with pytest.raises(DocumentError) as refused:
+        decode_kubeconfig((document + rest).encode(), "/")
+    said = f"{refused.value}{refused.value!r}"
+    assert "s3cr3t" not in said

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from runtime.stats.readings import DeviceIo, InterfaceReading, Stall, StallPressure
 
+DIGITS_AT_MOST = 40
 UNLIMITED = 2**62
 """cgroup v1 says "no limit" as the largest multiple of a page; nobody has as much."""
 
@@ -16,7 +17,7 @@ UNLIMITED = 2**62
 def whole(text: str) -> int | None:
     """The number a file consists of; None for `max`, and for what is none."""
     text = text.strip()
-    return int(text) if text.isascii() and text.isdecimal() else None
+    return int(text) if len(text) <= DIGITS_AT_MOST and text.isascii() and text.isdecimal() else None
 
 
 def limit(text: str) -> int | None:
@@ -39,14 +40,15 @@ def flat(text: str) -> Mapping[str, int]:
 def meminfo(text: str) -> Mapping[str, int]:
     """Bytes by the names of `/proc/meminfo`, `Inactive(file)` and its like included."""
     lines = (line.partition(":") for line in text.splitlines())
-    return {name: int(rest[:-3]) * 1024 for name, _, rest in lines if rest.endswith(" kB")}
+    sizes = ((name, whole(rest[:-3])) for name, _, rest in lines if rest.endswith(" kB"))
+    return {name: size * 1024 for name, size in sizes if size is not None}
 
 
 def pressure(text: str) -> StallPressure | None:
     """`cpu.pressure`, `/proc/pressure/memory`; None where the kernel has no such file."""
     stalls = {}
     for line in text.splitlines():
-        kind, *fields = line.split()
+        kind, *fields = line.split() or [""]
         values = dict(field.split("=", 1) for field in fields if "=" in field)
         try:
             stalls[kind] = Stall(
@@ -64,8 +66,9 @@ def io_stat(text: str) -> tuple[DeviceIo, ...]:
     """`io.stat` of v2: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 ...`."""
     found = []
     for line in text.splitlines():
-        device, *fields = line.split()
-        values = {name: int(value) for name, _, value in (each.partition("=") for each in fields) if value.isdecimal()}
+        device, *fields = line.split() or [""]
+        given = ((name, whole(value)) for name, _, value in (each.partition("=") for each in fields))
+        values = {name: number for name, number in given if number is not None}
         if values:
             read, written = values.get("rbytes", 0), values.get("wbytes", 0)
             found.append(DeviceIo(device, read, written, values.get("rios", 0), values.get("wios", 0)))
@@ -90,7 +93,8 @@ def blkio(service_bytes: str, serviced: str) -> tuple[DeviceIo, ...]:
 
 def _by_operation(text: str) -> dict[tuple[str, str], int]:
     lines = (line.split() for line in text.splitlines())
-    return {(line[0], line[1]): int(line[2]) for line in lines if len(line) == 3 and line[2].isdecimal()}
+    counts = ((line[0], line[1], whole(line[2])) for line in lines if len(line) == 3)
+    return {(device, operation): count for device, operation, count in counts if count is not None}
 
 
 def net_dev(text: str) -> tuple[InterfaceReading, ...]:
@@ -98,7 +102,7 @@ def net_dev(text: str) -> tuple[InterfaceReading, ...]:
     found = []
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
-        fields = [int(value) for value in rest.split() if value.isdecimal()]
+        fields = [number for value in rest.split() if (number := whole(value)) is not None]
         name = name.strip()
         if colon and len(fields) >= 12 and name != "lo":
             found.append(InterfaceReading(name, *fields[0:4], *fields[8:12]))
@@ -110,8 +114,8 @@ def default_interface(route: str, interfaces: tuple[InterfaceReading, ...]) -> s
     best: tuple[int, str] | None = None
     for line in route.splitlines()[1:]:
         fields = line.split()
-        if len(fields) > 7 and fields[1] == "00000000" and fields[7] == "00000000" and fields[6].isdecimal():
-            best = min(best or (2**32, ""), (int(fields[6]), fields[0]))
+        if len(fields) > 7 and fields[1] == fields[7] == "00000000" and (metric := whole(fields[6])) is not None:
+            best = min(best or (2**32, ""), (metric, fields[0]))
     if best is not None:
         return best[1]
     return interfaces[0].name if interfaces else ""
@@ -133,7 +137,10 @@ def cpu_times_us(stat: str) -> tuple[int, int, int] | None:
     fields = stat.partition("\n")[0].split()
     if len(fields) < 8 or fields[0] != "cpu":
         return None
-    user, nice, system, _, _, irq, softirq = (int(each) for each in fields[1:8])
+    ticks = [number for each in fields[1:8] if (number := whole(each)) is not None]
+    if len(ticks) < 7:
+        return None
+    user, nice, system, _, _, irq, softirq = ticks
     tick_us = 10_000
     return (
         (user + nice + system + irq + softirq) * tick_us,
@@ -158,4 +165,5 @@ def process_times(stat: str) -> tuple[int, int] | None:
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 20:
         return None
-    return (int(fields[11]) + int(fields[12])) * 10_000_000, int(fields[19])
+    user, system, began = whole(fields[11]), whole(fields[12]), whole(fields[19])
+    return None if user is None or system is None or began is None else ((user + system) * 10_000_000, began)

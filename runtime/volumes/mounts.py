@@ -152,6 +152,6 @@ def is_shared(mountinfo: bytes, path: str) -> bool:
         point = os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match.group(1), 8)]), fields[4]))
         inside = path == point or path.startswith(point if point == "/" else f"{point}/")
         if inside and len(point) >= depth:
-            optional = fields[6 : fields.index(b"-", 6)]
+            optional = fields[6 : fields.index(b"-", 6)] if b"-" in fields[6:] else []
             shared, depth = any(each.startswith(b"shared:") for each in optional), len(point)
     return shared

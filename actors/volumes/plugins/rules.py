@@ -16,7 +16,7 @@ RETRY_INITIAL_NS = 500 * MILLISECOND_NS
 RETRY_MAX_NS = 122_000 * MILLISECOND_NS
 NAME_MAX = 63
 
-_VERSION = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+].*)?")
+_VERSION = re.compile(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+].*)?")
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?")
 Version = tuple[int, int, int]
 

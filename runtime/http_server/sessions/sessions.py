@@ -112,12 +112,12 @@ class Sessions:
 
 def way_to(url: str, head: Head) -> Way:
     """The way to a session that the runtime serves at `url`, for the request with this head. Raises Refusal."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        host, port = None, None
-    if parts.scheme not in ("http", "https") or not host or any(ord(each) <= 32 for each in url):
+        parts, host, port = urlsplit(""), None, None
+    if parts.scheme not in ("http", "https") or not host or any(not 32 < ord(each) < 127 for each in url):
         raise HttpRefusal(500, f"the runtime serves the session at {url!r}, which is no place")
     port = port if port is not None else 443 if parts.scheme == "https" else 80
     if not port:

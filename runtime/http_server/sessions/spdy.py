@@ -129,7 +129,7 @@ class Acceptor:
 
     def pong(self, frame: ControlFrame, body: bytes) -> bytes:
         """What answers a ping of the client; nothing for what is none."""
-        return _control(_PING, 0, body) if frame.kind == _PING and body[3] & 1 else b""
+        return _control(_PING, 0, body) if frame.kind == _PING and len(body) == 4 and body[3] & 1 else b""
 
 
 def _headers_of(block: bytes) -> dict[str, str]:
@@ -167,7 +167,7 @@ def meaning(frame: ControlFrame, body: bytes) -> Iterator[Meaning]:
     """What a control frame asks for; mostly nothing."""
     if frame.kind == _RST_STREAM or (frame.kind == _SYN_REPLY and frame.flags & _FIN):
         yield SpdyStreamEnded(int.from_bytes(body[:4], "big") & _STREAM_MASK)
-    elif frame.kind == _PING and not body[3] & 1:
+    elif frame.kind == _PING and len(body) == 4 and not body[3] & 1:
         # Those of clients have odd numbers, and we send none.
         yield Pinged(body)
     elif frame.kind == _GOAWAY:

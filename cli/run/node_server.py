@@ -116,9 +116,8 @@ def node_server(
 ) -> NodeServer:
     """Not started yet. Raises CertificateError, GateError."""
     configuration = serving.configuration
-    gate = AccessGate(
-        serving.node, configuration.authentication, configuration.authorization, None if api is None else api.main
-    )
+    asked = None if api is None else api.reviews or api.main
+    gate = AccessGate(serving.node, configuration.authentication, configuration.authorization, asked)
     tls = None
     if ports.main is not None:
         files = serving_files(configuration, serving.directory, serving.names)

@@ -60,5 +60,7 @@ class ApiLines:
     main: Api
     leases: Api
     events: Api
+    reviews: Api | None = field(default=None, kw_only=True)
+    """For questions that strangers bring about: whose token it is, and who may. None: `main`."""
     server: str = field(default="in-process", kw_only=True)
     """Who the server is, for people: host and port."""

@@ -1,6 +1,7 @@
-"""The lines of one node to its API server: three clients with limits of their own over one set of connections.
+"""The lines of one node to its API server: four clients with limits of their own over one set of connections.
 
-Owns which limit is whose (spec 12.3): `main` and `events` have those of the KubeletConfiguration, `leases` none. When
+Owns which limit is whose (spec 12.3): `main` and `events` have those of the KubeletConfiguration, `leases` none, and
+`reviews` one that no configuration names. When
 the lease has had no answer twice in a row, all connections are closed and made anew: after a change in the network the
 old ones may lead nowhere without anybody being told, and the lease is what is renewed most often.
 """
@@ -23,6 +24,10 @@ DEFAULT_BURST = 100
 IN_FLIGHT_AT_MOST = 32
 LEASES_IN_FLIGHT_AT_MOST = 8
 EVENTS_IN_FLIGHT_AT_MOST = 8
+REVIEWS_IN_FLIGHT_AT_MOST = 8
+REVIEW_QPS = 50
+REVIEW_BURST = 100
+"""Whoever reaches the node's port makes it ask. He takes nothing from the limit of pods and the node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,11 @@ def api_lines(
     on_silence = connections.suspect if shared else connections.reset
     leases = ApiClient(connections, loop, in_flight=LEASES_IN_FLIGHT_AT_MOST, on_silence=on_silence)
     events = ApiClient(connections, loop, in_flight=EVENTS_IN_FLIGHT_AT_MOST)
+    reviews = ApiClient(connections, loop, in_flight=REVIEWS_IN_FLIGHT_AT_MOST)
     limited_main, limited_events = _limited(main, loop, qps, burst), _limited(events, loop, event_qps, event_burst)
-    closers = [line for line in (limited_main, limited_events) if isinstance(line, LimitedApi)]
+    limited_reviews = _limited(reviews, loop, REVIEW_QPS, REVIEW_BURST)
+    limited = (limited_main, limited_events, limited_reviews)
+    closers = [line for line in limited if isinstance(line, LimitedApi)]
     return HttpApiLines(
         main=limited_main,
         leases=leases,
@@ -80,7 +88,8 @@ def api_lines(
         server=urlsplit(access.cluster.shown).netloc or access.cluster.shown,
         connections=connections,
         loop=loop,
-        closers=(*closers, main, leases, events),
+        reviews=limited_reviews,
+        closers=(*closers, main, leases, events, reviews),
         shared=shared,
     )
 

@@ -131,6 +131,12 @@ def let_in(transport: asyncio.BaseTransport | None) -> None:
         guest.known()
 
 
+def address_of(transport: asyncio.BaseTransport | None) -> str:
+    """Of the other end; empty when it has none any more."""
+    peer = None if transport is None else transport.get_extra_info("peername")
+    return str(peer[0]) if isinstance(peer, tuple) else ""
+
+
 def is_let_in(transport: asyncio.BaseTransport | None) -> bool:
     guest = None if transport is None else _OF_TRANSPORT.get(transport)
     return guest is not None and guest.is_known

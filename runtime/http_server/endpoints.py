@@ -22,11 +22,12 @@ from config.documents.codec import encode
 from config.objects import Pod
 from runtime.cri import Cri, CriError
 from runtime.http_server import manifest_door
-from runtime.http_server.accepting import let_in
+from runtime.http_server.accepting import address_of, let_in
 from runtime.http_server.auth.access import ANONYMOUS
 from runtime.http_server.auth.client_certificates import NOTHING, Shown
 from runtime.http_server.auth.gate import AccessGate, bearer_of, refuse_other_sites
 from runtime.http_server.checkpoints import Checkpoints
+from runtime.http_server.guests import source_of
 from runtime.http_server.heads import Head, HttpRefusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
 from runtime.http_server.local_site import refuse_other_pages
@@ -160,7 +161,9 @@ class NodeEndpoints:
             # Browsers prompt for a name and a password; the password is the token.
             authorization = f"Bearer {bearer_of(authorization)}" if authorization else ""
         try:
-            user = await self._gate.admit(request.method, path, authorization, shown)
+            user = await self._gate.admit(
+                request.method, path, authorization, shown, source_of(address_of(request.transport))
+            )
         except HttpRefusal as refusal:
             raise asking_for_token(refusal) if is_observed(path) else refusal from None
         if user != ANONYMOUS:
@@ -179,7 +182,7 @@ class NodeEndpoints:
                 followed_link=request.method == "GET" and headers.get("Sec-Fetch-Mode") == "navigate",
             )
             path = sound_path(request.path)
-            if not hmac.compare_digest(bearer_of(request.headers.get("Authorization", "")).encode(), token.encode()):
+            if not hmac.compare_digest(_bytes(bearer_of(request.headers.get("Authorization", ""))), token.encode()):
                 raise asking_for_token(HttpRefusal(401, "Unauthorized"))
             let_in(request.transport)
             if not is_observed(path):
@@ -196,7 +199,8 @@ class NodeEndpoints:
         """Raises Refusal."""
         path = sound_path(head.path)
         refuse_other_sites(head.method, head.header("sec-fetch-site"), head.header("sec-fetch-mode"))
-        user = await self._gate.admit(head.method, path, head.header("authorization"), self._shown_by(transport))
+        source, shown = source_of(address_of(transport)), self._shown_by(transport)
+        user = await self._gate.admit(head.method, path, head.header("authorization"), shown, source)
         if user != ANONYMOUS:
             let_in(transport)
         what = asked(head.method, path, self._facts.on)
@@ -343,6 +347,11 @@ class NodeEndpoints:
 
     async def _on_thread(self, question: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
+
+
+def _bytes(header: str) -> bytes:
+    """A value as it was sent: it may be no text."""
+    return header.encode(errors="surrogateescape")
 
 
 def pod_list(pods: tuple[Pod, ...]) -> bytes:

@@ -16,6 +16,10 @@ from runtime.logs.lines import SECOND_NS, time_ns
 
 SERVICES_AT_MOST = 4
 LINES_AT_MOST = 100_000
+PATTERN_CHARACTERS_AT_MOST = 1_000
+PATH_CHARACTERS_AT_MOST = 4_096
+EARLIEST_S, LATEST_S = -62_135_596_800, 253_402_300_799
+"""The years 1 and 9999, in UTC: a zone may lead out of them."""
 _SERVICE = re.compile(r"[a-zA-Z\-_.:0-9@]{1,256}")
 _NAMES = frozenset({"query", "sinceTime", "untilTime", "tailLines", "pattern", "boot"})
 
@@ -83,11 +87,23 @@ def _faults(made: LogQuery, services: list[str], files: list[str]) -> Iterator[s
             yield f"query: {each[:300]!r} is no name of a service"
     if made.since_ns is not None and made.until_ns is not None and made.since_ns > made.until_ns:
         yield "sinceTime: is after untilTime"
+    for each in files:
+        if not each.isprintable() or len(each) > PATH_CHARACTERS_AT_MOST:
+            yield f"query: {each[:300]!r} is no path of a file"
     if made.pattern:
+        yield from _pattern_faults(made.pattern)
+
+
+def _pattern_faults(pattern: str) -> Iterator[str]:
+    if len(pattern) > PATTERN_CHARACTERS_AT_MOST:
+        yield f"pattern: has more than {PATTERN_CHARACTERS_AT_MOST} characters"
+    elif not pattern.isprintable():
+        yield f"pattern: {pattern!r} has characters that cannot be printed"
+    else:
         try:
-            re.compile(made.pattern)
-        except re.error as error:
-            yield f"pattern: {made.pattern!r} is no regular expression: {error}"
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            yield f"pattern: {pattern!r} is no regular expression: {error}"
 
 
 def journal_command(journalctl: str, query: LogQuery) -> tuple[str, ...]:
@@ -119,7 +135,7 @@ def files_of(service: str) -> tuple[str, ...]:
 def _time(first: dict[str, str], name: str, faults: list[str]) -> int | None:
     text = first.get(name, "")
     found = time_ns(text) if text else None
-    if text and found is None:
+    if text and (found is None or not EARLIEST_S <= found // SECOND_NS <= LATEST_S):
         faults.append(f"{name}: {text!r} is no time such as 2026-01-31T12:00:00Z")
     return found
 

@@ -90,7 +90,8 @@ def measured_lines(lines: ApiLines, meters: Meters, now_ns: Callable[[], int]) -
     main, leases, events = (
         MeasuredApi(each, lines.server, meters, now_ns) for each in (lines.main, lines.leases, lines.events)
     )
-    return ApiLines(main, leases, events, server=lines.server)
+    reviews = lines.reviews and MeasuredApi(lines.reviews, lines.server, meters, now_ns)
+    return ApiLines(main, leases, events, reviews=reviews, server=lines.server)
 
 
 def _code(failure: BaseException | None) -> str:

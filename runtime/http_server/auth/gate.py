@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -37,12 +38,17 @@ from runtime.http_server.auth.access import (
     forbidden,
 )
 from runtime.http_server.auth.client_certificates import Shown
-from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, ask_api
+from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, TooManyReviewsError, ask_api
 from runtime.http_server.heads import HttpRefusal
 
 LOG = logging.getLogger("actorlet.http-server")
 
 ALWAYS_ALLOW, WEBHOOK = "AlwaysAllow", "Webhook"
+BAD_TOKEN_NS = 10 * 10**9
+"""How long it is known that a token is nobody's, at most: it may be somebody's in a moment."""
+TOKEN_CHARACTERS_AT_MOST = 16 * 1024
+_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*", re.ASCII)
+"""RFC 6750, section 2.1."""
 
 
 class GateError(Exception):
@@ -73,24 +79,28 @@ class AccessGate:
         webhook = authorization.webhook
         self._reviews: ReviewCache[tuple[RequestUser, RequestAttributes], SubjectAccessReviewStatus] = ReviewCache(
             lambda status: webhook.cache_authorized_ttl if status.allowed else webhook.cache_unauthorized_ttl,
+            is_good=lambda status: status.allowed,
         )
 
-    async def admit(self, method: str, path: str, authorization: str, shown: Shown) -> RequestUser:
-        """Who may do this. Raises Refusal."""
-        user = await self.user_of(authorization, shown)
+    async def admit(self, method: str, path: str, authorization: str, shown: Shown, source: str = "") -> RequestUser:
+        """Who may do this. `source`: where the request comes from. Raises Refusal."""
         attributes = attributes_of(method, path)
-        if not await self._may(user, attributes):
-            raise HttpRefusal(403, forbidden(user, attributes))
+        try:
+            user = await self.user_of(authorization, shown, source)
+            if not await self._may(user, attributes, source):
+                raise HttpRefusal(403, forbidden(user, attributes))
+        except TooManyReviewsError:
+            raise HttpRefusal(429, "too many reviews are under way; ask again", (("Retry-After", "1"),)) from None
         return user
 
-    async def user_of(self, authorization: str, shown: Shown) -> RequestUser:
-        """Who asks. Raises Refusal."""
+    async def user_of(self, authorization: str, shown: Shown, source: str = "") -> RequestUser:
+        """Who asks. Raises Refusal, TooManyReviewsError."""
         known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
         if known is not None:
             return known
         scheme, _, token = authorization.strip().partition(" ")
         if scheme.lower() == "bearer" and token.strip() and self._tokens is not None:
-            user = await self._tokens.user_of(token.strip())
+            user = await self._tokens.user_of(token.strip(), source)
             if user is None:
                 raise _unauthorized()
             return user
@@ -101,7 +111,7 @@ class AccessGate:
             return ANONYMOUS
         raise _unauthorized()
 
-    async def _may(self, user: RequestUser, attributes: tuple[RequestAttributes, ...]) -> bool:
+    async def _may(self, user: RequestUser, attributes: tuple[RequestAttributes, ...], source: str) -> bool:
         if self._allow_all:
             return True
         if self._api is None:
@@ -109,7 +119,7 @@ class AccessGate:
         failures = []
         for each in attributes:
             try:
-                status = await self._reviews.get((user, each), partial(self._review, user, each))
+                status = await self._reviews.get((user, each), partial(self._review, user, each), source)
             except ApiError as error:
                 failures.append(str(error))
                 continue
@@ -149,12 +159,18 @@ class _Tokens:
     def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...]) -> None:
         self._api = api
         self._pauses_s = pauses_s
-        self._users: ReviewCache[bytes, RequestUser | None] = ReviewCache(lambda _: keep_ns)
+        bad_ns = min(keep_ns, BAD_TOKEN_NS)
+        self._users: ReviewCache[bytes, RequestUser | None] = ReviewCache(
+            lambda user: bad_ns if user is None else keep_ns, is_good=lambda user: user is not None
+        )
 
-    async def user_of(self, token: str) -> RequestUser | None:
+    async def user_of(self, token: str, source: str) -> RequestUser | None:
+        """None for nobody's token. Raises TooManyReviewsError."""
+        if len(token) > TOKEN_CHARACTERS_AT_MOST or not _TOKEN.fullmatch(token):
+            return None  # nobody has such a token, and nobody has to be asked
         key = hashlib.sha256(token.encode()).digest()
         try:
-            return await self._users.get(key, partial(self._review, token))
+            return await self._users.get(key, partial(self._review, token), source)
         except ApiError as error:
             LOG.warning("whose token it is cannot be asked: %s", masked(str(error), (token,)))
             return None

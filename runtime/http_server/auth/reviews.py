@@ -1,7 +1,9 @@
 """Reviews of clients by the API server: each is asked once and kept for a while.
 
 `ReviewCache` keeps each answer for its own time. Whoever asks for an answer that is already on its way waits for the
-same one. Failures are not kept. The cache is bounded; the least recently used answer goes. It runs on one loop.
+same one. Failures are not kept. The cache is bounded; the least recently used answer goes. Bad answers have a place of
+their own: whoever makes up tokens pushes out no good one. Reviews under way are bounded too, in all and for each
+source. It runs on one loop.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -22,40 +25,65 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 ENTRIES_AT_MOST = 4096
+BAD_ENTRIES_AT_MOST = 1024
+UNDER_WAY_AT_MOST = 128
+OF_SOURCE_AT_MOST = 8
 ASK_LIMIT_NS = 10 * 10**9
 PAUSES_S = (0.5, 0.75, 1.125, 1.6875)
 """Between attempts (spec 17.1), each with up to a fifth more."""
 
 
-class ReviewCache(Generic[K, V]):
-    """See the module. `keep_ns`: how long an answer is good."""
+class TooManyReviewsError(Exception):
+    """So many reviews are under way that no further one is begun now."""
 
-    def __init__(self, keep_ns: Callable[[V], int], now_ns: Callable[[], int] = time.monotonic_ns) -> None:
-        self._known: TLRUCache[K, V] = TLRUCache(
-            ENTRIES_AT_MOST, ttu=lambda _, value, stored_ns: stored_ns + keep_ns(value), timer=now_ns
+
+class ReviewCache(Generic[K, V]):
+    """See the module. `keep_ns`: how long an answer is good; `is_good`: which answers let somebody do something."""
+
+    def __init__(
+        self,
+        keep_ns: Callable[[V], int],
+        now_ns: Callable[[], int] = time.monotonic_ns,
+        is_good: Callable[[V], bool] = lambda _: True,
+    ) -> None:
+        self._is_good = is_good
+        self._good, self._bad = (
+            TLRUCache[K, V](most, ttu=lambda _, value, stored_ns: stored_ns + keep_ns(value), timer=now_ns)
+            for most in (ENTRIES_AT_MOST, BAD_ENTRIES_AT_MOST)
         )
         self._asked: dict[K, asyncio.Task[V]] = {}
+        self._of_source: Counter[str] = Counter()
 
-    async def get(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """The answer; calls `ask` if it is not known. Raises what `ask` raises."""
-        try:
-            return self._known[key]
-        except KeyError:
-            pass
+    async def get(self, key: K, ask: Callable[[], Awaitable[V]], source: str = "") -> V:
+        """The answer; calls `ask` if it is not known. Raises what `ask` raises, and TooManyReviewsError.
+
+        `source`: who wants to know. It has a few reviews under way at most, so that it delays nobody else for long.
+        """
+        for known in (self._good, self._bad):
+            try:
+                return known[key]
+            except KeyError:
+                pass
         asked = self._asked.get(key)
         if asked is None:
-            asked = self._asked[key] = asyncio.get_running_loop().create_task(self._fetch(key, ask))
+            if self._of_source[source] >= OF_SOURCE_AT_MOST or len(self._asked) >= UNDER_WAY_AT_MOST:
+                raise TooManyReviewsError
+            self._of_source[source] += 1
+            asked = self._asked[key] = asyncio.get_running_loop().create_task(self._fetch(key, ask, source))
             # Mark a failure as seen, even if nobody waits for it any more.
             asked.add_done_callback(lambda task: task.cancelled() or task.exception())
         # A caller that gives up must not take the answer from the others.
         return await asyncio.shield(asked)
 
-    async def _fetch(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
+    async def _fetch(self, key: K, ask: Callable[[], Awaitable[V]], source: str) -> V:
         try:
             value = await ask()
         finally:
             del self._asked[key]
-        self._known[key] = value
+            self._of_source[source] -= 1
+            if not self._of_source[source]:
+                del self._of_source[source]
+        (self._good if self._is_good(value) else self._bad)[key] = value
         return value
 
 

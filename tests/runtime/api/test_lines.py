@@ -15,7 +15,7 @@ from config.api.resources import LEASES, PODS
 from runtime.api import ApiError, get, watch_objects
 from runtime.api.client import SILENT_CALLS, ApiClient
 from runtime.api.limited import LimitedApi
-from runtime.api.lines import HttpApiLines, api_lines
+from runtime.api.lines import REVIEW_BURST, HttpApiLines, api_lines
 from runtime.io.event_loop import LoopThread
 from tests.runtime.api.conftest import Serve
 from tests.runtime.api.scripted_server import WAIT, ScriptedServer, echo, event_line, pod, stream
@@ -62,6 +62,19 @@ def test_leases_have_no_limit_and_wait_behind_no_burst(serve: Serve, open_lines:
         error = pending.exception(WAIT)
         assert isinstance(error, ApiError)
         assert error.message == "the client was closed"
+
+
+def test_reviews_take_nothing_from_the_limits_of_the_node(serve: Serve, open_lines: Open) -> None:
+    """Whoever reaches the node's port makes it ask; pods must not wait for that."""
+    server = serve(echo)
+    lines = open_lines(server, qps=0.001, burst=2, event_qps=0.001, event_burst=1)
+    assert isinstance(lines.reviews, LimitedApi)
+    asked = [lines.reviews.call(GET) for _ in range(REVIEW_BURST + 50)]
+    assert lines.reviews.waiting
+    for line in (lines.main, lines.main, lines.events):
+        line.call(GET).result(WAIT)
+    lines.close()
+    assert any(each.exception(WAIT) for each in asked), "the rest was waiting still"
 
 
 def test_a_limited_line_goes_on_when_the_time_has_come(serve: Serve, open_lines: Open) -> None:

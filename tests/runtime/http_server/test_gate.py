@@ -6,19 +6,35 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from actors.kernel import PoolDispatcher
+from cli.run.node_server import NodeWindow, Serving, node_server
+from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, Authorization
 from config.objects import SubjectAccessReview, SubjectAccessReviewStatus, TokenReview, TokenReviewStatus, UserInfo
-from runtime.api import ApiCall, ApiError
+from runtime.api import ApiCall, ApiError, ApiLines
 from runtime.http_server.auth.access import ANONYMOUS, RequestUser
 from runtime.http_server.auth.client_certificates import Shown
 from runtime.http_server.auth.gate import AccessGate, GateError, gate_faults
-from runtime.http_server.auth.reviews import ENTRIES_AT_MOST, ReviewCache
+from runtime.http_server.auth.reviews import (
+    BAD_ENTRIES_AT_MOST,
+    ENTRIES_AT_MOST,
+    OF_SOURCE_AT_MOST,
+    UNDER_WAY_AT_MOST,
+    ReviewCache,
+)
 from runtime.http_server.heads import HttpRefusal
+from runtime.http_server.node_server import Ports
+from runtime.io.event_loop import LoopThread
+from simulation.node.simulated_node import SimulatedNode
+from tests.runtime.http_server.clients import ask
+from tests.runtime.http_server.test_crowds import trusting
 
 OPEN, CLOSED = Authorization(mode="AlwaysAllow"), Authorization()
 REPLACE = msgspec.structs.replace
@@ -144,6 +160,88 @@ def test_a_gate_without_an_api_server_lets_nobody_in() -> None:
     gate = AccessGate("n", Authentication(), CLOSED, None)
     assert admitted(gate, certificate=ALICE) == 403
     assert admitted(gate, authorization="Bearer good") == 401
+
+
+class Silent(Reviewer):
+    """An API server that does not answer yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[Future[Any]] = []
+
+    def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Future[Any]:
+        self.asked[call.path.rpartition("/")[2]] += 1
+        self.waiting.append(Future())
+        return self.waiting[-1]
+
+
+def test_a_source_has_a_few_reviews_under_way_and_leaves_room_for_others() -> None:
+    """Random tokens come as fast as a network is; the API server is asked as fast as it answers."""
+
+    async def scenario() -> None:
+        reviewer = Silent()
+        gate = gate_of(reviewer, OPEN)
+
+        async def status(token: str, source: str) -> int:
+            try:
+                await gate.admit("GET", "/pods", f"Bearer {token}", Shown(), source)
+            except HttpRefusal as refusal:
+                return refusal.status
+            return 200
+
+        crowd = [asyncio.ensure_future(status(f"t{each}", "10.0.0.1")) for each in range(500)]
+        other = asyncio.ensure_future(status("good", "10.0.0.2"))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert reviewer.asked["tokenreviews"] == OF_SOURCE_AT_MOST + 1
+        assert [each.result() for each in crowd if each.done()] == [429] * (500 - OF_SOURCE_AT_MOST)
+        assert not other.done(), "it is asked for, and waits for its answer only"
+        sources = [asyncio.ensure_future(status(f"u{each}", f"10.1.0.{each}")) for each in range(300)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert reviewer.asked["tokenreviews"] == UNDER_WAY_AT_MOST
+        for each in (*crowd, other, *sources):
+            each.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_a_node_asks_about_strangers_on_a_line_of_their_own(tmp_path: Path) -> None:
+    reviewer, others = Reviewer(), Reviewer()
+    with ExitStack() as after:
+        loop = after.enter_context(closing(LoopThread("served")))
+        node = SimulatedNode(after.enter_context(closing(PoolDispatcher())), name="n")
+        serving = Serving("n", KubeletConfiguration(), str(tmp_path), ("n",), {})
+        lines = ApiLines(others, others, others, reviews=reviewer)
+        arguments = (NodeWindow(), node.cri, node.host.log_files, lines, loop)
+        server = node_server(serving, Ports(0, None, None), *arguments)
+        server.start()
+        after.callback(server.close)
+        assert server.ports.main is not None
+        for each in range(3):
+            assert ask(server.ports.main, tls=trusting(), Authorization=f"Bearer t{each}").status == 401
+    assert (reviewer.asked, others.asked) == ({"tokenreviews": 3}, {})
+
+
+@pytest.mark.parametrize("token", ["two words", "n\u00e4h", "\udcff", "a\0b", "=", "x" * 20_000, "{}"])
+def test_what_can_be_nobodys_token_is_asked_of_nobody(token: str) -> None:
+    reviewer = Reviewer()
+    assert admitted(gate_of(reviewer, OPEN), authorization=f"Bearer {token}") == 401
+    assert not reviewer.asked
+
+
+def test_made_up_tokens_push_out_no_good_one_and_are_forgotten_soon() -> None:
+    reviewer = Reviewer()
+    gate = gate_of(reviewer, OPEN)
+    assert admitted(gate, authorization="Bearer good").name == "bob"
+    for each in range(BAD_ENTRIES_AT_MOST + 100):
+        assert admitted(gate, authorization=f"Bearer bad{each}") == 401
+    asked = reviewer.asked["tokenreviews"]
+    assert admitted(gate, authorization="Bearer good").name == "bob"
+    assert admitted(gate, authorization=f"Bearer bad{BAD_ENTRIES_AT_MOST + 99}") == 401
+    assert reviewer.asked["tokenreviews"] == asked, "both are known"
+    assert admitted(gate, authorization="Bearer bad0") == 401
+    assert reviewer.asked["tokenreviews"] == asked + 1, "the oldest bad ones are not"
 
 
 def ask_of(values: list[Any]) -> Callable[[], Any]:

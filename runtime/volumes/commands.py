@@ -1,13 +1,16 @@
 """Programs of the host that mount what the kernel alone does not: `mount -t nfs`, `mkfs`, `blkid`.
 
 Operands come from pods and volumes. They stand after `--`, so that none of them can be read as an option. A program
-that hangs is killed at its deadline. One that cannot be killed (it waits in the kernel for a dead server) is left
-behind, and costs a process, no thread.
+that hangs is killed at its deadline, with the helpers that it has started: a `mount.nfs` that is left alone mounts when
+nobody knows of it any more. One that cannot be killed (it waits in the kernel for a dead server) is left behind, and
+costs a process, no thread.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 from typing import Protocol
 
@@ -54,14 +57,19 @@ class HostCommands:
     def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         try:
             process = subprocess.Popen(
-                command.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                command.words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         except OSError as failure:
             return CommandResult(NOT_FOUND, f"{command.program}: {failure.strerror}")
         try:
             said, _ = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=_LAST_WORDS_S)
             return CommandResult(TIMED_OUT, f"no answer within {timeout_s:.0f} s")

@@ -18,6 +18,7 @@ from config.objects import Container, Pod, Volume
 from config.pods.identity import is_sidecar
 from config.values.quantity import parse_quantity
 from runtime.files.directories import make_directories
+from runtime.files.whole_file import write_whole
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts
@@ -73,8 +74,7 @@ class EmptyDirPlugin(VolumePlugin):
     def _note_made(self, place: VolumePlace) -> None:
         bookkeeping = _bookkeeping(place)
         make_directories(bookkeeping, _BOOKKEEPING_MODE)
-        with open(os.path.join(bookkeeping, READY), "wb"):
-            pass
+        write_whole(os.path.join(bookkeeping, READY), b"", lasting=False)
 
 
 def _bookkeeping(place: VolumePlace) -> str:

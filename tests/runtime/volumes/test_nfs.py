@@ -212,5 +212,17 @@ def test_a_program_of_the_host_tells_how_it_ended():
     assert HostCommands().run(HostCommand("/no/such/program"), 10).code == NOT_FOUND
 
 
+def test_a_program_that_hangs_is_killed_with_the_helpers_that_it_has_started(tmp_path: Path):
+    """`mount` waits for `mount.nfs`, which waits for a dead server."""
+    os.mkfifo(tmp_path / "pipe")
+    helper = f"exec sleep 1000 > {tmp_path}/pipe"
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    ended = HostCommands().run(HostCommand("sh", ("-c", f"({helper}) & wait")), 1)
+    assert ended.code == TIMED_OUT
+    os.set_blocking(reader, True)
+    assert os.read(reader, 1) == b"", "the helper is gone, and with it the other end of the pipe"
+    os.close(reader)
+
+
 def test_a_program_that_hangs_is_killed_at_its_time():
     assert HostCommands().run(HostCommand("sleep", operands=("1000",)), 0.05).code == TIMED_OUT

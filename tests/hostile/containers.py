@@ -87,7 +87,7 @@ class _Socket:
 
 def csi_answer(data: bytes) -> object:
     """The first byte chooses the call."""
-    with mock.patch("runtime.csi.client.PluginSocket", lambda endpoint: _Socket(data[1:])):
+    with mock.patch("runtime.csi.client.PluginSocket", return_value=_Socket(data[1:])):
         node = GrpcCsiNode("/nobody.sock")
     calls = (node.info, node.abilities, lambda: node.stats("a", "/b", "/c"))
     return calls[data[0] % len(calls) if data else 0]()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import msgspec
 from jsonpatch import InvalidJsonPatch, JsonPatch, JsonPatchException
-from jsonpointer import JsonPointerException
+from jsonpointer import JsonPointerException, resolve_pointer
 
 from config.patches.errors import PatchError
 
+COPIED_BYTES_AT_MOST = 3 * 2**20
+"""As JSON, by all copies of one patch together: a copy of the whole into itself doubles the document each time."""
 MAX_OPERATIONS = 10_000
 """As many as the API server takes in one patch; the work of a patch has a bound."""
 
@@ -22,6 +25,7 @@ def apply_json_patch(document: Any, operations: Any) -> Any:
         reason = f"it has {len(operations)} operations"
         raise PatchError("the patch", reason, f"at most {MAX_OPERATIONS} are taken", malformed=True)
     patched = copy.deepcopy(document)
+    copied_bytes = 0
     for index, operation in enumerate(copy.deepcopy(operations)):
         try:
             patch = JsonPatch([operation])
@@ -29,9 +33,18 @@ def apply_json_patch(document: Any, operations: Any) -> Any:
             raise PatchError(f"operation {index}", str(error), malformed=True) from None
         where = f"operation {index} ({operation['op']} {operation['path'] or 'the whole document'})"
         try:
+            if operation["op"] == "copy":
+                copied_bytes += len(msgspec.json.encode(resolve_pointer(patched, operation["from"])))
+                if copied_bytes > COPIED_BYTES_AT_MOST:
+                    reason = f"the operations so far copy more than {COPIED_BYTES_AT_MOST} bytes"
+                    raise PatchError(where, reason, "send the document itself", malformed=True)
             patched = patch.apply(patched, in_place=True)
         except InvalidJsonPatch as error:
             raise PatchError(where, str(error), malformed=True) from None
-        except (JsonPatchException, JsonPointerException, LookupError, TypeError) as error:
+        except (JsonPatchException, JsonPointerException, LookupError, TypeError, RecursionError) as error:
             raise PatchError(where, str(error)) from None
+    try:
+        msgspec.json.encode(patched)
+    except RecursionError:
+        raise PatchError("the patch", "its result is nested too deeply", "flatten it", malformed=True) from None
     return patched

@@ -166,3 +166,19 @@ def test_what_was_moved_can_be_moved_back(items: list[Any], data: st.DataObject)
     one, other = (f"/{data.draw(st.integers(0, len(items) - 1))}" for _ in range(2))
     there_and_back = [op("move", other, source=one), op("move", one, source=other)]
     assert same_json(apply_json_patch(items, there_and_back), items)
+
+
+def test_copies_that_double_the_document_are_refused() -> None:
+    operations = [{"op": "copy", "from": "/a", "path": f"/a/{number}"} for number in range(40)]
+    with pytest.raises(PatchError, match="copy more than 3145728 bytes") as caught:
+        apply_json_patch({"a": {"x": "y" * 100}}, operations)
+    assert caught.value.malformed
+
+
+def test_moves_that_nest_the_document_without_end_are_refused() -> None:
+    operations = []
+    for number in range(3000):
+        operations.append({"op": "add", "path": f"/n{number + 1}", "value": {}})
+        operations.append({"op": "move", "from": f"/n{number}", "path": f"/n{number + 1}/x"})
+    with pytest.raises(PatchError, match="nested too deeply"):
+        apply_json_patch({"n0": {}}, operations)

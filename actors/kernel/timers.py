@@ -1,8 +1,7 @@
-"""A heap of timers, in ns of one clock. It reads no clock and has no thread: its owner asks for the timers that are
-due.
+"""Things to do later, in ns of one clock. Knows no clock and no thread: its owner asks what is due.
 
-A periodic timer is due on a grid: its first time and whole periods after it. A late tick does not shift the following
-ones, and missed ticks are skipped.
+A periodic timer is due on a grid: its first time and whole periods after it. A late tick does not shift those that
+follow, and missed ticks are not made up for.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import Protocol
 
 
 class Cancellable(Protocol):
-    """A scheduled call that can be cancelled."""
+    """Something scheduled that can be called off."""
 
     def cancel(self) -> None: ...
 
 
 class TimerHandle:
-    """A call to make later, once or every `every_ns`. `fn` is None once it is done or cancelled."""
+    """One thing to do later, once or every `every_ns`. `fn` is None once it is done or cancelled."""
 
     __slots__ = ("every_ns", "fn")
 
@@ -28,15 +27,15 @@ class TimerHandle:
         self.every_ns = every_ns
 
     def cancel(self) -> None:
-        """Cancel the call. May be called at any time, from any thread, more than once."""
+        """At any time, from any thread, more than once."""
         self.fn = None
 
 
 class TimerHeap:
-    """Timers by due time; equal times keep their order of insertion.
+    """Timers in order of due time, first come first served among equals.
 
-    Most timers are deadlines that are cancelled. A cancelled timer stays until it is due, or until the cancelled ones
-    outnumber the others. So a cancellation costs nothing, and memory is bounded.
+    Most timers are deadlines that are cancelled. A cancelled one stays until it is due or until the cancelled ones
+    outnumber the others, so cancelling is free and memory is bounded.
     """
 
     def __init__(self) -> None:
@@ -59,7 +58,7 @@ class TimerHeap:
         return heap[0][0] if heap else None
 
     def pop_due(self, now_ns: int) -> Callable[[], object] | None:
-        """Remove and return a timer that is due at `now_ns`, or None."""
+        """The next thing that is due at `now_ns`, or None."""
         due_ns = self.next_due_ns()
         if due_ns is None or due_ns > now_ns:
             return None

@@ -64,6 +64,8 @@ class SimulatedPluginWatch:
 
 
 class SimulatedPlugins:
+    """See the module."""
+
     def __init__(self) -> None:
         self._infos: dict[str, tuple[PluginInfo, NodeInfo, int]] = {}
         self._registered: dict[str, SimulatedDriver] = {}

@@ -28,6 +28,7 @@ from typing import Any
 from runtime.cri import CriError
 from runtime.cri.client import GrpcCri
 from runtime.cri.messages import (
+    ContainerStatusRequest,
     ImageSpec,
     ImageStatusRequest,
     ListPodSandboxRequest,
@@ -37,7 +38,15 @@ from runtime.cri.messages import (
     VersionRequest,
 )
 from runtime.cri.readiness import troubles, version_fault
-from runtime.cri.verbs import IMAGE_STATUS, LIST_POD_SANDBOX, REMOVE_POD_SANDBOX, STATUS, STOP_POD_SANDBOX, VERSION
+from runtime.cri.verbs import (
+    CONTAINER_STATUS,
+    IMAGE_STATUS,
+    LIST_POD_SANDBOX,
+    REMOVE_POD_SANDBOX,
+    STATUS,
+    STOP_POD_SANDBOX,
+    VERSION,
+)
 from tests.real.components import CNI_DIRECTORY
 from tests.real.images import PAUSE, Image, archive
 from tests.real.waiting import until
@@ -46,6 +55,7 @@ NAMESPACE = "k8s.io"
 _START_S = 30.0
 _CGROUPS = Path("/sys/fs/cgroup")
 _HOST_PORTS = "CNI-HOSTPORT-"
+_FORGOTTEN = "failed to get task pid: context canceled"
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 
@@ -190,6 +200,23 @@ class Containerd:
             return True
 
         until(removed, 60, lambda: f"pods cannot be removed: {refused[-1]}")
+
+    def end_forgotten_tasks(self) -> int:
+        """containerd 1.6 forgets a task when the caller of StartContainer dies while it is asked for its pid.
+
+        The container then counts as exited (StartError), its process never goes beyond `runc init`, and the CRI refuses
+        to remove it until containerd starts again, whoever asks. Ends just these tasks; says how many there were.
+        """
+        tasks = {line.split()[0] for line in self.ctr("tasks", "ls").splitlines()[1:] if line.strip()}
+        forgotten = 0
+        with self.connect() as cri:
+            for id_ in tasks:
+                with contextlib.suppress(CriError):  # a sandbox, or gone
+                    status = cri.call(CONTAINER_STATUS, ContainerStatusRequest(container_id=id_)).result(60).status
+                    if status is not None and _FORGOTTEN in status.message:
+                        self.ctr("tasks", "delete", "--force", id_)
+                        forgotten += 1
+        return forgotten
 
     def _end_forgotten_task(self, refusal: str) -> None:
         """containerd 1.6 may take a container for ended that was being started when its pod was stopped.

@@ -77,7 +77,7 @@ def manifest(data: bytes) -> object:
 
 def pod(data: bytes) -> object:
     read = decode(data, Pod)
-    assert decode(encode(read), Pod) == read
+    assert encode(decode(encode(read), Pod)) == encode(read)
     full = default_pod(read)
     faults = validate_pod(full)
     line = None if faults else (pod_line(full, 10**18), compute_qos_class(full.spec))
@@ -88,7 +88,7 @@ def any_object(data: bytes) -> object:
     """The first byte chooses the kind."""
     kind = KINDS[data[0] % len(KINDS)] if data else Pod
     read = decode(data[1:], kind)
-    assert decode(encode(read), kind) == read
+    assert encode(decode(encode(read), kind)) == encode(read)
     if isinstance(read, Secret):
         return secret_bytes(read)
     return config_map_bytes(read) if isinstance(read, ConfigMap) else read

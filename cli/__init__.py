@@ -1,1 +1,1 @@
-"""Floor 5: what a person types. One package per command, and `main.py`, which finds them."""
+"""Floor 5: the command line. One package per command, and `main.py`, which finds them."""

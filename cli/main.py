@@ -1,7 +1,7 @@
-"""`actorlet`: one command per file of this floor, found by its name in a table. Knows nothing of what they do.
+"""`actorlet`: one command per file of this floor, found by its name in a table.
 
-Each command is a function from its arguments to an exit status. Its module is imported when it is asked for, so that
-`actorlet --help` does not wait for gRPC.
+Each command is a function from its arguments to an exit status. Its module is imported only when the command runs, so
+`actorlet --help` does not import gRPC.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import import_module
 from types import ModuleType
 
 KUBELET = "1.36"
-"""The kubelet whose flags, configuration and behaviour this agent follows."""
+"""The kubelet release whose flags, configuration and behaviour this agent follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ COMMANDS: Mapping[str, Command] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name; its exit status."""
+    """Run the command that the arguments name; returns its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help", "help"):
@@ -60,23 +60,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"actorlet: there is no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     try:
-        # Only who is the whole process may say of what is in it that it stays.
+        # Only the program itself may freeze its objects, not a caller in another process.
         module = _imported(command.module) if argv is None else import_module(command.module)
         status: int = module.main(rest)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Python would complain once more at its end.
+        # The reader, such as `head`, has closed the pipe. Python would report that once more at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        # Before the command has begun to listen for it, or once more while it ends.
+        # An interrupt before the command handles it, or a second one while it ends.
         return 130
     return status
 
 
 def _imported(name: str) -> ModuleType:
-    """The module of a command. What comes with it stays, so Python need not look through it for rings: neither while it
-    comes, which takes a fifth of that time, nor later, but for simulations, which thaw it when a play ends.
+    """Import the module of a command, and freeze its objects: the garbage collector skips them.
+
+    That saves a fifth of the import's time, and later passes. Simulations thaw them when a play ends.
     """
     if name in sys.modules:
         return sys.modules[name]
@@ -91,20 +92,20 @@ def _imported(name: str) -> ModuleType:
 
 
 def help_text() -> str:
-    """What there is, a line each."""
+    """The commands, one a line."""
     lines = ["usage: actorlet COMMAND [OPTIONS]", "", "A Kubernetes node agent built as a system of actors.", ""]
     lines += [f"  {name:<21}{command.help}" for name, command in COMMANDS.items()]
     return "\n".join([*lines, "", "`actorlet COMMAND --help` tells more; --version says which one this is."])
 
 
 def version_text() -> str:
-    """This agent, and the kubelet it follows."""
+    """The version of this agent, and of the kubelet it follows."""
     return f"actorlet {own_version()} (kubelet {KUBELET})"
 
 
 def own_version() -> str:
-    """As installed; `unknown` when run from a tree that is not."""
-    from importlib.metadata import PackageNotFoundError, version  # slow to import, and seldom asked
+    """The installed version; `unknown` when run from a source tree that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and seldom used
 
     try:
         return version("actorlet")

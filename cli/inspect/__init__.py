@@ -1,4 +1,4 @@
-"""`actorlet pods`, `explain` and `actors`: a look into a running agent.
+"""`actorlet pods`, `explain` and `actors`: views of a running agent.
 
-Open `local_views.py` first: what the agent shows at its socket. `explanation.py` tells why a pod is as it is.
+Open `local_views.py` first: what the agent serves at its socket. `explanation.py` says why a pod is in its state.
 """

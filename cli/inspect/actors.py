@@ -1,4 +1,4 @@
-"""`actorlet actors`: the tree of actors of the agent that runs on this machine, and who among them is in trouble."""
+"""`actorlet actors`: the tree of actors of the agent on this machine, and which of them are late or failing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cli.inspect.tables import actor_table, names_of
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit status: 1 when no agent answers."""
+    """Run the command. Exit status: 1 when no agent answers."""
     description = "The actors of a running agent: state, waiting mail, restarts, slowest message, last failure."
     options = options_of("actorlet actors", description, argv)
     answer = answer_of(options, ACTORS)

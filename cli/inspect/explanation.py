@@ -1,7 +1,7 @@
-"""Why a pod is as it is: its story, its status and what its worker does, as one document and in words. Pure.
+"""Why a pod is in its state: its history, its status and what its worker waits for, as one document and as text. Pure.
 
-The document is what the agent serves and `--output json` prints; times in it are RFC 3339 in UTC. The words are made
-from the document alone.
+The agent serves the document, and `--output json` prints it. Its times are RFC 3339 in UTC. The text is made from the
+document alone.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from config.pods.words import status_word, trouble
 
 TERMINAL = ("Succeeded", "Failed")
 SLOW_NS = 2 * SECOND_NS
-"""What takes longer is worth a word."""
+"""Longer waits are shown."""
 
 
 class Happening(msgspec.Struct, frozen=True, rename="camel"):
-    """Something that happened, `count` times. `kind` is one of stage, decision, event, end, wait, failure."""
+    """An event, `count` times. `kind` is one of stage, decision, event, end, wait, failure."""
 
     first: str
     last: str
@@ -34,9 +34,7 @@ class Happening(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
-    """What is waited for, since `since` where that is remembered; `then` comes next, at `until` where that is known
-    (else both are empty).
-    """
+    """What the pod waits for, and since when, if known. `then` comes next, at `until`; both may be empty."""
 
     subject: str
     reason: str
@@ -47,9 +45,9 @@ class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Explanation(msgspec.Struct, frozen=True, rename="camel"):
-    """`status` as in `actorlet pods`, but for a pod that ends. `why` it is not running; empty when it runs.
+    """`status` as in `actorlet pods`, but for a pod that ends. `why`: reasons why it does not run; empty when it runs.
 
-    `doing`: what its worker waits for at this moment, empty mostly. `gone`: when this node was done with it, or empty.
+    `doing`: what its worker waits for at this moment, mostly empty. `gone`: when this node finished with it, or empty.
     """
 
     uid: str
@@ -69,7 +67,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def explanation_of(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> Explanation:
-    """`pod` with its published status; None when it is gone. `doing`: what the worker waits for, and how long (ns)."""
+    """Explain `pod` (with its published status; None when it is gone). `doing`: what the worker waits for, and how long
+    (ns)."""
     status = (pod.status if pod is not None else None) or PodStatus()
     what, for_ns = doing
     return Explanation(
@@ -94,7 +93,7 @@ def _status(story: PodStory, pod: Pod | None) -> str:
     if story.gone_wall_ns is not None:
         return "Gone"
     word = "Unknown" if pod is None else status_word(pod)
-    # A static pod that was removed has no deletion timestamp that would say so.
+    # A removed static pod has no deletion timestamp.
     has_ended = pod is not None and (pod.status or PodStatus()).phase in TERMINAL
     return "Terminating" if story.stage == PodStage.TERMINATING.value and not has_ended else word
 
@@ -124,7 +123,7 @@ def _reason_in_status(pod: Pod) -> str:
 
 
 def _reasoned(wait: PodWait, story: PodStory, wall_ns: int) -> str:
-    """Why, and for how long already where nobody knows how long it will take."""
+    """The reason of a wait. Where its end is unknown, also how long it has lasted."""
     text = wait_words(wait)
     since_ns = _since(wait, story)
     lasts = wait.until_wall_ns is None and since_ns is not None and wall_ns - since_ns >= SLOW_NS
@@ -132,7 +131,7 @@ def _reasoned(wait: PodWait, story: PodStory, wall_ns: int) -> str:
 
 
 def _since(wait: PodWait, story: PodStory) -> int | None:
-    """When it began to wait for that, the last time; None where it is not remembered."""
+    """When the last wait for that began; None where it is not remembered."""
     text = begins(wait)
     times = (each.last_wall_ns for each in story.entries if each.kind is HistoryKind.WAIT and each.text == text)
     return max(times, default=None)
@@ -156,17 +155,17 @@ def stamp(wall_ns: int) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%S}.{wall_ns % SECOND_NS // 1_000_000:03d}Z"
 
 
-# --- in words -------------------------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------------------------------------
 
 
 def headline(told: Explanation) -> str:
-    """Which pod, and how it is."""
+    """The pod and its status."""
     life = f", {told.stage} since {_clock(told.since)}" if told.stage and told.since else ""
     return f"{told.namespace}/{told.name}  {told.status}{life}  (UID {told.uid})"
 
 
 def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
-    """(time, kind, what) of everything that happened, oldest first."""
+    """(time, kind, text) of all events, oldest first."""
     day = told.asked[:10]
     for number, each in enumerate(told.happened):
         text = each.text if not each.detail else f"{each.text} [{each.detail}]"
@@ -178,7 +177,7 @@ def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
 
 
 def next_lines(told: Explanation) -> Iterator[str]:
-    """What will be tried next."""
+    """What the agent will try next."""
     if told.doing:
         yield f"its worker waits for {told.doing}"
     for wait in told.waits:
@@ -194,7 +193,7 @@ def next_lines(told: Explanation) -> Iterator[str]:
 
 
 def _clock(time: str, day: str = "") -> str:
-    """The time of day; with the date when that is another than `day`."""
+    """The time of day, with the date when it is not `day`."""
     return time[11:23] if time[:10] == day or not day else f"{time[:10]} {time[11:23]}"
 
 

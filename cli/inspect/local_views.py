@@ -1,8 +1,8 @@
-"""What a node shows at its local endpoint, as JSON; and how `actorlet pods` and `actorlet actors` read it back.
+"""What a node serves as JSON at its local endpoint, and how `actorlet pods` and `actorlet actors` read it back.
 
-`/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report; `/events`
-and `/problems` are lists; `/health` is status 200 or 503 and names the actors that are late. `/explain/POD` is an
-`Explanation`, or status 404 and a sentence. While nobody can say which pods there are, the status is 503.
+`/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report. `/events` and
+`/problems` are lists. `/health` is status 200 or 503 and names the late actors. `/explain/POD` is an `Explanation`, or
+status 404 and a sentence. The status is 503 while the node does not know its pods yet.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _NOBODY_CAN_SAY = Reply(msgspec.json.encode({"error": UNKNOWN}), 503)
 
 
 class PodsUnknownError(NoSuchPodError):
-    """There may be such a pod: nobody can say."""
+    """The pod may exist: the node does not know its pods yet."""
 
 
 def views_of(node: NodeAgent) -> Mapping[str, View]:
-    """Everything there is to see of `node`."""
+    """All views of `node` by path."""
 
     def health() -> Reply:
         late = node.late_actors()
@@ -53,7 +53,7 @@ def views_of(node: NodeAgent) -> Mapping[str, View]:
 
 
 def questions_of(node: NodeAgent) -> Mapping[str, Question]:
-    """What there is to see of one thing of `node`, named by whoever asks."""
+    """The views of `node` that take a name in their path."""
 
     def explain(wanted: str) -> Reply:
         try:
@@ -67,12 +67,12 @@ def questions_of(node: NodeAgent) -> Mapping[str, Question]:
 
 
 def explanation(node: NodeAgent, wanted: str) -> Explanation:
-    """Of the pod that `wanted` means. Raises NoSuchPodError, of which PodsUnknownError is one."""
+    """Explain the pod that `wanted` names. Raises NoSuchPodError, or its subclass PodsUnknownError."""
     found = node.pods_if_known()
     pods = {pod.metadata.uid: pod for pod in found or ()}
     known = {pod.uid: pod for pod in node.known_pods()}
     for uid, pod in pods.items():
-        # One of which nothing is remembered yet is there all the same.
+        # A pod without history exists all the same.
         known.setdefault(uid, KnownPod(uid, pod.metadata.namespace, pod.metadata.name, gone=False))
     try:
         chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
@@ -85,7 +85,7 @@ def explanation(node: NodeAgent, wanted: str) -> Explanation:
 
 
 def pods_in(document: bytes) -> tuple[Pod, ...]:
-    """The pods of a `/pods` document. Raises ValueError when it is none."""
+    """The pods of a `/pods` document. Raises ValueError for any other document."""
     tree = msgspec.json.decode(document)
     if not isinstance(tree, dict) or not isinstance(tree.get("items"), list):
         raise ValueError("the answer is no PodList")
@@ -93,5 +93,5 @@ def pods_in(document: bytes) -> tuple[Pod, ...]:
 
 
 def report_in(document: bytes) -> SystemReport:
-    """The report of an `/actors` document. Raises msgspec.ValidationError when it is none."""
+    """The report of an `/actors` document. Raises msgspec.ValidationError for any other document."""
     return msgspec.json.decode(document, type=SystemReport)

@@ -1,8 +1,8 @@
-"""Which pod a person means: by name, namespace/name or UID. Pure.
+"""Which pod an argument names: by name, namespace/name or UID. Pure.
 
-The name of a static pod may be given without the node's name that it carries at its end, as it stands in its manifest.
-Of pods of one name the one that is still there is meant, and of those that are gone the last. A name that is in several
-namespaces is not guessed.
+The name of a static pod may leave out the node's name at its end, as in its manifest. Of several pods of one name, the
+one that still exists is chosen, or else the last of those that are gone. A name that exists in several namespaces is
+refused.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ NEAR_MAX = 5
 
 
 class NoSuchPodError(Exception):
-    """Nobody is meant, or several are; the text says what there is and what to write."""
+    """No pod matches, or several do. The text lists the candidates and says what to write."""
 
 
 def choose(wanted: str, known: Sequence[KnownPod], node_name: str) -> KnownPod:
-    """The pod that `wanted` means. Raises NoSuchPodError."""
+    """The pod that `wanted` names. Raises NoSuchPodError."""
     namespace, slash, name = wanted.rpartition("/")
     matches = [
         pod

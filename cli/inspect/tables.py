@@ -1,4 +1,4 @@
-"""Tables of pods, actors and pulls: data in, something that rich can draw out. Pure."""
+"""Tables of pods, actors and image pulls for rich. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from config.values.ages import SECOND_NS, short_duration
 _GOOD = frozenset({"Running", "Completed", "Succeeded"})
 _UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})
 _SHORT = 28
-"""Columns of a screen, for the name of an actor; longer ones may be cut."""
+"""Width of an actor's name in columns; longer names may be cut."""
 _QUIET_STATES = frozenset({"idle", "waiting", "handling"})
 
 
@@ -31,10 +31,10 @@ def pod_table(lines: Iterable[PodLine]) -> Table:
 
 
 def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: int | None = None) -> Table:
-    """The tree, indented; `names` has what to call actors that are named by the UID of a pod.
+    """The tree, indented. `names` maps the UIDs of pods, which actors are named by, to names for people.
 
-    With `at_most`, that many rows of one line each: the troubled and the busy before those that do nothing. On a
-    narrow screen the names of messages give way first; without a failure there is no column of failures.
+    With `at_most`, that many rows of one line each: late, failing and busy actors before idle ones. On a narrow screen
+    the names of messages are cut first. Without a failure there is no column of failures.
     """
     shown = _most_telling(actors, at_most)
     failures = any(actor.last_failure for actor in shown)
@@ -65,7 +65,7 @@ def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: 
 
 
 def pull_table(pulls: Iterable[PullInProgress]) -> Table:
-    """The images that are wanted and not here."""
+    """The images that pods wait for."""
     table = _table("IMAGE", "PULL", "FOR", "WANTED BY")
     for pull in pulls:
         state = Text("pulling", style="cyan") if pull.begun else Text("in line", style="dim")
@@ -92,7 +92,7 @@ def _most_telling(actors: Sequence[ActorInfo], at_most: int | None) -> list[Acto
     by_need = sorted(actors, key=lambda actor: (not actor.last_failure, -actor.mailbox_depth, -actor.handled))
     chosen: set[str] = set()
     for actor in by_need:
-        # With all above it, so that the tree stays one.
+        # Keep the ancestors, so that the rows stay one tree.
         parts = actor.path.strip("/").split("/")
         family = {"/", *("/" + "/".join(parts[:depth]) for depth in range(1, len(parts) + 1))}
         if len(chosen | family) > at_most:

@@ -1,4 +1,4 @@
-"""`actorlet replay`: a saved failure again, step by step.
+"""`actorlet replay`: play a saved failure again, step by step.
 
-Open `command.py` first, then `steps.py`: the words that a person may type.
+Open `command.py` first, then `steps.py`: the commands of the prompt.
 """

@@ -1,4 +1,4 @@
-"""One actor closely, as lines for people: what it is at, what waits for it, and its fields."""
+"""One actor in detail as lines of text: its state, its waiting messages, and its fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cli.simulate.trace_lines import seconds
 
 
 def state_lines(name: str, state: ActorState) -> Iterator[str]:
-    """`name`: as the trace has it."""
+    """`name`: as in the trace."""
     info = state.info
     yield f"{name}: {info.actor_class}, {info.state}"
     did = f"  {info.handled} messages handled, {info.restarts} restarts, {info.children} children"

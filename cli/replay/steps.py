@@ -1,7 +1,7 @@
-"""Going through a replay by hand: the words a person may type, and what is shown for each.
+"""The prompt of a replay: the commands that a person may type, and what each one shows.
 
-Every move prints the newest lines of the trace that it made, and where it came to. An interrupt ends a move, not the
-conversation; at the prompt it ends that.
+Every move prints the new lines of the trace, and the step it came to. An interrupt ends a move; at the prompt it ends
+the replay.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Until:
 
 
 class UnknownActorError(LookupError):
-    """Nobody, or more than one, has that name. The text says who there is."""
+    """No actor, or more than one, has that name. The text lists the candidates."""
 
 
 def parse_until(text: str) -> Until:
@@ -56,11 +56,11 @@ def parse_until(text: str) -> Until:
 
 
 class Stepper:
-    """See the module. `lines`: of the trace, shown after a move; `out` prints a line."""
+    """`lines`: how many lines of the trace a move shows. `out` prints a line."""
 
     def __init__(self, saved: SavedRun, interrupt: Interrupt, *, lines: int, out: Callable[[str], object]) -> None:
         self.also_told: Callable[[str], object] = lambda _: None
-        """Gets every line of the trace, too."""
+        """Also gets every line of the trace."""
         self.replay = Replay(saved, self._told)
         self._interrupt = interrupt
         self._lines = lines
@@ -76,11 +76,11 @@ class Stepper:
     # --- moves ------------------------------------------------------------------------------------------------------
 
     def next(self, steps: int) -> None:
-        """So many turns of actors."""
+        """Play that many turns."""
         self._moved(lambda: self.replay.next(steps, go_on=self._go_on))
 
     def until(self, where: Until) -> None:
-        """On to there; nothing moves back."""
+        """Play forward to a step or a time. There is no way back."""
         if where.step is not None:
             step = where.step
             self._moved(lambda: self.replay.until_step(step, go_on=self._go_on))
@@ -89,7 +89,7 @@ class Stepper:
             self._moved(lambda: self.replay.until_ns(ns, go_on=self._go_on))
 
     def go(self) -> None:
-        """On to the violation."""
+        """Play forward to the violation."""
         self._moved(lambda: self.replay.until_violated(go_on=self._go_on))
 
     def _go_on(self) -> bool:
@@ -111,12 +111,12 @@ class Stepper:
     # --- looks ------------------------------------------------------------------------------------------------------
 
     def trace(self, lines: int) -> None:
-        """The newest lines."""
+        """Print the newest lines of the trace."""
         for line in list(self._kept)[-lines:] if lines > 0 else []:
             self._out(readable(line))
 
     def actor(self, name: str) -> None:
-        """One actor closely. Raises `UnknownActorError`."""
+        """Print one actor in detail. Raises `UnknownActorError`."""
         alike = named_alike(name, self.replay.actors())
         state = self.replay.look_at(alike[0]) if len(alike) == 1 else None
         if state is None:
@@ -126,17 +126,17 @@ class Stepper:
             self._out(line)
 
     def actors(self, part: str) -> None:
-        """Names that contain `part`."""
+        """Print the names that contain `part`."""
         names = [name for name in self.replay.actors() if part in name]
         for name in names[:NAMES_AT_MOST]:
             self._out(f"  {name}")
         if len(names) > NAMES_AT_MOST:
             self._out(f"  and {len(names) - NAMES_AT_MOST} more: say a part of the name")
 
-    # --- the conversation -------------------------------------------------------------------------------------------
+    # --- the prompt -------------------------------------------------------------------------------------------------
 
     def converse(self, words: TextIO) -> None:
-        """Read commands, a line each, until `quit` or the end."""
+        """Read commands, one a line, until `quit` or the end of the input."""
         while True:
             line = self._read(words)
             if line is None or line in ("q", "quit", "exit"):
@@ -167,7 +167,7 @@ class Stepper:
             self._out(HELP)
 
     def _read(self, words: TextIO) -> str | None:
-        """None at the end, and when somebody interrupts the prompt."""
+        """The next line; None at the end of the input and after an interrupt."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             with contextlib.suppress(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Log lines on standard error as the kubelet writes them, so that tools which read its log read ours.
+"""Log lines on standard error in the kubelet's format, so that tools for its log read ours.
 
 `I0102 15:04:05.678901    1234 sync_loop.py:42] actorlet.SyncLoopActor: text`: severity, date and time in UTC, process,
 place. Verbosity is the kubelet's `-v`: 0 to 3 shows information and above, 4 and more shows everything.
@@ -29,7 +29,7 @@ class LineFormatter(logging.Formatter):
 
 
 def log_to(stream: TextIO = sys.stderr, verbosity: int = 0, lowest: int = logging.INFO) -> logging.Handler:
-    """Send the whole log to `stream`; gives the handler, for `removeHandler`."""
+    """Send all log records to `stream`; returns the handler, for `removeHandler`."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
     logging.getLogger().addHandler(handler)
@@ -38,9 +38,9 @@ def log_to(stream: TextIO = sys.stderr, verbosity: int = 0, lowest: int = loggin
 
 
 def set_verbosity(verbosity: int, lowest: int = logging.INFO) -> None:
-    """Of the whole log, from now on."""
+    """Set the verbosity of the root logger."""
     logging.getLogger().setLevel(logging.DEBUG if verbosity >= DEBUG_FROM else lowest)
-    # Libraries are chatty at their debug level.
+    # Libraries write much at their debug level.
     libraries = logging.WARNING if verbosity < DEBUG_FROM + 4 else logging.NOTSET
     for name in ("asyncio", "watchdog", "aiohttp", "grpc"):
         logging.getLogger(name).setLevel(libraries)

@@ -1,7 +1,7 @@
-"""Before a node starts on this machine: look whether it may, and prepare the machine for it (spec 10.1, 10.6).
+"""Before a node starts on this machine: check the machine, then prepare it (spec 10.1, 10.6).
 
-What is wrong or remarkable is decided in `actors.node.start_checks` and `actors.node.kernel_tunables`; here they get to
-see the machine. Nothing is changed before everything has been found to be right.
+`actors.node.start_checks` and `actors.node.kernel_tunables` decide what is wrong; this module reads the machine for
+them. It changes nothing until all checks have passed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOG = logging.getLogger("actorlet.run")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """See `actors.node.start_checks`. `to_set`: parameters of the kernel that are not as a node needs them."""
+    """Results of `actors.node.start_checks`. `to_set`: kernel parameters that differ from what a node needs."""
 
     faults: tuple[DocumentError, ...]
     warnings: tuple[str, ...]
@@ -36,7 +36,7 @@ class Findings:
 def look_at_machine(
     configuration: KubeletConfiguration, machine: MachineFacts, root: str, parameters: KernelParameters
 ) -> Findings:
-    """What there is to say of this machine under that configuration. `root`: the directory of the node."""
+    """Check this machine under that configuration. `root`: the directory of the node."""
     facts = read_start_facts(asked_cgroups(configuration))
     capacity = reservable_capacity(machine, _disk_bytes(root), facts.pids)
     to_set = differences(parameters)
@@ -50,7 +50,7 @@ def look_at_machine(
 
 
 def prepare_machine(configuration: KubeletConfiguration, found: Findings, parameters: KernelParameters) -> None:
-    """Set kernel and process as a node needs them. What could not be done is said and does not keep the node away."""
+    """Set parameters of the kernel and of this process. A failure is logged and does not stop the start."""
     for warning in found.warnings:
         LOG.warning("%s", warning)
     changed, failed = set_all(parameters, found.to_set)

@@ -1,14 +1,14 @@
 """What an observer sees of a node, part by part: `runtime.http_server.observer.ObserverView`.
 
-    node              name, version, when it was looked at, whether anybody is late
+    node              name, version, time of the look, late actors
     condition/TYPE    of the Node object
     actor/PATH        one actor: state, mailbox, restarts, last failure, slowest handler
     lane/NAME         one lane: calls that run and wait, those written off
-    pod/UID           one pod, in the words of `actorlet pods`
+    pod/UID           one pod, as `actorlet pods` shows it
     problem/N         what the sources cannot use
 
-A part that has not changed is the same bytes. So nothing in it may grow by the second; times are times of day, and the
-page counts from there.
+The bytes of an unchanged part stay the same. So a part shows times of day and no ages; the page computes ages from
+them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from config.pods.identity import source_of
 from config.pods.words import has_arrived, pod_line, trouble
 
 NOTICEABLE_NS = 1_000_000_000
-"""What is younger is not worth a word: it is gone at the next look."""
+"""Shorter waits are left out: they are over at the next look."""
 MILLISECOND_NS = 1_000_000
 POD = "pod/"
 NOTHING: Mapping[str, bytes] = {}
 
 
 def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
-    """Every part. Where nobody can say which pods there are, those of the look `before` are shown on."""
+    """Every part. While the node does not know its pods yet, the pods of the look `before` are shown again."""
     wall_ns = node.wall_ns()
     report = node.report()
     late = [each.path for each in node.late_actors()]
@@ -74,7 +74,7 @@ def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -
 
 
 def timeline(node: NodeAgent, uid: str) -> bytes | None:
-    """What `actorlet explain` tells of that pod."""
+    """The history that `actorlet explain` shows of that pod."""
     try:
         return msgspec.json.encode(explanation(node, uid))
     except NoSuchPodError:
@@ -100,7 +100,7 @@ def _actor(actor: ActorInfo, wall_ns: int, late: bool) -> Mapping[str, Any]:
 
 
 def _since(wall_ns: int, age_ns: int) -> str:
-    """The time of day at which it began, to the second; empty while it is young."""
+    """When it began, to the second; empty while it is young."""
     if age_ns < NOTICEABLE_NS:
         return ""
     return stamp((wall_ns - age_ns) // NOTICEABLE_NS * NOTICEABLE_NS)

@@ -1,8 +1,8 @@
 """`actorlet simulate --kubeconfig F --nodes N`: simulated nodes in real time that join a real API server.
 
-They run until SIGINT or SIGTERM, or for as long as `--for` says, and end in order. How they are is told on standard
-error: on a terminal in one line that changes, elsewhere in a line of the log when it changes, and once a minute. Exit
-status: 0; 1 when something did not end as it should; 2 when the command line or a file is wrong, with the place.
+They run until SIGINT or SIGTERM, or for the time of `--for`, and stop in order. Their status goes to standard error. On
+a terminal it is one line that is redrawn. Elsewhere it is a line of the log at each change, and once a minute. Exit
+status: 0; 1 when something did not stop in order; 2 when the command line or a file is wrong, with the place.
 """
 
 from __future__ import annotations
@@ -44,17 +44,20 @@ LOG = logging.getLogger("actorlet.hollow")
 SECOND_NS = 10**9
 NODES_AT_MOST = 5_000
 WORKERS = 2
-"""All of it is Python: more threads would only wait for one another."""
+"""The work is Python code: more threads would only wait for the interpreter lock."""
 LOOK_EVERY_SECONDS = 1.0
 TOLD_EVERY_SECONDS = 60.0
 TOLD_AGAIN_SECONDS = 5.0
-"""Between two lines of the log about changes."""
+"""Seconds between two lines of the log about changes."""
 OWN_FILES = 200
 CLUSTER: dict[str, Any] = {"cluster_dns": ("10.96.0.10",), "cluster_domain": "cluster.local"}
-"""Of the cluster, where `--config` does not say: or every pod is told of a server that is missing."""
+"""Settings of the cluster where `--config` has none. Without them every pod gets an event about the missing DNS
+server."""
 RINGS_AFTER_OBJECTS = 200_000
-"""A call that fails leaves its traceback in rings: 20 nodes without their API server leave 4,000 objects a second. As
-many as a simulation lets lie would take more memory than the process may have (deploy/hollow-nodes.yaml).
+"""How many new objects start a pass of the garbage collector.
+
+A failed call leaves its traceback in reference cycles: 20 nodes without their API server leave 4,000 objects a second.
+The limit of plain simulations would take more memory than the process may have (deploy/hollow-nodes.yaml).
 """
 SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 
@@ -64,9 +67,9 @@ class _RefusedError(Exception):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit status."""
+    """Run the command; returns its exit status."""
     options = _parser().parse_args(argv)
-    # Blocked before any thread starts, so that all inherit it and the signal waits for us.
+    # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         plan, access = _plan(options), _access(options.kubeconfig)
@@ -106,7 +109,7 @@ def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: 
 def _watch(
     nodes: HollowNodes, show: Callable[[HollowStatus, str], None], console: Console, lasts_s: float | None
 ) -> None:
-    """Until a signal comes, or the time is over."""
+    """Wait for a signal or the end of the time."""
     began_s = console.get_time()
     while True:
         left_s = LOOK_EVERY_SECONDS
@@ -119,11 +122,11 @@ def _watch(
         show(nodes.status(), "")
 
 
-# --- what is shown ----------------------------------------------------------------------------------------------------
+# --- output -----------------------------------------------------------------------------------------------------------
 
 
 def status_line(status: HollowStatus, server: str, doing: str = "") -> str:
-    """One line about all of them."""
+    """The status of all nodes in one line."""
     parts = [
         f"{status.live} of {status.nodes} nodes live at {server}",
         f"{status.pods} pods",
@@ -140,7 +143,7 @@ Show = Callable[[HollowStatus, str], None]
 
 @contextlib.contextmanager
 def _shown(console: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]:
-    """What shows a status, and what is being done; and a log of what goes wrong in agents, or of all they say."""
+    """Make the display of the status, and the log of the agents: warnings only, or everything."""
     server = access.cluster.shown
     with ExitStack() as after:
         if console.is_terminal:
@@ -148,7 +151,7 @@ def _shown(console: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]
             show = _on_terminal(live, server)
         else:
             show = _LogLines(server, console.get_time).show
-        # After Live, which keeps its line below others. What agents warn of in normal times, they say in events.
+        # After Live, which keeps its line below others. Agents' usual warnings also appear as events.
         handler = log_to(sys.stderr, lowest=logging.INFO if verbose else logging.ERROR)
         after.callback(logging.getLogger().removeHandler, handler)
         LOG.setLevel(logging.INFO)
@@ -163,7 +166,7 @@ def _on_terminal(live: Live, server: str) -> Show:
 
 
 class _LogLines:
-    """Tells of a change in what matters, not too often, and once a minute in any case."""
+    """Logs the status when it changes, but not too often, and once a minute in any case."""
 
     def __init__(self, server: str, now_s: Callable[[], float]) -> None:
         self._server = server
@@ -204,7 +207,7 @@ def _access(kubeconfig: str) -> ApiAccess:
     try:
         return read_access(kubeconfig)
     except DocumentError as error:
-        # A fault of the flag or of the file's path says so itself; one in the document knows only its place in it.
+        # Faults of the flag or the file's path name their place. A fault in the document knows only its place in it.
         place = f"{kubeconfig}: " if error.path.startswith("$") else ""
         raise _RefusedError(f"{place}{error}") from None
 

@@ -1,7 +1,7 @@
-"""Bars on standard error that show how far plays are: one for each that is under way, and one for all of several seeds.
+"""Progress bars on standard error: one for each running play, and one for all seeds together.
 
-They are there while somebody sees them and nothing else is written: whoever prints leaves the block before. Where
-nobody can see them Rich, which draws them, is not even imported.
+The bars are drawn inside the `with` block only, so code that prints leaves the block first. Rich draws them; without a
+terminal it is not even imported.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 SHOWN_EVERY_S = 0.1
 _SAY_OTHERWISE = ("FORCE_COLOR", "TTY_COMPATIBLE")
-"""Variables by which Rich takes for a terminal what is none."""
+"""Variables that make Rich treat other streams as a terminal."""
 
 now_s = time.monotonic
-"""What a person waits: no clock of a world."""
+"""Real time; a world's clock is virtual."""
 
 
 class PlayBars:
-    """See the module; a context in which they are seen. `quiet`: never."""
+    """A context in which the bars are drawn. `quiet`: never."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._progress = None if quiet else _seen_progress()
@@ -42,27 +42,27 @@ class PlayBars:
             self._progress.stop()
 
     def add(self, what: str) -> TaskID | None:
-        """One more, below the others; None where nobody sees them."""
+        """Add a bar below the others; None where no bars are drawn."""
         if self._progress is None:
             return None
         return self._progress.add_task(what, total=1.0, virtual="", counted="")
 
     def drop(self, bar: TaskID | None) -> None:
-        """It is over."""
+        """Remove a bar."""
         if self._progress is not None and bar is not None:
             self._progress.remove_task(bar)
 
     def stand(self, bar: TaskID | None, share: float, *, virtual: str = "", counted: str = "") -> None:
-        """How far that one is; seen at the next `refresh`."""
+        """Set the progress of a bar; drawn at the next `refresh`."""
         if self._progress is not None and bar is not None:
             self._progress.update(bar, completed=share, virtual=virtual, counted=counted)
 
     def is_due(self) -> bool:
-        """Whether it is time to show how far all of it is."""
+        """Whether to redraw now."""
         return self._progress is not None and now_s() - self._shown_s >= SHOWN_EVERY_S
 
     def refresh(self) -> None:
-        """Show it."""
+        """Redraw all bars."""
         self._shown_s = now_s()
         if self._progress is not None:
             self._progress.refresh()
@@ -76,7 +76,7 @@ def _is_terminal() -> bool:
 
 
 def _seen_progress() -> Progress | None:
-    """What draws the bars; None where nobody sees them."""
+    """The Rich progress display; None where no bars are drawn."""
     if not _is_terminal() and not any(name in os.environ for name in _SAY_OTHERWISE):
         return None
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""How a command watches a play: a bar with virtual and real time, an interrupt that ends it in order, and quiet."""
+"""How a command runs a play: a bar with virtual and real time, an interrupt that ends it in order, and silent logs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from simulation.play.play import Play
 
 SECOND_NS = 10**9
 SLICE_NS = SECOND_NS // 2
-"""Virtual time between two looks at the bar and at the signal."""
+"""Virtual time between two updates of the bar and checks of the signal."""
 
 
 class Interrupt(msgspec.Struct):
-    """Whether somebody wants it to end."""
+    """Whether SIGINT has come."""
 
     came: bool = False
 
 
 def watch(what: str, begin: Callable[[], Play], interrupt: Interrupt, *, quiet: bool) -> tuple[Play, float]:
-    """Play what begins to its end, or to an interrupt: the play, and seconds of real time. `what`: beside the bar."""
+    """Play to the end, or to an interrupt. Returns the play, and seconds of real time. `what`: the text beside the
+    bar."""
     bars = PlayBars(quiet=quiet)
     bar = bars.add(what)
 
@@ -42,8 +43,9 @@ def watch(what: str, begin: Callable[[], Play], interrupt: Interrupt, *, quiet: 
 def played(
     begin: Callable[[], Play], must_stop: Callable[[], bool], show: Callable[[Play], object]
 ) -> tuple[Play, float]:
-    """Play what begins to its end, or until it must stop: the play, and seconds of real time. `show`: told of every
-    piece of virtual time.
+    """Play to the end, or until it must stop. Returns the play, and seconds of real time.
+
+    `show` is called after every piece of virtual time.
     """
     began_s = now_s()
     with few_collections(), silence():
@@ -55,28 +57,28 @@ def played(
 
 
 def at_s(play: Play) -> int:
-    """Virtual seconds that it has come to."""
+    """Virtual seconds so far."""
     return play.world.now_ns() // SECOND_NS
 
 
 def come(play: Play) -> int:
-    """How many pods there are and were."""
+    """How many pods exist or existed."""
     return len(play.world.chronicle.pods)
 
 
 def virtual(seconds: int) -> str:
-    """As a bar shows it."""
+    """Virtual time for a bar."""
     return f"{seconds} s virtual"
 
 
 def pods(count: int) -> str:
-    """As a bar shows it."""
+    """Pods for a bar."""
     return f"{count} pods"
 
 
 @contextlib.contextmanager
 def interruptible(interrupt: Interrupt) -> Iterator[None]:
-    """The first SIGINT ends the play at the next look; a second one is Python's own."""
+    """The first SIGINT ends the play after the current piece; a second one raises KeyboardInterrupt."""
     before = signal.getsignal(signal.SIGINT)
     listen(interrupt)
     try:
@@ -86,7 +88,7 @@ def interruptible(interrupt: Interrupt) -> Iterator[None]:
 
 
 def listen(interrupt: Interrupt) -> None:
-    """From now on the next SIGINT is for it, whatever came before."""
+    """Reset the flag, so that the next SIGINT counts as the first."""
 
     def came(number: int, frame: object) -> None:
         interrupt.came = True
@@ -98,7 +100,7 @@ def listen(interrupt: Interrupt) -> None:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """What thousands of agents log is of no use here, and costs: the trace tells what they did."""
+    """Drop the logs of thousands of agents, which cost time: the trace has the facts."""
     logging.disable(logging.CRITICAL)
     try:
         yield
@@ -108,9 +110,9 @@ def silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def few_collections(grown_by: int = 5_000_000) -> Iterator[None]:
-    """Nearly all that a simulation lets go is freed by its counts; looking for rings seldom saves time.
+    """Collect garbage seldom: reference counts free nearly all objects of a simulation.
 
-    `grown_by`: how many objects more there are when it looks. 100,000 in rings take some 15 MB until then.
+    `grown_by`: how many new objects start a pass. 100,000 objects in reference cycles take some 15 MB until then.
     """
     before = gc.get_threshold()
     gc.collect()
@@ -119,12 +121,12 @@ def few_collections(grown_by: int = 5_000_000) -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()  # what is here now counts as old: else the next object made would have all of it looked through
+        gc.freeze()  # move all objects to the oldest generation: otherwise the next allocation starts a pass over them
         gc.set_threshold(*before)
         gc.unfreeze()
 
 
 def leave_rings_at_exit() -> None:
-    """What a process that ends leaves in rings goes with it: Python need not look through all that there is, twice."""
+    """Skip the two passes over all objects at the exit: the memory of a process is freed with it."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""What a simulation came to: a JSON object for programs, a few lines for people. `docs/simulate.md` has its keys."""
+"""The result of a simulation: a JSON object for programs, a few lines for people. `docs/simulate.md` lists the keys."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from simulation.play.play import PlayOutcome
 SECOND_NS = 10**9
 PERCENTILES = (50, 90, 99)
 VIOLATIONS_SHOWN = 10
-"""To people."""
+"""Shown to people."""
 
 Json = dict[str, Any]
 
 
 def report_of(outcome: PlayOutcome, *, seed: int, nodes: int, wall_s: float, memory: int) -> Json:
-    """As in `docs/simulate.md`. `memory`: bytes."""
+    """The report as in `docs/simulate.md`. `memory`: bytes."""
     return {
         "seed": seed,
         "pods": outcome.pods,
@@ -34,14 +34,14 @@ def report_of(outcome: PlayOutcome, *, seed: int, nodes: int, wall_s: float, mem
 
 
 def percentile(sorted_ns: Sequence[int], share: int) -> float | None:
-    """Seconds; the smallest that `share` per cent do not exceed. None of nothing."""
+    """The smallest number of seconds that at most `share` per cent exceed; None without values."""
     if not sorted_ns:
         return None
     return round(sorted_ns[max(0, -(-len(sorted_ns) * share // 100) - 1)] / SECOND_NS, 6)
 
 
 def report_lines(report: Json) -> Iterator[str]:
-    """For people."""
+    """The report for people."""
     yield (
         f"seed {report['seed']}: {of(report['pods'], 'pod')} on {of(report['nodes'], 'node')}, "
         f"{report['virtual_seconds']:g} s of virtual time in {report['wall_seconds']:g} s, "
@@ -61,7 +61,7 @@ def report_lines(report: Json) -> Iterator[str]:
 
 
 def all_seeds_line(seeds: int, failed: int, sometimes: dict[str, int]) -> str:
-    """Of several seeds together: every counter, those at zero by name as well."""
+    """A line for several seeds together: every counter, also those at zero."""
     never = ", ".join(name for name, times in sometimes.items() if not times)
     held = "all held" if not failed else f"{failed} failed"
     never = f"; never: {never}" if never else ""
@@ -69,7 +69,7 @@ def all_seeds_line(seeds: int, failed: int, sometimes: dict[str, int]) -> str:
 
 
 def counted(sometimes: dict[str, int]) -> str:
-    """What happened, and how often."""
+    """The counters as text."""
     return ", ".join(f"{name} {times}" for name, times in sometimes.items() if times)
 
 

@@ -1,7 +1,7 @@
-"""What one seed came to, without its worlds: what is shown of it, and what it takes to shrink a failure of it.
+"""The result of one seed, without its worlds: what the report shows, and what shrinking a failure needs.
 
-It is made of what its parts came to (`simulation.play.parts`). They go from one process to another, so that it does not
-matter in which a part was played, and a world that is over takes no memory while its failure is told.
+It is made of the results of its parts (`simulation.play.parts`). These can be sent between processes, so it does not
+matter which process played a part. A finished world takes no memory while its failure is reported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from simulation.scenarios.scenario import Scenario
 
 
 class PartPlayed(msgspec.Struct, frozen=True):
-    """`failure`: what went wrong first, None: nothing. `turns`: of actors, all that it took.
+    """`failure`: the first one, or None. `turns`: all turns of actors.
+
     `peak_rss_bytes`: the most memory of the process that has played it.
     """
 
@@ -31,7 +32,7 @@ class PartPlayed(msgspec.Struct, frozen=True):
 
 
 class SeedPlayed(msgspec.Struct, frozen=True):
-    """See the module. `failure` and `turns`: of the first part in which something went wrong; `within` says which."""
+    """`failure` and `turns` are those of the first part that failed; `within` names that part."""
 
     seed: int
     report: Json
@@ -41,14 +42,14 @@ class SeedPlayed(msgspec.Struct, frozen=True):
 
 
 def part_played(part: PlayPart, play: Play) -> PartPlayed:
-    """Of a play that is over, or was interrupted."""
+    """The result of a play that is over, or was interrupted."""
     return PartPlayed(part, play.outcome(), first_failure(play), play.world.dispatcher.steps, peak_rss_bytes())
 
 
 def seed_played(
     scenario: Scenario, seed: int, parts: Sequence[PartPlayed], *, wall_s: float, memory: int
 ) -> SeedPlayed:
-    """Of all its parts, or of those that were begun before an interrupt. `memory`: `peak_rss_bytes` of the report."""
+    """The result of all its parts, or of those begun before an interrupt. `memory`: `peak_rss_bytes` of the report."""
     outcome = together([(each.part, each.outcome) for each in parts])
     report = report_of(outcome, seed=seed, nodes=scenario.nodes, wall_s=wall_s, memory=memory)
     for each in parts:
@@ -58,7 +59,7 @@ def seed_played(
 
 
 def name_of(part: PlayPart, seed: int) -> str:
-    """To people; of a world that is all there is, its seed."""
+    """The name of a part for people: its seed, and its node if it is one of several."""
     return f"seed {seed}" if part.seed == seed else f"seed {seed}, {part.node}"
 
 
@@ -68,8 +69,9 @@ def peak_rss_bytes() -> int:
 
 
 def memory_of(parts: Sequence[PartPlayed], jobs: int) -> int:
-    """The most that a seed has taken whose parts were played in processes of their own, `jobs` at a time: no more than
-    the largest of them and the one that waited for them took together. What they share counts each time.
+    """The most memory that a seed took, whose parts were played in processes of their own, `jobs` at a time.
+
+    This is an upper bound: the largest processes plus the one that waited for them. Shared memory counts each time.
     """
     peaks = sorted(part.peak_rss_bytes for part in parts)
     return peaks[0] if len(peaks) == 1 else peak_rss_bytes() + sum(peaks[-jobs:])

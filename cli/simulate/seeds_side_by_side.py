@@ -1,10 +1,9 @@
-"""Seeds of a scenario side by side, and nodes that are apart: each part is played in a process of its own, so many at a
-time.
+"""Plays the seeds of a scenario, and separate nodes, in parallel: each part in a process of its own.
 
-Seeds share nothing, the parts of one (`simulation.play.parts`) neither, and a play does not know where it runs: what
-each comes to is the same to the last message. It is handed out in the order of the seeds, whoever was over first. A
-failure is shrunk in a process of its own, too, while the next ones are played. With a process for each part its most
-memory is known, and what it took is free when it is over; one that dies is told with its seed, and hurts no other.
+Seeds share nothing, and neither do the parts of one seed (`simulation.play.parts`). A play does not know where it runs,
+so its result is the same to the last message. Results come in the order of the seeds. A failure is shrunk in a process
+of its own too, while the next seeds are played. A process for each part shows the part's peak memory and frees all of
+it at the end. A process that dies is reported with its seed, and harms no other.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 LOOKED_EVERY_S = 0.1
-"""For an interrupt, and how far all of it is."""
+"""Seconds between two checks for an interrupt and updates of the bars."""
 
 
 class SeedLost(msgspec.Struct, frozen=True):
-    """Its process has died; `how`."""
+    """The process of this seed has died; `how` says how."""
 
     seed: int
     how: str
 
 
 class _UnderWay(msgspec.Struct, eq=False):
-    """A process, and its bar. `ended`: told what it gave, or how it failed."""
+    """A process, and its bar. `ended` gets its result, or its failure."""
 
     process: SideProcess[Any]
     bar: TaskID | None
@@ -50,7 +49,7 @@ class _UnderWay(msgspec.Struct, eq=False):
 
 
 class _Seed(msgspec.Struct, eq=False):
-    """How far a seed is. `given`: by the number of its part, what it came to."""
+    """The progress of a seed. `given`: the results of its parts, by number."""
 
     seed: int
     parts: tuple[PlayPart, ...]
@@ -64,7 +63,7 @@ class _Seed(msgspec.Struct, eq=False):
 
 
 class SeedsSideBySide:
-    """See the module; a context at whose end no process is left. `jobs`: how many parts at a time."""
+    """A context that kills all its processes at the end. `jobs`: how many parts run at a time."""
 
     def __init__(
         self, scenario: Scenario, seeds: Sequence[int], jobs: int, interrupt: Interrupt, *, quiet: bool
@@ -77,10 +76,10 @@ class SeedsSideBySide:
         self._plays_over = 0
         self._under_way: list[_UnderWay] = []
         self._begun: dict[int, _Seed] = {}
-        """By seed: what was not handed out yet."""
+        """By seed: those begun and not yet returned."""
         self._seeds_begun = 0
         self._newest: _Seed | None = None
-        """The last of them, whose parts may not all have begun."""
+        """The seed begun last; not all of its parts may have begun."""
         self._bars = PlayBars(quiet=quiet)
         self._bar_of_all = self._bars.add("all seeds" if len(seeds) > 1 else "all nodes")
 
@@ -94,8 +93,9 @@ class SeedsSideBySide:
             each.process.kill()
 
     def played(self) -> Iterator[SeedPlayed | SeedLost]:
-        """What each seed came to, in their order; after an interrupt, what those came to that had begun. Raises what
-        a play raised, and `NoProcessError`.
+        """The results of the seeds, in order. After an interrupt, only those of seeds that had begun.
+
+        Raises the exception of a play, and `NoProcessError`.
         """
         for seed in self._seeds:
             while not self._is_over(seed):
@@ -121,7 +121,7 @@ class SeedsSideBySide:
         return seed_played(self._scenario, one.seed, parts, wall_s=wall_s, memory=memory)
 
     def shrunk(self, failure: Failure, turns: int) -> tuple[Failure, int]:
-        """As `cli.simulate.failed_runs.Shrinking`, while seeds are played on. Raises `DiedError`."""
+        """Shrink a failure while other seeds are played (`cli.simulate.failed_runs.Shrinking`). Raises `DiedError`."""
         answers: list[tuple[Failure, int] | Exception] = []
         try:
             self._begin(f"shrinks {failure.seed}", partial(_shrink, failure, turns), answers.append, shrinks=True)
@@ -136,7 +136,7 @@ class SeedsSideBySide:
     # --- the processes ----------------------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Until some process is over, or everybody was told to end; let seeds begin for which there is room."""
+        """Wait until a process ends, or an interrupt has been passed on. Begin parts while there are free places."""
         with self._bars:
             while self._under_way or self._has_more():
                 while self._has_more() and len(self._under_way) < self._jobs:
@@ -168,7 +168,7 @@ class SeedsSideBySide:
         except NoProcessError:
             if not self._under_way:
                 raise
-            self._jobs = len(self._under_way)  # as many as the machine gives
+            self._jobs = len(self._under_way)  # use the processes that the machine allows
             return
         one.begun += 1
         if one is not self._newest:
@@ -210,7 +210,7 @@ class SeedsSideBySide:
         self._bars.refresh()
 
 
-# --- what they do -----------------------------------------------------------------------------------------------------
+# --- inside the processes ---------------------------------------------------------------------------------------------
 
 
 def _play(part: PlayPart, side: Side) -> PartPlayed:

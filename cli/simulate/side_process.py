@@ -1,12 +1,12 @@
-"""One operation in a process of its own: forked, told how far it is, asked to end, and known by name when it dies.
+"""One operation in a forked process, which reports its progress, can be asked to end, and is named when it dies.
 
-What the operation gives comes back through a pipe, and how far it is through shared memory, so that it never waits for
-a reader. It is asked whether to stop between two pieces of work, and is to when its caller wants that or is no more:
-nobody is left behind when the caller is killed. An interrupt from the keyboard goes to everybody at the terminal; only
-the caller heeds it.
+The result comes back through a pipe. The progress is in shared memory, so the operation never waits for a reader.
+Between two pieces of work the operation asks whether to stop: its caller may want that, or may have ended. So no
+process outlives a killed caller. An interrupt from the keyboard reaches all processes of the terminal; only the caller
+handles it.
 
-A pool (`concurrent.futures`) would not do: it is broken as a whole by one process that dies, and does not say at what.
-To fork takes some milliseconds, needs nothing to be imported anew, and gives all memory back at the end. It is for
+A pool (`concurrent.futures`) would not do: one process that dies breaks the whole pool, and the pool does not say which
+task it had. A fork takes some milliseconds, imports nothing again, and frees all its memory at the end. Fork only from
 processes without other threads.
 """
 
@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar
 
 _FORK = multiprocessing.get_context("fork")
 _ENDS_WITHIN_S = 10
-"""A process that has given its answer."""
+"""Time for a process to end after its answer."""
 
 Given = TypeVar("Given")
 
@@ -34,12 +34,11 @@ class DiedError(Exception):
 
 
 class NoProcessError(Exception):
-    """The machine gives no process more; the message says why."""
+    """The machine allows no more processes; the message says why."""
 
 
 class Stand(ctypes.Structure):
-    """How far an operation is: the part of it from 0 to 1, virtual seconds, and how many there are of what it
-    counts."""
+    """Progress in shared memory: the share done from 0 to 1, virtual seconds, and a count."""
 
     _fields_ = (
         ("share", ctypes.c_double),
@@ -54,19 +53,19 @@ class Stand(ctypes.Structure):
 
 
 class Side:
-    """The operation's own view: where it says how far it is, and asks whether to go on."""
+    """The operation's side: it reports progress here, and asks whether to stop."""
 
     def __init__(self, stand: Stand, caller: int) -> None:
         self.stand = stand
         self._caller = caller
 
     def must_stop(self) -> bool:
-        """Whether the caller wants it to end, or is no more."""
+        """Whether the caller wants the operation to end, or has itself ended."""
         return self.stand.must_end or os.getppid() != self._caller
 
 
 class SideProcess(Generic[Given]):
-    """See the module. Raises `NoProcessError`."""
+    """Run `operation` in a process of its own. Raises `NoProcessError`."""
 
     def __init__(self, operation: Callable[[Side], Given]) -> None:
         self.stand: Stand = _FORK.RawValue(Stand)
@@ -79,11 +78,10 @@ class SideProcess(Generic[Given]):
             self.answer.close()
             raise NoProcessError(f"no process could be begun: {error.strerror}; `--jobs 1` needs none") from None
         finally:
-            theirs.close()  # so that the answer ends when the process does
+            theirs.close()  # so that the pipe ends with the process
 
     def take(self) -> Given:
-        """What the operation gave, once it is over (`first_over`). Raises what the operation raised, and
-        `DiedError`."""
+        """The result, once the process is over (`first_over`). Raises the operation's exception, and `DiedError`."""
         try:
             done, given = self.answer.recv()
         except EOFError:
@@ -97,25 +95,25 @@ class SideProcess(Generic[Given]):
         raise DiedError(how) if given is None else given
 
     def let_end(self) -> None:
-        """Ask it to end; it gives what it has."""
+        """Ask the operation to end early; it still returns what it has."""
         self.stand.must_end = True
 
     def kill(self) -> None:
-        """End it, whatever it does. Once more makes no difference."""
+        """Kill the process. May be called more than once."""
         self._process.kill()
         self._process.join()
         self.answer.close()
 
 
 def first_over(processes: Sequence[SideProcess[Any]], within_s: float) -> list[SideProcess[Any]]:
-    """Those that have given what they give, or died; none when that takes longer."""
+    """Processes that have answered or died; none when `within_s` pass first."""
     ready = wait([each.answer for each in processes], within_s)
     return [each for each in processes if each.answer in ready]
 
 
 def _do(operation: Callable[[Side], Any], side: Side, answer: Connection, read_by_caller: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    read_by_caller.close()  # or it could not be known that nobody reads
+    read_by_caller.close()  # a reading end kept open here would hide that the caller has gone
     try:
         given = (True, operation(side))
     except Exception as error:
@@ -123,11 +121,11 @@ def _do(operation: Callable[[Side], Any], side: Side, answer: Connection, read_b
     try:
         answer.send(given)
     except BrokenPipeError:
-        return  # the caller is no more
+        return  # the caller has ended
 
 
 def _as_sent(error: Exception) -> Exception:
-    """With the place it comes from; another one in its stead when it cannot be sent."""
+    """The error with its traceback as a note. One that cannot be pickled becomes a RuntimeError."""
     error.add_note(f"in a process of its own:\n{''.join(traceback.format_exception(error))}")
     try:
         pickle.loads(pickle.dumps(error))

@@ -1,6 +1,6 @@
-"""The file of `--trace`: a disk that is full ends the trace, and not the play that is traced.
+"""The file of `--trace`. A full disk ends the trace, and not the play.
 
-What goes wrong is told once, on standard error, when it happens. Opening raises OSError as `open` does.
+A failure to write is reported once, on standard error. Opening raises OSError as `open` does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cli.file_errors import why
 
 
 class TraceFile:
-    """A context; `command` is who tells."""
+    """A context; `command` is named in the report of a failure."""
 
     def __init__(self, path: str, command: str) -> None:
         self._path = path
@@ -22,7 +22,7 @@ class TraceFile:
         self._whole = True
 
     def write(self, text: str) -> None:
-        """Nothing more once that has failed: a trace with holes is worse than half of one."""
+        """Write a line; nothing after a failure: half a trace is better than one with holes."""
         if not self._whole:
             return
         try:

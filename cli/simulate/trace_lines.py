@@ -1,4 +1,4 @@
-"""Lines of a trace for people: the time in seconds, who, what, and how it went when it did not go well."""
+"""Lines of a trace for people: the time in seconds, the actor, the message, and the outcome unless it is ok."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def readable(line: str) -> str:
 
 
 def seconds(ns: int) -> str:
-    """With all its digits, since steps are told apart by them."""
+    """Seconds with all digits, because steps differ in the last ones."""
     return f"{ns // SECOND_NS}.{ns % SECOND_NS:09} s"

@@ -1,7 +1,7 @@
-"""`actorlet simulated-apiserver`: the embedded API server alone, for kubectl, for agents, for whoever speaks HTTP.
+"""`actorlet simulated-apiserver`: the embedded API server alone, for kubectl, agents and other HTTP clients.
 
-Serves on loopback until SIGINT or SIGTERM, and leaves nothing behind. What is wrong with the command line, the port or
-the files is said in one line on standard error: status 2 for the first, 1 for the others.
+Serves on loopback until SIGINT or SIGTERM, and leaves no files behind. A fault of the command line, the port or a file
+is reported in one line on standard error. The exit status is 2 for the command line, 1 for the others.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from runtime.files.passing_directory import passing_directory
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit status."""
+    """Run the command; returns its exit status."""
     options = _parser().parse_args(argv)
-    # Blocked before any thread starts, so that all inherit it and the signal waits for us.
+    # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:

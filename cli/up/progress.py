@@ -1,4 +1,4 @@
-"""How far a node of `actorlet up` is: one look at it as a value, and whether all that was wanted has arrived. Pure."""
+"""The progress of a node of `actorlet up`: one look at it as a value, and whether all wanted pods are ready. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AT_END = frozenset({"Running", "Succeeded", "Failed"})
 
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """What there was to see at `wall_ns`. `waits`: UID -> what a pod waits for that has not arrived."""
+    """The state of the node at `wall_ns`. `waits`: UID -> what a pod waits for."""
 
     pods: tuple[Pod, ...]
     pulls: tuple[PullInProgress, ...]
@@ -33,7 +33,7 @@ class ProgressSnapshot:
 
 
 def look_at(node: NodeAgent, wall_ns: int) -> ProgressSnapshot:
-    """Ask the node for everything. Where nobody can say which pods there are, none is taken up yet."""
+    """Read the state of the node. Without a list of pods yet, it shows none."""
     pods = node.pods_if_known() or ()
     stories = {pod.metadata.uid: node.story(pod.metadata.uid) for pod in pods if not has_arrived(pod)}
     waits = {uid: story.waits for uid, story in stories.items() if story is not None}
@@ -42,9 +42,10 @@ def look_at(node: NodeAgent, wall_ns: int) -> ProgressSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ClusterProgress:
-    """`arrived`: every wanted pod is ready or has succeeded, and nothing is wrong. `settled`: waiting changes nothing.
+    """`arrived`: every wanted pod is ready or has succeeded, and there is no problem. `settled`: waiting changes
+    nothing.
 
-    `reasons` has a line for all that keeps the first from being true.
+    `reasons` has a line for each thing that keeps `arrived` from being true.
     """
 
     arrived: bool
@@ -53,7 +54,7 @@ class ClusterProgress:
 
 
 def progress(look: ProgressSnapshot, wanted: Mapping[str, str]) -> ClusterProgress:
-    """`wanted`: UID -> namespace/name of every pod that the manifests describe."""
+    """`wanted`: UID -> namespace/name of every pod in the manifests."""
     seen = {pod.metadata.uid: pod for pod in look.pods}
     late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
     reasons = [f"{name}: not taken up yet" for uid, name in wanted.items() if uid not in seen]
@@ -68,7 +69,7 @@ def progress(look: ProgressSnapshot, wanted: Mapping[str, str]) -> ClusterProgre
 
 
 def _reason(look: ProgressSnapshot, pod: Pod) -> str:
-    """Why it has not arrived; where its status has no more than a word, what it waits for."""
+    """Why the pod is not ready. Where its status has only a reason, what it waits for."""
     told, word = trouble(pod), status_word(pod)
     waits = look.waits.get(pod.metadata.uid, ()) if told == word else ()
     return ": ".join((told, "; ".join(map(_waits_for, waits)))) if waits else told

@@ -1,6 +1,6 @@
-"""Three ways to show a node at work: a live table for people, lines for a log, JSON for programs.
+"""Three ways to show a running node: a live table for people, lines for a log, JSON for programs.
 
-A screen is shown one look after another and keeps only what it needs to tell what is new.
+A screen is given one look at the node after another, and remembers only what it needs to find what is new.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from config.pods.words import pod_line
 
 LINES_OF_LOG = 5
 _ROWS_OF_TABLE = 3
-"""Of the actors: the heading, how many are not shown, and the line of the cursor."""
+"""Lines of the actors' table besides actors: the heading, the number of hidden ones, the cursor's line."""
 _ACTORS_AT_LEAST = 1
 
 
@@ -37,7 +37,7 @@ class Screen(Protocol):
 
 
 class RecentWarnings(logging.Handler):
-    """Keeps the last warnings of the log, to be shown below the tables."""
+    """Keeps the last warnings of the log, to show them below the tables."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -65,7 +65,7 @@ class LiveScreen:
         """All parts from top to bottom; the actors get the rows that the others leave."""
         parts: list[RenderableType] = [Text(self._title, style="bold")]
         if self._kubeconfig:
-            # On a line of its own and never cut, for people to copy.
+            # On a line of its own and never cut, so that people can copy it.
             parts.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
         if self._link:
             parts.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
@@ -76,9 +76,9 @@ class LiveScreen:
         known = {str(problem) for problem in look.problems}
         news = [line for line in self._warnings.lines if line not in known]
         told += [_cut(line, "yellow") for line in news]
-        # The cursor rests in a line of its own: behind a full one the ^C of the terminal would move all by a line.
+        # The cursor rests on a line of its own. Behind a full line, the terminal's ^C would move all lines by one.
         below: list[RenderableType] = ["", *told, ""] if told else [""]
-        # Measured, not counted: on a narrow screen any of it may be wrapped.
+        # Measured, not counted: on a narrow screen lines may wrap.
         taken = len(self._console.render_lines(Group(*parts, "", *below), pad=False))
         rows = max(self._console.height - taken - _ROWS_OF_TABLE, _ACTORS_AT_LEAST)
         return Group(*parts, "", actor_table(look.report.actors, names_of(look.pods), rows), *below)
@@ -94,12 +94,12 @@ class LiveScreen:
 
 
 def export_of(kubeconfig: str) -> str:
-    """What a person copies into another shell."""
+    """The shell command that a person copies into another shell."""
     return f"export KUBECONFIG={shlex.quote(kubeconfig)}"
 
 
 def observer_line(link: str) -> str:
-    """What a person opens in a browser."""
+    """The URL that a person opens in a browser."""
     return f"observer: {link}"
 
 
@@ -108,7 +108,7 @@ def _cut(text: str, style: str) -> Text:
 
 
 class LineScreen:
-    """A line for each thing that is new: good for logs and pipes."""
+    """A line for each change: for logs and pipes."""
 
     def __init__(self, out: TextIO, title: str, kubeconfig: str = "", link: str = "") -> None:
         self._out = out
@@ -184,7 +184,7 @@ class JsonScreen:
 
 
 def _without_ages(document: object) -> object:
-    """That time goes by is no news."""
+    """The document without ages, which would differ at each look."""
     if isinstance(document, dict):
         kept = {name: _without_ages(value) for name, value in document.items() if name not in ("age", "age_ns")}
         return {**kept, "restarts": str(kept["restarts"]).partition(" ")[0]} if "restarts" in kept else kept

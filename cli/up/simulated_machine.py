@@ -1,6 +1,6 @@
-"""A node of the command line on a simulated machine: containers, volumes and logs that leave no trace here.
+"""A node of the command line on a simulated machine: its containers, volumes and logs leave nothing on this one.
 
-Not in `node_start`: a node on a real runtime knows nothing of simulated ones.
+Separate from `node_start`: a node on a real runtime imports no simulation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SIMULATED_RUNTIME = "simulated"
 def simulated_capabilities(
     dispatcher: PoolDispatcher, plan: NodePlan, loop: LoopThread, settings: Settings, api: ApiLines | None = None
 ) -> NodeCapabilities:
-    """Manifests from this machine; containers, volumes and logs on a simulated one that leaves no trace here."""
+    """Manifests from this machine; containers, volumes and logs are simulated."""
     logs, links = plan.configuration.pod_logs_dir, plan.facts.container_logs_directory
     host = SimulatedHost(pod_logs=logs, container_logs=links)
     cri = SimulatedCri(dispatcher, settings, files=host.container_files)

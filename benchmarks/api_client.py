@@ -1,12 +1,17 @@
-"""What the client of the API server costs, beside aiohttp used plainly, in the same run on the same machine.
+"""What the client of the API server costs, compared with plain aiohttp in the same run on the same machine.
 
     python -m benchmarks.api_client [--json] [--calls 5000]
 
-Each measurement runs in a fresh process against a server in another one on loopback, so that the CPU time is the
-client's alone. A call is a PATCH of a pod's status of some 2 KB whose answer is the pod. `burst` hands over all calls
-at once, as a node does when a thousand pods come; `one by one` waits for each, as `kubectl` would; `plain aiohttp`
-makes the same requests inside one loop without threads, decoding nothing: what is between the two is ours. `watch`
-reads events of such pods. Numbers of one machine at one moment: compare within a run, not between runs.
+Each measurement runs in a fresh process. The server runs in another one on loopback, so the CPU time is the client's
+alone. A call is a PATCH of a pod's status of some 2 KB; the answer is the pod.
+
+- `burst` starts all calls at once, as a node does when a thousand pods come.
+- `one by one` waits for each call, as `kubectl` does.
+- `plain aiohttp` makes the same requests in one loop, without threads, and decodes nothing. The difference to it is the
+  cost of the client.
+- `watch` reads events of such pods.
+
+The numbers depend on the machine and the moment: compare within a run, not between runs.
 """
 
 from __future__ import annotations
@@ -38,7 +43,7 @@ WATCHED = 20_000
 
 
 def pod(number: int) -> dict[str, Any]:
-    """Of the size that a small pod has."""
+    """A pod as large as a small real one."""
     conditions = [
         {"type": name, "status": "True", "lastProbeTime": None, "lastTransitionTime": "2026-01-01T00:00:00Z"}
         for name in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
@@ -174,7 +179,7 @@ def in_fresh_process(name: str, url: str, calls: int) -> dict[str, float]:
 
 
 def best(name: str, url: str, calls: int) -> dict[str, float]:
-    """Of some rounds the one that was disturbed least."""
+    """The round with the least disturbance."""
     return min((in_fresh_process(name, url, calls) for _ in range(ROUNDS)), key=lambda round_: round_["cpu_us_each"])
 
 
@@ -190,7 +195,7 @@ def main() -> None:
         asyncio.run(serve())
     if options.only:
         print(json.dumps(MEASUREMENTS[options.only](options.url, options.calls)), flush=True)
-        os._exit(0)  # the loop's thread is a daemon and has nothing to put in order
+        os._exit(0)  # the loop's thread is a daemon and needs no clean-up
     command = [sys.executable, "-m", "benchmarks.api_client", "--serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -1,11 +1,11 @@
-"""A burst of pods on one node of an API server: how soon all are Running there, and what that costs the agent.
+"""A burst of pods on one node of an API server: the time until all are Running, and what that costs the agent.
 
     python -m benchmarks.api_node [--pods 1000] [--qps 50] [--burst 100] [--tokens] [--rounds 3]
 
-The API server is the embedded one, the runtime the simulated one; server, agent and whoever creates the pods are three
-processes and speak HTTP on loopback. `--qps -1` lifts the agent's limit. Pods are bound when they are created, so that
-what is measured is the agent and not the scheduler. They mount no token unless `--tokens` says so: a token is a request
-of its own under the same limit, so a thousand of them at 50 a second take 20 s by themselves.
+The API server is the embedded one, the runtime is simulated. The server, the agent and the creator of the pods are
+three processes, and speak HTTP on loopback. `--qps -1` lifts the agent's limit. Pods are bound when they are created:
+the benchmark measures the agent and not the scheduler. `--tokens` lets pods mount a token. A token is a request of its
+own under the same limit, so a thousand tokens at 50 a second take 20 s.
 
 Without options it runs the three cases of the project's goals: 1,000 pods at the default limit, 110 and 1,000 without.
 Prints a line of JSON for each.
@@ -53,7 +53,7 @@ CASES = ((1000, 50, 100), (110, -1, 0), (1000, -1, 0))
 
 
 class Counting:
-    """An API server, and what was asked of it by verb and resource."""
+    """An API server that counts its requests by verb and resource."""
 
     def __init__(self, api: Api, counts: Counter[str]) -> None:
         self._api = api
@@ -70,7 +70,7 @@ class Counting:
 
 
 def agent(kubeconfig: str, qps: int, burst: int) -> None:
-    """Be the agent until SIGTERM, then print what was asked of the API server."""
+    """Run the agent until SIGTERM, then print the counted requests."""
     signals = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     counts: Counter[str] = Counter()
@@ -95,7 +95,7 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
 
 
 def server(kubeconfig: str) -> None:
-    """Be the API server until SIGTERM."""
+    """Run the API server until SIGTERM."""
     signals = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with ExitStack() as after:
@@ -134,7 +134,7 @@ class Arrivals:
 
 
 def bench_pod(number: int, tokens: bool) -> Pod:
-    """A pod that is bound already and asks for nothing but a container, and for a token if it is to."""
+    """A bound pod with one container; with `--tokens` it mounts a token."""
     return Pod(
         metadata=ObjectMeta(name=f"pod-{number}", namespace="default"),
         spec=PodSpec(
@@ -174,7 +174,7 @@ def run(pods: int, qps: int, burst: int, tokens: bool) -> dict[str, Any]:
         created_after = perf_counter() - began
         arrived = arrivals.all_run.wait(LIMIT_SECONDS)
         seconds = perf_counter() - began
-        threading.Event().wait(3.0)  # what is still on its way to the API counts as well
+        threading.Event().wait(3.0)  # requests still in flight count as well
         cpu_seconds = sum(watched.cpu_times()[:2]) - cpu_before
         memory = watched.memory_info().rss
         watch.close()
@@ -198,7 +198,7 @@ def run(pods: int, qps: int, burst: int, tokens: bool) -> dict[str, Any]:
 
 
 def _wait_for_node(api: Api) -> None:
-    """Until the node is there and Ready."""
+    """Wait until the node exists and is Ready."""
     pause = threading.Event()
     for _ in range(600):
         try:

@@ -2,12 +2,12 @@
 
     python -m benchmarks.hollow_nodes [--nodes 100] [--pods 30] [--seconds 300] [--probes] [--kubeconfig FILE]
 
-Server, hollow nodes and whoever looks are three processes. The server is the embedded one, or that of `--kubeconfig`,
-where pods are made in a namespace of their own. Pods are bound when they are created: the scheduler is not measured.
-Every change of a Node is watched; `not_ready` counts how often one was shown as other than Ready after it was, and
-`oldest_lease_seconds` is the longest time that a lease was seen without a renewal (40 s are allowed).
+The server, the hollow nodes and the watcher are three processes. The server is the embedded one, or that of
+`--kubeconfig`; there the pods get a namespace of their own. Pods are bound when they are created: the scheduler is not
+measured. The benchmark watches every change of a Node. `not_ready` counts changes from Ready to anything else.
+`oldest_lease_seconds` is the longest time that a lease was not renewed (40 s are allowed).
 
-Prints a line of JSON; exit status 1 unless every node was Ready and every pod Running at every look.
+Prints a line of JSON. Exit status 1 unless every node was Ready and every pod Running at every look.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LOOK_EVERY_SECONDS = 5.0
 
 
 class Seen:
-    """What the API shows of nodes and pods, as it changes. Called on the loop."""
+    """What the API shows of nodes and pods, kept current. Called on the loop."""
 
     def __init__(self) -> None:
         self.ready: dict[str, bool] = {}
@@ -96,7 +96,7 @@ class Seen:
 
 
 def bench_pod(node: str, number: int, probes: bool) -> Pod:
-    """A pod that is bound already."""
+    """A bound pod."""
     probe = Probe(tcp_socket=TCPSocketAction(port=80), period_seconds=10) if probes else None
     container = Container(name="app", image="busybox:1.36", image_pull_policy="IfNotPresent", readiness_probe=probe)
     return Pod(
@@ -106,7 +106,7 @@ def bench_pod(node: str, number: int, probes: bool) -> Pod:
 
 
 def run(nodes: int, pods: int, seconds: float, probes: bool, kubeconfig: str | None) -> dict[str, Any]:
-    """Server, nodes, pods; then look for so long."""
+    """Start server, nodes and pods, then watch them for the given time."""
     with ExitStack() as after:
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-"))
         if kubeconfig is None:

@@ -1,11 +1,11 @@
-"""What the actor kernel costs beside Pykka's thread per actor, in the same run on the same machine.
+"""What the actor kernel costs, compared with Pykka's thread per actor in the same run on the same machine.
 
     python -m benchmarks.kernel [--json] [--actors 10000]
 
-Three measurements, each in a fresh process so that none pays for another's garbage: idle actors (KiB of resident
-memory each, and how fast they start), messages spread over many actors, and timers. `ThreadingActor` is Pykka's own,
-used plainly. The ratio columns say how many times cheaper or faster the kernel is. Numbers of one machine at one
-moment: compare within a run, not between runs.
+Each of three measurements runs in a fresh process, so that none pays for another's garbage. They measure idle actors
+(KiB of resident memory each, and how fast they start), messages spread over many actors, and timers. `ThreadingActor`
+is Pykka's own, used plainly. The ratio columns say how many times cheaper or faster the kernel is. The numbers depend
+on the machine and the moment: compare within a run, not between runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Work(Message, frozen=True):
 
 
 class Idle(Actor):
-    """Says that it has started, then does nothing."""
+    """Reports that it has started, then does nothing."""
 
     def __init__(self, countdown: Countdown) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Idle(Actor):
 
 
 class Busy(Actor):
-    """Counts down a shared number of messages; who handles the last one says so."""
+    """Counts down a shared number of messages; the handler of the last one reports it."""
 
     def __init__(self, countdown: Countdown) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class BusyThread(pykka.ThreadingActor):
 
 
 class Countdown:
-    """`one_less` from any thread; `done` when all were."""
+    """A counter for many threads: each calls `one_less`; `done` is set when all have."""
 
     def __init__(self, count: int) -> None:
         self._left = [None] * count
@@ -131,7 +131,7 @@ def idle_threads(actors: int) -> dict[str, float]:
     for _ in range(actors):
         try:
             IdleThread.start(countdown)
-        except RuntimeError:  # the machine gives no more threads: measure those it gave
+        except RuntimeError:  # the machine has no more threads: measure those that run
             countdown.one_less()
         else:
             started += 1
@@ -230,7 +230,7 @@ def measure(name: str, size: int) -> dict[str, float]:
 
 
 def spread_threads_as_many_as_possible(actors: int) -> dict[str, float]:
-    """The machine may not give as many threads as actors are asked for; then fewer, and the table says how many."""
+    """Start threads up to the wanted number. A machine may allow fewer; the table then says how many ran."""
     while True:
         try:
             return best("spread_threads", actors)
@@ -241,7 +241,7 @@ def spread_threads_as_many_as_possible(actors: int) -> dict[str, float]:
 
 
 def best(name: str, size: int) -> dict[str, float]:
-    """The fastest of `ROUNDS`: on a machine that others use too, the others only ever make it slower."""
+    """The fastest of `ROUNDS`: other programs on the machine can only slow a round down."""
     return max((measure(name, size) for _ in range(ROUNDS)), key=lambda result: result["per_second"])
 
 
@@ -251,7 +251,7 @@ def run(idle_actors: int) -> dict[str, dict[str, float]]:
         "spread_kernel": best("spread_kernel", BUSY_ACTORS),
         "spread_simulated": best("spread_simulated", BUSY_ACTORS),
         "timers_kernel": best("timers_kernel", TIMERS),
-        # Ten thousand threads that end leave the machine busy for a while: they come last.
+        # Ten thousand ending threads load the machine for a while: they come last.
         "timers_threads": best("timers_threads", TIMERS),
         "spread_threads": spread_threads_as_many_as_possible(BUSY_ACTORS),
         "idle_threads": measure("idle_threads", idle_actors),
@@ -259,7 +259,7 @@ def run(idle_actors: int) -> dict[str, dict[str, float]]:
 
 
 def table(results: dict[str, dict[str, float]]) -> str:
-    """The results as text: what, the kernel, ThreadingActor, and how many times better the kernel is."""
+    """The results as text: the measurement, the kernel, ThreadingActor, and how many times better the kernel is."""
     idle, idle_t = results["idle_kernel"], results["idle_threads"]
     spread, spread_t, sim = results["spread_kernel"], results["spread_threads"], results["spread_simulated"]
     timers, timers_t = results["timers_kernel"], results["timers_threads"]
@@ -313,7 +313,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(MEASUREMENTS[arguments.measure](arguments.size)), flush=True)
-        os._exit(0)  # thousands of Pykka's threads would be waited for: this process has said all it had to say
+        os._exit(0)  # Python would wait for thousands of Pykka's threads: this process has printed everything
     results = run(arguments.actors)
     print(json.dumps(results, indent=2) if arguments.json else table(results))
 

@@ -1,4 +1,4 @@
-"""The other processes of a benchmark: commands of this project, each ended in order afterwards."""
+"""Other processes of a benchmark: commands of this project, each stopped in order afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDS_WITHIN_S = 120
 
 @contextmanager
 def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """`python -m WORDS`, until the block ends."""
+    """Run `python -m WORDS` until the block ends."""
     with subprocess.Popen([sys.executable, "-m", *words], text=True, **options) as running:
         try:
             yield running
@@ -26,7 +26,7 @@ def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def embedded_apiserver(kubeconfig: str, *flags: str) -> Iterator[None]:
-    """The embedded API server, once it can be asked with the file `kubeconfig`. Raises SystemExit when it ends."""
+    """Run the embedded API server; enter when it answers with the file `kubeconfig`. Raises SystemExit when it ends."""
     words = ("actorlet", "simulated-apiserver", "--kubeconfig", kubeconfig, *flags)
     with process(*words, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None

@@ -1,12 +1,14 @@
-"""What simulated pods cost: `actorlet simulate` with more and more of them, each run in a process of its own.
+"""What simulated pods cost: `actorlet simulate` with rising numbers of pods, each run in a process of its own.
 
     python -m benchmarks.simulate [--pods 1000,5000,10000] [--scenario everyday] [--seed 7] [--twice] [--profile 0.01]
 
-For each number of pods: seconds of the clock and of the CPU, CPU per pod, messages per pod, the most memory, and how
-much more CPU than the run before it cost for how many more pods. The clock means something on a machine that does
-nothing else; CPU per pod and the ratios do on any. `--twice` plays the first number again with the same seed and with
-another one, and says whether the traces are the same. `--profile` plays the first number once more and looks every few
-milliseconds of CPU at what is being done: shares by who handles which message, down to the given one.
+For each number of pods it prints wall-clock and CPU seconds, CPU per pod, messages per pod, and the most memory. It
+compares CPU and pods with the run before. Wall-clock seconds mean something only on a quiet machine; CPU per pod and
+the ratios do on any.
+
+`--twice` plays the first number again with the same seed and with another one, and compares the traces. `--profile`
+plays the first number once more and samples the stack every few milliseconds of CPU. It prints shares by the handler of
+a message, down to the given share.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ _KERNEL = ("/actors/kernel/", "/simulation/world/trace.py", "/simulation/node/ki
 
 @dataclass(frozen=True)
 class Run:
-    """What one run has told, and the CPU that it took, start of the interpreter included."""
+    """The report of one run, and its CPU time with the start of the interpreter."""
 
     report: dict[str, Any]
     cpu_s: float
 
 
 def play(scenario: str, pods: int, seed: int) -> Run:
-    """One run in a process of its own. Raises CalledProcessError when it did not end well."""
+    """One run in a process of its own. Raises CalledProcessError when it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "actorlet", "simulate", scenario, "--pods", str(pods), "--seed", str(seed)]
     done = subprocess.run([*command, "--json", "--quiet"], check=True, stdout=subprocess.PIPE)
@@ -67,7 +69,7 @@ def told(run: Run, before: Run | None) -> dict[str, Any]:
 
 
 def shares(scenario: str, pods: int, seed: int) -> list[tuple[float, str]]:
-    """By what is being done: share of the CPU, the most first."""
+    """Shares of the CPU by handler, the largest first."""
     seen: Counter[str] = Counter()
 
     def look(_: int, frame: FrameType | None) -> None:
@@ -84,7 +86,7 @@ def shares(scenario: str, pods: int, seed: int) -> list[tuple[float, str]]:
 
 
 def _doing(frame: FrameType | None) -> str:
-    """The outermost function above the kernel: the handler of a message, or what a timer calls."""
+    """The outermost function above the kernel: a message's handler, or a timer's function."""
     outermost = "the kernel"
     while frame is not None:
         code = frame.f_code

@@ -23,7 +23,7 @@ IMAGE = "busybox:1.36"
 
 
 class Load:
-    """The verbs of many pods, as a pod worker and a PLEG ask for them."""
+    """The verbs of many pods, as pod workers and a PLEG call them."""
 
     def __init__(self) -> None:
         self.dispatcher = SimulatedDispatcher(7)
@@ -35,7 +35,7 @@ class Load:
         return self.cri.call(verb, request, timeout_ns=120 * 10**9).result()
 
     def start(self, number: int) -> tuple[str, str, str]:
-        """Run a pod with one container: (uid, sandbox, container)."""
+        """Run a pod with one container; returns (uid, sandbox, container)."""
         uid = f"uid-{number}"
         labels = {"io.kubernetes.pod.uid": uid, "io.kubernetes.pod.name": f"pod-{number}"}
         config = m.PodSandboxConfig(
@@ -58,7 +58,7 @@ class Load:
         return uid, sandbox, container
 
     def look(self, uid: str, sandbox: str, container: str) -> None:
-        """How a worker sees what its pod has."""
+        """List and read the pod as a worker does."""
         labels = {"io.kubernetes.pod.uid": uid}
         sandboxes = m.ListPodSandboxRequest(filter=m.PodSandboxFilter(label_selector=labels))
         containers = m.ListContainersRequest(filter=m.ContainerFilter(label_selector=labels))

@@ -1,10 +1,10 @@
-"""A day of a thousand pods with a probe every half minute, hour by hour: what it costs, and whether anything grows.
+"""A day of a thousand pods with a probe every half minute, hour by hour: what it costs, and whether memory grows.
 
     python -m benchmarks.simulated_day [--pods 1000] [--hours 24]
 
-It is `actorlet simulate a-day`, at most 120 s for the whole day. Prints a line of JSON for each hour (seconds of CPU of
-that hour, memory at its end) and one for all. The first hour has the beginnings of all pods in it. Exit status 1 when
-something was violated.
+It is `actorlet simulate a-day`, at most 120 s for the whole day. Prints a line of JSON for each hour (CPU seconds of
+that hour, memory at its end) and one for the day. The first hour includes the starts of all pods. Exit status 1 when an
+invariant was violated.
 """
 
 from __future__ import annotations

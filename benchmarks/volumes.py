@@ -1,10 +1,10 @@
-"""What the owner of volumes costs: pods with five volumes each, mounted, left alone, unmounted.
+"""What the volume manager costs: pods with five volumes each, mounted, left alone, unmounted.
 
     python -m benchmarks.volumes [--pods 1000] [--idle-seconds 30]
 
-The actor runs on real threads; the disk is the simulated one, so that what is measured is the actor and its lanes and
-not the kernel's mounts. Prints a line of JSON: seconds until every pod was told that its volumes are there, the CPU
-time of an idle second with all of them (0 pods for comparison), seconds until all are gone, most threads on the way.
+The actor runs on real threads and the disk is simulated. So the benchmark measures the actor and its lanes, and not the
+kernel's mounts. Prints a line of JSON: seconds until every pod has its volumes, the CPU time of an idle second with all
+of them and with 0 pods, seconds until all are gone, and the most threads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LIMIT_SECONDS = 120.0
 
 
 class Listener(Actor):
-    """Hears for all workers; `all_told` is set when as many as were asked for have been told that all is well."""
+    """Receives the answers to all workers; `all_told` is set after the wanted number without an error."""
 
     def __init__(self, all_told: threading.Event, wanted: list[int]) -> None:
         super().__init__()

@@ -151,7 +151,7 @@ def outcome_of_hook(hook: Hook, done: Pending[Any]) -> tuple[str, str]:
     assert isinstance(answer, ExecSyncResponse), "a hook is a command or a call"
     if answer.exit_code == 0:
         return "", ""
-    output = (answer.stdout + answer.stderr)[:SHOWN_BYTES].decode(errors="replace").strip()
+    output = (answer.stdout[:SHOWN_BYTES] + answer.stderr[:SHOWN_BYTES])[:SHOWN_BYTES].decode(errors="replace").strip()
     command = " ".join(hook.command) if isinstance(hook, ExecHook) else ""
     said = f": {output}" if output else ""
     return f"command '{command}' exited with {answer.exit_code}{said}", ""

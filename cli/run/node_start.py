@@ -234,7 +234,7 @@ def real_capabilities(
         cgroups=LocalCgroupTree(CGROUPS, facts.cgroup_version, units=BusSystemdUnits(loop, system_bus_address())),
         drivers=drivers,
         plugin_sockets=LocalPluginSockets(os.path.join(facts.root_directory, PLUGINS_REGISTRY)),
-        oom_log=KernelOomLog(loop),
+        oom_log=KernelOomLog(containers),
         machine_shutdown=Logind(loop, system_bus_address()),
         memory_notices=LocalMemoryNotices(loop, cgroup_root=plan.configuration.cgroup_root),
     )

@@ -40,5 +40,6 @@ def _judge(done: PendingAnswer[Any], check: ExecCheck, seconds: int) -> ProbeAns
         return ProbeAnswer(ProbeOutcome.UNKNOWN, f"the command could not be run: {failure!r}")
     if response.exit_code == 0:
         return ProbeAnswer(ProbeOutcome.SUCCESS)
-    output = (response.stdout + response.stderr)[:SHOWN_BYTES].decode(errors="replace")
+    # Each may have 16 MiB: they are cut before they are put together.
+    output = (response.stdout[:SHOWN_BYTES] + response.stderr[:SHOWN_BYTES])[:SHOWN_BYTES].decode(errors="replace")
     return ProbeAnswer(ProbeOutcome.FAILURE, output or f"command exited with {response.exit_code}")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from runtime.hooks.http_call import NetworkHookCaller
 from runtime.http_client.call import MAX_REDIRECTS
 from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST
 from runtime.io.event_loop import LoopThread
@@ -83,6 +84,14 @@ def test_an_http_server_that_means_ill_costs_one_probe_and_little_of_it(world: W
     assert server.sent <= AT_MOST
     assert server.asked <= MAX_REDIRECTS + 1
     assert outcome in (FAILURE, LATE) if name not in TAKEN_FOR_WELL else outcome is SUCCESS
+
+
+@pytest.mark.parametrize("name", [each for each in HTTP_ATTACKS if each not in ENDLESS_IN_TIME])
+def test_an_http_server_that_means_ill_costs_a_hook_no_more(world: World, name: str) -> None:
+    server = world.server(HTTP_ATTACKS[name])
+    NetworkHookCaller(world.loop).get("c", f"http://127.0.0.1:{server.port}/", ()).result(30)
+    assert server.sent <= AT_MOST
+    assert server.asked <= MAX_REDIRECTS + 1
 
 
 @pytest.mark.parametrize("name", TLS_ATTACKS)

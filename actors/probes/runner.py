@@ -28,13 +28,12 @@ from actors.messages.probes import (
 from actors.model.observed import ProbeResults
 from actors.probes.measures import ProbeMeter, forget_probe
 from actors.probes.rules import (
-    OVERDUE_NS,
     CheckImpossibleError,
     ProbeKind,
     check_of,
     first_due_ns,
+    given_up_after_ns,
     jitter_ns,
-    judged,
     probes_of,
     said_of,
     terms_of,
@@ -90,7 +89,6 @@ class CheckEnded(Message, frozen=True):
 class _Asked(msgspec.Struct):
     """A check under way."""
 
-    check: Check
     pending: Pending[ProbeAnswer]
     dropped: bool = False
 
@@ -267,13 +265,12 @@ class ProbeRunner(Actor):
             self._answered(message.key, message.number, message.answer)
             self._tell()
 
-    def _answered(self, key: ProbeKey, number: int, given: ProbeAnswer) -> None:
-        life, asked = self._lives[key], self._asked.get(key)
+    def _answered(self, key: ProbeKey, number: int, answer: ProbeAnswer) -> None:
+        life = self._lives[key]
         if life.stage is not ProbeStage.CHECKING or life.check != number:
             return
         now_ns = self.now_ns()
         took_ns = now_ns - life.asked_at_ns
-        answer = judged(None if asked is None else asked.check, given, took_ns, life.terms.timeout_ns)
         self._meet(key, Answered(number, answer.outcome, now_ns))
         asker = self._askers.get(key)
         if asker is not None:
@@ -296,7 +293,7 @@ class ProbeRunner(Actor):
         if begun is None:
             begun = self._begun(asker)
         pending = kept(begun) if isinstance(begun, ProbeAnswer) else begun
-        asked = self._asked[key] = _Asked(asker.check, pending)
+        asked = self._asked[key] = _Asked(pending)
         number = life.check
         if pending.done():
             self._answered(key, number, _answer_of(pending))
@@ -306,7 +303,7 @@ class ProbeRunner(Actor):
             return None if asked.dropped else CheckEnded(key, number, _answer_of(done))
 
         self.begin(lambda: pending, then)
-        self.after(life.terms.timeout_ns + OVERDUE_NS, ProbeDue(key), key=key)
+        self.after(given_up_after_ns(asker.check, life.terms.timeout_ns), ProbeDue(key), key=key)
 
     def _begun(self, asker: _Asker) -> Begun:
         try:

@@ -1,8 +1,7 @@
 """What a prober is asked and what it answers (spec 5).
 
 A check is a question with nothing left to look up: addresses and ports are numbers, commands are expanded. An answer
-is what was seen, with words for people; whether it is too late, and how many of a kind make a verdict, is not known
-here.
+is what was seen, with words for people; how many of a kind make a verdict is not known here.
 """
 
 from __future__ import annotations

@@ -22,12 +22,10 @@ from runtime.io.pending import PendingAnswer
 from runtime.probes.capability import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.exec_command import ask_exec
 from runtime.probes.grpc_health import ask_grpc
+from runtime.probes.held_up import unless_held_up
 from runtime.probes.http_get import ask_http
 from runtime.probes.tcp_socket import ask_tcp
 
-MAX_LAG = 10
-"""A timeout counts if the loop was late by no more than this part of it, or than `SLACK_NS`."""
-SLACK_NS = 100_000_000
 TURNS = 6
 """About so many turns of the loop a check needs: to connect, to ask, to read, and to tell."""
 
@@ -69,7 +67,4 @@ async def _sure(
         return answer
     await asyncio.sleep(0)
     turn_ns = time.monotonic_ns() - ended_ns
-    late_ns = began_ns - asked_ns + over_ns + TURNS * turn_ns
-    if late_ns > max(SLACK_NS, timeout_ns // MAX_LAG):
-        return ProbeAnswer(ProbeOutcome.LATE, f"this node is too busy to tell: {late_ns / 1e6:.0f} ms late")
-    return answer
+    return unless_held_up(answer, began_ns - asked_ns + over_ns + TURNS * turn_ns, timeout_ns)

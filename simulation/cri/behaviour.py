@@ -76,6 +76,8 @@ class ContainerBehaviour:
     """One value per ExecSync, the last one goes on for ever."""
     exec_delay: int = knob(values.duration_ns, 0)
     """ns that a command takes."""
+    exec_output_held: int = knob(values.duration_ns, 0)
+    """How long after a command its children keep its output open, which delays the answer of ExecSync."""
     exec_output: str = knob(str, "")
     startup_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
     """What comes of the first, second, ... startup probe, the last one for ever. Empty: network probes succeed, and

@@ -16,6 +16,7 @@ from runtime.cri.messages import ContainerState
 from runtime.io.pending import PendingAnswer
 from runtime.probes import Check, ExecCheck, ProbeAnswer, ProbeOutcome
 from runtime.probes.exec_command import ask_exec
+from runtime.probes.held_up import unless_held_up
 from simulation.cri import SimulatedCri
 from simulation.cri.behaviour import at
 from simulation.cri.behaviour_values import ProbeOperation
@@ -56,7 +57,7 @@ class SimulatedProber:
     ) -> PendingAnswer[ProbeAnswer] | ProbeAnswer:
         record = self._containers.get(container_id)
         if record is None:
-            return ask_exec(self._cri, container_id, check, timeout_ns) if isinstance(check, ExecCheck) else _NOBODY
+            return self._exec(container_id, check, timeout_ns) if isinstance(check, ExecCheck) else _NOBODY
         for told in self._asked:
             told(record, kind)
         behaviour = record.behaviour
@@ -64,7 +65,7 @@ class SimulatedProber:
         operations: tuple[ProbeOperation, ...] = getattr(behaviour, _SAID_BY[kind])
         operation = at(operations, count - 1) if operations else None
         if operation is None and isinstance(check, ExecCheck):
-            return ask_exec(self._cri, container_id, check, timeout_ns)
+            return self._exec(container_id, check, timeout_ns)
         if record.state is not ContainerState.CONTAINER_RUNNING:
             return _NOBODY
         delay_ns = behaviour.probe_delay
@@ -77,13 +78,17 @@ class SimulatedProber:
         answer = _ANSWERS[operation or ProbeOperation.OK]
         return self._in(delay_ns, answer, timeout_ns) if delay_ns else answer
 
+    def _exec(self, container_id: str, check: ExecCheck, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
+        return ask_exec(self._cri, container_id, check, timeout_ns, self._dispatcher.now_ns)
+
     def _in(self, ns: int, answer: ProbeAnswer, timeout_ns: int) -> PendingAnswer[ProbeAnswer]:
         promise: Promise[ProbeAnswer] = Promise()
         by_ns = self._dispatcher.now_ns() + timeout_ns
 
         def give() -> None:
             # An agent that got no CPU finds its deadline passed before it finds the answer.
-            promise.set_result(answer if self._dispatcher.now_ns() <= by_ns else _TIMED_OUT)
+            late_ns = self._dispatcher.now_ns() - by_ns
+            promise.set_result(answer if late_ns <= 0 else unless_held_up(_TIMED_OUT, late_ns, timeout_ns))
 
         self._dispatcher.schedule(ns, give)
         return promise

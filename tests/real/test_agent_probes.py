@@ -88,6 +88,28 @@ def test_a_container_that_fails_its_liveness_probe_is_started_again(agent: Agent
     assert [life.attempt for life in truth.lives("stays")] == [0]
 
 
+def test_exec_probe_that_answers_late_fails(agent: Agent, truth: Truth) -> None:
+    """The child keeps the output open, so the runtime answers long after the timeout."""
+    slow: dict[str, Any] = {"timeoutSeconds": 1, **script("sleep 10 & exit 1")}
+    liveness: dict[str, Any] = {"livenessProbe": probe(failureThreshold=1, **slow)}
+    agent.drop("live.json", pod("live", container(**liveness)))
+    agent.drop("ready.json", pod("ready", container(readinessProbe=probe(**slow))))
+    sidecar = container("side", restartPolicy="Always", startupProbe=probe(failureThreshold=1, **slow))
+    agent.drop("side.json", pod("side", container(), initContainers=[sidecar]))
+    agent.start()
+    agent.await_running("live", "ready")
+    agent.await_that(lambda: truth.lives("live")[-1].attempt >= 1, "live is not started again")
+    agent.await_that(
+        lambda: any(each.attempt >= 1 for each in truth.lives("side", "side")), "side is not started again"
+    )
+    assert "Killing: Container main failed liveness probe, will be restarted" in said(agent, "live")
+    assert "Killing: Container side failed startup probe, will be restarted" in said(agent, "side")
+    agent.await_that(
+        lambda: any("Readiness probe failed" in each for each in said(agent, "ready")), "its answer counts for nothing"
+    )
+    assert not is_ready(agent, "ready")
+
+
 def test_an_agent_that_is_stopped_for_a_while_kills_nobody_for_it(agent: Agent, truth: Truth) -> None:
     # The web server needs a moment, and the first failure would kill.
     strict: dict[str, Any] = {"livenessProbe": probe(failureThreshold=1, initialDelaySeconds=4, **http())}

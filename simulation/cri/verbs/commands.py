@@ -25,7 +25,7 @@ def exec_sync(runtime: Runtime, request: cri.ExecSyncRequest) -> cri.ExecSyncRes
     )
     record.execs += 1
     record.commands.append(request.cmd)
-    if not behaviour.exec_delay:
+    if not behaviour.exec_delay and not behaviour.exec_output_held:
         return answer
     promise: Promise[cri.ExecSyncResponse] = Promise()
     limit_ns = request.timeout * _SECOND_NS
@@ -33,7 +33,7 @@ def exec_sync(runtime: Runtime, request: cri.ExecSyncRequest) -> cri.ExecSyncRes
         late = CriRefusal(StatusCode.DEADLINE_EXCEEDED, f"the command took longer than {request.timeout} s")
         runtime.after(limit_ns, lambda: runtime.refuse(promise, late))
     else:
-        runtime.after(behaviour.exec_delay, lambda: runtime.answer(promise, answer))
+        runtime.after(behaviour.exec_delay + behaviour.exec_output_held, lambda: runtime.answer(promise, answer))
     return promise
 
 

@@ -77,6 +77,25 @@ def test_spec_5_a_runtime_that_cannot_run_it_says_nothing_of_the_container(code:
     assert "no such task" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("ended_after_s", "outcome"), [(10, ProbeOutcome.FAILURE), (122, ProbeOutcome.FAILURE), (125, ProbeOutcome.LATE)]
+)
+def test_spec_5_a_deadline_that_this_node_notices_late_says_nothing(ended_after_s: int, outcome: ProbeOutcome) -> None:
+    now_ns, call = [0], Promise[ExecSyncResponse]()
+    answer = ask_exec(Runtime(call), "c", CHECK, 2 * SECOND, lambda: now_ns[0])
+    now_ns[0] = ended_after_s * SECOND
+    call.set_exception(CriError(StatusCode.DEADLINE_EXCEEDED, "too long", "ExecSync"))
+    assert answer.result(0).outcome is outcome
+
+
+def test_spec_5_an_exit_code_counts_however_late_it_comes() -> None:
+    now_ns, call = [0], Promise[ExecSyncResponse]()
+    answer = ask_exec(Runtime(call), "c", CHECK, 2 * SECOND, lambda: now_ns[0])
+    now_ns[0] = 600 * SECOND
+    call.set_result(ExecSyncResponse(exit_code=1, stdout=b"no"))
+    assert answer.result(0) == ProbeAnswer(ProbeOutcome.FAILURE, "no")
+
+
 def test_spec_5_who_gives_up_cancels_the_call() -> None:
     call: Promise[ExecSyncResponse] = Promise()
     assert ask_exec(Runtime(call), "c", CHECK, SECOND).cancel()

@@ -251,6 +251,32 @@ def test_a_command_is_run_by_the_runtime() -> None:
     assert "Unhealthy: Readiness probe failed: not yet" in world.said("a")
 
 
+@pytest.mark.parametrize("kind", ["livenessProbe", "startupProbe"])
+@pytest.mark.parametrize("sidecar", [False, True], ids=["container", "sidecar"])
+def test_exec_probe_that_answers_late_fails(kind: str, sidecar: bool) -> None:
+    """`sleep 10 & exit 1`: the sleeper keeps the output open, so the runtime answers nine seconds after the timeout."""
+    world = aged()
+    check = {"exec": {"command": ["check"]}, "periodSeconds": 1, "timeoutSeconds": 1, "failureThreshold": 2}
+    app = container("ill", **{kind: check}, **(ALWAYS if sidecar else {}))
+    containers: dict[str, Any] = {"initContainers": [app]} if sidecar else {"containers": [app]}
+    behaviour = {"exec-exit-code.ill": "1", "exec-output-held.ill": "10s"}
+    world.node.put_manifest("a.json", manifest("a", behaviour=behaviour, **containers))
+    world.until(lambda: "a/ill" in world.running())
+    world.until(lambda: world.status("a", "ill").restart_count == 1, 60 * SECOND)
+    first, second = world.starts_of("a", "ill")[:2]
+    assert 20 <= second - first <= 25, "two answers, ten seconds each"
+
+
+def test_a_container_whose_exec_readiness_probe_answers_late_is_not_ready() -> None:
+    world = aged()
+    check = {"exec": {"command": ["check"]}, "periodSeconds": 1, "timeoutSeconds": 1}
+    behaviour = {"exec-exit-code": "0,1", "exec-output-held": "10s"}
+    world.node.put_manifest("a.json", manifest("a", [container(readinessProbe=check)], behaviour=behaviour))
+    world.until(lambda: "a/app" in world.running())
+    world.until(lambda: ready(world, "a"), 20 * SECOND)
+    world.until(lambda: not ready(world, "a"), 60 * SECOND)
+
+
 def test_what_cannot_be_asked_or_never_answers_kills_nobody() -> None:
     world = aged()
     for operation in ("error", "silent"):

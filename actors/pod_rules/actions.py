@@ -353,15 +353,17 @@ def back_off(
 ) -> BackOffWait:
     """When `container` may start after `last`, the newest of its name. `excused`: its end was not its own doing.
 
-    Only a container that exited causes a delay. With another image or other resources the back-off begins anew.
+    Only a container that exited causes a delay. With another image or other resources the back-off begins anew, also
+    if `last` was killed for that change. An earlier end then counts as the first, as upstream counts it.
     """
     if last is None:
         return AT_ONCE_FIRST
+    if not _same_key(container, last):
+        has_ended = last.attempt > 0 or (last.exited and not excused)
+        return BackOffWait(0, 0, periods.initial_ns if has_ended else 0)
     owed_ns = _owed_ns(last, periods)
     if not last.exited or excused:
         return BackOffWait(0, 0, owed_ns)  # it never started or is lost: its delay stays
-    if last.annotations and not _same_key(container, last):
-        return AT_ONCE_FIRST
     ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
     if owed_ns == 0 or ran_ns > periods.reset_after_ns:
         return BackOffWait(0, 0, periods.initial_ns)

@@ -10,7 +10,18 @@ from actors.pod_rules.actions import back_off, back_off_message
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import ResourceRequirements
 from runtime.cri.identity import RESOURCES, resources_text
-from tests.actors.pod_pictures import CREATED, EXITED, NOW_NS, PERIODS, SECOND_NS, UNKNOWN, container, pod, seen
+from tests.actors.pod_pictures import (
+    CREATED,
+    EXITED,
+    NOW_NS,
+    PERIODS,
+    RUNNING,
+    SECOND_NS,
+    UNKNOWN,
+    container,
+    pod,
+    seen,
+)
 
 WEB = container("web")
 
@@ -66,7 +77,15 @@ def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_the_delay() -> 
 def test_another_image_begins_anew() -> None:
     last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS)
     wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS)
-    assert (wait.until_ns, wait.next_delay_ns) == (0, 0)
+    assert (wait.until_ns, wait.next_delay_ns) == (0, 10 * SECOND_NS)
+
+
+@pytest.mark.parametrize("state", [RUNNING, EXITED, CREATED, UNKNOWN])
+@pytest.mark.parametrize(("attempt", "next_s"), [(0, 0), (5, 10)])
+def test_whoever_is_killed_for_another_image_hands_no_debt_on(state, attempt: int, next_s: int) -> None:
+    last = seen("web", state, attempt, 1, ended_ns=NOW_NS, back_off_ns=300 * SECOND_NS)
+    wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS, excused=True)
+    assert (wait.until_ns, wait.next_delay_ns) == (0, next_s * SECOND_NS)
 
 
 def test_other_resources_begin_anew_and_the_same_ones_do_not_spec_3_5() -> None:

@@ -65,6 +65,33 @@ def test_another_image_ends_the_wait():
     assert after["status"]["containerStatuses"][0]["image"] == OTHER_IMAGE
 
 
+@pytest.mark.parametrize("while_it_runs", [False, True], ids=["in its back-off", "while it runs"])
+def test_a_container_that_crashes_with_another_image_too_waits_ten_seconds_again(while_it_runs: bool):
+    cluster = Cluster()
+    knobs = {"run-for": "5s", "exit-code": "1"}
+    cluster.create("web", annotations={f"simulated.actorlet.dev/{knob}": value for knob, value in knobs.items()})
+
+    def shown() -> dict[str, Any]:
+        return cluster.ask("GET", "/api/v1/namespaces/default/pods/web")
+
+    def runs() -> bool:
+        return "running" in shown()["status"]["containerStatuses"][0]["state"]
+
+    cluster.run(6 * MINUTE)
+    cluster.until(lambda: not runs(), MINUTE)
+    if while_it_runs:
+        cluster.until(runs, 6 * MINUTE)
+    pod = shown()
+    pod["spec"]["containers"] = [container(image=OTHER_IMAGE)]
+    cluster.ask("PUT", "/api/v1/namespaces/default/pods/web", pod)
+    before, starts = set(cluster.node.cri.state.containers), dict[str, int]()
+    for _ in range(60):
+        cluster.run(SECOND)
+        made = cluster.node.cri.state.containers.items()
+        starts |= {id_: each.started_at // SECOND for id_, each in made if id_ not in before}
+    assert [later - earlier for earlier, later in pairwise(starts.values())] == [15, 25]
+
+
 def test_a_operation_that_fails_beside_it_makes_no_wait_longer():
     behaviour = {f"{knob}.app": value for knob, value in FAILS.items()} | {"fail.other": "CreateContainer"}
     both = [container(), container("other")]

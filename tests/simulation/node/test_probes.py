@@ -257,7 +257,8 @@ def test_exec_probe_that_answers_late_fails(kind: str, sidecar: bool) -> None:
     """`sleep 10 & exit 1`: the sleeper keeps the output open, so the runtime answers nine seconds after the timeout."""
     world = aged()
     check = {"exec": {"command": ["check"]}, "periodSeconds": 1, "timeoutSeconds": 1, "failureThreshold": 2}
-    app = container("ill", **{kind: check}, **(ALWAYS if sidecar else {}))
+    fields: dict[str, Any] = {kind: check, **(ALWAYS if sidecar else {})}
+    app = container("ill", **fields)
     containers: dict[str, Any] = {"initContainers": [app]} if sidecar else {"containers": [app]}
     behaviour = {"exec-exit-code.ill": "1", "exec-output-held.ill": "10s"}
     world.node.put_manifest("a.json", manifest("a", behaviour=behaviour, **containers))

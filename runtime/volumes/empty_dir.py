@@ -1,8 +1,9 @@
 """emptyDir: a directory that lives as long as its pod, on disk, in memory or in huge pages (spec 8.7).
 
-Anybody in the pod may write to it (0777). With an fsGroup it belongs to that group and so does what is put into it. In
-memory it is as large as the smallest of the node's memory, the pod's memory limit and the volume's own `sizeLimit`; in
-huge pages (`empty_dir_pages`) as its `sizeLimit` says. On disk this module ignores the `sizeLimit`.
+Anybody in the pod may write to it (0777). In memory it is sticky, too (01777), as the kernel makes a tmpfs. With an
+fsGroup it belongs to that group and so does what is put into it. In memory it is as large as the smallest of the node's
+memory, the pod's memory limit and the volume's own `sizeLimit`; in huge pages (`empty_dir_pages`) as its `sizeLimit`
+says. On disk this module ignores the `sizeLimit`.
 
 Once it is made, a file says so, `<pod>/plugins/kubernetes.io~empty-dir/<volume>/ready`, and nothing in the volume is
 touched from then on: its containers may have given it another mode.
@@ -26,6 +27,8 @@ from runtime.volumes.mounts import Mounts
 MEMORY = "Memory"
 READY = "ready"
 _BOOKKEEPING_MODE = 0o750
+_MODE = 0o777
+_MODE_IN_MEMORY = _MODE | stat.S_ISVTX
 
 
 class EmptyDirPlugin(VolumePlugin):
@@ -89,7 +92,7 @@ def make_empty_dir(pod: Pod, directory: str, mounts: Mounts | None = None, size_
     make_directory(directory)
     if mounts is not None and not mounts.is_mount_point(directory):
         mounts.mount_tmpfs(os.path.realpath(directory), size_bytes)
-    _open_to_all(directory, pod)
+    _open_to_all(directory, pod, _MODE if mounts is None else _MODE_IN_MEMORY)
 
 
 def make_directory(directory: str) -> None:
@@ -135,11 +138,10 @@ def _limit_bytes(container: Container) -> int:
     return parse_quantity(text).value() if text else 0
 
 
-def _open_to_all(directory: str, pod: Pod) -> None:
+def _open_to_all(directory: str, pod: Pod, mode: int = _MODE) -> None:
     """Mode and group of the directory itself; what containers have put into it is theirs."""
     group = fs_group(pod)
     info = os.stat(directory)
-    mode = 0o777
     if group is not None:
         mode |= stat.S_ISGID
         if info.st_gid != group:

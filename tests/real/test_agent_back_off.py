@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
+
+from tests.real.agent import Agent
+from tests.real.cluster import Cluster
 from tests.real.crash_loop import NAME, CrashLoop
+from tests.real.pods import Truth, container, pod
 
 SECOND_NS = 1_000_000_000
 STEPS_S = (10, 20, 40)
@@ -40,6 +45,24 @@ def test_a_crashing_container_backs_off_10_20_40_seconds(crash_loop: CrashLoop) 
     assert status.last_state.terminated is not None
     assert (status.last_state.terminated.exit_code, status.last_state.terminated.reason) == (3, "Error")
     assert agent.status(NAME).phase == "Running"
+
+
+def test_the_back_off_begins_anew_with_another_image(agent: Agent, cluster: Cluster, truth: Truth) -> None:
+    cluster.join()
+    cluster.run(pod("changed", container(script="exit 3")))
+
+    def ended() -> list[int]:
+        return [each.attempt for each in truth.lives("changed") if each.status.finished_at]
+
+    agent.await_that(lambda: 2 in ended(), "it has not ended for the third time", 60)
+    found = cluster.pod("changed")
+    assert found is not None
+    (crashing,) = found.spec.containers
+    cluster.change_spec("changed", containers=(msgspec.structs.replace(crashing, image="actorlet.test/busybox:2"),))
+    agent.await_that(lambda: 4 in ended(), "it does not crash twice with its other image", 60)
+    earlier, later = [each.status for each in truth.lives("changed") if each.attempt in (3, 4)]
+    wait_s = (later.started_at - earlier.finished_at) / SECOND_NS
+    assert 10 <= wait_s <= 10 + LATE_S, "40 s is what the first image had come to"
 
 
 def _reason(crash_loop: CrashLoop) -> str | None:

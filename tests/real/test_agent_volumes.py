@@ -44,13 +44,20 @@ def test_empty_dirs_on_disk_and_in_memory_as_large_as_they_may_be(agent: Agent, 
         {"name": "disk", "emptyDir": {}},
         {"name": "mem", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
     ]
-    mounts = [{"name": "disk", "mountPath": "/disk"}, {"name": "mem", "mountPath": "/mem"}]
+    mounts = [
+        {"name": "disk", "mountPath": "/disk"},
+        {"name": "mem", "mountPath": "/mem"},
+        {"name": "mem", "mountPath": "/part", "subPath": "part"},
+    ]
     main = container("main", volumeMounts=mounts, securityContext={"runAsUser": 1000})
+    agent.drop("plain.json", pod("plain", container("main", volumeMounts=mounts), volumes=volumes))
     agent.drop("empty.json", pod("empty", main, volumes=volumes, securityContext={"fsGroup": 777}))
     agent.start()
-    agent.await_running("empty")
+    agent.await_running("empty", "plain")
+    modes = truth.run(truth.running("plain"), "stat", "-c", "%a", "/disk", "/mem", "/part")
+    assert modes == "777\n1777\n1777\n"
     inside = truth.running("empty")
-    assert truth.run(inside, "stat", "-c", "%a %g", "/disk", "/mem") == "2777 777\n2777 777\n"
+    assert truth.run(inside, "stat", "-c", "%a %g", "/disk", "/mem", "/part") == "2777 777\n3777 777\n3777 777\n"
     assert "tmpfs" in truth.run(inside, "sh", "-c", "grep ' /mem ' /proc/mounts")
     blocks = truth.run(inside, "sh", "-c", "df -k /mem | tail -1").split()
     assert blocks[1] == "1024"

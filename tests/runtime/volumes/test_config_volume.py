@@ -97,7 +97,7 @@ def test_a_config_volume_holds_its_files_on_disk_or_in_memory(node: Node, volume
     assert prepared.faults == ()
     assert Path(path, "a").read_text() == "x"
     assert node.mounts.mounted == [path] * in_memory
-    assert mode(path) == 0o777
+    assert mode(path) == (0o1777 if in_memory else 0o777)
     if in_memory:
         info = os.statvfs(path)
         sources = len(volume.projected.sources) if volume.projected is not None else 1
@@ -156,7 +156,7 @@ def test_contents_that_nobody_has_named_empty_no_volume(node: Node):
 def test_the_fs_group_owns_volume_and_files(node: Node):
     contents = Contents({"sec": {"token": VolumeFile(b"t", 0o600, 1234)}})
     path = node.volumes.prepare(pod(SEC, fs_group=777), contents).host_paths["sec"]
-    assert mode(path) == 0o2777
+    assert mode(path) == 0o3777
     info = os.stat(f"{path}/token")
     assert (info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode)) == (1234, 777, 0o640)
 

@@ -96,6 +96,12 @@ def test_an_empty_dir_belongs_to_the_fs_group(node: Node):
     assert mode(path) == 0o2777
 
 
+def test_an_empty_dir_in_memory_stays_sticky_with_an_fs_group(node: Node):
+    desired = pod(Volume(name="data", empty_dir=MEMORY), fs_group=1234)
+    path = node.volumes.prepare(desired).host_paths["data"]
+    assert (os.stat(path).st_gid, mode(path)) == (1234, 0o3777)
+
+
 def test_an_empty_dir_in_memory_is_mounted_once_with_its_size_and_unmounted(node: Node):
     desired = pod(Volume(name="data", empty_dir=MEMORY))
     path = node.volumes.prepare(desired).host_paths["data"]
@@ -105,7 +111,7 @@ def test_an_empty_dir_in_memory_is_mounted_once_with_its_size_and_unmounted(node
     assert node.mounts.below(path) == (path,)
     info = os.statvfs(path)
     assert info.f_blocks * info.f_frsize == MIB
-    assert mode(path) == 0o777
+    assert mode(path) == 0o1777
     node.volumes.release("u")
     assert node.mounts.below(str(node.root)) == ()
     assert node.volumes.list_uids() == ()

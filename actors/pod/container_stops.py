@@ -4,6 +4,8 @@ Every look may request an end, but it begins only once, and no pass awaits it. T
 stop begins; when the stop ends, the worker looks. A repeated request with less time shortens the deadline and does not
 run the hook again. StopContainer gets the rest of the grace as its timeout, down to a floor.
 
+When all containers of a pod end, all hooks begin at once. The stop of a sidecar then waits for its turn.
+
 An end is written to disk before it begins (`actors.pod.decided_ends`). So is the reason why a single container was
 killed, until its successor exists. If the definition of a killed container has changed, its restart policy does not
 decide about its successor.
@@ -37,6 +39,7 @@ from runtime.cri import CriError
 from runtime.cri.messages import StopContainerResponse
 
 _NOBODY: frozenset[str] = frozenset()
+_HELD = "it waits for the containers that it serves"
 SECOND_NS = 1_000_000_000
 ASK_AGAIN_NS = 60 * SECOND_NS
 RETRY_NS = 10 * SECOND_NS
@@ -62,8 +65,9 @@ class ContainerStopEnded(Message, frozen=True):
 class _End(msgspec.Struct):
     """An end under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
 
-    `hook`: the preStop hook, until it has ended; `in_hook`: it runs. `noted`: the decision is on disk. `outlived`: the
-    container still ran after its stop had ended, and a timer triggers a look.
+    `hook`: the preStop hook, until it has ended; `in_hook`: it runs. `noted`: the decision is on disk. `in_turn`: the
+    container may be stopped; `held`: only that is missing. `outlived`: the container still ran after its stop had
+    ended, and a timer triggers a look.
     """
 
     ending: Ending
@@ -73,6 +77,8 @@ class _End(msgspec.Struct):
     in_hook: bool = False
     hook_began_ns: int = 0
     noted: bool = False
+    in_turn: bool = True
+    held: bool = False
     number: int = 0
     timeout_seconds: int = 0
     asked_wall_ns: int = 0
@@ -117,15 +123,22 @@ class ContainerStops:
         """Names of containers that are to end and may still run, including those whose stop will be retried."""
         return frozenset(end.ending.name for end in self.ends.values())
 
-    def request(self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "") -> None:
-        """Begin to end a container, or shorten an end under way. `elapsed_ns`: the part of its grace already spent."""
+    def request(
+        self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "", in_turn: bool = True
+    ) -> None:
+        """Begin to end a container, or shorten an end under way. `elapsed_ns`: the part of its grace already spent.
+
+        `in_turn`: it may be stopped once its hook has ended; else a later request says so.
+        """
         now_ns = self._worker.now_ns()
         deadline_ns = now_ns + ending.grace_seconds * SECOND_NS - elapsed_ns
         end = self.ends.get(ending.id)
         if end is None:
             self._view.say("Normal", "Killing", ending.message, ending.name)
-            self._begin(ending, container, deadline_ns, ip)
-        elif end.retry_at_ns is not None:
+            self._begin(ending, container, deadline_ns, ip, in_turn)
+            return
+        end.in_turn = end.in_turn or in_turn
+        if end.retry_at_ns is not None:
             if now_ns >= end.retry_at_ns:
                 end.ending, end.deadline_ns = ending, min(end.deadline_ns, deadline_ns)
                 self.stop_container(end)
@@ -136,7 +149,9 @@ class ContainerStops:
             if end.in_hook:
                 self.hooks.limit(ending.id, HookKind.PRE_STOP, deadline_ns - now_ns)
             else:
-                self.stop_container(end)
+                self._stop_in_turn(end)
+        elif end.held:
+            self._stop_in_turn(end)
 
     def end_all(self, plan: tuple[Ending, ...]) -> int | None:
         """End the containers of a pod that will continue. See `request_in_turn`; the grace runs from the first call."""
@@ -149,7 +164,8 @@ class ContainerStops:
         self._ending_all_since_ns = None
 
     def request_in_turn(self, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:
-        """End the containers of the plan whose turn it is. Returns the ns until the next turn; None: nothing runs.
+        """End the containers of the plan, and stop those whose turn it is. Returns the ns until the next turn; None:
+        nothing runs.
 
         `elapsed_ns`: how much of the common grace has passed.
         """
@@ -159,19 +175,19 @@ class ContainerStops:
         known = {} if view.pod is None else containers_by_name(view.pod.spec)
         running = [each.name for each in plan]
         turn = [each for each in plan if may_stop(each, running, elapsed_ns)] or list(plan)
-        for ending in turn:
+        for ending in plan:
             container = known.get(ending.name)
             if container is None:
                 [found] = [each for each in view.seen().containers() if each.id == ending.id]
                 container = known_by_notes(found)
             ip = view.ip() if ending.pre_stop is not None else ""
-            self.request(ending, container, elapsed_ns=elapsed_ns, ip=ip)
+            self.request(ending, container, elapsed_ns=elapsed_ns, ip=ip, in_turn=ending in turn)
         if len(turn) == len(plan):
             return ASK_AGAIN_NS
         return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))
 
     def _hook_ended(self, message: HookEnd) -> None:
-        """A preStop hook has ended, with or without success: ask the container to stop."""
+        """A preStop hook has ended, with or without success: ask the container to stop when it is its turn."""
         end = self.ends.get(message.container_id)
         if end is None:
             return
@@ -181,14 +197,12 @@ class ContainerStops:
             self._say_failed(end, message.error)
         else:
             took = seconds(self._worker.now_ns() - end.hook_began_ns)
-            self._history.note(
-                HistoryKind.EVENT,
-                f"container {end.ending.name}: its preStop hook has ended; it is asked to stop",
-                f"after {took}",
-            )
+            follows = "it is asked to stop" if end.in_turn else _HELD
+            text = f"container {end.ending.name}: its preStop hook has ended; {follows}"
+            self._history.note(HistoryKind.EVENT, text, f"after {took}")
         if isinstance(message, HookRunEnded) and message.fell_back:
             self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
-        self.stop_container(end)
+        self._stop_in_turn(end)
 
     @handles(ContainerStopEnded)
     def stop_ended(self, message: ContainerStopEnded) -> Pass | None:
@@ -239,13 +253,13 @@ class ContainerStops:
 
     # --- one end ----------------------------------------------------------------------------------------------------
 
-    def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str) -> None:
+    def _begin(self, ending: Ending, container: Container, deadline_ns: int, ip: str, in_turn: bool) -> None:
         """Decide the end and write it down; an earlier decision stays in force."""
         now_ns, wall_ns = self._worker.now_ns(), self._worker.wall_ns()
         before = self._decided.ends.get(ending.id)
         if before is not None:
             deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
-        end = self.ends[ending.id] = _End(ending, container, deadline_ns)
+        end = self.ends[ending.id] = _End(ending, container, deadline_ns, in_turn=in_turn)
         end.hook = self._hook_of(end, before, ip)
         container_id, decided = ending.id, self._decided
         if before is None:
@@ -271,7 +285,7 @@ class ContainerStops:
         """Run the hook first, then stop."""
         left_ns = self._left_ns(end)
         if end.hook is None or left_ns <= 0:
-            self.stop_container(end)
+            self._stop_in_turn(end)
             return
         end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
         text = f"container {end.ending.name}: its preStop hook is run"
@@ -301,8 +315,15 @@ class ContainerStops:
             return SleepHook(min(hook.ns, left_ns)) if left_ns > 0 else None
         return None
 
+    def _stop_in_turn(self, end: _End) -> None:
+        """Stop a container whose hook is over, or hold it until its turn."""
+        if end.in_turn:
+            self.stop_container(end)
+        else:
+            end.hook, end.in_hook, end.held = None, False, True
+
     def stop_container(self, end: _End) -> None:
-        end.hook, end.in_hook, end.retry_at_ns = None, False, None
+        end.hook, end.in_hook, end.held, end.retry_at_ns = None, False, False, None
         end.number += 1
         container_id, number = end.ending.id, end.number
         grace = end.ending.grace_seconds
@@ -333,13 +354,15 @@ def _failure(done: Pending[StopContainerResponse]) -> str:
 
 def _wait(end: _End, ahead_ns: int) -> PodWait:
     name = end.ending.name
-    if end.retry_at_ns is None and not end.in_hook:
+    if end.retry_at_ns is None and not end.in_hook and not end.held:
         return stop_wait(name, end.timeout_seconds, end.asked_wall_ns)
     subject = f"the end of container {name}"
     if end.retry_at_ns is not None:
         at_ns = end.retry_at_ns + ahead_ns
         return PodWait(subject, "Terminating", "the runtime has not stopped it", "it is asked again", at_ns)
     at_ns = end.deadline_ns + ahead_ns
+    if end.held:
+        return PodWait(subject, "Terminating", _HELD, "it is asked to stop after that, at the latest", at_ns)
     hook = words_of(end.hook) if end.hook is not None else ""
     text = f"its preStop hook is running: {hook}"
     return PodWait(subject, "Terminating", text, "it is asked to stop after that, at the latest", at_ns)

@@ -154,15 +154,47 @@ def test_a_container_that_ends_by_itself_has_no_pre_stop_hook():
     assert record(world).commands == []
 
 
-def test_sidecars_run_their_hooks_after_the_others_have_ended_the_latest_first():
-    behaviour = {"exec-delay": "2s"}
+def test_all_hooks_begin_at_once_and_the_stops_of_sidecars_wait_for_their_turn():
+    behaviour = {"exec-delay": "4s", "stop-delay": "3s"}
     inits = [hooked(name, pre_stop=EXEC, restartPolicy="Always") for name in ("early", "late")]
     pod = manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, initContainers=inits, **WEB)
     world = World({"web": pod}).start()
     world.run(5 * SECOND)
-    began_ns = remove(world)
+    began_ns = world.dispatcher.now_ns()
+    world.node.remove_manifest("web")
+    world.run(2 * SECOND)
+    assert [record(world, name).commands for name in ("app", "late", "early")] == [[("drain",)]] * 3
+    world.run(30 * SECOND)
     ends = [lived_on_s(world, began_ns, name) for name in ("app", "late", "early")]
-    assert ends == pytest.approx([2, 4, 6], abs=1.5)
+    assert ends == pytest.approx([7, 10, 13], abs=1.5)
+    assert [len(record(world, name).commands) for name in ("app", "late", "early")] == [1, 1, 1]
+
+
+def test_a_sidecar_whose_hook_outlasts_the_others_is_stopped_when_it_has_ended():
+    inits = [hooked("early", pre_stop=EXEC, restartPolicy="Always")]
+    pod = manifest("web", behaviour={"exec-delay": "6s"}, initContainers=inits, **WEB)
+    world = World({"web": pod}).start()
+    world.run(5 * SECOND)
+    began_ns = remove(world)
+    assert lived_on_s(world, began_ns, "app") == pytest.approx(0, abs=1.5)
+    assert lived_on_s(world, began_ns, "early") == pytest.approx(6, abs=1.5)
+
+
+def test_an_agent_that_is_restarted_keeps_the_order_and_runs_no_hook_of_a_sidecar_again():
+    cluster = Cluster()
+    inits = [hooked("early", pre_stop=EXEC, restartPolicy="Always")]
+    cluster.create("web", annotations={f"{PREFIX}stop-delay.app": "20s"}, initContainers=inits, **WEB)
+    cluster.run(5 * SECOND)
+    early = next(
+        each for each in cluster.node.cri.state.containers.values() if each.config.labels[CONTAINER_NAME] == "early"
+    )
+    began_ns = cluster.dispatcher.now_ns()
+    cluster.ask("DELETE", "/api/v1/namespaces/default/pods/web")
+    cluster.run(5 * SECOND)
+    cluster.node.restart_agent()
+    cluster.run(60 * SECOND)
+    assert early.commands == [("drain",)]
+    assert (early.finished_at - cluster.dispatcher.wall_offset_ns - began_ns) / SECOND == pytest.approx(20, abs=2)
 
 
 def test_an_image_that_changes_in_place_runs_the_hook_and_then_the_new_image_even_with_never():

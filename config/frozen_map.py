@@ -1,4 +1,4 @@
-"""`FrozenMap`: a mapping that never changes, for values that several actors hold."""
+"""`FrozenMap`: an immutable mapping, for values that several actors hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class FrozenMap(Mapping[K, V_co]):
-    """A copy of the given mapping or pairs, in their order. Equal to every mapping with the same items."""
+    """A copy of a mapping or of pairs, in their order. Equal to every mapping with the same items."""
 
     __slots__ = ("_items",)
 
@@ -38,7 +38,7 @@ class FrozenMap(Mapping[K, V_co]):
     def __repr__(self) -> str:
         return f"FrozenMap({self._items!r})"
 
-    # The views of a dict, which are faster than those that a Mapping gets.
+    # A dict's views are faster than those of Mapping.
 
     def keys(self) -> KeysView[K]:
         return self._items.keys()

@@ -1,8 +1,8 @@
-"""Everything a node is told at its start, as one decision: defaults, file, drop-ins, flags (spec 12.1).
+"""The configuration of a node at its start, from defaults, file, drop-ins and flags (spec 12.1).
 
-The later wins. Without any file the kubelet's older, more open defaults hold and no eviction threshold is set. All
-faults of all sources are told at once, one line each, and nothing is started with one. Pure; reading the files is
-`runtime.state.config_files`.
+Later sources override earlier ones. Without any file, the kubelet's older, more open defaults apply and no eviction
+threshold is set. All faults of all sources are reported at once, one a line, and a fault refuses the start. Pure:
+`runtime.state.config_files` reads the files.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from config.kubelet.reading import read_plain
 
 
 class ConfigurationRejected(Exception):  # noqa: N818  # an outcome told to the user, not a mishap
-    """The start is refused; `faults` has everything to mend, and so has the text, one line each."""
+    """The start is refused. `faults` lists every fault; the text has the same, one a line."""
 
     def __init__(self, faults: Sequence[DocumentError]) -> None:
         super().__init__("\n".join(map(str, faults)))
@@ -27,7 +27,7 @@ class ConfigurationRejected(Exception):  # noqa: N818  # an outcome told to the 
 
 @dataclass(frozen=True, slots=True)
 class StartConfiguration:
-    """A sound configuration, the gates in force, the flags that are no part of it, and what to tell the user."""
+    """A valid configuration, the gates in force, the flags that are no part of it, and warnings for the user."""
 
     configuration: KubeletConfiguration
     gates: FeatureGates
@@ -43,7 +43,7 @@ def load_kubelet_configuration(
     *,
     cgroup_version: int | None = None,
 ) -> StartConfiguration:
-    """Lay all sources over each other, default, and check. Raises ConfigurationRejected with every fault.
+    """Merge all sources, fill in defaults, and check. Raises ConfigurationRejected with every fault.
 
     `cgroup_version` is the host's, 1 or 2, where it is known (spec 12.2, singleProcessOOMKill).
     """
@@ -54,7 +54,7 @@ def load_kubelet_configuration(
         configuration = legacy_configuration()
     configuration = apply_flags(configuration, flags)
     checked = validate(configuration, cgroup_version=cgroup_version)
-    # A field that could not be read has been told already; its default is not the user's second mistake.
+    # An unreadable field has its fault already; its default needs no second one.
     unreadable = {fault.path.rpartition(": ")[2] for fault in merged.faults}
     faults = (*flags.faults, *merged.faults, *(fault for fault in checked.faults if fault.path not in unreadable))
     if faults:

@@ -1,6 +1,6 @@
 """The resources of the API that a node uses: group, version, plural name, kind, and their paths.
 
-One constant per resource. Pure data; what can be asked of a resource is `runtime.api.calls`.
+One constant per resource. Pure data; `runtime.api.calls` has the requests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ K = TypeVar("K", bound=ApiObject)
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[K]):
-    """One resource. `group` is empty for core; `plural` is its name in paths; `kind` what one object decodes to."""
+    """One resource. `group` is empty for core; `plural` is its name in paths; `kind` is the struct of one object."""
 
     group: str
     version: str
@@ -44,7 +44,7 @@ class Resource(Generic[K]):
     kind: type[K]
     namespaced: bool = True
     root: str = field(init=False)
-    """What all paths begin with: "/api/v1", "/apis/coordination.k8s.io/v1"."""
+    """The beginning of all its paths: "/api/v1", "/apis/coordination.k8s.io/v1"."""
 
     def __post_init__(self) -> None:
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
@@ -56,7 +56,7 @@ class Resource(Generic[K]):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Path of the collection, of one object, or of a part of it. An empty namespace means all of them."""
+        """Path of the collection, of one object, or of a subresource. An empty namespace means all namespaces."""
         if namespace and self.namespaced:
             path = f"{self.root}/namespaces/{namespace}/{self.plural}"
         else:

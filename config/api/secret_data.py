@@ -1,6 +1,6 @@
-"""What secrets and config maps hold, as bytes by key: what becomes files and variables.
+"""The content of secrets and config maps as bytes by key.
 
-Pure. What can fail is base64 that is none (`DocumentError` with the place). Refuses to know files and names of files.
+Pure. Bad base64 raises `DocumentError` with the place.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from config.objects import ConfigMap, Secret
 
 
 def secret_bytes(secret: Secret) -> dict[str, bytes]:
-    """The values of a secret by key; `string_data` goes over `data` as the API server would put it. DocumentError."""
+    """The values of a secret by key; `string_data` overrides `data`, as on the API server. Raises DocumentError."""
     return _decoded("data", secret.data) | {key: text.encode() for key, text in secret.string_data.items()}
 
 
 def config_map_bytes(config_map: ConfigMap) -> dict[str, bytes]:
-    """The values of a config map by key, texts as UTF-8. No key is in both maps of a valid one. DocumentError."""
+    """The values of a config map by key, texts as UTF-8. A valid config map has no key in both maps. Raises
+    DocumentError."""
     texts = {key: text.encode() for key, text in config_map.data.items()}
     return texts | _decoded("binaryData", config_map.binary_data)
 
@@ -29,7 +30,7 @@ def _decoded(field: str, values: Mapping[str, str]) -> dict[str, bytes]:
     decoded: dict[str, bytes] = {}
     for key, text in values.items():
         try:
-            # Line ends inside are allowed by the API server: people paste the output of `base64`.
+            # The API server allows line ends inside: people paste the output of `base64`.
             decoded[key] = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
         except (binascii.Error, ValueError) as error:
             # The text itself is secret and stays out of the message.

@@ -1,7 +1,7 @@
-"""Addresses as they may be shown to people: without what lets somebody in. Pure.
+"""Addresses without their secrets, to be shown to people. Pure.
 
-Passwords stand before the host, tokens among the values of a query. What is asked keeps them; logs, problems, events
-and pages have what is made here.
+Passwords stand before the host, tokens among the values of a query. Requests use the real address. Logs, problems,
+events and pages show the masked one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from config.credentials.masked import MASK, masked
 
 
 def masked_url(url: str) -> str:
-    """The same address without its password and the values of its query. What is no address is masked as a whole where
-    it has a password's shape.
-    """
+    """The address without its password and the values of its query. A text that is no address is masked as a whole, if
+    it may hold a password."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -28,7 +27,7 @@ def masked_url(url: str) -> str:
 
 
 def without_secrets(text: str, url: str) -> str:
-    """A text about the address, such as a library's error, without what the address has masked."""
+    """A text about the address, such as a library's error, with the same secrets masked."""
     text = text.replace(url, masked_url(url))
     try:
         parts = urlsplit(url)

@@ -1,6 +1,6 @@
-"""Sample manifests: what `actorlet up` runs when it is told nothing, and one directory deeper, what goes wrong nicely.
+"""Sample manifests: `actorlet up` runs them by default. One directory deeper are pods with instructive failures.
 
-`DIRECTORY` can be given to a file source as it is. Since directories are not descended, `TROUBLED` takes no part then.
+`DIRECTORY` can be given to a file source. A file source does not descend, so it ignores the pods of `TROUBLED`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The kubelet's command line, read as the kubelet reads it (spec 12.3): its unit file works with the name changed.
+"""The kubelet's command line, read as the kubelet reads it (spec 12.3). A kubelet's unit file works with another name.
 
-`parse_flags` is pure and never raises: every fault is collected beside what could be read. A flag sets either a field
-of NodeFlags, which no file has, or a field of KubeletConfiguration (`apply_flags`), and wins over every file. Refuses
-to know which values make sense together; that is validation.
+`parse_flags` is pure and never raises: it collects every fault beside the values it could read. A flag sets either a
+field of NodeFlags, which no file has, or a field of KubeletConfiguration (`apply_flags`). It overrides every file.
+`config.kubelet.validation` checks whether the values fit each other.
 """
 
 import difflib
@@ -22,7 +22,8 @@ from config.kubelet.configuration import KubeletConfiguration
 
 
 class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
-    """What only the command line says; durations in nanoseconds. An empty kubeconfig means a node on its own."""
+    """Settings that only the command line has; durations in nanoseconds. An empty kubeconfig means a standalone
+    node."""
 
     config: str = ""
     config_dir: str = ""
@@ -49,7 +50,7 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ParsedFlags:
-    """What a command line said: node flags, settings (attribute path -> value), every fault and every warning."""
+    """The content of a command line: node flags, settings (attribute path -> value), all faults and all warnings."""
 
     node: NodeFlags = field(default_factory=NodeFlags)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +59,7 @@ class ParsedFlags:
 
 
 def parse_flags(argv: Sequence[str]) -> ParsedFlags:
-    """Read arguments (the program's name not among them). Paths of faults are the flags, such as `--max-pods`."""
+    """Read arguments, without the program's name. The path of a fault is its flag, such as `--max-pods`."""
     reader = _Reader(list(argv))
     reader.read()
     own = {f.attribute: reader.values[n] for n, f in reader.given.items() if f.attribute and not f.configures}
@@ -69,7 +70,7 @@ def parse_flags(argv: Sequence[str]) -> ParsedFlags:
 
 
 def apply_flags(configuration: KubeletConfiguration, flags: ParsedFlags) -> KubeletConfiguration:
-    """The configuration with every setting of the command line in it. Feature gates merge, all else is replaced."""
+    """The configuration with the settings of the command line. Feature gates merge, all else is replaced."""
     for attribute, value in flags.settings.items():
         if attribute == "feature_gates":
             value = {**configuration.feature_gates, **value}
@@ -127,7 +128,7 @@ class _Reader:
         if flag is None:
             reason, hint = ("cannot be used", REFUSED[name]) if name in REFUSED else ("unknown flag", _nearest(name))
             self.faults.append(DocumentError(shown, reason, hint))
-            # Its value, if it had one, is not a second mistake.
+            # A value after an unknown flag is not a second mistake.
             if value is None and self._left and not self._left[0].startswith("-"):
                 self._left.pop(0)
             return
@@ -164,7 +165,7 @@ def _deprecation(flag: Flag) -> DocumentError:
 
 
 def _node_faults(node: NodeFlags) -> list[DocumentError]:
-    """Rules of flags that no configuration field has."""
+    """Rules for flags that are no configuration field."""
     faults: list[DocumentError] = []
     if node.exit_on_lock_contention and not node.lock_file:
         faults.append(DocumentError("--exit-on-lock-contention", "needs --lock-file", "give --lock-file=<path>"))
@@ -188,7 +189,7 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
 
 
 def flags_help(width: int = 100) -> str:
-    """Every flag by group, the deprecated ones last and in brief."""
+    """All flags by group; the deprecated ones last and in brief."""
     groups: dict[str, list[Flag]] = {}
     for flag in FLAGS.values():
         groups.setdefault(flag.group, []).append(flag)

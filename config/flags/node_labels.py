@@ -1,7 +1,7 @@
-"""Which labels a node may give itself (spec 9.1): those of `--node-labels`.
+"""The labels that a node may give itself with `--node-labels` (spec 9.1). Pure.
 
-The namespaces of Kubernetes belong to the cluster: in them a node may set only what describes it. The API server would
-refuse the rest, for which the start is too early to notice and the registration too late. Pure.
+In the namespaces of Kubernetes a node may set only labels that describe it. The API server would refuse the others, but
+only at the registration, after the start.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OF_THE_MACHINE = frozenset(
 
 
 def node_label_faults(labels: Mapping[str, str]) -> Iterator[DocumentError]:
-    """Every label that cannot be."""
+    """A fault for each label that is not allowed."""
     for key, value in labels.items():
         for refusal in (qualified_name(key), label_value(value)):
             if refusal is not None:

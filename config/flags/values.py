@@ -1,7 +1,7 @@
-"""Texts of the command line become values: one reader per kind of flag (spec 12.3).
+"""Texts of the command line as values: one reader per kind of flag (spec 12.3).
 
-A reader takes the text and what earlier occurrences of the flag gave (None at first), since lists and maps grow when a
-flag is repeated and everything else is replaced. What cannot be read is a ValueError that says why in a few words.
+A reader takes the text and the value of earlier occurrences of the flag (None at first). Repeated lists and maps grow;
+all other values are replaced. A reader raises ValueError with a short reason.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ Reader = Callable[[str, Any], Any]
 
 
 def read_value(kind: FlagKind, text: str, before: Any = None) -> Any:
-    """The value of a flag; `before` is what its earlier occurrences gave. Raises ValueError saying why not."""
+    """The value of a flag; `before` is the value of its earlier occurrences. Raises ValueError with the reason."""
     return _READERS[kind](text, before)
 
 

@@ -1,6 +1,6 @@
-"""How long a crashing container waits, as far as configuration decides it (spec 2.1).
+"""How long a crashing container waits: the three numbers of the configuration (spec 2.1).
 
-The schedule itself (doubling, reset) belongs to the back-off of the actors; here are only its three numbers.
+`actors.pod_rules.actions` has the back-off itself (doubling, reset).
 """
 
 import msgspec
@@ -13,7 +13,7 @@ RESET_AFTER_NS = 600 * SECOND_NS
 
 
 class CrashLoopPeriods(msgspec.Struct, frozen=True):
-    """First and longest wait between restarts of one container, and the quiet time that forgets its failures."""
+    """First and longest wait between restarts of a container, and the time without failure that resets the back-off."""
 
     initial_ns: int
     max_ns: int

@@ -1,7 +1,7 @@
 """The configuration file and the drop-in directory as one document (spec 12.1).
 
-Pure: names and bytes come in, one merged document and every fault comes out. Each document is checked by itself, so a
-fault names the file it is in. Refuses to know directories, flags and defaults.
+Pure: names and bytes come in; one merged document and all faults come out. Each document is checked by itself, so a
+fault names its file.
 """
 
 import posixpath
@@ -24,12 +24,12 @@ PATH_FIELDS: tuple[tuple[str, ...], ...] = (
     ("volumePluginDir",),
     ("podLogsDir",),
 )
-"""Fields whose relative path is meant from the directory of the main file."""
+"""Fields whose relative path starts at the directory of the main file."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedBytes:
-    """A file as it was read: its path, for messages and relative paths, and its content."""
+    """A file that was read: its path, for messages and relative paths, and its content."""
 
     name: str
     content: bytes
@@ -37,7 +37,8 @@ class NamedBytes:
 
 @dataclass(frozen=True, slots=True)
 class MergedDocuments:
-    """One document out of all; faults and warnings begin with the name of their file; `skipped` are no `.conf`."""
+    """One document made of all files. Faults and warnings begin with the name of their file; `skipped` files are no
+    `.conf`."""
 
     document: Mapping[str, Any]
     faults: tuple[DocumentError, ...]
@@ -46,7 +47,7 @@ class MergedDocuments:
 
 
 def merge_documents(file: NamedBytes | None, drop_ins: Iterable[NamedBytes] = ()) -> MergedDocuments:
-    """The main file, if any, with every drop-in laid over it in the order of their names.
+    """Merge the main file, if any, and every drop-in in the order of their names; later ones override earlier ones.
 
     Relative paths of the main file become absolute; those of drop-ins stay as they are (spec 12.1).
     """
@@ -70,7 +71,7 @@ def merge_documents(file: NamedBytes | None, drop_ins: Iterable[NamedBytes] = ()
 
 
 def with_absolute_paths(document: Mapping[str, Any], directory: str) -> dict[str, Any]:
-    """The document with the relative paths of `PATH_FIELDS` taken from `directory`."""
+    """The document; relative paths in `PATH_FIELDS` are resolved from `directory`."""
     result = dict(document)
     for path in PATH_FIELDS:
         value: Any = result

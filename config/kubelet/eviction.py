@@ -1,7 +1,7 @@
-"""Eviction settings as configuration: the signals, their default thresholds, what a value may be (spec 7.1).
+"""Eviction settings of the configuration: the signals, their default thresholds, and their valid values (spec 7.1).
 
-Pure and small; what to do at a threshold is the eviction actor's business. Values stay text here, because a share of a
-disk has no size before the disk is known.
+Pure. The eviction actor acts on them. Values stay text here, because a share of a disk has no size before the size of
+the disk is known.
 """
 
 from collections.abc import Mapping
@@ -36,16 +36,16 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
 
 
 def with_default_thresholds(configuration: KubeletConfiguration) -> KubeletConfiguration:
-    """A configuration that came from a file and names no hard threshold gets the default ones (spec 7.1, 12.1)."""
+    """Add the default hard thresholds to a configuration file that has none (spec 7.1, 12.1)."""
     if configuration.eviction_hard:
         return configuration
     return msgspec.structs.replace(configuration, eviction_hard=DEFAULT_EVICTION_HARD)
 
 
 def hard_thresholds(configuration: KubeletConfiguration) -> Mapping[str, str]:
-    """The hard thresholds in force by signal; `0%` and `100%` (disabled) and derived containerfs ones are left out.
+    """The hard thresholds in force by signal, without disabled ones (`0%`, `100%`) and derived ones of containerfs.
 
-    With `mergeDefaultEvictionSettings` the signals not named get their default (spec 7.1).
+    With `mergeDefaultEvictionSettings`, missing signals get their default (spec 7.1).
     """
     named = dict(configuration.eviction_hard)
     if named and configuration.merge_default_eviction_settings:
@@ -58,7 +58,7 @@ def hard_thresholds(configuration: KubeletConfiguration) -> Mapping[str, str]:
 
 
 def eviction_faults(configuration: KubeletConfiguration) -> list[DocumentError]:
-    """Every fault of the eviction maps: unknown signals, unreadable values, soft thresholds without a grace period."""
+    """Faults of the eviction maps: unknown signals, unreadable values, soft thresholds without a grace period."""
     faults: list[DocumentError] = []
     hard, soft = configuration.eviction_hard, configuration.eviction_soft
     for path, amounts, at_zero in (

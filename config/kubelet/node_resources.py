@@ -1,6 +1,6 @@
-"""Rules of what the node keeps for itself: reservations, cgroups, CPUs, memory, and their policies (spec 10).
+"""Rules for the resources that the node reserves: reservations, cgroups, CPUs, memory, and their policies (spec 10).
 
-Only what can be known without the host: a set of CPUs is read, not compared with those online.
+These rules do not read the host: a set of CPUs is parsed, but not compared with the online CPUs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ ENFORCEABLE = (
     "none",
 )
 
-# Policy options and the gate that shows them; "" for stable ones (spec 10.8, 10.10).
+# Policy options and the feature gate of each; "" for stable ones (spec 10.8, 10.10).
 CPU_OPTIONS: Mapping[str, str] = {
     "full-pcpus-only": "",
     "strict-cpu-reservation": "",
@@ -59,7 +59,7 @@ def parse_cpu_set(text: str) -> frozenset[int]:
 
 
 def resource_faults(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:
-    """Every fault of reservations, enforcement and the CPU, memory and topology managers."""
+    """Faults of reservations, enforcement and the CPU, memory and topology managers."""
     yield from _reserved("$.systemReserved", configuration.system_reserved)
     yield from _reserved("$.kubeReserved", configuration.kube_reserved)
     yield from _enforcement(configuration)

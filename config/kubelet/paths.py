@@ -1,4 +1,4 @@
-"""Paths in documents as text, grown one step at a time, spelled as `config.documents.walk` spells them."""
+"""Paths in documents as text, built step by step, in the notation of `config.documents.walk`."""
 
 from config.documents.walk import path_text
 

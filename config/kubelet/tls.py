@@ -45,19 +45,19 @@ CURVES = frozenset({23, 24, 25, 29, 4587, 4588, 4589})
 
 
 CHOSEN_CURVES = {23: "prime256v1", 24: "secp384r1", 25: "secp521r1"}
-"""Those that a server can be told to use, by their names in OpenSSL; Python's ssl takes one of them, and no list."""
+"""Curves that a server can choose, by their names in OpenSSL. Python's ssl takes one of them, and no list."""
 
 
 def chosen_curve(preferences: tuple[int, ...]) -> str:
-    """The curve that handshakes are limited to, by OpenSSL's name: the first of those wanted that can be chosen.
+    """OpenSSL's name of the curve for handshakes: the first one in the configuration that Python can set.
 
-    Empty: nothing is wanted, and OpenSSL's own are used.
+    Empty when the configuration names none: OpenSSL's own choice applies.
     """
     return next((CHOSEN_CURVES[each] for each in preferences if each in CHOSEN_CURVES), "")
 
 
 def tls_faults(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:
-    """Unknown ciphers and curves, half a key pair, and bootstrap without its gate."""
+    """Faults: unknown ciphers and curves, half a key pair, and bootstrap without its gate."""
     for index, name in enumerate(configuration.tls_cipher_suites):
         where = f"$.tlsCipherSuites[{index}]"
         if name in TLS_13_CIPHERS:

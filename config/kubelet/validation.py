@@ -1,7 +1,7 @@
-"""Whether the values of a KubeletConfiguration make sense, alone and together (spec 12.2, 17.2, 17.5).
+"""Whether the values of a KubeletConfiguration are valid, alone and together (spec 12.2, 17.2, 17.5).
 
-`validate` gives every fault and every warning at once. Rules of single fields are tables in `ranges`; this file has
-those that look at two fields or into a text. It refuses to know the host, but for the one fact it is given.
+`validate` returns every fault and every warning at once. Rules for single fields are tables in `ranges`; this file has
+the rules that compare fields or parse text. It reads nothing from the host; the caller gives the version of cgroups.
 """
 
 import posixpath
@@ -26,7 +26,7 @@ ID_RANGE = 65536
 VERIFICATION_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
-# Sysctls the kernel keeps per IPC namespace; everything under fs.mqueue. and net. is namespaced too (spec 17.5).
+# Sysctls that the kernel keeps per IPC namespace; all of fs.mqueue. and net. is namespaced too (spec 17.5).
 IPC_SYSCTLS = frozenset(
     f"kernel.{name}"
     for name in ("sem", "shm", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "msg", "msgmax", "msgmnb", "msgmni")
@@ -42,7 +42,7 @@ class Validated(msgspec.Struct, frozen=True):
 
 
 def validate(configuration: KubeletConfiguration, *, cgroup_version: int | None = None) -> Validated:
-    """Check every rule. `cgroup_version` is the host's (1 or 2); None leaves the one rule about it out."""
+    """Check every rule. `cgroup_version` is the host's (1 or 2); None skips the one rule about it."""
     choice = choose_gates(configuration.feature_gates)
     gates = choice.gates
     faults = (
@@ -100,7 +100,7 @@ def _addresses(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
 
 
 def _doubtful(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
-    """What starts nevertheless, because the kubelet starts with it too."""
+    """Warnings about values that the kubelet accepts too."""
     for index, text in enumerate(configuration.cluster_dns):
         if not _is_ip(text):
             yield DocumentError(f"$.clusterDNS[{index}]", f"{text!r} is no IP address and is left out", "give an IP")
@@ -196,7 +196,7 @@ def _shutdown(configuration: KubeletConfiguration, gates: FeatureGates) -> Itera
 
 
 def _gated(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:
-    """Fields that only a gate switches on."""
+    """Fields that need a feature gate."""
     period = configuration.cpu_cfs_quota_period
     gated = (
         ("cpuCFSQuotaPeriod", period != 100_000_000, "CPUCFSQuotaPeriod"),

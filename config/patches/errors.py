@@ -1,12 +1,13 @@
-"""What can be wrong with a patch."""
+"""The error of a patch."""
 
 from __future__ import annotations
 
 
 class PatchError(ValueError):
-    """Why a patch cannot be applied or made: where (a path in the document, or an operation), why, and what to do.
+    """Why a patch cannot be applied or made: the place (a path in the document, or an operation), the reason, and a
+    hint.
 
-    `malformed` tells a patch that no document could take (HTTP 400) from one that this document cannot take (422).
+    `malformed`: no document could take the patch (HTTP 400). Otherwise this document cannot take it (422).
     """
 
     def __init__(self, where: str, reason: str, hint: str = "", *, malformed: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386): a document with holes, laid over another."""
+"""JSON merge patches (RFC 7386)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Objects merge key by key, null removes a key, everything else replaces. Neither input changes; nothing can fail.
+    """Objects merge key by key, null removes a key, everything else replaces. The inputs do not change; nothing can
+    fail.
 
-    The result shares with its inputs what it took from them unchanged.
+    The result shares its unchanged parts with the inputs.
     """
     if not isinstance(patch, Mapping):
         return patch

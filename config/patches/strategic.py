@@ -1,15 +1,15 @@
-"""Strategic merge patches: merge patches that know which lists are maps or sets in disguise.
+"""Strategic merge patches: merge patches that know which lists are maps by a key, or sets.
 
 Owns applying one (`apply_strategic`) and making one from two documents (`make_strategic`), in the dialect of the API
-server. Such a list in a patch has only the items that change. Beside the fields of the kind a patch has directives:
+server. In a patch, such a list has only the items that change. A patch may also have directives:
 
-- `$patch: delete` or `replace` in a map or in an item of a list: away with it, or take what stands beside it whole;
+- `$patch: delete` or `replace` in a map or a list item: remove it, or take the rest of it as the whole value;
 - `$setElementOrder/<field>`: the items of the list in their order, those of a map as their keys alone;
-- `$deleteFromPrimitiveList/<field>`: what leaves a list of plain values;
+- `$deleteFromPrimitiveList/<field>`: values to remove from a list of plain values;
 - `$retainKeys`: the fields of this map that remain.
 
-Documents are dict, list, str, int, float, bool and None, as JSON is read. Neither input ever changes, and results
-share with them what is the same. What can fail is `PatchError`. Refuses to know kinds; their rules are a `Schema`.
+Documents are parsed JSON: dict, list, str, int, float, bool and None. Inputs never change, and results share their
+unchanged parts with them. Failures are `PatchError`. A `Schema` has the rules of each kind.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _LISTS = (_ORDER, _DELETE)
 _NO_LISTS: Mapping[str, list[Any]] = {}
 _ABSENT = object()
 _NESTED = frozenset({dict, list})
-"""What has parts, of all that JSON is read as."""
+"""The JSON types that contain others."""
 
 
 def apply_strategic(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
-    """The document that `patch` makes of `original`. Raises PatchError."""
+    """Apply `patch` to `original`. Raises PatchError."""
     return _merge_map(original, patch, schema, "$")
 
 
 def make_strategic(original: Mapping[str, Any], modified: Mapping[str, Any], schema: Schema = PLAIN) -> dict[str, Any]:
-    """A patch that makes `modified` of `original`; empty when they are the same. Raises PatchError.
+    """A patch that turns `original` into `modified`; empty when they are equal. Raises PatchError.
 
-    Changes that others made to the object meanwhile survive it, as far as they are other fields or other items.
+    It keeps the changes that others made meanwhile to other fields or other items.
     """
     return _map_difference(original, modified, schema, False, "$")
 
@@ -66,7 +66,7 @@ def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sc
             if type(current) is dict and not rule.replace:
                 result[name] = _merge_map(current, value, rule.schema, f"{path}.{name}")
             elif _PATCH in value and not rule.replace:
-                # As the API server does it: a directive about what is not there leaves nothing there.
+                # As on the API server, a directive about a missing field has no effect.
                 result.pop(name, None)
             else:
                 result[name] = _plain(value)
@@ -88,7 +88,7 @@ def _merge_map(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Sc
 
 
 def _directives_in(patch: Mapping[str, Any]) -> Sequence[str]:
-    """The names that begin with a dollar. Seldom is there any: it stands before all letters."""
+    """The names that begin with a dollar. They are rare, and a dollar sorts before all letters."""
     return [name for name in patch if name[:1] == "$"] if patch and min(patch) < "%" else ()
 
 
@@ -102,7 +102,7 @@ def _directed_map(patch: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def _lists_of_directives(names: Iterable[str], patch: Mapping[str, Any], path: str) -> dict[str, list[Any]]:
-    """What the directives about lists say, by their names."""
+    """The directives about lists, by the name of their list."""
     lists = {name: patch[name] for name in names if name.startswith(_LISTS)}
     for name, value in lists.items():
         if not isinstance(value, list):
@@ -111,7 +111,7 @@ def _lists_of_directives(names: Iterable[str], patch: Mapping[str, Any], path: s
 
 
 def _retained(original: Mapping[str, Any], patch: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """What `$retainKeys` leaves of the map. The patch may not set what it does not retain."""
+    """The map after `$retainKeys`. The patch may not set fields that it does not retain."""
     names = patch[_RETAIN]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise PatchError(f"{path}.{_RETAIN}", "must be a list of names of fields", malformed=True)
@@ -129,7 +129,8 @@ def _merge_list(
     order: list[Any] | None,
     path: str,
 ) -> list[Any]:
-    """A list by key, or a set, with the patch's items merged into it, in the order of `order`, else of the patch."""
+    """Merge the patch's items into a list by key or a set. `order` gives the order of the result, else the patch
+    does."""
     _check_items((current or [], patch, order or []), rule, path)
     if rule.key is None:
         wanted = _positions(order or patch)
@@ -146,7 +147,7 @@ def _merge_list(
     keys = [item[rule.key] for item in result]
     index = _positions(keys)
     server = dict(index)
-    # In the eyes of the API server, items that are added take the places of those that are deleted.
+    # As on the API server, added items take the places of deleted ones.
     freed = len(current or ()) - len(before) if order else 0
     for item in fresh:
         key = item[rule.key]
@@ -192,7 +193,7 @@ def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
 
 
 def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None:
-    """Every item is a map with a key where the list is one by key, and a plain value where it is a set."""
+    """Each item of a list by key must be a map with that key, each item of a set a plain value."""
     kinds: set[type] = set()
     for items in lists:
         for position, item in enumerate(items):
@@ -209,7 +210,7 @@ def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None
 
 
 def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
-    """The items of the patch stand in its `$setElementOrder`, in the same order."""
+    """The items of the patch must appear in its `$setElementOrder`, in the same order."""
     last = -1
     for key in keys:
         position = wanted.get(key, -1)
@@ -220,7 +221,7 @@ def _check_order(keys: list[Any], wanted: Mapping[Any, int], path: str) -> None:
 
 
 def _positions(keys: Sequence[Any]) -> dict[Any, int]:
-    """Where each key stands first."""
+    """The first position of each key."""
     positions = dict(zip(keys, range(len(keys)), strict=True))
     if len(positions) < len(keys):
         positions = {key: position for position, key in reversed(list(enumerate(keys)))}
@@ -228,9 +229,9 @@ def _positions(keys: Sequence[Any]) -> dict[Any, int]:
 
 
 def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server: Mapping[Any, int]) -> list[Any]:
-    """The items in their final order: those in `wanted` as it says, the others between them as on the server.
+    """The items in their final order. Those in `wanted` keep its order; the others stay between them as on the server.
 
-    One of the others comes before one of the wanted when it did so on the server, otherwise as late as it can.
+    An item that is not in `wanted` comes before a wanted one if it did so on the server, otherwise as late as possible.
     """
     places = list(map(wanted.get, keys))
     ours = [index for _, index in sorted((place, index) for index, place in enumerate(places) if place is not None)]
@@ -252,7 +253,7 @@ def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server:
 
 
 def _plain(value: Any) -> Any:
-    """What a patch says about something that was not there: itself, without nulls and directives."""
+    """The value for a missing field: the patch itself, without nulls and directives."""
     if type(value) is list:
         return [
             _plain(item) if type(item) in _NESTED else item
@@ -325,7 +326,7 @@ def _list_difference(
     old = {item[key]: item for item in before}
     new = {item[key] for item in after}
     if len(old) < len(before) or len(new) < len(after):
-        # What has a key twice cannot be told apart, so the list is taken whole.
+        # Items with the same key cannot be told apart, so the patch has the whole list.
         patch[name] = [*after, {_PATCH: "replace"}]
         return
     changes: list[Any] = []

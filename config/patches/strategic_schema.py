@@ -1,7 +1,7 @@
-"""Which lists of which kinds a strategic merge patch merges, and by what.
+"""Which lists of which kinds a strategic merge patch merges, and by which key.
 
-A table, the same for every version of the API since fields never change their way of being patched; a test compares
-it with the schema that the API publishes. Refuses to know how patches are applied.
+One table serves every version of the API, because fields never change their patch rules. A test compares it with the
+schema that the API publishes. `config.patches.strategic` applies patches.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PLAIN: Schema = MappingProxyType({})
 class FieldRule(NamedTuple):
     """How one field is patched.
 
-    `schema` is of the map, or of the items of the list. `merge` is for lists: by the field `key` of their items, or as
-    a set of plain values when there is none. `retain_keys`: a patch names all the fields that remain. `replace` is for
-    maps: they are taken whole.
+    `schema` is of the map, or of the items of the list. `merge` is for lists: they merge by the field `key` of their
+    items, or without a key as a set of plain values. `retain_keys`: a patch names all the fields that remain.
+    `replace`: a map is replaced as a whole.
     """
 
     schema: Schema = PLAIN
@@ -88,5 +88,5 @@ _OTHERS: Schema = {"metadata": _METADATA}
 
 
 def schema_for(api_version: str, kind: str) -> Schema:
-    """The rules of a kind; of one that is not in the table only the metadata is known, and the rest merges plainly."""
+    """The rules of a kind. A kind that is not in the table has rules for its metadata only."""
     return _KINDS.get((api_version, kind), _OTHERS)

@@ -1,5 +1,5 @@
-"""What follows from a pod alone: its identity, its defaults, what it asks for. Pure.
+"""What a pod alone determines: its identity, its defaults, its requests. Pure.
 
-Open `identity.py` first. `defaults.py` fills in what the API server would, `requests.py` adds up what a pod asks of
-its node, `once_per_spec.py` remembers what follows from a spec.
+Open `identity.py` first. `defaults.py` fills in defaults as the API server does. `requests.py` adds up the resource
+requests. `once_per_spec.py` caches results by spec.
 """

@@ -1,8 +1,8 @@
-"""What a pod gets where it says nothing, as the API server fills it in (spec 1.2: a static pod is defaulted, too).
+"""Defaults of a pod, as the API server fills them in (spec 1.2: static pods are defaulted too).
 
-Pure, and idempotent: a defaulted pod comes back as the very same object. Nothing can fail, since faults are the
-business of `config.validation.pod` afterwards; a quantity that cannot be read is left for it. Refuses to know what
-admission adds on an API server (priority, service account, tolerations for taints).
+Pure, and idempotent: a defaulted pod is returned unchanged, as the same object. Nothing can fail:
+`config.validation.pod` reports faults later, and unreadable quantities stay. Admission plugins of an API server are
+left out (priority, service account, tolerations for taints).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ C = TypeVar("C", bound=Container)
 
 
 def default_pod(pod: Pod) -> Pod:
-    """The pod with every default in its place."""
+    """The pod with all defaults."""
     return _changed(pod, spec=default_spec(pod.spec))
 
 
 def default_spec(spec: PodSpec) -> PodSpec:
-    """The spec with every default in its place."""
+    """The spec with all defaults."""
 
     def container(value: C) -> C:
         return default_container(value, spec.host_network is True)
@@ -74,7 +74,7 @@ def default_spec(spec: PodSpec) -> PodSpec:
 
 
 def default_container(container: C, host_network: bool = False) -> C:
-    """The container with its defaults. On the network of the node, a port is that of the node, too."""
+    """The container with its defaults. With host networking, a container port is also the host port."""
 
     def port(value: ContainerPort) -> ContainerPort:
         value = _filled(value, protocol="TCP")
@@ -99,14 +99,14 @@ def default_container(container: C, host_network: bool = False) -> C:
 
 
 def default_pull_policy(image: str) -> str:
-    """`Always` for an image whose tag is latest, said or implied; `IfNotPresent` for any other tag and for digests."""
+    """`Always` for an image with the tag latest, given or implied; `IfNotPresent` for any other tag and for digests."""
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
 
 
 def default_volume(volume: Volume) -> Volume:
-    """The volume with its defaults; one without a source is an emptyDir."""
+    """The volume with its defaults; one without a source becomes an emptyDir."""
     if all(getattr(volume, name) is None for name in Volume.__struct_fields__ if name != "name"):
         return replace(volume, empty_dir=EmptyDirVolumeSource())
     changes: dict[str, object] = {}
@@ -189,7 +189,7 @@ def _requests_from_limits(resources: ResourceRequirements) -> ResourceRequiremen
 
 
 def _pod_resources(spec: PodSpec) -> ResourceRequirements | None:
-    """Requests of the pod as a whole: what its containers ask for in sum, else its own limit (KEP-2837)."""
+    """Pod-level requests: the sum of what its containers request, else the pod's own limit (KEP-2837)."""
     resources = spec.resources
     if resources is None or not resources.limits:
         return resources
@@ -206,7 +206,7 @@ def _pod_resources(spec: PodSpec) -> ResourceRequirements | None:
 
 
 def _asked_by_containers(spec: PodSpec, name: str) -> Quantity | None:
-    """The most that the containers ask for at one time: sidecars stay, other init containers come one by one."""
+    """The highest total request at any time: sidecars stay, other init containers run one by one."""
     sidecars, peak, found = Quantity(0), Quantity(0), False
 
     def asked(container: Container) -> Quantity:
@@ -228,18 +228,18 @@ def _asked_by_containers(spec: PodSpec, name: str) -> Quantity | None:
 
 
 def _filled(value: T, **defaults: object) -> T:
-    """`value` with `defaults` where it has None."""
+    """`value`; `defaults` replace its fields that are None."""
     return _changed(value, **{name: default for name, default in defaults.items() if getattr(value, name) is None})
 
 
 def _changed(value: T, **fields: object) -> T:
-    """`value` with these fields; the same object where that changes nothing."""
+    """`value` with these fields; the same object if nothing changes."""
     changes = {name: new for name, new in fields.items() if getattr(value, name) is not new}
     return replace(value, **changes) if changes else value
 
 
 def _each(values: tuple[T, ...], function: Callable[[T], T]) -> tuple[T, ...]:
-    """All values, changed; the same tuple where that changes nothing."""
+    """All values after the change; the same tuple if nothing changes."""
     changed = tuple(function(value) for value in values)
     return values if _same(values, changed) else changed
 

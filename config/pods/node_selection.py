@@ -1,6 +1,6 @@
 """Which nodes a pod may run on: selectors, required affinity, taints and tolerations (spec 10.14). Pure.
 
-The scheduler asks this of many nodes, the node of itself when a pod has come to it.
+The scheduler checks many nodes with it; a node checks itself when a pod arrives.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _OPERATORS = {
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Whether a pod of these tolerations may be on a node of that taint."""
+    """Whether these tolerations accept that taint."""
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
 def selected(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
-    """Whether a node of that name and these labels is one that the pod asks for: one term of its affinity must hold,
-    and each label of its selector.
-    """
+    """Whether the pod's affinity and selector accept a node of that name and these labels. One term of the affinity
+    must match, and each label of the selector."""
     if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
@@ -39,7 +38,7 @@ def selected(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
 
 
 def in_terms(terms: Iterable[NodeSelectorTerm], labels: Mapping[str, str], name: str) -> bool:
-    """Whether one of these terms holds for a node of that name and these labels."""
+    """Whether one of these terms matches a node of that name and these labels."""
     fields = {"metadata.name": name}
     return any(
         _hold(term.match_expressions, labels) and _hold(term.match_fields, fields)

@@ -1,10 +1,10 @@
-"""Answers that follow from the spec of a pod alone, worked out once.
+"""Results that depend on a pod's spec alone, computed once.
 
-A spec never changes, and thousands of pods of one template may share one. Every pass over a pod asks the same of it:
-what it refers to, what it requests, which of its fields are not honoured. One bounded cache per process, `_memory`,
-owns all answers. It knows a spec by identity and holds it weakly, so answers go with their spec; no answer may hold it.
+A spec never changes, and thousands of pods of one template may share one. Every pass over a pod asks the same questions
+of it: its references, its requests, its unsupported fields. One bounded cache per process, `_memory`, owns all results.
+It finds a spec by identity and holds it weakly, so results go with their spec. A result must not hold its spec.
 
-`OncePerSpecAnd` serves questions that other objects decide as well.
+`OncePerSpecAnd` serves results that depend on other objects too.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ T = TypeVar("T")
 
 SPECS_AT_MOST = 16_384
 FACTS_AT_MOST = 256
-"""Answers of one `OncePerSpecAnd` about one spec: thousands of pods that share it may each have facts of their own."""
+"""Results that one `OncePerSpecAnd` keeps for one spec. Thousands of pods that share the spec may have facts of their
+own."""
 
 
 class _AnswersAboutSpecs:
-    """The answers about every spec, by question. Any thread may ask: reading a `FIFOCache` changes nothing in it."""
+    """The results for every spec, by function. Any thread may read: reading a `FIFOCache` changes nothing in it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -51,7 +52,8 @@ class _AnswersAboutSpecs:
         return answers
 
     def _ended(self, number: int) -> None:
-        """A spec is gone. The collector may say so while this very thread holds the lock; it is then dropped later."""
+        """A spec is gone. The collector may call this while this thread holds the lock; then the entry is removed
+        later."""
         self._dead.append(number)
         if self.lock.acquire(blocking=False):
             try:
@@ -63,7 +65,7 @@ class _AnswersAboutSpecs:
         while self._dead:
             number = self._dead.popleft()
             known = self._known.get(number)
-            if known is not None and known[0]() is None:  # no other spec has taken its place in memory
+            if known is not None and known[0]() is None:  # the id has not been reused by another spec
                 del self._known[number]
 
 
@@ -71,9 +73,9 @@ _memory = _AnswersAboutSpecs()
 
 
 def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
-    """Remember the answers of `work`, a pure function. Nobody may change an answer; failures are not kept.
+    """Cache the results of `work`, a pure function. Nobody may change a result; exceptions are not cached.
 
-    Any thread may call it; two that ask at once may both do the work.
+    Any thread may call it; two concurrent calls may both do the work.
     """
 
     @wraps(work)
@@ -89,17 +91,17 @@ def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
 
 
 class OncePerSpecAnd(Generic[T]):
-    """Answers that a spec, other objects and facts decide together.
+    """Results that depend on a spec, other objects and facts together.
 
-    Objects are known by identity: they never change, and neither they nor an answer may hold the spec. Facts are
-    compared by value. `at_most`: how many answers are kept for one spec; the oldest go.
+    Objects are compared by identity: they never change, and neither they nor a result may hold the spec. Facts are
+    compared by value. `at_most`: how many results are kept for one spec; the oldest go first.
     """
 
     def __init__(self, at_most: int = FACTS_AT_MOST) -> None:
         self._at_most = at_most
 
     def of(self, spec: PodSpec, objects: tuple[object, ...], facts: Hashable, work: Callable[[], T]) -> T:
-        """The result of `work`, now or before. It must depend on nothing else; failures are not kept."""
+        """The result of `work`, from the cache or new. It must depend on nothing else; exceptions are not cached."""
         about = _memory.about(spec)
         answers: FIFOCache[tuple[Hashable, ...], tuple[tuple[object, ...], T]] | None = about.get(self)
         if answers is None:
@@ -111,5 +113,5 @@ class OncePerSpecAnd(Generic[T]):
             pass
         value = work()
         with _memory.lock:
-            answers[key] = objects, value  # the entry holds the objects, so that no other takes their place in memory
+            answers[key] = objects, value  # the entry holds the objects, so that their ids are not reused
         return value

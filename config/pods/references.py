@@ -1,6 +1,6 @@
-"""What a pod refers to that only an API server has: secrets, config maps, claims, accounts (spec 1.2).
+"""References of a pod to objects of an API server: secrets, config maps, claims, accounts (spec 1.2).
 
-A static pod must not depend on the API server, so each of these refuses it (`PreventStaticPodAPIReferences`). Pure;
+A static pod must not depend on the API server, so each reference is a fault (`PreventStaticPodAPIReferences`). Pure;
 every reference is found, with its place.
 """
 
@@ -22,9 +22,9 @@ _PROJECTIONS = {
 
 
 def check_api_references(place: DocumentPlace, spec: PodSpec, *, every: bool) -> None:
-    """A fault for every reference in the spec at `place`.
+    """Report a fault for every reference in the spec at `place`.
 
-    With `every` false (the gate is off) only claims of resources and trust bundles are refused.
+    With `every` false (the gate is off), only resource claims and trust bundles are faults.
     """
     for at, _ in place.items("resourceClaims", spec.resource_claims):
         _refuse(at, "a resource claim")

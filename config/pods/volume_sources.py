@@ -1,7 +1,7 @@
-"""Every kind of volume source: a row for each source of `Volume`, and for `local`, which only persistent volumes have.
+"""All kinds of volume sources: a row for each source of `Volume`, and for `local`, which only persistent volumes have.
 
-A rule that depends on the kind of a volume reads the kind's row. The code that serves a kind is elsewhere:
-`runtime.volumes.kinds` lists the plugins, `config.pods.in_tree_volumes` translates the disks of clouds.
+Rules that depend on the kind of a volume read the kind's row. `runtime.volumes.kinds` lists the plugins that serve the
+kinds. `config.pods.in_tree_volumes` translates the disks of clouds.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ _DRIVER = "use a persistent volume of its CSI driver"
 
 
 class SourceKind(msgspec.Struct, frozen=True, kw_only=True):
-    """What rules ask about one kind."""
+    """The properties of one kind."""
 
     plugin: str = ""
-    """The name of its plugin, which its directories have too. Empty for a kind that stands for another volume."""
+    """The name of its plugin and of the plugin's directories. Empty for a kind that stands for another volume."""
     served: bool = False
     """This node has a plugin for it."""
     refusal: str = ""
     """Why this node does not serve it, and what to use instead."""
     required: tuple[str, ...] = ()
-    """Attributes without which the source means nothing."""
+    """Required attributes of the source."""
     api_data: str = ""
-    """What it takes from the API server, in words; empty for nothing."""
+    """The API objects that it needs, in words; empty for none."""
     secret_ref: bool = False
     """It may name a secret with credentials in `secret_ref`."""
     from_objects: bool = False
-    """The agent makes its files from API objects or the pod; nobody else writes to it."""
+    """The agent writes its files, from API objects or the pod. Nobody else does."""
     labelled: bool = False
     """Its files belong to the pod, so they get the pod's SELinux label."""
     persistent: bool = False
-    """This node knows persistent volumes of this kind."""
+    """This node supports persistent volumes of this kind."""
     mount_options: bool = False
     """Its persistent volumes take mount options."""
 
@@ -160,10 +160,10 @@ def source_of(volume: Volume | PersistentVolumeSpec) -> str:
 
 
 def kind_of(volume: Volume) -> SourceKind:
-    """The row of the volume's source. The API takes a volume without a source as an emptyDir."""
+    """The row of the volume's source. Like the API, it takes a volume without a source as an emptyDir."""
     return VOLUME_SOURCES[source_of(volume) or "empty_dir"]
 
 
 def json_name_of(source: str) -> str:
-    """What a document calls the source of this attribute: `configMap`."""
+    """The source's key in documents, such as `configMap`."""
     return _JSON_NAMES.get(source, source)

@@ -1,7 +1,6 @@
-"""A pod in one line, in the words that `kubectl get pods` has taught everybody. Pure.
+"""A pod in one line, in the columns of `kubectl get pods`. Pure.
 
-The STATUS column is no field of the API: it is the most telling reason found in phase, conditions and container states,
-with what hinders the pod before what it does.
+The STATUS column is no field of the API. It is the most telling reason in phase, conditions and container states.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ _GATED = "SchedulingGated"
 
 @dataclass(frozen=True, slots=True)
 class PodLine:
-    """One row: `ready` and `readiness_gates` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`; empty where nothing
-    is known.
-    """
+    """One row: `ready` and `readiness_gates` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`. Unknown values are
+    empty."""
 
     namespace: str
     name: str
@@ -55,7 +53,7 @@ def pod_line(pod: Pod, wall_ns: int) -> PodLine:
 
 
 def has_arrived(pod: Pod) -> bool:
-    """It runs and does not say that it is not ready, or it has done what it was to do."""
+    """Whether the pod runs and is not unready, or has succeeded."""
     status = pod.status or PodStatus()
     return status.phase == "Succeeded" or (status.phase == "Running" and _condition(status, "Ready") != "False")
 
@@ -80,7 +78,7 @@ def status_word(pod: Pod) -> str:
 
 
 def trouble(pod: Pod) -> str:
-    """Why a pod has not arrived, in a sentence: the word, and the messages of those that wait or have failed."""
+    """Why a pod is not ready, in a sentence: the status, and the messages of waiting or failed containers."""
     status = pod.status or PodStatus()
     details = [status.message or ""]
     if status.phase == "Running":
@@ -96,7 +94,7 @@ def trouble(pod: Pod) -> str:
 
 
 def _initializing(pod: Pod, status: PodStatus) -> str:
-    """What the first unfinished init container says; empty when none hinders the pod."""
+    """The status of the first unfinished init container; empty when there is none."""
     total = len(pod.spec.init_containers)
     by_name = {container.name: container for container in pod.spec.init_containers}
     for done, state_of in enumerate(status.init_container_statuses):
@@ -116,7 +114,7 @@ def _initializing(pod: Pod, status: PodStatus) -> str:
 
 def _word_of_containers(status: PodStatus, word: str) -> str:
     runs = False
-    # Backwards, so that the first container, which matters most, has the last word.
+    # Backwards: the first container matters most and is applied last.
     for state_of in reversed(status.container_statuses):
         state = state_of.state or ContainerState()
         if state.waiting is not None and state.waiting.reason:
@@ -142,7 +140,7 @@ def _condition(status: PodStatus, kind: str) -> str | None:
 
 
 def _ready_count(pod: Pod, status: PodStatus) -> tuple[int, int]:
-    """(ready, all) of the containers that are to run on: the regular ones and the sidecars."""
+    """(ready, all) of the long-running containers: the regular ones and the sidecars."""
     lasting = _lasting(pod)
     names = {container.name for container in lasting}
     statuses = (*status.container_statuses, *status.init_container_statuses)
@@ -172,7 +170,7 @@ def _restarts(pod: Pod, status: PodStatus, wall_ns: int) -> str:
 
 
 def _counted(pod: Pod, status: PodStatus) -> Iterator[ContainerStatus]:
-    """While the pod initializes its init containers, afterwards those that are to run on."""
+    """The containers to count: the init containers while the pod initializes, afterwards the long-running ones."""
     if _initializing(pod, status) and _condition(status, "Initialized") != "True":
         yield from status.init_container_statuses
         return

@@ -1,4 +1,4 @@
-"""Whether probes and hooks of a container can be carried out (spec 3.11, 5).
+"""Rules for probes and hooks of a container (spec 3.11, 5).
 
 Pure; faults go to the `DocumentPlace`.
 """
@@ -15,7 +15,7 @@ _STOP_SIGNALS_OF_WINDOWS = ("SIGTERM", "SIGKILL")
 
 
 def check_probe(at: DocumentPlace, probe: object, *, liveness: bool) -> None:
-    """`liveness` is true of startup probes as well: one success is enough for both."""
+    """`liveness` is set for startup probes as well: both need a success threshold of one."""
     if not isinstance(probe, Probe):
         return
     _check_one_action(
@@ -41,7 +41,7 @@ def check_probe(at: DocumentPlace, probe: object, *, liveness: bool) -> None:
 
 
 def check_lifecycle(at: DocumentPlace, container: Container, spec: PodSpec | None) -> None:
-    """Hooks, and the stop signal, which needs `spec.os` to be said (KEP-4960)."""
+    """Check the hooks, and the stop signal, which needs `spec.os` (KEP-4960)."""
     lifecycle = container.lifecycle
     if lifecycle is None:
         return

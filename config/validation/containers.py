@@ -1,7 +1,7 @@
-"""Whether the containers of a pod can be meant: names, images, mounts, environment, ports, restart rules.
+"""Rules for the containers of a pod: names, images, mounts, environment, ports, restart rules.
 
-Pure; faults go to the `DocumentPlace`. Probes, hooks and security contexts have a file of their own. Refuses to know
-whether images and files exist.
+Pure; faults go to the `DocumentPlace`. Probes, hooks and security contexts have a file of their own. Nothing here
+checks whether images and files exist.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _probes(container: Container) -> tuple[tuple[str, object], ...]:
 def _check_container(
     at: DocumentPlace, container: Container, volumes: Mapping[str, Volume], claims: list[str], spec: PodSpec
 ) -> None:
-    """What holds for containers of every sort."""
+    """Rules for containers of every kind."""
     if (at / "image").required(container.image, "name an image such as docker.io/library/busybox:1.36") and (
         container.image != container.image.strip()
     ):
@@ -93,7 +93,7 @@ def _check_container(
 
 
 def _check_init(at: DocumentPlace, container: Container) -> None:
-    """A sidecar may have all that regular containers have; a container that ends may not."""
+    """A sidecar may have every field of regular containers. A plain init container has neither probes nor hooks."""
     sidecar = is_sidecar(container)
     _check_restart(at, container)
     for field, probe in _probes(container):
@@ -108,7 +108,7 @@ def _check_init(at: DocumentPlace, container: Container) -> None:
 
 
 def _check_restart(at: DocumentPlace, container: Container) -> None:
-    """Restart policy and rules of the container alone (KEP-753, KEP-5307)."""
+    """Restart policy and rules of the container itself (KEP-753, KEP-5307)."""
     (at / "restartPolicy").one_of(container.restart_policy, ("Always", "OnFailure", "Never"))
     if container.restart_policy_rules and container.restart_policy is None:
         (at / "restartPolicy").fault("is required where there are restartPolicyRules", "set Never, OnFailure or Always")
@@ -135,7 +135,7 @@ def _check_ephemeral(at: DocumentPlace, container: EphemeralContainer, spec: Pod
         "readinessProbe": container.readiness_probe,
         "startupProbe": container.startup_probe,
         "lifecycle": container.lifecycle,
-        # Clients that are written in Go cannot help sending an empty one.
+        # Clients written in Go always send an empty one.
         "resources": container.resources != ResourceRequirements() and container.resources,
         "restartPolicy": container.restart_policy,
     }
@@ -169,7 +169,7 @@ def check_port_number(at: DocumentPlace, number: int) -> None:
 
 
 def _check_host_ports(place: DocumentPlace, spec: PodSpec) -> None:
-    """No two containers on one port of the node; on the network of the node, both ports are one."""
+    """No two containers may use one port of the node. With host networking, container and host port must be equal."""
     taken: dict[tuple[str, str, int], str] = {}
     lasting = [(at, c) for at, c in place.items("initContainers", spec.init_containers) if is_sidecar(c)]
     for at, container in (*lasting, *place.items("containers", spec.containers)):
@@ -240,7 +240,7 @@ def _check_environment_sources(at: DocumentPlace, sources: Iterable[EnvFromSourc
 
 
 def check_inner_path(at: DocumentPlace, path: str | None) -> None:
-    """A relative path that stays inside."""
+    """Check that the path is relative and stays inside."""
     if not at.required(path) or path is None:
         return
     if path.startswith("/"):

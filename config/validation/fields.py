@@ -1,7 +1,7 @@
-"""Whether references to fields and resources of the pod itself can be resolved (spec 13.3).
+"""Rules for references to the pod's own fields and resources (spec 13.3).
 
-Pure; faults go to the `DocumentPlace`. Environment and downward API share the rules and differ in which fields they
-offer.
+Pure; faults go to the `DocumentPlace`. The environment and the downward API share the rules, but allow different
+fields.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RESOURCES = tuple(
 
 
 def check_field_reference(at: DocumentPlace, reference: ObjectFieldSelector, *, environment: bool) -> None:
-    """`environment` says whether it is for a variable, else for a file of a volume."""
+    """`environment`: the reference is for a variable; otherwise for a file of a volume."""
     path = reference.field_path
     (at / "apiVersion").one_of(reference.api_version, ("v1",))
     if not (at / "fieldPath").required(path):
@@ -47,7 +47,7 @@ def check_field_reference(at: DocumentPlace, reference: ObjectFieldSelector, *, 
 
 
 def check_resource_reference(at: DocumentPlace, reference: ResourceFieldSelector, *, in_volume: bool) -> None:
-    """A file of a volume must say of which container."""
+    """A reference of a volume must name its container."""
     if in_volume:
         (at / "containerName").required(reference.container_name)
     huge_pages = reference.resource.startswith(("limits.hugepages-", "requests.hugepages-"))

@@ -1,6 +1,6 @@
-"""Whether the resources of a container or a pod can be meant (spec 10.17).
+"""Rules for the resources of a container or a pod (spec 10.17).
 
-Pure; faults go to the `DocumentPlace`. Refuses to know what the node has.
+Pure; faults go to the `DocumentPlace`. Nothing here compares them with the node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def check_quantity(place: DocumentPlace, text: str) -> Quantity | None:
 
 
 def check_resources(place: DocumentPlace, resources: ResourceRequirements | None, claims: Iterable[str]) -> None:
-    """Names, amounts, requests within limits, and claims that name one of `claims` of the pod."""
+    """Check names, amounts, requests against limits, and claims, which must be among `claims` of the pod."""
     if resources is None:
         return
     limits = _check_amounts(place / "limits", resources.limits)
@@ -52,7 +52,7 @@ def check_resources(place: DocumentPlace, resources: ResourceRequirements | None
 
 
 def check_pod_resources(place: DocumentPlace, spec: PodSpec) -> None:
-    """Resources of the pod as a whole: few kinds, no claims, and room for what its containers ask for."""
+    """Pod-level resources: few kinds, no claims, and requests of at least the total of the containers."""
     resources = spec.resources
     if resources is None:
         return
@@ -70,11 +70,11 @@ def check_pod_resources(place: DocumentPlace, spec: PodSpec) -> None:
             if total > parse_quantity(text):
                 (place / "requests" / name).fault(f"{text} is less than the {total} its containers ask for")
         except QuantityError:
-            continue  # The unreadable one has its own fault already.
+            continue  # the unreadable one has its own fault already
 
 
 def check_resize_policies(place: DocumentPlace, policies: Iterable[ContainerResizePolicy]) -> None:
-    """One known policy per known resource."""
+    """Each resource and policy must be known, and each resource has one policy."""
     seen: set[str] = set()
     for at, policy in place.items("resizePolicy", policies):
         (at / "resourceName").one_of(policy.resource_name, ("cpu", "memory"))
@@ -85,7 +85,7 @@ def check_resize_policies(place: DocumentPlace, policies: Iterable[ContainerResi
 
 
 def _check_amounts(place: DocumentPlace, amounts: Mapping[str, str]) -> dict[str, Quantity]:
-    """The readable ones, by name."""
+    """The readable amounts, by name."""
     good: dict[str, Quantity] = {}
     for name, text in amounts.items():
         at = place / name

@@ -1,6 +1,6 @@
-"""Whether security contexts are sound in themselves and with each other (spec 17.4, 17.5).
+"""Rules for security contexts, alone and together (spec 17.4, 17.5).
 
-Pure; faults go to the `DocumentPlace`. Refuses to know what the node allows.
+Pure; faults go to the `DocumentPlace`. Nothing here checks what the node allows.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def check_container_security(at: DocumentPlace, container: Container, spec: PodS
 
 
 def check_host_namespaces(place: DocumentPlace, spec: PodSpec) -> None:
-    """What the pod takes from the node must not contradict what it wants for itself."""
+    """The namespaces that the pod shares with the node must fit its other settings."""
     if spec.share_process_namespace and spec.host_pid:
         (place / "shareProcessNamespace").fault("cannot stand beside hostPID", "keep one of them")
     if spec.host_users is False:

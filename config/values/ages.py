@@ -1,7 +1,7 @@
-"""How long ago, in the few letters that `kubectl` has taught everybody: `5s`, `3m20s`, `12d`. Pure.
+"""Ages as `kubectl` prints them: `5s`, `3m20s`, `12d`. Pure.
 
-Owns the text of a duration and of a time stamp's age. What can fail is only the reading of a time stamp, which is told
-as `?`: a table goes on. Refuses to know what time it is.
+Owns the text of a duration and of a time stamp's age. An unreadable time stamp gives `?`, so that the rest of a table
+is still printed. The caller gives the current time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _YEAR = 365 * _DAY
 
 
 def short_duration(seconds: int) -> str:
-    """About how long, in at most two units: `95s`, `3m20s`, `45m`, `5h10m`, `3d`, `2y20d`."""
+    """A rounded duration in at most two units: `95s`, `3m20s`, `45m`, `5h10m`, `3d`, `2y20d`."""
     seconds = max(seconds, 0)
     if seconds < 2 * _MINUTE:
         return f"{seconds}s"
@@ -34,9 +34,9 @@ def short_duration(seconds: int) -> str:
 
 
 def since(timestamp: str | None, wall_ns: int) -> str:
-    """The age of a time stamp (RFC3339) at that time of day; empty for none.
+    """The age of a time stamp (RFC3339) at that time of day; empty for an empty one.
 
-    A clock that is a second ahead of ours is no news; one that is further ahead gives `<invalid>`.
+    A time stamp up to a second ahead of our clock counts as now; one further ahead gives `<invalid>`.
     """
     if not timestamp:
         return ""

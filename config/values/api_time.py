@@ -10,7 +10,7 @@ _LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 
 def api_time(wall_ns: int) -> str | None:
-    """Nanoseconds since 1970 as text, cut to the second; None for 0, which means that it has not happened."""
+    """Nanoseconds since 1970 as text, cut to the second; None for 0, which means "never"."""
     return second_text(wall_ns // _SECOND_NS) if wall_ns > 0 else None
 
 
@@ -22,7 +22,7 @@ def second_text(seconds: int) -> str:
 
 @lru_cache(maxsize=1024)
 def seconds_of(text: str | None) -> int | None:
-    """Seconds since 1970 of a time in an object of the API; None for what is no time."""
+    """Seconds since 1970 of a time in an object of the API; None for an unreadable text."""
     if not text:
         return None
     try:
@@ -35,7 +35,7 @@ def seconds_of(text: str | None) -> int | None:
 
 
 def ns_of(text: str | None) -> int | None:
-    """The same in ns, to the microsecond."""
+    """Nanoseconds since 1970, exact to the microsecond."""
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:

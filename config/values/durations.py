@@ -1,6 +1,6 @@
-"""Durations as Go writes them ("1m30s", "100ms"), as whole nanoseconds.
+"""Durations in Go's notation ("1m30s", "100ms"), as whole nanoseconds.
 
-Owns both directions. Pure. What can fail is parsing alone (`DurationError`).
+Owns parsing and formatting. Pure. Only parsing can fail (`DurationError`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 
-# Two signs are in use for the micro: U+00B5 and U+03BC.
+# Two characters are in use for micro: U+00B5 and U+03BC.
 _UNITS_NS = {
     "ns": NANOSECOND,
     "us": MICROSECOND,
@@ -31,7 +31,7 @@ _TEXT_AT_MOST = 128
 
 
 class DurationError(ValueError):
-    """The text is no duration; `reason` says why in words for the author of the text."""
+    """The text is no duration; `reason` tells its author why."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"{text!r} is no duration: {reason}")
@@ -64,7 +64,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def format_duration_ns(duration_ns: int) -> str:
-    """The text Go prints: "0s", "1.5ms", "1m30s", "2h0m0s"; `parse_duration_ns` gives the same number back."""
+    """The text Go prints: "0s", "1.5ms", "1m30s", "2h0m0s". `parse_duration_ns` returns the same number."""
     if duration_ns == 0:
         return "0s"
     sign, left_ns = ("-", -duration_ns) if duration_ns < 0 else ("", duration_ns)

@@ -1,8 +1,8 @@
-"""Quantities: the numbers with suffixes that resources are given in ("500m", "1.5Gi", "2e3").
+"""Quantities: numbers with suffixes, as in resources ("500m", "1.5Gi", "2e3").
 
-Owns parsing, exact arithmetic and the canonical text of a quantity, as the API server sees them. A quantity is a whole
-number of nanos (billionths) and the family of suffixes it was written with. Pure. What can fail is parsing alone
-(`QuantityError`). Refuses to know which resource is meant, and what a sensible amount of it is.
+Owns parsing, exact arithmetic and the canonical text of a quantity, as the API server defines them. A quantity is a
+whole number of nanos (billionths) and the family of suffixes it was written with. Pure. Only parsing can fail
+(`QuantityError`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 
 NANOS = 10**9
 
-# The API keeps amounts in 64 bits; what is larger counts as this much.
+# The API keeps amounts in 64 bits; larger ones become this.
 LARGEST = 2**63 - 1
 
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -24,13 +24,13 @@ _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {exponent: suffix for suffix, exponent in _BINARY.items()}
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:(\.)([0-9]*))?([a-zA-Z]*)(?:([+-]?[0-9]+))?", re.ASCII)
 
-# No document needs more, and a longer exponent would only be a way to make the agent compute for hours.
+# No document needs more. A longer exponent would only make the agent compute for hours.
 _EXPONENT_DIGITS_AT_MOST = 5
 _TEXT_AT_MOST = 128
 
 
 class QuantityError(ValueError):
-    """The text is no quantity; `reason` says why in words for the author of the text."""
+    """The text is no quantity; `reason` tells its author why."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"{text!r} is no quantity: {reason}")
@@ -54,11 +54,11 @@ class Quantity:
     suffixes: Suffixes = field(default=Suffixes.DECIMAL, compare=False)
 
     def value(self) -> int:
-        """In whole units, rounded away from zero (a tenth of a byte still takes a byte)."""
+        """Whole units, rounded away from zero (a tenth of a byte counts as a byte)."""
         return _divide_up(self.nanos, NANOS)
 
     def milli_value(self) -> int:
-        """In thousandths, rounded away from zero: cpu "1.5" is 1500."""
+        """Thousandths, rounded away from zero: cpu "1.5" is 1500."""
         return _divide_up(self.nanos, NANOS // 1000)
 
     def is_zero(self) -> bool:
@@ -82,12 +82,12 @@ ZERO = Quantity(0)
 
 
 def of_value(units: int, suffixes: Suffixes = Suffixes.DECIMAL) -> Quantity:
-    """So many whole units: `of_value(2**30, Suffixes.BINARY)` is 1Gi."""
+    """A number of whole units: `of_value(2**30, Suffixes.BINARY)` is 1Gi."""
     return Quantity(units * NANOS, suffixes)
 
 
 def of_milli(thousandths: int, suffixes: Suffixes = Suffixes.DECIMAL) -> Quantity:
-    """So many thousandths: `of_milli(1500)` is 1500m of cpu."""
+    """A number of thousandths: `of_milli(1500)` is 1500m of cpu."""
     return Quantity(thousandths * (NANOS // 1000), suffixes)
 
 
@@ -103,7 +103,8 @@ def add_all(quantities: Iterable[Quantity]) -> Quantity:
 def parse_quantity(text: str) -> Quantity:
     """The quantity of `text`: sign, digits with an optional point, then a suffix or a decimal exponent.
 
-    Finer than a nano is rounded away from zero; beyond 64 bits is cut to the largest amount. Raises QuantityError.
+    Fractions of a nano are rounded away from zero; amounts beyond 64 bits become the largest amount. Raises
+    QuantityError.
     """
     sign, whole, fraction, suffix, exponent = _split(text)
     digits = int(whole + fraction or "0")
@@ -120,7 +121,7 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def format_quantity(quantity: Quantity) -> str:
-    """The canonical text: a whole number, the largest suffix that leaves one, no leading or trailing zeros.
+    """The canonical text: a whole number with the largest suffix that allows one, without leading or trailing zeros.
 
     Binary suffixes need at least 1024 whole units; a smaller amount is printed with decimal ones.
     """
@@ -132,7 +133,7 @@ def format_quantity(quantity: Quantity) -> str:
             number, exponent = number // 1024, exponent + 10
         return f"{number}{_BINARY_SUFFIX.get(exponent, '')}"
     number, exponent = quantity.nanos, -9
-    has_exponent = quantity.suffixes is Suffixes.EXPONENT  # goes on where the suffixes end at E
+    has_exponent = quantity.suffixes is Suffixes.EXPONENT  # continues where the suffixes end, at E
     while number % 1000 == 0 and (exponent < 18 or has_exponent):
         number, exponent = number // 1000, exponent + 3
     if has_exponent:
@@ -156,7 +157,7 @@ def _split(text: str) -> tuple[str, str, str, str, int | None]:
             raise QuantityError(text, f"digits must not follow the suffix {suffix!r}")
         if len(exponent) > _EXPONENT_DIGITS_AT_MOST:
             raise QuantityError(text, "its exponent is too large")
-        # Past these the amount is the largest, or a single nano, whatever the digits are.
+        # Past these, the amount is the largest, or a single nano, whatever the digits are.
         return sign, whole, fraction, "", max(-200, min(200, int(exponent)))
     if suffix not in _DECIMAL and suffix not in _BINARY:
         raise QuantityError(text, f"{suffix!r} is no suffix{_suffix_hint(suffix)}")
@@ -174,7 +175,7 @@ def _suffix_hint(suffix: str) -> str:
 
 
 def _keeps_its_scale(whole: str, fraction: str, suffix: str) -> bool:
-    """Whether the API holds such a number as 18 digits and a power of ten, and so does not cut it (100E stays)."""
+    """Whether the API stores the number as 18 digits and a power of ten, and so does not cut it (100E stays)."""
     digits = len(whole.lstrip("0")) + len(fraction)
     return suffix not in _BINARY and digits <= 18
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import tempfile
 from typing import Any
 from unittest import mock
 
@@ -30,7 +29,7 @@ from runtime.plugin_registration.v1 import registration_pb2
 from runtime.stats import kernel_files
 from runtime.volumes.mounts import is_shared, parse_mount_points
 from simulation.cri.behaviour import BehaviourError, parse_behaviour
-from tests.hostile.decoder import Decoder, text_of
+from tests.hostile.decoder import SCRATCH, Decoder, text_of
 
 ANSWERS = sorted(
     (
@@ -41,8 +40,6 @@ ANSWERS = sorted(
     key=lambda each: each.__name__,
 )
 CONTAINER, SANDBOX = (ANSWERS.index(each) for each in (ContainerStatusResponse, PodSandboxStatusResponse))
-_SCRATCH = tempfile.mkdtemp(prefix="actorlet-hostile-")
-"""Of this process; what is in it is overwritten by each input."""
 
 
 def log_lines(data: bytes) -> object:
@@ -53,7 +50,7 @@ def log_lines(data: bytes) -> object:
 
 def log_files(data: bytes) -> object:
     """A log, and a termination message, as a container may write them."""
-    path = os.path.join(_SCRATCH, "0.log")
+    path = os.path.join(SCRATCH.name, "0.log")
     with open(path, "wb") as file:
         file.write(data)
     files = LocalPodFiles()
@@ -127,11 +124,11 @@ def kernel_file(data: bytes) -> object:
 
 def machine_file(data: bytes) -> object:
     for name in ("proc/meminfo", "etc/os-release", "proc/swaps"):
-        path = os.path.join(_SCRATCH, name)
+        path = os.path.join(SCRATCH.name, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(data)
-    return memory_sizes(_SCRATCH), os_image(_SCRATCH), swaps(path), keeps_volumes_from_swap(text_of(data))
+    return memory_sizes(SCRATCH.name), os_image(SCRATCH.name), swaps(path), keeps_volumes_from_swap(text_of(data))
 
 
 def kernel_log(data: bytes) -> object:

@@ -8,11 +8,15 @@ is cheap enough to do; no clock is read.
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import msgspec
+
+SCRATCH = tempfile.TemporaryDirectory(prefix="actorlet-hostile-")
+"""Of this process: for decoders that read files, which each input overwrites."""
 
 SIZE_AT_REST = 200_000
 SIZE_PER_BYTE = 400

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -51,7 +52,7 @@ def run(name: str, seconds: int, corpus: Path) -> tuple[int, str]:
         folder = Path(directory, "inputs")
         folder.mkdir()
         command = [sys.executable, "-m", "tests.hostile.fuzz", "--child", str(folder), "--seconds", str(seconds), name]
-        done = subprocess.run(command, capture_output=True, check=False)
+        done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "TMPDIR": directory})
         match = _DONE.search(done.stderr) or re.search(rb"stat::number_of_executed_units: ([0-9]+)", done.stderr)
         tried = int(match[1]) if match else 0
         kept = [_keep(file, corpus / name) for file in sorted(Path(directory).glob("found-*"))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 
 import h11
@@ -25,8 +26,15 @@ from runtime.http_server.sessions import spdy
 from runtime.http_server.sessions.sessions import streams_of, way_to
 from runtime.http_server.sessions.websocket import is_translated, offered
 from runtime.http_server.targets import log_request
-from runtime.state.certificate_keys import as_certified, is_address
-from tests.hostile.decoder import Decoder, text_of
+from runtime.state.certificate_keys import (
+    SERVER,
+    LocalCertificateKeys,
+    as_certified,
+    current_file,
+    is_address,
+)
+from simulation.apiserver.tls import Authority
+from tests.hostile.decoder import SCRATCH, Decoder, text_of
 from tests.runtime.http_client.test_connection import Line
 
 WATCH = watch_objects(PODS, resource_version="1")
@@ -132,6 +140,18 @@ def certificate_names(data: bytes) -> object:
     return is_address(text), as_certified(text)
 
 
+def certificate(data: bytes) -> object:
+    """What the API server signs: the bytes inside of a PEM file."""
+    with open(current_file(SCRATCH.name, SERVER), "wb") as file:
+        file.write(b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(data) + b"-----END CERTIFICATE-----\n")
+    return LocalCertificateKeys(SCRATCH.name, SERVER).held()
+
+
+def _signed() -> bytes:
+    pem = Authority(10**18).for_client("node", "system:nodes").certificate
+    return base64.b64decode("".join(pem.splitlines()[1:-1]))
+
+
 def _spdy() -> bytes:
     opener = spdy.Opener()
     _, first = opener.open({"streamtype": "stdin", "port": "80"})
@@ -221,5 +241,6 @@ NETWORK = (
             b'"expirationTimestamp":"2026-01-31T12:00:00Z"}}',
         ),
     ),
+    Decoder("certificate", certificate, (), (_signed(),)),
     Decoder("certificate-names", certificate_names, (), (b"node-1.example", b"10.0.0.1", b"2001:db8::1")),
 )

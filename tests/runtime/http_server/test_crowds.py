@@ -10,15 +10,18 @@ import contextlib
 import socket
 import ssl
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from runtime.http_server import accepting
 from runtime.http_server.accepting import let_in
+from runtime.http_server.auth.serving_certificate import ServingFiles, ServingTls
 from runtime.http_server.guests import OF_SOURCE_AT_MOST, UNKNOWN_AT_MOST, Guests, source_of
 from runtime.http_server.heads import Head
 from runtime.http_server.tunnel import Way
@@ -292,3 +295,17 @@ def test_a_crowd_of_many_sources_is_bounded_too() -> None:
     for each in range(5_000):
         guests.add(each, f"10.{each // 250}.{each % 250}.1")
     assert guests.unknown == UNKNOWN_AT_MOST
+
+
+def test_a_client_may_not_shake_hands_again_on_a_connection(tmp_path: Path) -> None:
+    """Each handshake costs the server far more than the client."""
+    own_certificate(tmp_path)
+    served = ServingTls(ServingFiles(str(tmp_path / "certificate"), str(tmp_path / "key")))
+    assert served.context.options & ssl.OP_NO_RENEGOTIATION
+    with listening(answer, tls=served.context) as listener:
+        command = ["openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{listener.port}"]
+        asked = subprocess.run(command, input=b"R\n" * 50, capture_output=True, timeout=60)
+        assert b"RENEGOTIATING" in asked.stdout + asked.stderr
+        assert asked.returncode != 0
+        assert asked.stderr.count(b"verify return") <= 2, "one handshake was made, with one certificate"
+        assert ask(listener.port, "/after", tls=trusting()).body == "GET /after"

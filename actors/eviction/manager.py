@@ -26,7 +26,7 @@ from typing import ClassVar
 import msgspec
 
 from actors.eviction.choice import candidates_among, first_to_go, over_their_limits, those_said
-from actors.eviction.decisions import EvictionVictim, Remembered, remembered_in, text_of
+from actors.eviction.decisions import EvictionVictim, remembered_in, text_of
 from actors.eviction.doomed import Doomed
 from actors.eviction.pressure import PressureState, is_worth_writing, observe, recalled, seen_by_the_clock
 from actors.eviction.reclaim import Reclaim, reclaimable
@@ -39,6 +39,7 @@ from actors.eviction.steps import (
     MemorySaved,
     PollEnd,
     StepIsLate,
+    memory_read_of,
 )
 from actors.eviction.thresholds import Layout, Threshold, configured_thresholds, is_met, thresholds_for
 from actors.eviction.usage import Candidate
@@ -50,7 +51,6 @@ from actors.messages.node import NodePressureObserved, NodeStatusStarted
 from actors.messages.pods import TerminatePod
 from actors.messages.reclaim import ContainersReclaimed, ImagesReclaimed, ReclaimContainers, ReclaimImages
 from actors.messages.stats import StatsTaken, WantStats
-from config.frozen_map import FrozenMap
 from config.kubelet import KubeletConfiguration
 from config.pods.identity import is_critical
 from config.pods.requests import has_disk_limits
@@ -98,7 +98,7 @@ class EvictionActor(Actor):
         lane, read = self._file_lane(), self._tools.files.read_record
         self.attempt(
             lambda: lane.submit("evictions", read, self._path, remembered_in, LIMIT_BYTES, deadline_ns=SAVE_NS),
-            _memory_read,
+            memory_read_of,
         )
 
     @handles(MemoryRead)
@@ -392,11 +392,6 @@ class EvictionActor(Actor):
             self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
         if message.decides and self._step is EvictionStep.SAVING:
             self.ask_for_pods()  # tell the workers that exist by now
-
-
-def _memory_read(found: Remembered | None, error: str) -> MemoryRead:
-    remembered = found or Remembered()
-    return MemoryRead(remembered.victims, FrozenMap(remembered.conditions), error)
 
 
 def _still_met(threshold: Threshold, readings: Mapping[str, SignalReading]) -> bool:

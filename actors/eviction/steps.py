@@ -6,7 +6,7 @@ from enum import Enum
 
 import msgspec
 
-from actors.eviction.decisions import EvictionVictim
+from actors.eviction.decisions import EvictionVictim, Remembered
 from actors.kernel import ActorRef, Message
 from config.frozen_map import FrozenMap
 from runtime.logs.pod_files import PodFiles
@@ -44,6 +44,12 @@ class MemoryRead(Message, frozen=True):
     victims: tuple[EvictionVictim, ...]
     conditions: FrozenMap[str, int]
     error: str = ""
+
+
+def memory_read_of(found: Remembered | None, error: str) -> MemoryRead:
+    """The message about what was found in the file, or why it is of no use."""
+    remembered = found or Remembered()
+    return MemoryRead(remembered.victims, FrozenMap(remembered.conditions), error)
 
 
 class MemorySaved(Message, frozen=True):

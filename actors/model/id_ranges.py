@@ -6,7 +6,11 @@ range is written to a document beside the pod, so it stays the same after a rest
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
+
+from runtime.files.state_file import decoded
 
 ALL_IDS = 1 << 32
 
@@ -135,8 +139,8 @@ def document(given: IdRange) -> str:
 def read_document(text: str) -> IdRange:
     """Parse the document. Raises IdRangeError."""
     try:
-        read = msgspec.json.decode(text, type=_Document)
-    except msgspec.MsgspecError as fault:
+        read = decoded(text.encode(), partial(msgspec.json.decode, type=_Document))
+    except ValueError as fault:
         raise IdRangeError(f"what is written of the pod's ids cannot be read: {fault}") from fault
     if read.uid_mappings != read.gid_mappings or len(read.uid_mappings) != 1 or read.uid_mappings[0].container_id:
         raise IdRangeError("what is written of the pod's ids is not one range for users and groups from 0 on")

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from actors.eviction.decisions import remembered_in
 from actors.eviction.decisions import text_of as evictions_of
@@ -27,6 +30,13 @@ from runtime.volumes.csi_layout import NOTE, note_of, write_note
 HERE = Path(__file__).parent
 VERSIONS = sorted(path.name for path in HERE.iterdir() if (path / "evictions").exists())
 
+READ: dict[str, Callable[[bytes], object]] = {
+    "allocated_pods_state": allocations_in,
+    "decided-ends": decided_of,
+    "evictions": remembered_in,
+    "graceful_node_shutdown_state": shutdown_in,
+    NOTE: note_of,
+}
 Again = Callable[[bytes], str | bytes]
 
 
@@ -57,6 +67,23 @@ def test_what_an_earlier_agent_wrote_is_read_and_written_so_that_it_reads_it(ver
     was, now = json.loads(content), json.loads(again)
     assert {key: now.get(key) for key in was} == was
     assert set(now) - set(was) <= {"version"}
+
+
+@pytest.mark.parametrize("name", [*AGAIN, NOTE])
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_a_file_that_the_disk_has_spoiled_is_read_or_refused(name: str, data: st.DataObject):
+    """Cut, overwritten and repeated in any place: nothing but the refusal comes out of it."""
+    content = (HERE / VERSIONS[0] / name).read_bytes()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at, end = sorted(data.draw(st.tuples(*[st.integers(0, len(content))] * 2)))
+        put = data.draw(st.sampled_from((b"", b"\0" * 16, b"[" * 5000, b"9" * 400, b"-", content[at:end] * 2)))
+        content = content[:at] + put + content[end:]
+    with suppress(ValueError):
+        if name == "userns":
+            read_document(content.decode("utf-8", "replace"))
+        else:
+            decoded(content, READ[name])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

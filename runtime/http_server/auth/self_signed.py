@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
+import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,18 +15,23 @@ from runtime.files.directories import make_directories
 from runtime.files.whole_file import write_whole
 from runtime.http_server.auth.serving_certificate import CertificateError
 
+LOG = logging.getLogger("actorlet.http-server")
+
 LASTS = timedelta(days=365)
 CERTIFICATE, KEY = "kubelet.crt", "kubelet.key"
 
 
 def self_signed(directory: str, names: Sequence[str], now: datetime | None = None) -> tuple[str, str]:
-    """Paths of certificate and key in `directory`, made for these names and addresses when they are not there.
+    """Paths of certificate and key in `directory`, made for these names and addresses when they are not there, or torn.
 
     Raises CertificateError.
     """
     certificate, key = Path(directory) / CERTIFICATE, Path(directory) / KEY
-    if _readable(certificate) and _readable(key):
+    fault = _fault_of(certificate, key)
+    if fault is None:
         return str(certificate), str(key)
+    if fault:
+        LOG.warning("%s and %s cannot be used, new ones are made: %s", certificate, key, fault)
     made, secret = _make(names, now or datetime.now(UTC))
     try:
         make_directories(directory, 0o755)
@@ -36,11 +43,15 @@ def self_signed(directory: str, names: Sequence[str], now: datetime | None = Non
     return str(certificate), str(key)
 
 
-def _readable(path: Path) -> bool:
+def _fault_of(certificate: Path, key: Path) -> str | None:
+    """Why the two files cannot be served; empty when one is missing, None when they can."""
     try:
-        return b"-----BEGIN" in path.read_bytes()
-    except OSError:
-        return False
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def _make(names: Sequence[str], now: datetime) -> tuple[bytes, bytes]:

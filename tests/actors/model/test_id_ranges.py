@@ -91,7 +91,9 @@ def test_17_6_the_record_is_a_document_of_mappings() -> None:
     assert read_document(text) == IdRange(131072, PER_POD)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "x", '{"uidMappings":[],"gidMappings":[]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "x", '{"uidMappings":[],"gidMappings":[]}', '{"version":2}', '{"uidMappings":' + "[" * 200_000]
+)
 def test_17_6_a_record_that_is_none_is_an_error(text: str) -> None:
     with pytest.raises(IdRangeError):
         read_document(text)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import stat
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +27,60 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
     with pytest.raises(TypeError):
         write_whole(str(tmp_path / "run"), None)  # type: ignore[arg-type]
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("run", b"before")]
+
+
+class Crash(BaseException):
+    """The agent ends here."""
+
+
+@pytest.mark.parametrize("dies_at", ["open", "flock", "fchmod", "fsync", "rename", "close"])
+def test_wherever_the_agent_dies_the_old_or_the_new_content_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies_at: str
+):
+    """It dies right before or right after each call of the system. What it leaves beside goes with the next write."""
+    path = tmp_path / "state"
+    for after in (False, True):
+        for nth in range(4):
+            path.write_bytes(b"old")
+            with monkeypatch.context() as patched, suppress(Crash):
+                module = fcntl if dies_at == "flock" else os
+                patched.setattr(module, dies_at, _dying(getattr(module, dies_at), nth, after=after))
+                patched.setattr(os, "unlink", _no_more)  # who is dead cleans nothing up
+                write_whole(str(path), b"new")
+            assert path.read_bytes() in (b"old", b"new")
+            assert all(name == "state" or name.startswith(".actorlet-") for name in names(tmp_path))
+            _close_all_in(tmp_path)
+            write_whole(str(path), b"next")
+            assert names(tmp_path) == ["state"]
+            assert path.read_bytes() == b"next"
+
+
+def _close_all_in(directory: Path) -> None:
+    """As the kernel does when a process ends."""
+    gc.collect()
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}").startswith(f"{directory}/"):
+                os.close(int(name))
+
+
+def _dying(call: Callable[..., Any], nth: int, *, after: bool) -> Callable[..., Any]:
+    left = iter(range(nth, -1, -1))
+
+    def dies(*words: Any, **more: Any) -> Any:
+        dies_now = next(left, 1) == 0
+        if dies_now and not after:
+            raise Crash
+        answer = call(*words, **more)
+        if dies_now:
+            raise Crash
+        return answer
+
+    return dies
+
+
+def _no_more(*_: Any, **__: Any) -> None:
+    raise OSError
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o666])

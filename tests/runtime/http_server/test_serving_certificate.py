@@ -89,6 +89,17 @@ def test_half_a_pair_is_made_again(tmp_path: Path) -> None:
     ServingTls(ServingFiles(certificate, key))
 
 
+@pytest.mark.parametrize("name", ["kubelet.crt", "kubelet.key"])
+@pytest.mark.parametrize("left", [0, 0.5])
+def test_a_pair_that_was_torn_is_made_again(tmp_path: Path, name: str, left: float) -> None:
+    certificate, key = self_signed(str(tmp_path), ("n",))
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content[: int(len(content) * left)])
+    assert self_signed(str(tmp_path), ("n",)) == (certificate, key)
+    ServingTls(ServingFiles(certificate, key))
+    assert os.stat(key).st_mode & 0o777 == 0o600
+
+
 def test_a_directory_that_cannot_be_written_is_told_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CertificateError, match=r"--cert-dir.*file"):

@@ -114,7 +114,6 @@ def measure(pods: int, idle_seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """See the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--idle-seconds", type=float, default=30.0)

@@ -1,4 +1,4 @@
-"""What the kernel knows of an actor class: its limits, its handlers and its hooks. `Actor` adds what actors use."""
+"""Limits, handlers and hooks of an actor class, as the kernel sees them. `Actor` adds what actors use."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ from actors.kernel.handlers import Handler, handlers_of_class
 
 
 class ActorBase(pykka.Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 10_000
-    """Messages that may wait in the ordinary lane; one more is refused and the actor is told `MailboxOverflowed`."""
+    """How many messages may wait in the ordinary lane. One more is refused, and the actor gets `MailboxOverflowed`."""
     batch_window_ns: ClassVar[int] = 0
-    """How long a message told to this actor while it is idle may wait for more, so that messages of one key become one.
+    """How long an idle actor leaves a new message waiting, so that later messages of the same key can replace it.
 
-    For an actor that nobody waits for. Questions, signals and interrupts are handled at once, and a question after all
-    that was told before it.
+    Use it for actors that answer no questions. Questions, signals and interrupts are handled at once. A question is
+    handled after all messages that came before it.
     """
     max_effects: ClassVar[int] = 64
-    """Effects begun with `begin` that run at a time; the others wait."""
+    """How many effects of `begin` run at a time; the others wait."""
     stop_grace_ns: ClassVar[int] = 10_000_000_000
-    """How long a stop waits for a handler that does not end by itself."""
+    """How long a stop waits for a suspended handler before the kernel abandons it."""
     health_limit_ns: ClassVar[int | None] = None
-    """Health names this actor when its oldest message is older than this; None: health ignores it."""
+    """Health reports this actor when its oldest message is older than this. None: health ignores the actor."""
     rests_unasked: ClassVar[bool] = False
-    """True: no heartbeat asks this actor, or those below it, whether it lives (`actors.kernel.health`)."""
+    """True: this actor and those below it get no heartbeats (`actors.kernel.health`)."""
 
     message_handlers: ClassVar[dict[type[Any], Handler]] = {}
 

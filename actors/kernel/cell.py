@@ -1,14 +1,14 @@
 """The cell: one place in the tree of actors.
 
-A cell outlives its actor: when the actor fails, a new one is constructed in the same cell, with the same mailbox,
+A cell outlives its actor. When the actor fails, a new one is constructed in the same cell, with the same mailbox,
 reference, children and watchers.
 
-Work is done in *turns*, on a thread of the dispatcher, one thread at a time: construct, handle one message, resume a
-waiting handler, stop. Others only leave a mark under the lock (post, resume, request a stop) and ask the dispatcher
-for a turn. Whatever only turns touch needs no lock.
+The dispatcher gives a cell *turns*, on one thread at a time. A turn constructs the actor, handles one message, resumes
+a waiting handler, or stops the actor. Other threads only set a flag under the lock (post, resume, request a stop) and
+ask the dispatcher for a turn. State that only turns use needs no lock.
 
-One object in three modules, which import each other and nothing else in a circle: here is its state and what others do
-to it, `handling` takes the turns of its handlers, `lifecycle` starts, fails and stops its actor.
+Three modules share the cell, and import each other. This one has the state and the methods that other threads call.
+`handling` runs handlers; `lifecycle` starts, fails and stops the actor. The kernel has no other import cycle.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OUTSIDE = "outside"
 
 
 class System(Protocol):
-    """What a cell needs of its system."""
+    """The methods of the actor system that a cell calls."""
 
     dispatcher: Dispatcher
     dead_letters: DeadLetters
@@ -58,7 +58,7 @@ class System(Protocol):
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Cell:
-    """See the module. A cell without slots would cost 2 KiB more, of the 5 KiB that an idle actor may cost."""
+    """Slots save 2 KiB a cell; an idle actor may cost 5 KiB in total."""
 
     system: System
     parent: Cell | None
@@ -75,28 +75,28 @@ class Cell:
     lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] | None = None
-    """None: the cell is reserved, and has not got its arguments yet."""
+    """None while the cell is reserved and has not got its arguments yet."""
 
     life: ActorLife = ActorLife.NEW
     actor: ActorBase | None = None
     task: Task | None = None
-    """The handler that waits."""
+    """The suspended handler."""
     timers: ActorTimers | None = None
     effects: Effects | None = None
     generation: int = 0
     failures: tuple[int, ...] = ()
-    """When the actor failed lately, ns."""
+    """Times of the recent failures, ns."""
 
     scheduled: bool = False
     """The cell is in the dispatcher's queue or on one of its threads."""
     batching: bool = False
-    """Mail waits for more, and a timer ends that (`ActorBase.batch_window_ns`)."""
+    """The waiting messages wait for more; a timer ends that (`ActorBase.batch_window_ns`)."""
     start_due: bool = False
     stop_requested: bool = False
     forced: bool = False
-    """The grace of a stop is over."""
+    """The grace period of a stop is over."""
     alarm: Cancellable | None = None
-    """The end of a back-off, or of the grace of a stop."""
+    """The timer for the end of a back-off, or of the grace period of a stop."""
 
     child_cells_by_name: dict[str, Cell] | None = None
     watchers: dict[Cell, None] | None = None
@@ -111,7 +111,7 @@ class Cell:
     slowest_ns: int = 0
     slowest_message: str = ""
     slice_since_ns: int | None = None
-    """Since when a handler holds its thread."""
+    """The time since when a handler has held its thread."""
     last_failure: str = ""
     cause_of_death: str = ""
 
@@ -123,7 +123,7 @@ class Cell:
         self.mailbox = self.dispatcher.new_mailbox(self.actor_class)
         self.ref = ActorRef(self)
 
-    # --- what others do: leave a mark, ask for a turn -----------------------------------------------------------------
+    # --- called on any thread: set a flag, ask for a turn -------------------------------------------------------------
 
     def post(self, message: Any, reply_to: AskFuture[Any] | None = None, key: Hashable | None = None) -> None:
         """Put a message into the mailbox. Never raises."""
@@ -140,7 +140,7 @@ class Cell:
             self._not_taken(refused, message, reply_to, sender)
 
     def _not_taken(self, why: Reason, message: Any, reply_to: AskFuture[Any] | None, sender: str) -> None:
-        """Make a dead letter of a message, and tell whoever asked."""
+        """Make a dead letter of a message, and fail the future of an `ask`."""
         if why is Reason.OVERFLOW or not isinstance(message, Signal):
             self.system.dead_letters.add(why, message, sender, self.path, self.dispatcher.now_ns())
         if reply_to is not None and why is Reason.OVERFLOW:
@@ -149,7 +149,7 @@ class Cell:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
     def _waits_for_more(self, reply_to: AskFuture[Any] | None) -> bool:
-        """Under the lock: whether the actor is idle, and the message may wait for more of its key."""
+        """Whether the message may wait for more messages of its key. Start the timer for that. Hold the lock."""
         if reply_to is not None or self.scheduled or self.mailbox.has_urgent():
             return False
         if self.life is not ActorLife.RUNNING or not self.has_work():
@@ -185,7 +185,7 @@ class Cell:
         return not self.mailbox.has_messages()
 
     def request_stop(self, reply_to: AskFuture[Any] | None) -> None:
-        """Stop soon: before any waiting message, interrupting a handler that waits. May be called more than once."""
+        """Stop before any waiting message, and interrupt a suspended handler. May be called more than once."""
         with self.lock:
             stopped = self.life is ActorLife.STOPPED
             if not stopped:
@@ -199,9 +199,9 @@ class Cell:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
     def resume(self, wait: HandlerWait, timed_out: bool) -> None:
-        """A wait of the handler is over.
+        """End a wait of the handler.
 
-        The first of result, deadline and interrupt counts; the others come too late.
+        Of its result, its deadline and an interrupt, the first one counts; the others are ignored.
         """
         with self.lock:
             if self.task is None or self.task.wait is not wait or wait.over:
@@ -213,7 +213,7 @@ class Cell:
             self.dispatcher.enqueue(self)
 
     def wake(self, generation: int) -> None:
-        """The back-off after the failure of `generation` is over."""
+        """End the back-off after the failure of `generation`."""
         with self.lock:
             if generation != self.generation or self.life not in (ActorLife.BACKING_OFF, ActorLife.PARKED):
                 return
@@ -224,7 +224,7 @@ class Cell:
             self.dispatcher.enqueue(self)
 
     def force(self, task: Task) -> None:
-        """The grace that a stop gives to a waiting handler is over."""
+        """End the grace period that a stop gives to a suspended handler."""
         with self.lock:
             if self.task is not task:
                 return
@@ -234,7 +234,7 @@ class Cell:
             self.dispatcher.enqueue(self)
 
     def needs_turn(self) -> bool:
-        """Under the lock: whether to enqueue the cell now. Marks it as scheduled then."""
+        """Whether to enqueue the cell now; if so, mark it as scheduled. Hold the lock."""
         if self.scheduled or not self.has_work():
             return False
         self.scheduled = True
@@ -270,7 +270,7 @@ class Cell:
                 self.dispatcher.enqueue(self)
 
     def _take_turn(self) -> bool:
-        """Do what is next. False when there is nothing to do."""
+        """Take the next turn. False when there is nothing to do."""
         if self.task is not None:
             return handling.go_on(self, self.task)
         if self.actor is None or self.stop_requested:
@@ -299,7 +299,7 @@ class Cell:
         return True
 
     def task_ended(self) -> None:
-        """The waiting handler has ended, well or badly."""
+        """Clear the suspended handler, which has returned or raised."""
         with self.lock:
             self.task = None
             self.forced = False
@@ -346,7 +346,7 @@ class Cell:
         return child
 
     def start(self, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> None:
-        """Give a reserved cell its arguments, once, and let its actor be constructed."""
+        """Give a reserved cell its arguments, once. Its actor is then constructed."""
         with self.lock:
             if self.kwargs is not None:
                 raise KernelError(f"{self.path} has its arguments already")
@@ -358,7 +358,7 @@ class Cell:
             self.dispatcher.enqueue(self)
 
     def watch(self, watcher: Cell) -> None:
-        """`watcher` gets `ActorStopped` once when this cell has stopped; at once when it already has."""
+        """Send `ActorStopped` to `watcher` once, when this cell has stopped; at once if it already has."""
         with self.lock:
             stopped = self.life is ActorLife.STOPPED
             if not stopped:
@@ -383,7 +383,7 @@ class Cell:
         children = sorted(self.child_cells(), key=lambda child: child.name)
         return [self, *(cell for child in children for cell in child.walk())]
 
-    # --- what its actor uses ------------------------------------------------------------------------------------------
+    # --- called by its actor ------------------------------------------------------------------------------------------
 
     def have_timers(self) -> ActorTimers:
         if self.timers is None:

@@ -1,7 +1,7 @@
-"""Messages that reached nobody: counted by reason and type, the last few kept, logged with their sender.
+"""Messages that could not be delivered: counted by reason and type, the last few kept, logged with their sender.
 
-A dead letter is no error of the sender, but worth seeing. The log gets the first of each kind and then every power of
-two, so a flood cannot fill it.
+A dead letter is no error of its sender. The log gets the first of each kind and then every power of two, so a flood
+cannot fill it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEPT = 100
 
 
 class Reason(enum.Enum):
-    """Why a message reached nobody."""
+    """Why a message could not be delivered."""
 
     STOPPED = "receiver has stopped"
     UNHANDLED = "receiver has no handler for it"
@@ -31,7 +31,7 @@ class Reason(enum.Enum):
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
-    """One message that reached nobody."""
+    """One message that could not be delivered."""
 
     reason: str
     message: str
@@ -48,7 +48,7 @@ class DeadLetters:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._last: deque[DeadLetter] = deque(maxlen=KEPT)
         self.ending = False
-        """The system stops. Actors stop in some order, so dead letters are expected, and logged for debugging only."""
+        """The system stops. Actors stop in some order, so dead letters are expected; log them at debug level only."""
 
     def add(self, reason: Reason, message: Any, sender: str, receiver: str, at_ns: int) -> None:
         text = describe(message)
@@ -68,7 +68,7 @@ class DeadLetters:
             return sum(self._counts.values())
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """How many, by (reason name, message type)."""
+        """Number of dead letters by (reason name, message type)."""
         with self._lock:
             return dict(self._counts)
 

@@ -1,7 +1,6 @@
-"""What can go wrong in the kernel, as types.
+"""The kernel's exceptions.
 
-Owns the kernel's exceptions. `Interrupted` is a `BaseException` on purpose: a handler's `except Exception` must not
-swallow the order to stop.
+`Interrupted` is a `BaseException` on purpose: a handler's `except Exception` must not swallow the order to stop.
 """
 
 from __future__ import annotations
@@ -10,15 +9,15 @@ from typing import Any
 
 
 class KernelError(Exception):
-    """Base of what the kernel itself refuses or reports."""
+    """Base of the kernel's own errors."""
 
 
 class BlockingInHandlerError(KernelError):
-    """A handler tried to block its thread on a future; it must `await self.wait(...)` or be told instead."""
+    """A handler tried to block its thread on a future. It must `await self.wait(...)` instead."""
 
 
 class DeadlineExceededError(KernelError, TimeoutError):
-    """An awaited effect did not end within its time; says what was awaited and for how many ns."""
+    """An awaited effect did not end in time. The text names the effect and its limit in ns."""
 
     def __init__(self, what: str, after_ns: int) -> None:
         super().__init__(f"{what} did not end within {after_ns / 1e9:.3f} s")
@@ -27,17 +26,17 @@ class DeadlineExceededError(KernelError, TimeoutError):
 
 
 class LaneExhaustedError(KernelError):
-    """A lane has written off so many calls that it takes no more."""
+    """The lane has written off too many calls that hang, and takes no more."""
 
 
 class MailboxFullError(KernelError):
-    """An `ask` met a full mailbox; a `tell` never sees this, its message becomes a counted dead letter."""
+    """An `ask` met a full mailbox. A `tell` never gets this error: its message becomes a dead letter."""
 
 
 class NoAnswerError(KernelError):
-    """The actor was interrupted, stopped or ended by more than an `Exception` before it answered.
+    """The actor was interrupted, stopped, or failed with a `BaseException` before it answered.
 
-    An ordinary exception on purpose: the end of one actor must not end the asker. `__cause__` has the original.
+    This is an ordinary exception on purpose: the end of one actor must not end the asker. `__cause__` has the original.
     """
 
 
@@ -46,7 +45,7 @@ class NameTakenError(KernelError):
 
 
 class UnhandledMessageError(KernelError):
-    """An `ask` carried a message that the actor has no handler for."""
+    """An `ask` sent a message that the actor has no handler for."""
 
 
 class Interrupted(BaseException):
@@ -61,7 +60,7 @@ class Interrupted(BaseException):
 
 
 def text_of(failure: BaseException) -> str:
-    """Type and text of a failure in one line; the text of a foreign exception may itself raise."""
+    """Type and text of a failure in one line. The `__str__` of a foreign exception may itself raise."""
     try:
         return f"{type(failure).__name__}: {failure}"
     except Exception:

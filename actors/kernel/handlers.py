@@ -1,8 +1,9 @@
-"""Which method handles which message: `@handles` marks the methods, `part` lets the parts of an actor have some too.
+"""Handlers by message type: `@handles` marks a method of an actor; `part` gives parts of an actor handlers of their
+own.
 
-The table of an actor class is made once, with the class. It holds the actor's own handlers and those of its parts, and
-their parts in turn, so an idle actor pays nothing for it. Two handlers of one message type are a `TypeError`, but a
-subclass may replace a handler of its base.
+The table of an actor class is made once, with the class, so an idle actor pays nothing for it. It holds the handlers of
+the actor, of its parts, and of their parts in turn. Two handlers of one message type are a `TypeError`, but a subclass
+may replace a handler of its base.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def handles(*message_types: type[Any]) -> Callable[[H], H]:
 
 
 def part(part_class: type[P]) -> P:
-    """Declare, in the body of an actor class or of a part, that an attribute holds a part with handlers of its own.
+    """Declare an attribute that holds a part with handlers of its own. Use it in the body of an actor class or a part.
 
-    The constructor sets the attribute to a `part_class`, or a subclass of it. Messages then reach the handlers of the
-    part that the attribute holds. A method that is overridden in a subclass of `part_class` is called there.
+    The constructor sets the attribute to a `part_class`, or a subclass of it. Messages then reach the handlers of that
+    object. A method that a subclass of `part_class` overrides is called there.
     """
     return cast(P, _PartAttribute(part_class))
 
@@ -78,7 +79,7 @@ def _handler_of_part(path: str) -> Handler:
 
 
 def _method_paths(owner: type[Any]) -> dict[type[Any], str]:
-    """The method that handles each type, as a path from an instance: `sweep`, or `probes.judged` for a part."""
+    """The handler of each type, as a path from an instance: `sweep`, or `probes.judged` for a part."""
     paths: dict[type[Any], str] = {}
     attributes: dict[str, Any] = {}
     for base in reversed(owner.__mro__):

@@ -1,7 +1,7 @@
-"""How one message is handled: its handler is found by type, run, resumed when it waits, answered and measured.
+"""How a cell handles one message: find the handler by type, run it, resume it after a wait, answer, and measure.
 
-These functions take the turns of a cell. They own what happens between a message leaving the mailbox and the end of its
-handler; the cell owns everything before and after.
+These functions run on the turns of a cell. They own the time from when a message leaves the mailbox to the end of its
+handler.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from actors.kernel.cell import Cell
 
 _STOP: Any = "stop"
-"""In `Task.interrupted_by`: the handler was told to stop."""
+"""Value of `Task.interrupted_by`: a stop interrupted the handler."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,9 +39,9 @@ class HandlerWait:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A handler that waits. At most one per actor. `item` is None for `on_start` and `on_stop`.
+    """A suspended handler. At most one per actor. `item` is None for `on_start` and `on_stop`.
 
-    `wait` is the current wait, None while the handler runs; a result that comes for another wait is ignored.
+    `wait` is the current wait, None while the handler runs. Results of other waits are ignored.
     """
 
     coroutine: Coroutine[Any, Any, Any]
@@ -63,7 +63,7 @@ class Task:
 
 
 def handle(cell: Cell, item: Item) -> None:
-    """Handle one message with the handler of its type, or make a dead letter of it."""
+    """Handle one message with the handler of its type. Without one, make a dead letter of it."""
     if type(item.message) is EffectEnded:
         item.message = _message_of_effect(cell, item.message)
         if item.message is None:
@@ -88,7 +88,7 @@ def handle(cell: Cell, item: Item) -> None:
 
 
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
-    """Run `on_start` or `on_stop`; a failure of it is a failure of the actor."""
+    """Run `on_start` or `on_stop`. If the hook fails, the actor fails."""
     cell.slice_since_ns = cell.dispatcher.now_ns()
     try:
         result = hook()
@@ -102,18 +102,18 @@ def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
         _drive(cell, cell.task)
 
 
-# --- a handler that waits ---------------------------------------------------------------------------------------------
+# --- a suspended handler ----------------------------------------------------------------------------------------------
 
 
 def has_work(cell: Cell, task: Task) -> bool:
-    """Under the lock: whether `go_on` would find something to do."""
+    """Whether `go_on` would find something to do. Hold the lock."""
     if _is_due(task) or cell.forced or (cell.stop_requested and cell.alarm is None):
         return True
     return _next_order(cell, task) is not None
 
 
 def go_on(cell: Cell, task: Task) -> bool:
-    """Resume the waiting handler, interrupt it or give it up. False when there is nothing to do yet."""
+    """Resume the suspended handler, interrupt it or abandon it. False when there is nothing to do yet."""
     if cell.stop_requested and cell.alarm is None:
         cell.alarm = cell.dispatcher.schedule(cell.actor_class.stop_grace_ns, partial(cell.force, task))
     order = None
@@ -140,7 +140,7 @@ def _is_due(task: Task) -> bool:
 
 
 def _next_order(cell: Cell, task: Task) -> Interrupted | None:
-    """The interrupt or stop that the waiting handler has not been given yet."""
+    """The next interrupt or stop for the suspended handler, or None."""
     if cell.is_stopping():
         return None  # nothing interrupts on_stop
     if cell.stop_requested:
@@ -156,7 +156,7 @@ def _next_order(cell: Cell, task: Task) -> Interrupted | None:
 def _resume(cell: Cell, task: Task, wait: HandlerWait) -> None:
     suspension = wait.suspension
     pending = suspension.pending
-    if pending is None:  # a sleep is over
+    if pending is None:  # a sleep has ended
         _drive(cell, task)
         return
     if wait.timed_out:
@@ -176,7 +176,7 @@ def _resume(cell: Cell, task: Task, wait: HandlerWait) -> None:
 
 
 def _abandon(cell: Cell, task: Task) -> None:
-    """The stop's grace is over: end a handler that would not end by itself."""
+    """Abandon a handler that has not ended within the grace period of a stop."""
     task.end_wait()
     cell.system.logger.warning("%s: %s did not end when told to stop; abandoned", cell.path, task.label)
     cell.task_ended()
@@ -205,7 +205,7 @@ def _drive(cell: Cell, task: Task, value: Any = None, failure: BaseException | N
                     f"a handler awaited {suspension!r}; it can await only what self.wait() and self.sleep() give"
                 )
             _begin_wait(cell, task, suspension)
-        except Exception as bad:  # it cannot be awaited: the handler's failure
+        except Exception as bad:  # not awaitable: a failure of the handler
             task.wait = None
             failure = bad
         else:
@@ -214,7 +214,7 @@ def _drive(cell: Cell, task: Task, value: Any = None, failure: BaseException | N
 
 
 def _task_ended(cell: Cell, task: Task, end: BaseException) -> None:
-    """`end` is what its coroutine raised."""
+    """Finish a handler; `end` is what its coroutine raised."""
     if isinstance(end, StopIteration):
         _succeeded(cell, task.item, task.label, end.value)
     elif isinstance(end, Interrupted):
@@ -236,7 +236,7 @@ def _begin_wait(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
 
 
 def _message_of_effect(cell: Cell, ended: EffectEnded) -> Any:
-    """The message that the actor gets for an effect that has ended, or None."""
+    """The message to the actor about an ended effect, or None."""
     effects = cell.effects
     if effects is None or ended.generation != effects.generation:  # begun before a restart
         cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
@@ -273,7 +273,7 @@ def _succeeded(cell: Cell, item: Item | None, label: str, result: Any) -> None:
 
 
 def _failed(cell: Cell, item: Item | None, label: str, failure: BaseException) -> None:
-    """As in Pykka, an ordinary exception in answer to an `ask` is the asker's; anything else is the actor's."""
+    """An ordinary exception in answer to an `ask` goes to the asker, as in Pykka. Any other failure fails the actor."""
     _trace(cell, item, label, f"failed: {type(failure).__name__}")
     _give_no_answer(cell, item, failure)
     is_the_askers = item is not None and item.reply_to is not None and isinstance(failure, Exception)
@@ -282,7 +282,7 @@ def _failed(cell: Cell, item: Item | None, label: str, failure: BaseException) -
 
 
 def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> None:
-    """Whoever asked gets the failure instead."""
+    """Send the failure to the asker, if there is one."""
     if item is None or item.reply_to is None:
         return
     if isinstance(failure, Exception):
@@ -294,7 +294,7 @@ def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> No
 
 
 def _end_slice(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
-    """Remember how long messages held a thread, all of them and the longest; waiting does not count."""
+    """Record how long messages held a thread, in total and at most. Time spent suspended does not count."""
     cell.slice_since_ns = None
     took_ns = cell.dispatcher.now_ns() - started_ns
     cell.busy_ns += took_ns

@@ -1,12 +1,12 @@
-"""Health: which actors are late, and the heartbeats that tell an idle actor from a dead one.
+"""Which actors are late, and the heartbeats that tell an idle actor from a dead one.
 
-Health looks at the oldest waiting message. An actor that nobody talks to has none, however dead it is. So somebody
-calls `Actor.ask_around` about once a minute: each idle actor gets a `Heartbeat`, which waits like any other message.
-Actors that have handled anything since the last round are alive and are not asked. Classes with `rests_unasked`, of
-which there are many actors, are never asked, nor is anybody below them.
+Health looks at the oldest waiting message. An actor that gets no messages has none, even when it is dead. So the node
+calls `Actor.ask_around` about once a minute. Each idle actor then gets a `Heartbeat`, which waits like any other
+message. Actors that have handled a message since the last round are alive and get none. Classes with many actors set
+`rests_unasked`: they and the actors below them never get heartbeats.
 
-A dead actor is named within its `health_limit_ns` after somebody talks to it, and within two rounds more when nobody
-does.
+A dead actor is reported within its `health_limit_ns` after the next message to it. Without messages, it is reported
+within two rounds more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from actors.kernel.message import Heartbeat
 
 
 class LateActor(msgspec.Struct, frozen=True):
-    """An actor whose oldest message, or whose handler, is older than its limit."""
+    """An actor whose oldest message has waited, or whose handler has run, for longer than its limit."""
 
     path: str
     age_ns: int
@@ -28,9 +28,10 @@ class LateActor(msgspec.Struct, frozen=True):
 
 
 def late_actors(root: Cell) -> tuple[LateActor, ...]:
-    """Every actor whose oldest message, or whose handler's hold on a thread, is older than its own limit.
+    """Every actor whose oldest message has waited, or whose handler has held a thread, for longer than the actor's
+    limit.
 
-    An actor that stops waits for those below it: while one of them is late, only that one is named.
+    An actor that stops waits for those below it. While one of them is late, only that one is reported.
     """
     now_ns = root.dispatcher.now_ns()
     late: list[LateActor] = []
@@ -54,7 +55,7 @@ def _is_above_one_of(path: str, late: list[LateActor]) -> bool:
 
 
 def ask_around(above: Cell) -> None:
-    """One round of heartbeats to the actors below that cell."""
+    """Send one round of heartbeats to the actors below `cell`."""
     for cell in above.child_cells():
         if cell.actor_class.rests_unasked:
             continue
@@ -66,7 +67,7 @@ def ask_around(above: Cell) -> None:
 
 
 def is_asked(cell: Cell) -> bool:
-    """Whether a round from the root reaches this actor."""
+    """Whether heartbeats from the root reach this actor."""
     here: Cell | None = cell
     while here is not None:
         if here.actor_class.rests_unasked:

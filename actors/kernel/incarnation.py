@@ -1,4 +1,4 @@
-"""What one incarnation of an actor has started: its timers, and the effects it does not wait for.
+"""Timers and background effects of one incarnation of an actor.
 
 Both are made on first use and end with the incarnation. They reach the actor as messages in its mailbox.
 """
@@ -35,7 +35,7 @@ class Timer:
         self._handle = schedule(first_ns, fn, every_ns)
 
     def claim(self) -> bool:
-        """The actor takes a tick: whether it still counts. The tick of a timer without a period is its end."""
+        """Take a tick; returns whether it still counts. The tick of a timer without a period is its last one."""
         counts = self._live
         if counts and self._once:
             self._live = False
@@ -51,9 +51,9 @@ class Timer:
 class ActorTimers:
     """The timers of one incarnation, by key. `post(message, None, key)` puts a tick into the actor's mailbox.
 
-    A timer fires on the dispatcher's timer thread; it is set, cancelled and claimed on the actor's turns only. Its
-    tick waits under the timer as key, so the next tick does not double it. The actor claims each tick it takes, so no
-    tick is handled after `cancel_timer`, a replacement or a restart.
+    A timer fires on the dispatcher's timer thread. Only the actor's turns set, cancel and claim it. The timer itself is
+    the coalescing key of its tick, so two ticks never wait at once. The actor claims each tick it takes, so no tick is
+    handled after `cancel_timer`, a replacement or a restart.
     """
 
     __slots__ = ("_post", "_schedule", "by_key")
@@ -80,7 +80,7 @@ class ActorTimers:
             timer.cancel()
 
     def ended(self, key: Hashable) -> None:
-        """The timer of that key has fired for the last time."""
+        """Forget the timer of that key, which has fired for the last time."""
         del self.by_key[key]
 
     def cancel_all(self) -> None:
@@ -89,7 +89,7 @@ class ActorTimers:
 
 
 class EffectEnded(Signal, frozen=True):
-    """To oneself: an effect has ended; `then` makes the actor's message of it."""
+    """An effect of this actor has ended; `then` makes the actor's message from it."""
 
     pending: Any
     then: Callable[[Any], Any]
@@ -97,7 +97,7 @@ class EffectEnded(Signal, frozen=True):
 
 
 class Effects:
-    """Effects in flight, at most `limit`; the others wait. `post` puts the end of one into the actor's mailbox.
+    """The effects that run, at most `limit`; the others wait. `post` puts the end of one into the actor's mailbox.
 
     `generation` tells an effect of this incarnation from one that was begun before a restart.
     """
@@ -112,7 +112,7 @@ class Effects:
         self._waiting: deque[tuple[Make, Then]] = deque()
 
     def begin(self, make: Make, then: Then) -> None:
-        """Start it now, or when fewer run."""
+        """Start an effect now, or when fewer run."""
         if self._running >= self._limit:
             self._waiting.append((make, then))
             return
@@ -124,7 +124,7 @@ class Effects:
         pending.add_done_callback(partial(self._tell, then))
 
     def end_one(self) -> None:
-        """The actor has taken the end of one: the next may begin."""
+        """The actor has handled the end of one effect: the next may begin."""
         self._running -= 1
         while self._waiting and self._running < self._limit:
             self.begin(*self._waiting.popleft())

@@ -1,8 +1,8 @@
-"""Looking into a running system: the tree of actors as data, and one actor closely.
+"""Reports on a running system: the tree of actors as data, and one actor in detail.
 
-Nobody is stopped for a report. Each value is true of one actor at one moment: good for people, not for decisions of
-other actors. A close look is for people who step through a simulation, where nothing moves meanwhile. It is text of
-bounded length, without addresses in memory, so it is the same in every run.
+A report stops no actor, so each value is true of one actor at one moment. People may rely on that; decisions of other
+actors may not. The detailed report is for people who step through a simulation, where nothing else runs meanwhile. It
+is text of bounded length without memory addresses, so it is the same in every run.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from actors.kernel.dispatcher import LaneReport
 from actors.kernel.message import describe
 
 MAX_MESSAGES = 50
-"""A close look shows so many waiting messages."""
+"""How many waiting messages a detailed report shows."""
 MAX_TEXT = 400
-"""Characters of the value of one field."""
+"""Length of the value of one field, in characters."""
 _OF_THE_KERNEL = frozenset(
     {"_cell", "_actor_ref", "actor_urn", "actor_inbox", "actor_ref", "actor_stopped", "ref", "log"}
 )
@@ -71,7 +71,7 @@ class SystemReport(msgspec.Struct, frozen=True):
 
 
 class WaitingMessage(msgspec.Struct, frozen=True):
-    """One message in a mailbox. `asked`: somebody waits for its answer."""
+    """One message in a mailbox. `asked`: the message is an `ask`."""
 
     message: str
     sender: str
@@ -80,7 +80,7 @@ class WaitingMessage(msgspec.Struct, frozen=True):
 
 
 class ActorState(msgspec.Struct, frozen=True):
-    """One actor, closely. `awaits`: from the handler down to the innermost function that waits, `name (file:line)`."""
+    """One actor in detail. `awaits`: from the handler down to the innermost suspended function, `name (file:line)`."""
 
     info: ActorInfo
     fields: tuple[tuple[str, str], ...]
@@ -101,7 +101,7 @@ def report(root: Cell, ended: tuple[EndedActors, ...]) -> SystemReport:
 
 
 def look_at(cell: Cell, now_ns: int) -> ActorInfo:
-    """One actor as data."""
+    """One actor as a row of the report."""
     with cell.lock:
         oldest_ns, depth = cell.mailbox.oldest_since_ns(), cell.mailbox.depth()
         task, slice_since_ns = cell.task, cell.slice_since_ns
@@ -131,7 +131,7 @@ def look_at(cell: Cell, now_ns: int) -> ActorInfo:
 
 
 def look_closely(cell: Cell) -> ActorState:
-    """One actor as it is now; one that is not alive has no fields."""
+    """One actor in detail. An actor that is not alive has no fields."""
     now_ns = cell.dispatcher.now_ns()
     return ActorState(
         info=look_at(cell, now_ns),
@@ -145,7 +145,7 @@ def look_closely(cell: Cell) -> ActorState:
 
 
 def text_of_value(value: Any) -> str:
-    """Any value for people, in bounded length."""
+    """Any value as text of bounded length."""
     text = _ADDRESS.sub("", _Words().repr(value))
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
@@ -182,7 +182,7 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _stack(coroutine: Any) -> Iterator[str]:
-    """The coroutine, and those that it waits for in turn."""
+    """The coroutine, and the ones it awaits in turn."""
     while coroutine is not None:
         code, frame = getattr(coroutine, "cr_code", None), getattr(coroutine, "cr_frame", None)
         if code is None or frame is None:

@@ -8,8 +8,8 @@
     STOPPED      it is gone; the cell only answers that
 
 `TABLE` holds the moves between them. The functions below perform them on the cell's turns, as those of `handling` do.
-The pure rule of `supervision` judges a failure. The request to stop goes from the root to the leaves. The fact comes
-back from the leaves to the root: an actor runs `on_stop` after everything below it has stopped.
+The pure rules of `supervision` judge a failure. Stop requests go from the root to the leaves, and the stops from the
+leaves to the root: an actor runs `on_stop` after everything below it has stopped.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class IncarnationFailed(msgspec.Struct, frozen=True):
 
 
 class StopBegan(msgspec.Struct, frozen=True):
-    """Somebody wants the actor to stop, or its strategy gives it up."""
+    """A stop was requested, or the strategy gives the actor up."""
 
 
 class ActorStopEnded(msgspec.Struct, frozen=True):
-    """Its children have stopped, and `on_stop` has returned."""
+    """The actor's children have stopped, and `on_stop` has returned."""
 
 
 def _its_strategy_gives_up(cell: Cell, event: IncarnationFailed) -> bool:
-    """The root has nobody to report to and never gives up."""
+    """The root cell has no parent and never gives up."""
     return cell.parent is not None and event.action not in (Action.RESTART, Action.PARK)
 
 
@@ -176,7 +176,7 @@ def begin_stop(cell: Cell) -> None:
 
 
 def finish_stop(cell: Cell) -> None:
-    """All children are gone: run `on_stop`, then close. Runs again after an `on_stop` that waited or failed."""
+    """All children have stopped: run `on_stop`, then close. Runs again after an `on_stop` that waited or failed."""
     actor, cell.actor = cell.actor, None
     if actor is not None:
         handling.run_hook(cell, actor.on_stop, "on_stop")
@@ -193,7 +193,7 @@ def finish_stop(cell: Cell) -> None:
     _cancel_timers(cell)
     cell.effects = None
     if cell.kwargs is not None:
-        cell.args, cell.kwargs = (), {}  # whoever keeps the reference need not keep these
+        cell.args, cell.kwargs = (), {}  # holders of the reference need not keep these in memory
     if left:
         _tell_the_bereaved(cell, left)
     for watcher in watchers or ():
@@ -206,7 +206,7 @@ def finish_stop(cell: Cell) -> None:
 
 
 def _child_stopped(parent: Cell, child: Cell) -> None:
-    """Its name is free again; a parent that waited for its last child goes on stopping."""
+    """Free the name of a stopped child. A parent that waited for its last child goes on stopping."""
     with parent.lock:
         children = parent.child_cells_by_name
         if children is not None and children.get(child.name) is child:

@@ -1,12 +1,12 @@
 """The mailbox of one actor: two lanes, bounded, coalescing by key.
 
-The urgent lane (signals, interrupts, ends of effects) goes before the ordinary lane. `capacity` bounds the ordinary
-lane, and the interrupts. Signals always fit: their senders are bounded by other means (children, effects in flight,
-one overflow notice). The ticks of the owner's timers fit too: at most one of each timer waits.
+Messages of the urgent lane (signals, interrupts, ends of effects) are taken first. `capacity` bounds the ordinary lane
+and the interrupts. Signals always fit, because other limits bound their number: children, effects that run, one
+overflow notice. The ticks of the owner's timers fit too: at most one of each timer waits.
 
-A message that does not fit is refused and counted, and `MailboxOverflowed` tells the owner once to look at the truth
-again. The notice comes before the waiting messages, but not twice before the same one: the owner's own request to look
-may be refused as well, and must not keep it busy for ever.
+A message that does not fit is refused and counted. `MailboxOverflowed` then tells the owner, once, to look at the
+current state again. The notice is taken before the waiting messages, but not twice before the same one. Otherwise an
+owner whose own messages are refused would handle notices for ever.
 
 Nothing here raises in the sender. The caller holds the cell's lock.
 """
@@ -30,7 +30,7 @@ logger = logging.getLogger("actorlet.kernel")
 
 @dataclass(frozen=True, slots=True)
 class Nature:
-    """What the type of a message says about how it waits."""
+    """How messages of a type wait."""
 
     signal: bool
     interrupts: bool
@@ -40,7 +40,7 @@ class Nature:
 
 @cache
 def nature_of(message_type: Any) -> Nature:
-    """Cached, for `isinstance` is slow for msgspec types: this makes `benchmarks.kernel` a fifth faster."""
+    """Cached, because `isinstance` is slow for msgspec types: this makes `benchmarks.kernel` a fifth faster."""
     ours = issubclass(message_type, Message)
     signal = issubclass(message_type, Signal)
     interrupts = ours and message_type.interrupts
@@ -50,7 +50,7 @@ def nature_of(message_type: Any) -> Nature:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One waiting message. `sender` is a path; `since_ns` is when it came; `key` is what it coalesces by."""
+    """One waiting message. `sender` is a path; `since_ns` is its time of arrival; `key` is its coalescing key."""
 
     message: Any
     reply_to: AskFuture[Any] | None
@@ -61,7 +61,7 @@ class Item:
 
 
 class Mailbox:
-    """See the module. `dropped_total` counts the messages refused in its whole life, `overflow` those not told yet."""
+    """`dropped_total` counts all refused messages; `overflow` counts those since the last notice to the owner."""
 
     __slots__ = (
         "_closed",
@@ -81,7 +81,7 @@ class Mailbox:
         self.dropped_total = 0
         self.overflow = 0
         self._closed = False
-        # By key, or by the item itself where it has none. An OrderedDict gives the oldest in constant time.
+        # The key is the coalescing key, or else the item itself. An OrderedDict finds the oldest in constant time.
         self._urgent: OrderedDict[Hashable, Item] = OrderedDict()
         self._ordinary: OrderedDict[Hashable, Item] = OrderedDict()
         self._interrupts = 0
@@ -96,12 +96,12 @@ class Mailbox:
         now_ns: int,
         key: Hashable | None = None,
     ) -> Reason | None:
-        """Take a message; returns why not, or None. `key` replaces the message's own coalescing key, for timers."""
+        """Take a message; returns why it was refused, or None. For timers, `key` replaces the message's own key."""
         if self._closed:
             return Reason.STOPPED
         message_type: Any = type(message)
         nature = nature_of(message_type)
-        if nature.keyed and key is None and reply_to is None:  # each question has its own answer
+        if nature.keyed and key is None and reply_to is None:  # each question gets its own answer
             own = key_of(message)
             key = None if own is None else (type(message), own)
         lane = self._urgent if nature.urgent else self._ordinary
@@ -124,7 +124,7 @@ class Mailbox:
             lane = self._ordinary
         _, item = lane.popitem(last=False)
         if not lane:
-            lane.clear()  # gives the memory of a crowd back
+            lane.clear()  # frees the memory of a burst
         if item.nature.interrupts:
             self._interrupts -= 1
         elif self.overflow and _is_notice(item):
@@ -133,13 +133,13 @@ class Mailbox:
         return item
 
     def first_interrupt(self) -> Any | None:
-        """The oldest waiting message that interrupts, left where it is."""
+        """The oldest waiting message that interrupts; it stays in the mailbox."""
         if not self._interrupts:
             return None
         return next(item.message for item in self._urgent.values() if item.nature.interrupts)
 
     def close(self) -> list[Item]:
-        """Take no more; returns the messages that were waiting."""
+        """Refuse all later messages; returns the waiting ones."""
         self._closed = True
         left = self.waiting()
         self._urgent.clear()
@@ -149,7 +149,7 @@ class Mailbox:
         return left
 
     def refuse(self, now_ns: int) -> None:
-        """Count a message that is not taken, and tell the owner."""
+        """Count a refused message, and notify the owner."""
         self.dropped_total += 1
         self.overflow += 1
         if self.overflow == 1:
@@ -162,7 +162,7 @@ class Mailbox:
         return bool(self._urgent)
 
     def waiting(self) -> list[Item]:
-        """The waiting messages in the order in which they will be taken."""
+        """The waiting messages in the order in which `take` returns them."""
         return [*self._urgent.values(), *self._ordinary.values()]
 
     def depth(self) -> int:
@@ -173,7 +173,7 @@ class Mailbox:
         return min((_oldest(lane).since_ns for lane in (self._urgent, self._ordinary) if lane), default=None)
 
     def _may_be_told(self) -> bool:
-        """Whether the oldest ordinary message is another one than at the last notice."""
+        """Whether the oldest ordinary message has changed since the last notice."""
         first = _oldest(self._ordinary) if self._ordinary else None
         told_before, self._told_before = self._told_before, first
         return first is None or first is not told_before
@@ -188,7 +188,7 @@ def _is_notice(item: Item) -> bool:
 
 
 def _replace(waiting: Item, newer: Any) -> None:
-    """All messages of one key have one type."""
+    """Replace the message of a waiting item. All messages of one key have one type."""
     if isinstance(newer, Message):
         try:
             newer = newer.merged(waiting.message)

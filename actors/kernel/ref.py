@@ -10,7 +10,7 @@ import pykka
 
 
 class Addressee(Protocol):
-    """What a reference needs of a cell."""
+    """The methods of a cell that a reference calls."""
 
     path: str
     name: str
@@ -22,7 +22,7 @@ class Addressee(Protocol):
 
 
 class ActorRef(pykka.ActorRef[Any]):
-    """Send to it with `tell`; ask it, from the edges only, with `ask`. It survives restarts of its actor."""
+    """The address of an actor: `tell` from anywhere, `ask` from the edges only. It survives restarts of its actor."""
 
     def __init__(self, cell: Addressee) -> None:
         # Pykka's constructor needs a living actor; this reference exists before the actor and outlives it.
@@ -41,11 +41,11 @@ class ActorRef(pykka.ActorRef[Any]):
         return self._cell.name
 
     def tell(self, message: Any) -> None:
-        """Send and forget. Never raises and never blocks: what cannot be delivered becomes a dead letter."""
+        """Send a message. Never raises and never blocks: a message that cannot be delivered becomes a dead letter."""
         self._cell.post(message)
 
     def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
-        """The answer, or with `block=False` an `AskFuture`. For edges only: a handler cannot wait for it."""
+        """Send a message and wait for the answer, or with `block=False` return an `AskFuture`. Not for handlers."""
         return super().ask(message, block=block, timeout=timeout)
 
     def proxy(self) -> NoReturn:

@@ -1,8 +1,8 @@
 """One thread, virtual time, and an order drawn from a seed.
 
-All that is random comes from the seed: which of the ready actors runs next, what actors draw from `chance`, every
-uid. Two runs with one seed and one program are the same, message by message. Time stands still while anything is
-ready and then jumps to the next timer.
+The seed determines all random values: which ready actor runs next, what actors draw from `chance`, every uid. Two runs
+of one program with one seed are the same, message by message. Time stands still while an actor is ready and then jumps
+to the next timer.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ EPOCH_WALL_NS = 1_767_225_600_000_000_000
 
 
 class SimulatedDispatcher(Dispatcher):
-    """See the module. `steps` counts the slices given to actors so far.
+    """`steps` counts the turns given to actors so far.
 
-    `late_calls`, from 0 to 1, is the share of lane calls that are made only when every ready actor has had a turn. It
+    `late_calls`, from 0 to 1, is the share of lane calls that are made only after every ready actor has had a turn. It
     may be changed at any time.
     """
 
@@ -109,19 +109,20 @@ class SimulatedDispatcher(Dispatcher):
         return cell
 
     def run_until_idle(self) -> None:
-        """Let everything happen that needs no time to pass."""
+        """Run everything that is due without letting time pass."""
         while self.step(self._now_ns):
             pass
 
     def run_for(self, ns: int) -> None:
-        """Let `ns` ns of virtual time pass, with all that happens in them."""
+        """Let `ns` ns of virtual time pass, and run everything that is due in it."""
         until_ns = self._now_ns + ns
         while self.step(until_ns):
             pass
         self._now_ns = until_ns
 
     def run_until(self, condition: Callable[[], bool], limit_ns: int) -> bool:
-        """Run until `condition()` holds, asked after every step, or `limit_ns` have passed. Whether it held."""
+        """Run until `condition()` is true, checked after every step, or until `limit_ns` have passed. Returns whether
+        it is true."""
         until_ns = self._now_ns + limit_ns
         while not condition():
             if not self.step(until_ns):

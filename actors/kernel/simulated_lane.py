@@ -1,10 +1,10 @@
-"""A lane in a world without threads: calls happen in zero time, under the rules of `lanes`.
+"""A lane in a world without threads: calls take no time, under the rules of `lanes`.
 
-A function that returns a `Promise` plays a call that takes long, or hangs: the call ends when the promise does.
+A function that returns a `Promise` simulates a call that takes long, or hangs: the call ends when the promise does.
 
-A late call is made when every ready actor has had a turn: others come in between, and an agent may die there. An early
-call is made within the turn of its caller, as by a fast thread. The dispatcher draws which. While any call waits none
-is early: calls begin in the order in which they come.
+The dispatcher draws whether a call is late or early. A late call is made when every ready actor has had a turn, so
+other actors run in between, and the agent may die there. An early call is made within the turn of its caller, as a fast
+thread would. While any call waits, no call is early: calls begin in the order in which they come.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from actors.kernel.promise import Promise
 
 
 class SimulatedLane(LaneBase):
-    """See the module. `is_late` draws whether a call is."""
+    """`is_late` draws whether a call is late."""
 
     def __init__(self, dispatcher: Dispatcher, name: str, size: int, per_key: int, is_late: Callable[[], bool]) -> None:
         super().__init__(dispatcher, name, size, per_key)
@@ -44,7 +44,7 @@ class SimulatedLane(LaneBase):
     def _start(self, call: LaneCall) -> None:
         """Make the call. It takes a slot only when it does not return at once."""
         call.stage = CallStage.OVER
-        caller, context.cell = context.cell, None  # as on a thread: what the call tells comes from no actor
+        caller, context.cell = context.cell, None  # as on a thread: messages that the call sends come from no actor
         try:
             result = call.fn(*call.args)
         except BaseException as failure:
@@ -56,7 +56,7 @@ class SimulatedLane(LaneBase):
             call.promise.set_result(result)
             return
         self._runs(call)
-        if call.promise.done():  # given up meanwhile
+        if call.promise.done():  # abandoned meanwhile
             self._promise_ended(call)
         result.add_done_callback(lambda _: self._end(call, result))
 

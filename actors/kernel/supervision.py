@@ -1,7 +1,7 @@
-"""What happens to an actor that fails: a pure rule.
+"""What happens to an actor that fails. Pure.
 
 A strategy has a name, a budget of restarts within a window, and a back-off with jitter. An actor that exceeds its
-budget is parked: reported, and retried slowly, for ever, so it comes back when its trouble is over.
+budget is parked: it is reported, and tried again slowly without end. So it recovers once the cause is gone.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class SupervisionVerdict(msgspec.Struct, frozen=True):
 
 
 def decide(strategy: RestartStrategy, failures: tuple[int, ...], now_ns: int, chance: float) -> SupervisionVerdict:
-    """Judge a failure at `now_ns`; `failures` are the times of earlier ones, `chance` is drawn from [0, 1)."""
+    """Judge a failure at `now_ns`. `failures` are the times of earlier ones; `chance` is drawn from [0, 1)."""
     if strategy.on_failure is not Action.RESTART:
         return SupervisionVerdict(strategy.on_failure, 0, failures)
     recent = (*(at for at in failures if now_ns - at < strategy.window_ns), now_ns)
     if len(recent) > strategy.budget:
         delay_ns = _jittered(strategy.parked_retry_ns, strategy.jitter, chance)
-        # Keep one more than the budget: enough to stay parked, bounded for ever.
+        # Keep one more than the budget: enough to stay parked, and bounded.
         return SupervisionVerdict(Action.PARK, delay_ns, recent[-(strategy.budget + 1) :])
     exponent = min(len(recent) - 1, 60)
     delay_ns = min(strategy.initial_ns << exponent, strategy.max_ns)

@@ -1,7 +1,8 @@
-"""Things to do later, in ns of one clock. Knows no clock and no thread: its owner asks what is due.
+"""A heap of timers, in ns of one clock. It reads no clock and has no thread: its owner asks for the timers that are
+due.
 
-A periodic timer is due on a grid: its first time and whole periods after it. A late tick does not shift those that
-follow, and missed ticks are not made up for.
+A periodic timer is due on a grid: its first time and whole periods after it. A late tick does not shift the following
+ones, and missed ticks are skipped.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Protocol
 
 
 class Cancellable(Protocol):
-    """Something scheduled that can be called off."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None: ...
 
 
 class TimerHandle:
-    """One thing to do later, once or every `every_ns`. `fn` is None once it is done or cancelled."""
+    """A call to make later, once or every `every_ns`. `fn` is None once it is done or cancelled."""
 
     __slots__ = ("every_ns", "fn")
 
@@ -27,15 +28,15 @@ class TimerHandle:
         self.every_ns = every_ns
 
     def cancel(self) -> None:
-        """At any time, from any thread, more than once."""
+        """Cancel the call. May be called at any time, from any thread, more than once."""
         self.fn = None
 
 
 class TimerHeap:
-    """Timers in order of due time, first come first served among equals.
+    """Timers by due time; equal times keep their order of insertion.
 
-    Most timers are deadlines that are cancelled. A cancelled one stays until it is due or until the cancelled ones
-    outnumber the others, so cancelling is free and memory is bounded.
+    Most timers are deadlines that are cancelled. A cancelled timer stays until it is due, or until the cancelled ones
+    outnumber the others. So a cancellation costs nothing, and memory is bounded.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class TimerHeap:
         return heap[0][0] if heap else None
 
     def pop_due(self, now_ns: int) -> Callable[[], object] | None:
-        """The next thing that is due at `now_ns`, or None."""
+        """Remove and return a timer that is due at `now_ns`, or None."""
         due_ns = self.next_due_ns()
         if due_ns is None or due_ns > now_ns:
             return None

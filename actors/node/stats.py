@@ -93,6 +93,10 @@ class NodeStatsActor(Actor):
         self._disks: dict[str, PodDisk] = {}
         self._counted_ns: dict[str, int] = {}
         self._counting: dict[str, Pending[PodDisk]] = {}
+        self._mounted: dict[str, FsReading] = {}
+        """Mount point of a volume -> what was last known of it."""
+        self._looking: dict[str, Pending[FsReading]] = {}
+        """Mount point -> the look at it. One that hangs holds up no other volume of its pod."""
         self._file_systems: dict[str, FsReading] = {}
         self._problems: list[str] = []
 
@@ -132,7 +136,7 @@ class NodeStatsActor(Actor):
         await self._count_disks(listed)
         rates = Rates(self._rates)
         by_id = {id_: readings[pid] for id_, pid in of_processes.items() if pid in readings}
-        pods = listed.pods(by_id, self._disks, rates)
+        pods = listed.pods(by_id, {uid: self._whole(disk) for uid, disk in self._disks.items()}, rates)
         sample = NodeSample(
             taken_ns,
             node=None if node is None else _rated(node, rates),
@@ -281,6 +285,8 @@ class NodeStatsActor(Actor):
         metas = {each.metadata.uid: each.metadata for each in listed.sandboxes if each.metadata is not None}
         self._disks = {uid: disk for uid, disk in self._disks.items() if uid in metas}
         self._counted_ns = {uid: at_ns for uid, at_ns in self._counted_ns.items() if uid in metas}
+        there = {path for disk in self._disks.values() for _, _, path in disk.mounts}
+        self._mounted = {path: reading for path, reading in self._mounted.items() if path in there}
         self._harvest()
         lane, now_ns = self._disk_lane(), self.now_ns()
         for uid, meta in metas.items():
@@ -292,9 +298,10 @@ class NodeStatsActor(Actor):
             counting = lane.submit(f"pod {uid}", self._host.pod_disk, uid, directory, deadline_ns=COUNT_NS)
             counting.add_done_callback(lambda _: self._meters.took(VOLUME_COLLECTION, self.now_ns() - now_ns, "pod"))
             self._counting[uid] = counting
-        new = [pending for uid, pending in self._counting.items() if uid not in self._disks]
+        new = [uid for uid in self._counting if uid not in self._disks]
         for pause_ns in DISK_PAUSES_NS:
-            if all(pending.done() for pending in new):
+            self._harvest()
+            if not any(uid in self._counting for uid in new) and not (new and self._looking):
                 break
             await self.sleep(pause_ns)
         self._harvest()
@@ -303,9 +310,27 @@ class NodeStatsActor(Actor):
         """Collect finished counts. A failed one is repeated when it is due."""
         for uid in [uid for uid, pending in self._counting.items() if pending.done()]:
             try:
-                self._disks[uid] = self._counting.pop(uid).result(0)
+                disk = self._disks[uid] = self._counting.pop(uid).result(0)
             except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
                 self._problems.append(f"the disk of pod {uid}: {failure}")
+                continue
+            for _, _, path in disk.mounts:
+                if path not in self._looking:
+                    lane = self._disk_lane()
+                    self._looking[path] = lane.submit(
+                        f"mount {path}", self._host.filesystem, path, deadline_ns=COUNT_NS
+                    )
+        for path in [path for path, pending in self._looking.items() if pending.done()]:
+            try:
+                self._mounted[path] = self._looking.pop(path).result(0)
+            except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
+                self._mounted.pop(path, None)
+                self._problems.append(f"the volume mounted at {path}: {failure}")
+
+    def _whole(self, disk: PodDisk) -> PodDisk:
+        """With what is known of the volumes that are mounted."""
+        mounted = [(kind, name, self._mounted[path]) for kind, name, path in disk.mounts if path in self._mounted]
+        return msgspec.structs.replace(disk, volumes=(*disk.volumes, *mounted)) if mounted else disk
 
 
 def _is_not_served(error: BaseException) -> bool:

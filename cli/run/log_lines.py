@@ -17,8 +17,6 @@ _LETTERS = {"CRITICAL": "F", "ERROR": "E", "WARNING": "W", "INFO": "I", "DEBUG":
 
 
 class LineFormatter(logging.Formatter):
-    """See the module."""
-
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%m%d %H:%M:%S.%f")
         head = f"{_LETTERS.get(record.levelname, 'I')}{at} {record.process or os.getpid():7d}"

@@ -27,8 +27,6 @@ _ACTORS_AT_LEAST = 1
 
 
 class Screen(Protocol):
-    """See the module."""
-
     def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None: ...
 
     def __enter__(self) -> Self: ...

@@ -1,22 +1,25 @@
 """What file systems and directories hold: `statvfs` where something is mounted, counting where not.
 
 Counted is what is allocated, hard links once, on one file system, without following links; so the numbers are those of
-`du`, however deep the tree is. What disappears meanwhile is left out. All of it may hang where a mount is dead.
+`du`, however deep the tree is. What disappears meanwhile is left out.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from contextlib import closing
+from contextlib import closing, suppress
 
 import msgspec
 
+from runtime.files.mount_table import MOUNT_TABLE, mount_kinds
+from runtime.files.text_file import text_or_empty
 from runtime.files.tree import DIRECTORY_FLAGS, TreeWalk
 from runtime.stats.readings import FsReading, PodDisk
 
 BLOCK = 512
 LINKED_AT_MOST = 65_536
+_IN_MEMORY = ("tmpfs", "hugetlbfs")
 
 
 def filesystem(path: str, at_ns: int) -> FsReading:
@@ -89,26 +92,28 @@ def _opened(name: str | bytes, directory: int | None = None) -> int | None:
 
 
 def pod_disk(volumes: str, logs: str, at_ns: int) -> PodDisk:
-    """`volumes`: the directory with one directory for each kind. `logs`: that with one for each container."""
-    found = []
+    """`volumes`: the directory with one directory for each kind. `logs`: that with one for each container.
+
+    What is mounted may be dead, and whoever looks at it hangs. So mounts are found in the kernel's table, and only
+    those in memory are measured here. A dead volume must not hide what else the pod takes.
+    """
+    volumes, mounted = os.path.realpath(volumes), mount_kinds(text_or_empty(MOUNT_TABLE))
+    found, mounts = [], []
     for kind in _names(volumes):
         for name in _names(os.path.join(volumes, kind)):
             path = os.path.join(volumes, kind, name)
             # What a driver has mounted lies one deeper.
-            mount = os.path.join(path, "mount")
-            try:
-                found.append(
-                    (kind.replace("~", "/"), name, directory(mount if os.path.ismount(mount) else path, at_ns))
-                )
-            except OSError:
+            point = next((each for each in (os.path.join(path, "mount"), path) if each in mounted), "")
+            if point and mounted[point] not in _IN_MEMORY:
+                mounts.append((kind.replace("~", "/"), name, point))
                 continue
+            with suppress(OSError):
+                found.append((kind.replace("~", "/"), name, directory(path, at_ns)))
     of_logs = []
     for name in _names(logs):
-        try:
+        with suppress(OSError):
             of_logs.append((name, directory(os.path.join(logs, name), at_ns)))
-        except OSError:
-            continue
-    return PodDisk(at_ns, tuple(found), tuple(of_logs))
+    return PodDisk(at_ns, tuple(found), tuple(of_logs), tuple(mounts))
 
 
 def _names(path: str) -> list[str]:

@@ -179,12 +179,14 @@ class NodeReading(msgspec.Struct, frozen=True):
 class PodDisk(msgspec.Struct, frozen=True):
     """What one pod has on disk: its volumes by the name of their directory, its logs by container.
 
-    `volumes`: (kind such as `kubernetes.io/empty-dir`, name of the directory, reading).
+    `volumes`: (kind such as `kubernetes.io/empty-dir`, name of the directory, reading). `mounts`: (kind, name, path) of
+    volumes that may be dead, as something is mounted there; they were not looked at.
     """
 
     at_ns: int
     volumes: tuple[tuple[str, str, FsReading], ...] = ()
     logs: tuple[tuple[str, FsReading], ...] = ()
+    mounts: tuple[tuple[str, str, str], ...] = ()
 
 
 NO_DISK = PodDisk(0)

@@ -34,8 +34,6 @@ def user_named(name: str) -> ApiUser:
 
 
 class Authenticator:
-    """See the module."""
-
     def __init__(self, core: Core) -> None:
         self._core = core
         self._key = hashlib.sha256(f"service account key {core.options.seed}".encode()).digest()

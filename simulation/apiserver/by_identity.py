@@ -15,8 +15,6 @@ T = TypeVar("T")
 
 
 class ByIdentity(Generic[T]):
-    """See the module."""
-
     def __init__(self, at_most: int) -> None:
         self._known: FIFOCache[int, tuple[object, T]] = FIFOCache(at_most)
 

@@ -64,8 +64,6 @@ class SimulatedPluginWatch:
 
 
 class SimulatedPlugins:
-    """See the module."""
-
     def __init__(self) -> None:
         self._infos: dict[str, tuple[PluginInfo, NodeInfo, int]] = {}
         self._registered: dict[str, SimulatedDriver] = {}

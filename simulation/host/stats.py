@@ -35,6 +35,8 @@ OWN_MEMORY_BYTES = 256 * MIB
 OWN_CPU_MILLI = 50
 OWN_PROCESSES = 40
 INODES = 1_000_000
+_MOUNTED = ("kubernetes.io/csi", "kubernetes.io/local-volume", "kubernetes.io/nfs")
+"""Kinds of volumes that are mounts on a real machine."""
 BYTES_PER_S = 1_000
 
 
@@ -127,21 +129,25 @@ class SimulatedHostStats:
     def filesystem(self, path: str) -> FsReading:
         if self.image_disk_bytes is not None and path == self.image_directory:
             return self._tree.gate(path, self._image_disk)
+        if path.startswith(f"{self._volumes}/"):
+            return self._tree.gate(path, lambda: self._below(path))
         return self._tree.gate(path, self._file_system)
 
     def pod_disk(self, uid: str, log_directory: str) -> PodDisk:
         at_ns, directory = self._dispatcher.wall_ns(), f"{self._volumes}/{uid}/volumes"
 
         def count() -> PodDisk:
-            volumes = tuple(
-                (kind.replace("~", "/"), name, self._below(f"{directory}/{kind}/{name}"))
+            there = [
+                (kind.replace("~", "/"), name, f"{directory}/{kind}/{name}")
                 for kind in self._tree.names_if_any(directory)
                 for name in self._tree.names_if_any(f"{directory}/{kind}")
-            )
+            ]
+            mounts = tuple(each for each in there if each[0] in _MOUNTED)
+            volumes = tuple((kind, name, self._below(path)) for kind, name, path in there if kind not in _MOUNTED)
             logs = tuple(
                 (name, self._below(f"{log_directory}/{name}")) for name in self._tree.names_if_any(log_directory)
             )
-            return PodDisk(at_ns, volumes, logs)
+            return PodDisk(at_ns, volumes, logs, mounts)
 
         return self._tree.gate_all((directory, log_directory), count)
 

@@ -29,8 +29,6 @@ SEEDS_TRIED = (1, 6)
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """See the module."""
-
     scenario: Scenario
     seed: int
     violated: Violated

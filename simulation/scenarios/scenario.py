@@ -57,8 +57,6 @@ class NodeRules(ScenarioPart, frozen=True):
 
 
 class Scenario(ScenarioPart, frozen=True):
-    """See the module."""
-
     about: str
     pods: Annotated[tuple[PodMix, ...], Meta(min_length=1)]
     nodes: Annotated[int, Meta(ge=1, le=1000)] = 1

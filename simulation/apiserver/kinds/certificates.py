@@ -8,8 +8,6 @@ from simulation.apiserver.status import Json
 
 
 class CertificateRequestRules(KindRules):
-    """See the module."""
-
     def prepare(self, call: ResourceCall, value: Json) -> None:
         super().prepare(call, value)
         asks = {"username": call.user.name, "groups": list(call.user.groups), "uid": call.user.uid}

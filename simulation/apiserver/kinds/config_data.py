@@ -16,8 +16,6 @@ _FIXED_WHEN_IMMUTABLE = ("data", "binaryData")
 
 
 class DataRules(KindRules):
-    """See the module."""
-
     def prepare(self, call: ResourceCall, value: Json) -> None:
         super().prepare(call, value)
         _check(call.resource, value["metadata"]["name"], value)

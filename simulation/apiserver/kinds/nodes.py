@@ -18,8 +18,6 @@ _UNKNOWN = {"status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kube
 
 
 class NodeKindRules(KindRules):
-    """See the module."""
-
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
         self._seen: dict[str, tuple[tuple[str, int, object], int]] = {}

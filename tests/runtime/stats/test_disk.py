@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from runtime.files.mount_table import mount_kinds
 from runtime.files.tree import remove_tree
 from runtime.stats import disk
+from runtime.volumes.mounts import KernelMounts
 from tests.runtime.files.trees import make_deep
 from tests.runtime.volumes.descriptors import opened_in
 
@@ -62,6 +66,48 @@ def test_the_file_system_of_a_directory_that_is_yet_to_be_made(tmp_path: Path) -
 def test_a_directory_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         disk.counted(str(tmp_path / "gone"))
+
+
+def test_a_mount_that_may_be_dead_is_named_and_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    volumes, mounts = tmp_path / "volumes", KernelMounts()
+    nfs, memory, scratch = (
+        volumes / path for path in ("kubernetes.io~nfs/v", "kubernetes.io~secret/s", "kubernetes.io~empty-dir/e")
+    )
+    for each in (nfs, memory, scratch, tmp_path / "server"):
+        each.mkdir(parents=True)
+    (scratch / "f").write_bytes(b"x" * 5_000)
+    mounts.bind(str(tmp_path / "server"), str(nfs))
+    mounts.mount_tmpfs(str(memory), 1 << 20)
+    for name in ("lstat", "stat", "statvfs"):
+        monkeypatch.setattr(os, name, _hanging_at(str(nfs), getattr(os, name)))
+    try:
+        found = disk.pod_disk(str(volumes), str(tmp_path / "logs"), 3)
+    finally:
+        monkeypatch.undo()
+        mounts.unmount(str(nfs))
+        mounts.unmount(str(memory))
+    assert [(kind, name) for kind, name, _ in found.volumes] == [
+        ("kubernetes.io/empty-dir", "e"),
+        ("kubernetes.io/secret", "s"),
+    ]
+    assert found.mounts == (("kubernetes.io/nfs", "v", str(nfs)),)
+
+
+def _hanging_at(dead: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def heard(path: Any, *words: Any, **more: Any) -> Any:
+        assert path != dead, "this would hang for ever"
+        return call(path, *words, **more)
+
+    return heard
+
+
+def test_the_table_of_mounts_is_read_by_point() -> None:
+    text = (
+        "36 35 98:0 /a /mnt/a\\040b rw,noatime shared:1 master:2 - nfs4 srv:/data rw\n"
+        "37 35 0:5 / /mnt/c rw - tmpfs tmpfs rw\n"
+        "38 35 0:6 / /mnt/c rw - ext4 /dev/sdb rw\nnonsense\n"
+    )
+    assert mount_kinds(text) == {"/mnt/a b": "nfs4", "/mnt/c": "ext4"}
 
 
 def test_volumes_and_logs_of_a_pod(tmp_path: Path) -> None:

@@ -151,6 +151,24 @@ def test_a_pod_over_the_limit_of_its_empty_dir_goes_and_is_no_disruption():
     assert world.phases()["other"] == "Running"
 
 
+def test_a_dead_volume_of_a_pod_does_not_hide_what_its_others_take():
+    """The author of a pod chooses the server of an nfs volume."""
+    world = cluster(eviction_hard={})
+    volumes = [
+        {"name": "scratch", "emptyDir": {"sizeLimit": "10Mi"}},
+        {"name": "dead", "nfs": {"server": "192.0.2.9", "path": "/"}},
+    ]
+    mounts = [{"name": "scratch", "mountPath": "/scratch"}, {"name": "dead", "mountPath": "/dead"}]
+    world.create("hoard", volumes=volumes, containers=[container(volumeMounts=mounts)])
+    world.until(lambda: world.all_are("Running", 1))
+    uid = world.pods()["hoard"]["metadata"]["uid"]
+    directory = f"/var/lib/actorlet/pods/{uid}/volumes"
+    world.node.host.tree.hang(f"{directory}/kubernetes.io~nfs/dead")
+    world.run(10 * MINUTE)
+    world.node.host.tree.write(f"{directory}/kubernetes.io~empty-dir/scratch/heap", b"x" * (11 * MIB), 0o600)
+    world.until(lambda: evicted(world) == ["hoard"], 3 * MINUTE)
+
+
 def test_nothing_is_looked_at_where_nobody_could_be_evicted():
     world = cluster(eviction_hard={})
     world.create("web")

@@ -18,7 +18,15 @@ import msgspec
 from runtime.http_client.call_bytes import CALL_BYTES_AT_MOST, CallBytes, HttpError
 from runtime.http_client.connection import HttpConnection, HttpResponse
 from runtime.http_client.dialing import tls_without_checks
-from runtime.http_client.request import Headers, HttpCallRequest, over_http, redirect_of, request_of, without
+from runtime.http_client.request import (
+    Headers,
+    HttpCallRequest,
+    kept_request_of,
+    over_http,
+    redirect_of,
+    request_of,
+    without,
+)
 from runtime.io.connecting import bytes_received, connected, reset_on_close
 from runtime.io.held_bytes import HeldBytes
 from runtime.io.network import address, reason_of
@@ -84,9 +92,10 @@ async def get(
 
 
 async def _follow(url: str, headers: Headers, agent: str, call: CallBytes) -> HttpAnswer:
-    for _ in range(MAX_REDIRECTS + 1):
+    for redirects in range(MAX_REDIRECTS + 1):
         try:
-            status, location, body = await _exchange(request_of(url, headers, agent), call)
+            request = request_of(url, headers, agent) if redirects else kept_request_of(url, headers, agent)
+            status, location, body = await _exchange(request, call)
             to = redirect_of(status, location, url, headers)
         except (ValueError, OSError, HttpError) as failure:
             raise HttpCallError(_reason(failure)) from failure

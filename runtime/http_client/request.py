@@ -19,6 +19,8 @@ Headers = tuple[tuple[str, str], ...]
 
 KEPT_REQUESTS = 2_048
 """Probes send the same requests again and again; a node has some hundreds of them."""
+LOCATION_CHARACTERS_AT_MOST = 16 * 1024
+"""yarl keeps some hundreds of the URLs that it has read."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OURS = frozenset({"connection", "content-length", "trailer", "transfer-encoding", "upgrade"})
 _LEFT_OUT_IF_EMPTY = frozenset({"accept", "user-agent"})
@@ -34,6 +36,11 @@ class HttpCallRequest(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=KEPT_REQUESTS)
+def kept_request_of(url: str, headers: Headers, agent: str) -> HttpCallRequest:
+    """The same as `request_of`, kept for the next time. Not for what a server has chosen: it could fill the memory."""
+    return request_of(url, headers, agent)
+
+
 def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> HttpCallRequest:
     """Raises ValueError for what cannot be asked: another scheme, no host, a line break in a header."""
     parsed = URL(url)
@@ -70,9 +77,11 @@ class Redirect(msgspec.Struct, frozen=True):
 
 
 def redirect_of(status: int, location: str, url: str, headers: Headers) -> Redirect | None:
-    """Where an answer sends us, or None. Raises ValueError for a location that is no URL."""
+    """Where an answer sends us, or None. Raises ValueError for a location that is no URL, or too long for one."""
     if status not in _REDIRECTS or not location:
         return None
+    if len(location) > LOCATION_CHARACTERS_AT_MOST:
+        raise ValueError(f"the Location of a redirect has more than {LOCATION_CHARACTERS_AT_MOST} characters")
     here, target = URL(url), URL(location)
     to = here.join(target)
     if target.absolute:  # the given Host was meant for the first server

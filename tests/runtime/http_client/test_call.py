@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from runtime.http_client.call import SHOWN_BYTES, SHOWN_PIECES, HttpAnswer, HttpCallError, get
+from runtime.http_client.request import LOCATION_CHARACTERS_AT_MOST, kept_request_of
+from tests.process_memory import resident_bytes
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -56,3 +58,37 @@ def test_of_a_body_in_tiny_chunks_so_many_are_read() -> None:
 def test_a_server_that_never_comes_to_the_point_is_given_up(begin: bytes, endless: bytes, why: str) -> None:
     with pytest.raises(HttpCallError, match=why):
         ask(begin, endless=endless)
+
+
+def test_where_servers_lead_is_not_kept() -> None:
+    """Each answer leads elsewhere, by a long way: kept, they would take hundreds of MiB."""
+    asked = 0
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.readuntil(b"\r\n\r\n")
+        way = f"/{asked}{'a' * 10_000}"
+        writer.write(f"HTTP/1.1 302 Found\r\nLocation: {way}\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.close()
+
+    async def ask_often(times: int) -> None:
+        server = await asyncio.start_server(talk, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        for _ in range(times):
+            with pytest.raises(HttpCallError, match="stopped after 10 redirects"):
+                await get(url, (), "test")
+        server.close()
+
+    asyncio.run(ask_often(20))  # whatever is kept of URLs is full from now on
+    before, kept = resident_bytes(), kept_request_of.cache_info().currsize
+    asyncio.run(ask_often(40))
+    assert asked == 60 * 11
+    assert kept_request_of.cache_info().currsize <= kept + 1
+    assert resident_bytes() - before < 8 * 1024 * 1024
+
+
+def test_a_way_that_is_too_long_is_not_gone() -> None:
+    location = b"/" + b"a" * LOCATION_CHARACTERS_AT_MOST
+    with pytest.raises(HttpCallError, match="Location"):
+        ask(b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\nContent-Length: 0\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Reads a kubeconfig from its file; what is in it is `config.credentials.kubeconfig`."""
+"""Reads a kubeconfig file; `config.credentials.kubeconfig` parses its content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from config.credentials.kubeconfig import ApiAccess, decode_kubeconfig
 from config.documents.codec import DocumentError
 
 BYTES_AT_MOST = 4 * 2**20
-"""A larger file is no kubeconfig."""
+"""Larger files are refused."""
 
 
 def read_access(path: str, context: str = "") -> ApiAccess:

@@ -1,8 +1,13 @@
-"""Which proxy the way to a server takes, as the environment says: HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Pure.
+"""The proxy for a server, from the environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Pure.
 
-The rules are those of the other programs of a cluster, so that one environment serves all: NO_PROXY is a list of hosts
-(and all below them), domains with a leading dot (only below), IP addresses, ranges of them (`10.0.0.0/8`), each with a
-port if need be, or `*`; loopback never takes a proxy.
+The rules are those of other programs of a cluster, so that one environment serves all. An entry of NO_PROXY is one of:
+
+- a host, which includes all names below it;
+- a domain with a leading dot (only names below it);
+- an IP address, or a range (`10.0.0.0/8`);
+- `*`, for every server.
+
+An entry may end in a port. Loopback never uses a proxy.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ def _variable(environment: Mapping[str, str], name: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """A name or address of this machine itself."""
+    """Whether the host is a name or an address of this machine itself."""
     address = _address(host)
     return host == "localhost" or (address is not None and address.is_loopback)
 

@@ -1,22 +1,20 @@
-"""What follows the end of a list or a watch: the next one, from which resourceVersion, and after what wait. Pure.
+"""What follows the end of a list or a watch: the next one, its resourceVersion, and the wait before it. Pure.
 
-Owns the rules of following a collection, those of client-go's reflector with its gaps closed:
+Owns the rules for following a collection. They are those of client-go's reflector, with its gaps closed:
 
-- First a list at "0" (whatever a cache of the server has), then a watch from where the list stands.
-- A watch that ended goes on from the last resourceVersion seen, bookmarks included. Nothing is read twice because a
-  connection was cut, a server was restarted or asked for patience (no answer, 429, 5xx).
-- 410 means that the server has forgotten the changes since: list again, not older than what is known already. When the
-  server refuses even that (410 again, or 504 because it is behind: it was restored from a backup), list at "" instead:
-  the newest state, whatever it is.
-- Any other refusal of a watch (403, 404, an answer that cannot be read) is followed by a list, which fails in its own
-  words if it must.
+- First comes a list at "0" (the state of the server's cache), then a watch from the list's version.
+- A watch that ended goes on from the last resourceVersion seen, bookmarks included. So nothing is read twice when a
+  connection broke, a server restarted or asked to wait (no answer, 429, 5xx).
+- 410 means that the server has forgotten the changes since: list again, not older than the known version. The server
+  may refuse even that: 410 again, or 504 after it was restored from a backup. Then list at "", the newest state.
+- Any other refusal of a watch (403, 404, an unreadable answer) is followed by a list, whose own error is reported.
 
-Waiting: none after success, otherwise 0.8 s, doubling, with as much again at random, 30 s at most; and never less than
-the server asked for. Only a watch that proved itself (an event came, or it lasted a second) makes the wait small again:
-a list that works and a watch that does not would otherwise go round without a pause.
+There is no wait after success. Otherwise it is 0.8 s, doubling, with as much again at random, up to 30 s, and never
+less than the server asked for. Only a watch with an event, or one that lasted a second, resets the wait. Otherwise a
+list that works and a watch that fails would alternate without a pause.
 
-Refuses to know objects, timers and connections: who follows keeps a `WatchPlace`, reports each end, and does the
-`WatchStep`.
+The caller keeps a `WatchPlace`, reports each end, and does the `WatchStep`. Objects, timers and connections are its
+own.
 """
 
 from __future__ import annotations
@@ -32,19 +30,19 @@ SECOND_NS = 1_000_000_000
 FIRST_WAIT_NS = 800_000_000
 LONGEST_WAIT_NS = 30 * SECOND_NS
 PROVEN_NS = SECOND_NS
-"""A watch that ends sooner, and without an event, counts as failed."""
+"""A watch that ends sooner without an event counts as failed."""
 WATCH_SECONDS = 300
-"""A watch is asked to end after once to twice this time, so that the watches of many nodes spread out."""
+"""A watch asks for once to twice this time, so that the watches of many nodes do not end at once."""
 
 ANY_VERSION = "0"
 NEWEST_VERSION = ""
 
 
 class WatchPlace(msgspec.Struct, frozen=True):
-    """Where the following of one collection stands.
+    """How far a collection has been followed.
 
-    `resource_version`: up to where everything is known (`synced`), or what the first list asks for. `failures`: how
-    many ends in a row were failures. `fresh`: the watch in hand began at a list and has not proved itself.
+    `resource_version`: the version up to which everything is known (`synced`), or the one for the first list.
+    `failures`: the number of failures in a row. `fresh`: the current watch follows a list and has had no success yet.
     """
 
     resource_version: str = ANY_VERSION
@@ -54,7 +52,7 @@ class WatchPlace(msgspec.Struct, frozen=True):
 
 
 class ListSucceeded(msgspec.Struct, frozen=True):
-    """A list succeeded, as of `resource_version`."""
+    """A list succeeded; its version is `resource_version`."""
 
     resource_version: str
 
@@ -68,7 +66,7 @@ class ListFailed(msgspec.Struct, frozen=True):
 class WatchEnded(msgspec.Struct, frozen=True):
     """A watch ended: in order (`error` None) or not.
 
-    `resource_version` is that of its last event or bookmark, "" when none came; `lasted_ns` from its beginning.
+    `resource_version` is that of its last event or bookmark, or "" without one. `lasted_ns` counts from its beginning.
     """
 
     error: ApiError | None
@@ -85,7 +83,7 @@ class WatchAction(enum.Enum):
 
 
 class WatchStep(msgspec.Struct, frozen=True):
-    """Do `action` from `resource_version` once `after_ns` have passed."""
+    """Do `action` from `resource_version` after `after_ns`."""
 
     action: WatchAction
     resource_version: str
@@ -93,12 +91,12 @@ class WatchStep(msgspec.Struct, frozen=True):
 
 
 def first_step(place: WatchPlace) -> WatchStep:
-    """How to begin, or to go on from a place that was kept."""
+    """The first step, from the start or from a saved place."""
     return WatchStep(WatchAction.WATCH if place.synced else WatchAction.LIST, place.resource_version)
 
 
 def next_step(place: WatchPlace, outcome: Outcome, chance: Callable[[], float]) -> tuple[WatchPlace, WatchStep]:
-    """(where it stands now, what to do next). `chance` gives numbers in [0, 1), such as `Random.random`."""
+    """(the new place, the next step). `chance` gives numbers in [0, 1), such as `Random.random`."""
     if isinstance(outcome, ListSucceeded):
         listed = WatchPlace(outcome.resource_version, synced=True, fresh=True, failures=place.failures)
         return listed, first_step(listed)
@@ -110,12 +108,12 @@ def next_step(place: WatchPlace, outcome: Outcome, chance: Callable[[], float]) 
 
 
 def watch_seconds(chance: Callable[[], float], least_seconds: int = WATCH_SECONDS) -> int:
-    """The `timeoutSeconds` to ask for: between `least_seconds` and twice that."""
+    """The `timeoutSeconds` of a watch: between `least_seconds` and twice that."""
     return least_seconds + int(least_seconds * chance())
 
 
 def wait_ns(failures: int, chance: Callable[[], float]) -> int:
-    """The pause after so many failures in a row: 0.8 to 1.6 s after the first, 15 to 30 s in the end."""
+    """The wait after that many failures in a row: 0.8 to 1.6 s after the first, 15 to 30 s in the end."""
     base_ns = min(FIRST_WAIT_NS << min(max(failures, 1) - 1, 16), LONGEST_WAIT_NS // 2)
     return base_ns + int(base_ns * chance())
 
@@ -129,7 +127,7 @@ def _after_watch(place: WatchPlace, ended: WatchEnded, chance: Callable[[], floa
         return after, first_step(after)
     again = place.failures + 1 if not proven else 1
     if error is not None and error.expired and not (place.fresh and not proven):
-        # The ordinary end of a long absence: the list need not wait, whatever the waits before it were.
+        # The usual end of a long absence: the list does not wait, whatever the waits before it were.
         expired = WatchPlace(version, failures=again - 1)
         return expired, first_step(expired)
     synced = error is None or error.code == 429 or error.outcome_unknown
@@ -144,5 +142,5 @@ def _later(place: WatchPlace, error: ApiError | None, chance: Callable[[], float
 
 
 def _version_refused(error: ApiError) -> bool:
-    """The server no longer has that version (410), or has not got there (504)."""
+    """The server no longer has that version (410), or does not have it yet (504)."""
     return error.expired or error.code == 504

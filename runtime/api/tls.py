@@ -1,11 +1,11 @@
-"""TLS towards the API server: whom to trust, and the certificate that says who we are.
+"""TLS to the API server: the trusted authorities, and the client certificate.
 
-Owns the one `SSLContext` in use. Making one costs milliseconds, so it is made again only when a file behind it changed
-(looked at every 10 s at most, when a call leaves) or a credential plugin gave another certificate. Connections that
-stand keep theirs; new ones use the new one. A file that cannot be used any more, say half of a pair while both are
-being replaced, leaves the old context in place.
+Owns the one `SSLContext` in use. A new one costs milliseconds. So it is made only when one of its files has changed
+(checked at each call, at most every 10 s), or when a credential plugin gave another certificate. Open connections keep
+theirs; new ones use the new one. An unusable file, such as half of a pair during its replacement, leaves the old
+context in place.
 
-What can fail is the first making (`TlsError`, with the file or field and what is wrong with it).
+Only the first context can fail (`TlsError`, with the file or field and the reason).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ CHECK_EVERY_NS = 10 * 10**9
 
 _Signature = tuple[tuple[int, int, int] | None, ...]
 Pair = tuple[Pem, Pem]
-"""A client certificate, with what leads to its authority, and its key."""
+"""A client certificate, with the chain to its authority, and its key."""
 
 
 class TlsError(Exception):
-    """No connection can be secured with what the kubeconfig names."""
+    """The kubeconfig's certificates or keys cannot be used."""
 
 
 class TlsContexts:
-    """The context for the server of `cluster`, as of now. `own` is the certificate the kubeconfig itself gives."""
+    """The current context for the server of `cluster`. `own` is the certificate of the kubeconfig itself."""
 
     def __init__(self, cluster: ClusterAccess, own: Pair | None, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._cluster = cluster
@@ -45,7 +45,7 @@ class TlsContexts:
         self._check_at_ns = 0
 
     def context(self, given: Pair | None = None) -> ssl.SSLContext | None:
-        """The context; None for a server without TLS. `given` (by a plugin) goes before the certificate of the file.
+        """The context; None for a server without TLS. `given`, by a plugin, overrides the certificate of the file.
 
         Raises TlsError.
         """
@@ -88,9 +88,9 @@ def _make(cluster: ClusterAccess, pair: Pair | None) -> ssl.SSLContext:
         context = ssl.create_default_context(cadata=data)
     except (ssl.SSLError, ValueError) as error:
         raise TlsError(f"certificate authority {authority.path}: no certificate can be read from it: {error}") from None
-    # Newer versions of Python also refuse authorities that older programs made: no other client of a cluster does.
+    # Newer Python versions also refuse authorities that older programs made. No other client of a cluster does.
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
-    # Whom the kubeconfig names is trusted, also without the authority that has signed it.
+    # A certificate in the kubeconfig is trusted, also without the authority that has signed it.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.set_alpn_protocols(["http/1.1"])
     if cluster.insecure_skip_tls_verify:
@@ -113,7 +113,7 @@ def _load(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
 
 
 def _no_password() -> str:
-    """Otherwise OpenSSL would ask on the terminal."""
+    """Otherwise OpenSSL would prompt for a password on the terminal."""
     return ""
 
 
@@ -129,9 +129,8 @@ def _content(pem: Pem, what: str) -> str:
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """A path to `content`, for OpenSSL reads keys from files only; in memory where the system can, so that no key is
-    written to a disk.
-    """
+    """A path to `content`, because OpenSSL reads keys from files only. The file is in memory where the system allows,
+    so that no key is written to a disk."""
     if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):
         descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
         try:

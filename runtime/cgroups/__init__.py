@@ -1,1 +1,1 @@
-"""The cgroups of the node and its pods: how they are called, what is written into them, and who writes it."""
+"""The cgroups of the node and its pods: their names, their limits, and the drivers that write them."""

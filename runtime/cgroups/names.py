@@ -1,11 +1,10 @@
-"""How the cgroups of a node are called (spec 10.2). Pure.
+"""The names of a node's cgroups (spec 10.2). Pure.
 
-A cgroup is named by the words on the way to it from the root: ("kubepods", "burstable", "pod<uid>"). Each of the two
-drivers of the kernel's tree writes that in its own way. With cgroupfs it is a path. With systemd each step is a slice
-whose name repeats all words before it, and a dash in a word would be a step of its own, so dashes become underscores.
+A cgroup is named by its path from the root as words: ("kubepods", "burstable", "pod<uid>"). Each of the two cgroup
+drivers writes that in its own way. The cgroupfs driver writes a path. The systemd driver writes a slice per step, whose
+name repeats all words before it. There a dash in a word would be a step of its own, so dashes become underscores.
 
-A word with a slash is no word for either, one with an underscore is none for systemd: what was meant could not be told
-from its name again.
+No word may have a slash, and with systemd none may have an underscore: its name could not be read back.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TypeAlias
 from config.pods.identity import QosClass
 
 Words: TypeAlias = tuple[str, ...]
-"""The way to a cgroup, from the root; () is the root itself."""
+"""The words from the root; () is the root itself."""
 
 KUBEPODS = "kubepods"
 POD = "pod"
@@ -29,27 +28,27 @@ _TIERS = {QosClass.BURSTABLE: ("burstable",), QosClass.BEST_EFFORT: ("besteffort
 
 
 class CgroupNameError(ValueError):
-    """A cgroup cannot be called so; the text says why."""
+    """The cgroup cannot have such a name; the text says why."""
 
 
 def root_words(cgroup_root: str, *, per_qos: bool = True) -> Words:
-    """Where all pods are: below `cgroup_root` of the configuration, a path."""
+    """The cgroup of all pods: below `cgroup_root` of the configuration, a path."""
     above = tuple(word for word in cgroup_root.split("/") if word)
     return (*above, KUBEPODS) if per_qos else above
 
 
 def tier_words(root: Words, qos: QosClass) -> Words:
-    """Where the pods of a class are; guaranteed ones stand beside the tiers."""
+    """The cgroup of a QoS class; guaranteed pods are beside the classes."""
     return (*root, *_TIERS[qos])
 
 
 def pod_words(root: Words, qos: QosClass, uid: str) -> Words:
-    """Where a pod is."""
+    """The cgroup of a pod."""
     return (*tier_words(root, qos), pod_word(uid))
 
 
 def pod_word(uid: str) -> str:
-    """The last word of the way to a pod."""
+    """The last word of a pod's cgroup."""
     return f"{POD}{uid}"
 
 
@@ -64,12 +63,12 @@ def path_of(words: Words, driver: str) -> str:
 
 
 def name_of(words: Words, driver: str) -> str:
-    """What the runtime is told to make sandboxes below: the path, or for systemd the last slice."""
+    """The parent of sandboxes as the runtime expects it: the path, or for systemd the last slice."""
     return path_of(words, driver).rpartition("/")[2] if driver == SYSTEMD else path_of(words, driver)
 
 
 def words_of(path: str, driver: str) -> Words:
-    """The way back from a path; for systemd an underscore was a dash."""
+    """The words of a path. With systemd, underscores become dashes."""
     parts = tuple([part for part in path.split("/") if part])
     if driver != SYSTEMD or not parts:
         return parts
@@ -78,7 +77,7 @@ def words_of(path: str, driver: str) -> Words:
 
 
 def pod_uid(directory: str, driver: str) -> str | None:
-    """The pod that a directory of a tier belongs to, by its name; None for any other."""
+    """The UID of the pod of a directory in a QoS class; None for any other directory."""
     word = directory.rstrip("/").rpartition("/")[2]
     if driver == SYSTEMD:
         word = word.removesuffix(SLICE).rpartition("-")[2].replace("_", "-")
@@ -91,7 +90,7 @@ def uids_in(directories: Iterable[str], driver: str) -> tuple[str, ...]:
 
 
 def paths_of(words: Words) -> tuple[str, ...]:
-    """The paths by each driver that can call it so: which one it is need not be known yet."""
+    """The paths for each driver that can name it, for use before the driver is known."""
     found = []
     for driver in (CGROUPFS, SYSTEMD):
         with suppress(CgroupNameError):
@@ -100,12 +99,12 @@ def paths_of(words: Words) -> tuple[str, ...]:
 
 
 def pods_paths(cgroup_root: str = "/") -> tuple[str, ...]:
-    """The paths that the cgroup of all pods may have below `cgroup_root`."""
+    """The possible paths of the cgroup of all pods below `cgroup_root`."""
     return paths_of(root_words(cgroup_root))
 
 
 def page_name(size_bytes: int) -> str:
-    """How the kernel calls huge pages of that size: 2MB, 1GB."""
+    """The kernel's name for huge pages of that size: 2MB, 1GB."""
     for unit, name in ((2**30, "GB"), (2**20, "MB")):
         if size_bytes >= unit:
             return f"{size_bytes // unit}{name}"

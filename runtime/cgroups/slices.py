@@ -1,12 +1,12 @@
-"""What systemd is told of a slice, as properties over the bus (spec 10.2, 10.3). Pure.
+"""The properties of a systemd slice, as set over the bus (spec 10.2, 10.3). Pure.
 
-A slice is the unit of a cgroup in the middle of the tree: no process is in it. Accounting is on for each, which makes
-systemd put it into every controller that it manages. Where it lies systemd knows from its name; that it wants the slice
-above has that one started with it. A slice cannot be delegated, and need not be: what is made below it are slices and
-scopes of systemd again.
+A slice is a unit for an inner cgroup without processes. Accounting is on for each, so that systemd enables every
+controller that it manages there. Systemd derives the place of a slice from its name. A slice wants its parent slice, so
+systemd starts the parent with it. A slice cannot be delegated, and need not be: everything below it is a slice or a
+scope of systemd again.
 
-What systemd has no property for (huge pages; on v1 everything of cpusets) is written to files, and so is all that was
-told here, a second time: children may depend on it before systemd has come to it.
+Systemd has no property for huge pages, and on v1 none for cpusets: these are written to files. The limits set over the
+bus are written to files too, because children may need them before systemd has applied them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ ROOT_SLICE = "-" + SLICE
 SECOND_US = 1_000_000
 DEFAULT_PERIOD_US = 100_000
 WHOLE_PERCENT_US = 10_000
-"""Systemd keeps a quota as whole percents of a CPU, and rounds down what is not."""
+"""Systemd keeps a quota as whole percents of a CPU, and rounds down."""
 PERIOD_SINCE = 242
-"""The version of systemd that knows periods of a quota."""
+"""The first version of systemd with a period for quotas."""
 MEMORY_MIN_SINCE = 240
 
 
 def new_slice(words: Words, cgroup_version: int) -> tuple[Property, ...]:
-    """What makes it a slice for pods, whatever its limits."""
+    """The properties of every slice for pods, besides limits."""
     above = words[:-1]
     parent = name_of(above, SYSTEMD) if above else ROOT_SLICE
     return (
@@ -48,7 +48,7 @@ def new_slice(words: Words, cgroup_version: int) -> tuple[Property, ...]:
 
 
 def limit_properties(limits: CgroupLimits, cgroup_version: int, systemd_version: int) -> tuple[Property, ...]:
-    """Those limits that systemd has a property for."""
+    """The limits that systemd has a property for."""
     memory = _memory_v2(limits, systemd_version) if cgroup_version == 2 else _memory_v1(limits)
     return (*_cpu(limits, cgroup_version, systemd_version), *memory, *_pids(limits))
 

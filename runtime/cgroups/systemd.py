@@ -1,8 +1,8 @@
-"""`SystemdCgroups`: cgroups where systemd manages them, as slices (spec 10.2).
+"""`SystemdCgroups`: cgroups as slices where systemd manages them (spec 10.2).
 
-Systemd makes and removes the directories that it manages, and is told what it has properties for; the kernel's files
-say the rest. Nothing is made in systemd's tree behind its back: a slice that it could not be told of stays away, and
-the reason is told.
+Systemd makes and removes the directories that it manages, and sets the limits it has properties for. The kernel's files
+take the others. Nothing is made in systemd's tree without systemd: if it cannot be reached, the slice is not made, and
+the error says why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runtime.cgroups.systemd_units import NoSuchUnitError, SystemdError, Systemd
 
 
 class SystemdCgroups:
-    """See the module. `files`: the same tree as directories, named as systemd names it; of the `version` given."""
+    """`files`: the same tree as directories, with systemd's names. `version`: of cgroups."""
 
     def __init__(self, units: SystemdUnits, files: LocalCgroups, version: int) -> None:
         self._units = units
@@ -52,7 +52,7 @@ class SystemdCgroups:
         return self._files.apply(words, limits)
 
     def remove(self, words: Words) -> tuple[str, ...]:
-        # Its processes first: systemd would ask them to end, one unit after the other, and wait.
+        # Kill its processes first: systemd would stop them one unit after the other, and wait.
         problems = self._files.remove(words)
         unit = name_of(words, SYSTEMD)
         with self._guard:
@@ -64,7 +64,7 @@ class SystemdCgroups:
         return self._files.remove(words) if problems else ()
 
     def _tell(self, words: Words, limits: CgroupLimits) -> None:
-        """Have the slice, with these limits."""
+        """Create the slice, or change it, to these limits."""
         unit = name_of(words, SYSTEMD)
         wanted = limit_properties(limits, self._version, self._units.version())
         if unit in self._known and self._files.exists(words):
@@ -74,7 +74,7 @@ class SystemdCgroups:
                 self._units.change(unit, wanted)
                 return
             except NoSuchUnitError:
-                pass  # somebody has stopped it
+                pass  # the slice was stopped meanwhile
         if not self._units.start(unit, (*new_slice(words, self._version), *wanted)) and wanted:
             self._units.change(unit, wanted)
         with self._guard:

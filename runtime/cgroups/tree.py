@@ -1,7 +1,7 @@
-"""`LocalCgroupTree`: this machine's cgroups, before it is known who manages them, and the moving of processes.
+"""`LocalCgroupTree`: this machine's cgroups before their driver is known, and moving processes between them.
 
-Processes are moved by path, whoever manages cgroups: `kubeletCgroups` and `systemCgroups` name paths, and what is there
-already is never made anew by systemd (spec 10.6).
+`kubeletCgroups` and `systemCgroups` are paths, so processes are moved by path with either driver. Systemd never
+recreates what already exists there (spec 10.6).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from runtime.cgroups.systemd import SystemdCgroups
 from runtime.cgroups.systemd_units import SystemdUnits
 
 PASSES = 11
-"""Of moving processes: they make others meanwhile, which are where their parents were (spec 10.6)."""
+"""How often to list and move processes: a process may fork meanwhile, into the old cgroup (spec 10.6)."""
 _NOTHING = CgroupLimits()
 
 
 class LocalCgroupTree:
-    """See the module. `root`: where cgroups are mounted; `processes`: where the kernel tells of processes; `units`: of
-    systemd, None where there is none to ask.
-    """
+    """`root`: where cgroups are mounted. `processes`: the kernel's directory of processes. `units`: of systemd; None
+    without systemd."""
 
     def __init__(self, root: str, version: int, processes: str = "/proc", units: SystemdUnits | None = None) -> None:
         self._root = root
@@ -57,7 +56,7 @@ class LocalCgroupTree:
         return () if cgroups.exists(words) else problems or cgroups.problems()
 
     def _tops(self) -> list[str]:
-        """Hierarchies in which processes are moved: not the cpuset, where nothing is to change for them."""
+        """The hierarchies in which processes are moved; not the cpuset, which must not change for them."""
         if self._version == 2:
             return [self._root]
         found = (os.path.join(self._root, each) for each in ("memory", "cpu", "cpuacct", "pids"))
@@ -71,13 +70,13 @@ class LocalCgroupTree:
                 with open(file, "a", encoding="ascii") as control:
                     control.write(f"{pid}\n")
             except ProcessLookupError:
-                break  # it has ended meanwhile
+                break  # the process has ended meanwhile
             except OSError as failure:
                 problems.append(f"process {pid} cannot be moved by {file}: {failure.strerror}")
         return tuple(problems)
 
     def _is_of_users(self, pid: int) -> bool:
-        """What the kernel runs for itself has no program."""
+        """Whether it is a user process: threads of the kernel have no executable."""
         try:
             os.readlink(os.path.join(self._processes, str(pid), "exe"))
         except OSError:

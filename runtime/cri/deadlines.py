@@ -1,7 +1,7 @@
-"""How long a verb may take when its caller names no time (spec 2.1, `runtimeRequestTimeout`).
+"""How long a verb may take when its caller sets no timeout (spec 2.1, `runtimeRequestTimeout`).
 
-Most verbs get the base. A verb that is told to wait gets its own waiting time on top, and a pull takes as long as the
-registry needs: who pulls watches the progress and cancels.
+Most verbs get the base. A verb with a waiting time of its own gets that on top. A pull has no limit here: its caller
+watches the progress and cancels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SECOND_NS = 10**9
 
 
 def deadline_ns(verb: Verb[Any, Any], request: CriMessage, base_ns: int = DEFAULT_TIMEOUT_NS) -> int | None:
-    """The time for `verb` with `request` in nanoseconds; None is for ever."""
+    """The time for `verb` with `request` in nanoseconds; None is no limit."""
     if verb == PULL_IMAGE or verb.streaming:
         return None
     if verb == RUN_POD_SANDBOX:

@@ -1,8 +1,8 @@
-"""How a call to a container runtime fails: a status code, the runtime's words, and the verb that was asked.
+"""The error of a call to a container runtime: a status code, the runtime's message, and the verb.
 
-The codes are those of gRPC with the same numbers. Two groups matter to callers. `NOT_FOUND` is an answer: the thing is
-gone, which is success for whoever wanted it gone. `UNAVAILABLE`, `DEADLINE_EXCEEDED` and `CANCELLED` say nothing about
-whether the operation was done: look again before doing it twice.
+The codes are gRPC's, with the same numbers. Two groups matter to callers. `NOT_FOUND` says that the object is gone,
+which is success for a removal. `UNAVAILABLE`, `DEADLINE_EXCEEDED` and `CANCELLED` do not say whether the operation was
+done: look again before doing it twice.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CriError(Exception):
 
     @property
     def not_found(self) -> bool:
-        """The object that was named does not exist."""
+        """The named object does not exist."""
         return self.code == StatusCode.NOT_FOUND
 
     @property

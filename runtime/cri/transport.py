@@ -1,8 +1,7 @@
-"""What the gRPC client and the gRPC server share: limits, names of codes, and a quiet gRPC.
+"""Shared by the gRPC client and server: limits, names of codes, and quiet logs of gRPC.
 
-gRPC's core writes its own lines to stderr unless told otherwise before it is first imported; a live table on the
-terminal cannot have that, and all it could say comes as an error of a call anyway. `GRPC_VERBOSITY` set by the user
-wins.
+gRPC's core writes to stderr, unless `GRPC_VERBOSITY` is set before its first import. That would disturb a live table on
+the terminal, and the errors of calls carry the same facts. A `GRPC_VERBOSITY` of the user stays.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import grpc
 
 from runtime.cri.errors import StatusCode
 
-# Imported from here by client and server alike, so that the line above comes first.
+# Client and server import gRPC from here, so that the line above runs first.
 __all__ = ["FROM_GRPC", "MESSAGE_BYTES_MAX", "SIZE_OPTIONS", "TO_GRPC", "grpc"]
 
-# The limit of kubelet and containerd alike; larger lists are what the streaming verbs are for.
+# The limit of kubelet and containerd alike; larger lists need the streaming verbs.
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 SIZE_OPTIONS: list[tuple[str, int | str]] = [

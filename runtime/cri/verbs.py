@@ -1,8 +1,8 @@
-"""Every verb of runtime.v1 as a typed value: what to send, what comes back, whether one answer or a stream of them.
+"""Every verb of runtime.v1 as a typed value: request, response, and whether it is a stream.
 
-A verb is data, so that one client, one server, one fault injector and one trace treat all of them alike:
-`cri.call(LIST_CONTAINERS, ListContainersRequest())` gives a `Pending[ListContainersResponse]`.
-`runtime/cri/v1/verbs.py` is generated from the services of `runtime/cri/v1/api.proto`.
+A verb is data, so that client, server, fault injection and trace treat all verbs alike: `cri.call(LIST_CONTAINERS,
+ListContainersRequest())` gives a `Pending[ListContainersResponse]`. `runtime/cri/v1/verbs.py` is generated from the
+services of `runtime/cri/v1/api.proto`.
 """
 
 from __future__ import annotations

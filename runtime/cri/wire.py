@@ -1,11 +1,11 @@
-"""Structs of `runtime.cri.messages` to the bytes of runtime.v1 and back.
+"""Converts structs of `runtime.cri.messages` to the bytes of runtime.v1 and back.
 
-On first use of a message type, the codec writes a pair of functions from the type's descriptor, field by field, and
+On first use of a message type, the codec generates a pair of functions from the type's descriptor, field by field, and
 compiles them. So reading a list of a thousand containers does not look up field names a thousand times.
 
 Encoding raises `ValueError` or `TypeError` for a value the interface cannot carry: a number out of range, a text with
-lone surrogates. Decoding raises `ValueError` for bytes that are no such message. A newer interface is no failure: the
-codec drops unknown fields and keeps unknown enum numbers (`OpenEnum`).
+lone surrogates. Decoding raises `ValueError` for other bytes. A newer interface is no failure: the codec drops unknown
+fields and keeps unknown enum numbers (`OpenEnum`).
 """
 
 from __future__ import annotations

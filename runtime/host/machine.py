@@ -1,7 +1,7 @@
-"""What a machine is: CPUs, memory, huge pages, its ids, kernel and system, read from the kernel's files.
+"""The facts of a machine from the kernel's files: CPUs, memory, huge pages, ids, kernel and operating system.
 
-`read_machine` never fails: what cannot be read has a value that says so (0 bytes, no text). The root of the file
-system is a parameter, so that any tree of files can be a machine. Refuses to know what an API object wants of it.
+`read_machine` never fails: an unreadable fact has a value that says so (0 bytes, an empty text). The root of the file
+system is a parameter, so any tree of files can be a machine. Another module makes API objects of these facts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runtime.files.text_file import text_or_empty
 
 KIB = 1024
 OTHER_SYSTEM = "Linux"
-"""Name of a system that does not tell its own."""
+"""The name of a system that does not tell its own."""
 
 _HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB")
 _CPU = re.compile(r"cpu([0-9]+)")
@@ -35,12 +35,12 @@ GO_ARCHITECTURES = {
     "riscv64": "riscv64",
     "s390x": "s390x",
 }
-"""Architectures as labels and images name them, by the kernel's name."""
+"""Architectures by the kernel's name, as labels and images name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """What does not change while the machine runs. `huge_pages`: number of pages by their size in bytes."""
+    """Facts that do not change while the machine runs. `huge_pages`: number of pages by their size in bytes."""
 
     host_name: str
     cpus: int
@@ -56,12 +56,13 @@ class MachineFacts:
     architecture: str = "amd64"
     cgroup_version: int = 2
     swap_counted: bool = False
-    """Whether cgroups can bound what is swapped."""
+    """Whether cgroups can limit swap."""
     pids: int = 0
-    """How many processes and threads there can be at once; 0: not known."""
+    """The limit of processes and threads; 0: not known."""
     apparmor: bool = False
     thermal_paths: tuple[str, ...] = ()
-    """Directories that tell how hot each CPU is: what others compute can be read off them."""
+    """Directories with the throttling of each CPU. A container that reads them can spy on others, so they are
+    masked."""
 
 
 def read_machine(root: str = "/") -> MachineFacts:
@@ -105,18 +106,18 @@ def cgroup_version(root: str = "/") -> int:
 
 
 def swap_counted(root: str = "/") -> bool:
-    """By any cgroup of v2 but the root, which has no such file."""
+    """Whether any cgroup of v2 counts swap; the root cgroup never does."""
     return bool(glob.glob(os.path.join(root, "sys/fs/cgroup/*/memory.swap.max")))
 
 
 def pid_limit(root: str = "/") -> int:
-    """The lesser of the kernel's two limits."""
+    """The smaller of the kernel's two limits."""
     texts = [_text(root, f"proc/sys/kernel/{name}").strip() for name in ("pid_max", "threads-max")]
     return min((int(text) for text in texts if text.isdigit()), default=0)
 
 
 def thermal_paths(root: str = "/") -> tuple[str, ...]:
-    """Those of this machine, by the number of the CPU; the kernel has them where the hardware does."""
+    """The thermal directories of this machine, by CPU number. The kernel has them if the hardware does."""
     cpus = "sys/devices/system/cpu"
     try:
         names = os.listdir(os.path.join(root, cpus))
@@ -128,13 +129,13 @@ def thermal_paths(root: str = "/") -> tuple[str, ...]:
 
 
 def memory_sizes(root: str = "/") -> Mapping[str, int]:
-    """Bytes by the names of `/proc/meminfo` (MemTotal, SwapTotal); only what is given in kB."""
+    """Bytes by the names of `/proc/meminfo` (MemTotal, SwapTotal); only values in kB."""
     lines = _text(root, "proc/meminfo").splitlines()
     return {match[1]: int(match[2]) * KIB for line in lines if (match := _MEMORY_LINE.fullmatch(line.strip()))}
 
 
 def huge_pages(root: str = "/") -> tuple[tuple[int, int], ...]:
-    """(size in bytes, number of pages) of every size the kernel knows, the smallest first."""
+    """(size in bytes, number of pages) of every size of huge pages, the smallest first."""
     directory = os.path.join(root, "sys/kernel/mm/hugepages")
     try:
         names = os.listdir(directory)
@@ -149,7 +150,7 @@ def huge_pages(root: str = "/") -> tuple[tuple[int, int], ...]:
 
 
 def os_image(root: str = "/") -> str:
-    """How the system calls itself to people: PRETTY_NAME of os-release."""
+    """The name of the system for people: PRETTY_NAME of os-release."""
     for path in ("etc/os-release", "usr/lib/os-release"):
         for line in _text(root, path).splitlines():
             name, equals, value = line.partition("=")
@@ -159,7 +160,7 @@ def os_image(root: str = "/") -> str:
 
 
 def architecture_of(machine: str) -> str:
-    """The kernel's word for the architecture in the words of images and labels."""
+    """The architecture as images and labels name it, by the kernel's name."""
     return "arm" if machine.startswith("armv") else GO_ARCHITECTURES.get(machine, machine)
 
 
@@ -171,7 +172,7 @@ def _unquoted(text: str) -> str:
 
 
 def _first(root: str, *paths: str) -> str:
-    """The content of the first of these files that has any. Device tree files end in a null byte."""
+    """The content of the first non-empty file. Device tree files end in a null byte."""
     return next((text for path in paths if (text := _text(root, path).strip().strip("\0").strip())), "")
 
 

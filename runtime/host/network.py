@@ -1,8 +1,7 @@
-"""The network of a machine as a node sees it: the addresses of its interfaces, its default routes, what a name means.
+"""The network of a machine: the addresses of its interfaces, its default routes, and the addresses of a name.
 
-Three facts, and no choice among them: which address is the node's is decided elsewhere. Nothing here
-fails; what cannot be read is empty. Looking a name up takes two seconds at most; a resolver that has not answered by
-then has not said that there is no such name.
+`actors` choose the node's address from these facts. Nothing here fails; unreadable facts are empty. A lookup takes two
+seconds at most. A resolver that has not answered by then has not denied the name.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import threading
 from dataclasses import dataclass
 
 LOOK_UP_SECONDS = 2.0
-"""A node without a name service starts, and shows its state, without waiting for it."""
+"""A node without DNS starts, and shows its state, without waiting for it."""
 _NO_ADDRESS = (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY)
-"""By which the resolver says that the name has none; anything else says that it cannot tell."""
+"""Error codes for a name without addresses. All other codes mean that the resolver cannot tell."""
 _UP = 0x1
 _NO_IPV6_DESTINATION = "0" * 32
 
@@ -31,9 +30,8 @@ class InterfaceAddress:
 
 @dataclass(frozen=True, slots=True)
 class NetworkFacts:
-    """`default_routes`: interfaces that lead everywhere, best first. `looked_up`: what the name resolves to; None: the
-    resolver has not said.
-    """
+    """`default_routes`: interfaces of default routes, best first. `looked_up`: the addresses of the name; None without
+    an answer of the resolver."""
 
     interfaces: tuple[InterfaceAddress, ...] = ()
     default_routes: tuple[str, ...] = ()
@@ -41,13 +39,13 @@ class NetworkFacts:
 
 
 def read_network(name: str) -> NetworkFacts:
-    """The network of this machine, and the addresses that `name` stands for."""
+    """The network of this machine, and the addresses of `name`."""
     return NetworkFacts(interface_addresses(), default_routes(), look_up(name))
 
 
 def interface_addresses() -> tuple[InterfaceAddress, ...]:
     """Every address of every interface that is up, loopback included."""
-    import psutil  # slow to import, and not for simulated machines
+    import psutil  # slow to import, and useless for simulated machines
 
     up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
     return tuple(
@@ -60,17 +58,15 @@ def interface_addresses() -> tuple[InterfaceAddress, ...]:
 
 
 def default_routes(root: str = "/") -> tuple[str, ...]:
-    """Interfaces of default routes: those of IPv4 before those of IPv6, each by their metric."""
+    """Interfaces of default routes: IPv4 before IPv6, each by their metric."""
     found = [*_ipv4_routes(_lines(root, "proc/net/route")), *_ipv6_routes(_lines(root, "proc/net/ipv6_route"))]
     return tuple(dict.fromkeys(name for _, _, name in sorted(found, key=lambda route: route[:2])))
 
 
 def look_up(name: str, timeout_seconds: float = LOOK_UP_SECONDS) -> tuple[str, ...] | None:
-    """Addresses of a name, in the resolver's order; none where it does not know the name. None: it cannot tell, or not
-    in time.
-    """
+    """Addresses of a name, in the resolver's order; empty for an unknown name. None: no answer, or none in time."""
     said: list[tuple[str, ...] | None] = []
-    # The resolver keeps no deadline of its own worth the name: a thread waits for it, and nobody for the thread.
+    # The resolver has no useful deadline of its own: a thread waits for it, and nothing waits for the thread.
     asking = threading.Thread(target=lambda: said.append(_resolve(name)), name="resolver", daemon=True)
     asking.start()
     asking.join(timeout_seconds)

@@ -1,5 +1,6 @@
-"""What the agent asks the kernel for itself (spec 10.6): to be the last that is killed for want of memory, and many
-open files. Neither raises: an agent without the rights runs as well, and says so.
+"""Settings of the agent's own process (spec 10.6): a low OOM score, and many open files.
+
+Neither function raises: an agent without the rights for it logs the reason and runs.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from runtime.host.kernel_parameters import write_setting
 
 
 def set_oom_score(adjustment: int, path: str = "/proc/self/oom_score_adj") -> str:
-    """Set the adjustment of the agent's own score; why that was not possible, or empty.
+    """Set the OOM score adjustment of the agent. Returns why that was not possible, or empty.
 
-    Only who may manage the machine's resources (root, mostly) may go below what the process was given.
+    Only a process that may manage the machine's resources (mostly root) may lower the value it was given.
     """
     return write_setting(path, f"{adjustment}\n")
 
 
 def allow_open_files(wanted: int) -> str:
-    """Let the agent have so many files open; why that was not possible, or empty. Never lowers what it may have."""
+    """Raise the limit of open files. Returns why that was not possible, or empty. Never lowers the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _at_least(soft, wanted):
         return ""

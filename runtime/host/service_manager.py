@@ -1,7 +1,7 @@
-"""Tells systemd how the service does, where systemd asks to be told: `READY=1`, `WATCHDOG=1`, `STOPPING=1` (spec 11.8).
+"""Notifies systemd of the service's state: `READY=1`, `WATCHDOG=1`, `STOPPING=1` (spec 11.8).
 
-One datagram to the socket that `NOTIFY_SOCKET` names; without that variable nothing is sent. Telling never fails the
-teller: a service that cannot say that it runs still runs.
+Each is one datagram to the socket in `NOTIFY_SOCKET`; without that variable nothing is sent. A failure never stops the
+service: one that cannot report that it runs still runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOG = logging.getLogger("actorlet.service-manager")
 
 
 def notify(state: str, environment: Mapping[str, str] = os.environ) -> bool:
-    """Send `state`. False when nobody asked, or nobody could be told (which is logged)."""
+    """Send `state`. False without a socket, and after a failure, which is logged."""
     address = environment.get("NOTIFY_SOCKET", "")
     if not address:
         return False
@@ -35,7 +35,7 @@ def notify(state: str, environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def watchdog_interval_seconds(environment: Mapping[str, str] = os.environ) -> float | None:
-    """How often to send `WATCHDOG=1`: twice in the time that systemd gives. None when it does not watch us."""
+    """How often to send `WATCHDOG=1`: twice in systemd's interval. None without a watchdog."""
     try:
         given_us = int(environment.get("WATCHDOG_USEC", "0"))
         watched = int(environment.get("WATCHDOG_PID", "0"))

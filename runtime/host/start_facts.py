@@ -1,7 +1,7 @@
-"""What an agent has to know of its machine before it starts (spec 10.1): `StartFacts`, read from the kernel's files.
+"""Facts of the machine that an agent needs before it starts (spec 10.1): `StartFacts`, read from the kernel's files.
 
-Reading never fails: what cannot be read has a value that says so. The root of the file system is a parameter, so that
-any tree of files can be a machine. Whether an agent may start there is decided in `actors.node.start_checks`.
+Reading never fails: an unreadable fact has a value that says so. The root of the file system is a parameter, so any
+tree of files can be a machine. `actors.node.start_checks` decides whether an agent may start.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from runtime.host.swap import swaps
 
 CGROUPS = "sys/fs/cgroup"
 SINGLE = "memory"
-"""The controller by which cgroups of version 1 are looked for: every machine that can be a node has it."""
+"""The controller whose hierarchy finds cgroups of version 1: every machine that can be a node has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartFacts:
-    """What was found.
+    """The facts.
 
     `controllers`: mounted (cgroup v1) or offered at the root (v2). `swaps` None: cannot be read, `swap_fault` says why.
-    `online_cpus` and `pids` None: not known. `user_id`: whom the agent runs as. `root_cpu_stat`: whether the root
-    cgroup says what the CPUs do. `missing_cgroups`: those that were asked about and are not there.
+    `online_cpus` and `pids` None: not known. `user_id`: the user of the agent. `root_cpu_stat`: whether the root cgroup
+    has CPU statistics. `missing_cgroups`: those of the configuration that do not exist.
     """
 
     cgroup_version: int = 2
@@ -41,7 +41,7 @@ class StartFacts:
 
 
 def read_start_facts(cgroups: tuple[str, ...] = (), root: str = "/") -> StartFacts:
-    """The machine whose files are under `root`. `cgroups`: which have to be there, as the configuration names them."""
+    """The machine whose files are under `root`. `cgroups`: the cgroups that the configuration requires."""
     version = cgroup_version(root)
     found: tuple[str, ...] | None = None
     fault = ""
@@ -63,7 +63,7 @@ def read_start_facts(cgroups: tuple[str, ...] = (), root: str = "/") -> StartFac
 
 
 def mounted_controllers(mountinfo: str) -> frozenset[str]:
-    """The controllers of the hierarchies of version 1 in `/proc/self/mountinfo`: options of their super blocks."""
+    """The controllers of version 1 in `/proc/self/mountinfo`: the options of their super blocks."""
     found: set[str] = set()
     for line in mountinfo.splitlines():
         _, dash, after = line.partition(" - ")
@@ -78,7 +78,7 @@ def _offered(root: str) -> frozenset[str]:
 
 
 def _is_there(root: str, version: int, name: str) -> bool:
-    """Whether a cgroup is there, in the words of either driver: which of them holds the runtime has not said yet."""
+    """Whether a cgroup exists by its name with either driver: the runtime's driver is not known yet."""
     top = os.path.join(root, CGROUPS) if version == 2 else os.path.join(root, CGROUPS, SINGLE)
     paths = paths_of(root_words(name, per_qos=False))
     return any(os.path.isdir(top + path) for path in paths)

@@ -1,17 +1,17 @@
-"""Whether and where this machine swaps (spec 9.8, 10.1): what `/proc/swaps` has below its heading."""
+"""Whether and where this machine swaps (spec 9.8, 10.1): the lines of `/proc/swaps` below its heading."""
 
 from __future__ import annotations
 
 import re
 
 NO_SWAP_SINCE = (6, 4)
-"""The release of the kernel from which on memory-backed volumes can be kept out of swap."""
+"""The first kernel release that can keep memory-backed volumes out of swap."""
 _RELEASE = re.compile(r"([0-9]+)\.([0-9]+)")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def swaps(path: str = "/proc/swaps") -> tuple[str, ...]:
-    """The files and devices that are swapped to; none where the file is missing: such a kernel has no swap.
+    """The files and devices with swap. Empty where the file is missing: such a kernel has no swap.
 
     Raises OSError when it cannot be read.
     """
@@ -24,6 +24,6 @@ def swaps(path: str = "/proc/swaps") -> tuple[str, ...]:
 
 
 def keeps_volumes_from_swap(kernel_version: str) -> bool:
-    """Whether a tmpfs of this kernel can be told not to be swapped. False for a version that cannot be read."""
+    """Whether a tmpfs of this kernel can be kept out of swap. False for an unreadable version."""
     found = _RELEASE.match(kernel_version)
     return found is not None and (int(found[1]), int(found[2])) >= NO_SWAP_SINCE

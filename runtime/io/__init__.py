@@ -1,5 +1,5 @@
-"""Event loop, threads and promises that every capability of this floor uses.
+"""Event loop, threads and promises for every capability of this floor.
 
-Open `pending.py` first: it is the answer that is not here yet. `event_loop.py` is the one thread for asyncio,
-`daemon_threads.py` an executor that holds no exit up, `system_bus.py` the machine's D-Bus.
+Open `pending.py` first: it is an answer that comes later. `event_loop.py` is the one thread for asyncio,
+`daemon_threads.py` an executor that does not delay the exit, `system_bus.py` the machine's D-Bus.
 """

@@ -1,8 +1,8 @@
-"""`DaemonThreads`: an executor whose threads hold nobody up.
+"""`DaemonThreads`: an executor whose threads do not delay the exit.
 
-Python waits at its end for every thread of a `ThreadPoolExecutor`. A disk that hangs, or a name server that is gone,
-would keep the agent from ending until systemd kills it. The threads here are daemons: what hangs is left behind. They
-are made as they are needed, up to a number, and stay. Operations begin in the order they came.
+Python waits at its exit for every thread of a `ThreadPoolExecutor`. A hung disk or DNS server would keep the agent
+alive until systemd kills it. The threads here are daemons, so a hung operation does not matter. They are started when
+needed, up to a limit, and stay. Operations begin in the order they came.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ T = TypeVar("T")
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """See the module. `size`: how many threads at most.
+    """`size`: the limit of threads.
 
-    A `ThreadPoolExecutor` by its name alone, since asyncio takes no other kind for its own; no thread of that is made.
+    It is a `ThreadPoolExecutor` by type only, because asyncio accepts no other default executor. It starts none of that
+    class's threads.
     """
 
     def __init__(self, size: int, name: str) -> None:
@@ -49,7 +50,8 @@ class DaemonThreads(ThreadPoolExecutor):
         return answer
 
     def _begin_worker(self) -> None:
-        """A machine may have no thread left: then those that are there do what waits. Without any, nobody would."""
+        """Start a worker. A machine may have no thread left: then the existing workers do the work. Without any,
+        raise."""
         name = f"{self._name}-{len(self._workers)}"
         worker = threading.Thread(target=self._work, name=name, daemon=True)
         try:
@@ -62,7 +64,7 @@ class DaemonThreads(ThreadPoolExecutor):
             self._workers.append(worker)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more. What waits is done still, or cancelled."""
+        """Accept no more operations. Waiting ones are still run, or cancelled."""
         with self._news:
             self._ended = True
             left = list(self._operations) if cancel_futures else []
@@ -78,7 +80,7 @@ class DaemonThreads(ThreadPoolExecutor):
     def _work(self) -> None:
         while (operation := self._next()) is not None:
             _do(*operation)
-            del operation  # or what it gave would be kept until the next one
+            del operation  # otherwise the result would stay in memory until the next operation
 
     def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
         with self._news:

@@ -1,4 +1,4 @@
-"""How who calls pods writes addresses, and what the kernel says of them in words that people know from other agents."""
+"""Network addresses and connection errors as text, in the words of other node agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def address(host: str, port: int) -> str:
 
 
 def reason_of(failure: OSError) -> str:
-    """`connect: connection refused`. Several addresses of one name may have failed; one reason is enough."""
+    """`connect: connection refused`. When several addresses of a name failed, the reason of one is enough."""
     if failure.errno:
         text = os.strerror(failure.errno)
         return f"connect: {text[:1].lower()}{text[1:]}"

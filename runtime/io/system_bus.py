@@ -1,7 +1,7 @@
 """The system bus of the machine (D-Bus) on the running loop: the only module that knows its message format.
 
-`BusConnection` is one connection: `call` a method, listen for signals, hear that it is gone. All of it happens on the
-loop's thread. The library, jeepney, knows the bytes and no sockets. It is loaded when the first bus is opened, because
+`BusConnection` is one connection: call a method, listen for signals, learn of its loss. All of it happens on the loop's
+thread. The library, jeepney, handles the bytes and no sockets. It is imported when the first bus is opened, because
 most nodes never open one.
 """
 
@@ -38,9 +38,8 @@ def system_bus_address(environment: dict[str, str] | None = None) -> str:
 
 
 class BusConnection:
-    """See the module. `on_signal` gets interface, member and body of what `listen` asked for; `on_lost`, once, why no
-    more will come, unless it was closed.
-    """
+    """`on_signal` gets interface, member and body of the signals of `listen`. `on_lost` gets, once, the reason of a
+    loss; none after `close`."""
 
     def __init__(
         self,
@@ -68,7 +67,7 @@ class BusConnection:
     async def call(
         self, destination: str, path: str, interface: str, member: str, signature: str = "", *body: Any
     ) -> tuple[Any, ...]:
-        """Call a method; what it gives back. Raises BusError."""
+        """Call a method; returns its answer. Raises BusError."""
         from jeepney import DBusAddress, MessageType, new_method_call
 
         address = DBusAddress(path, bus_name=destination, interface=interface)
@@ -99,7 +98,7 @@ class BusConnection:
         await self.call(*BUS, "AddMatch", "s", rule)
 
     def close(self) -> None:
-        """End it without a word. May be called more than once."""
+        """Close the connection without calling `on_lost`. May be called more than once."""
         self._end("the connection was closed", tell=False)
 
     # --- inside -----------------------------------------------------------------------------------------------------
@@ -169,7 +168,7 @@ async def open_bus(
     on_signal: Callable[[str, str, Sequence[Any]], None] = _ignore_signal,
     on_lost: Callable[[str], None] = _ignore_loss,
 ) -> BusConnection:
-    """Connect to the bus at `address`, as D-Bus writes it. Raises BusError: there is none, or it does not let us in."""
+    """Connect to the bus at `address`, in D-Bus notation. Raises BusError when there is none, or when it refuses."""
     from jeepney.auth import BEGIN, AuthenticationError, Authenticator
     from jeepney.bus import get_connectable_addresses
 
@@ -200,7 +199,7 @@ async def open_bus(
 
 
 def raw_descriptor(value: Any) -> int:
-    """A descriptor that came with an answer; the caller closes it. Raises BusError."""
+    """A file descriptor of an answer; the caller closes it. Raises BusError."""
     with contextlib.suppress(AttributeError, RuntimeError, ValueError):
         return int(value.to_raw_fd())
     raise BusError("the answer holds no descriptor")

@@ -1,8 +1,8 @@
-"""Reads one container's log from the first file that is wanted to the last line, and on as it is written.
+"""Reads one container's log from the first wanted line to the last, and follows it.
 
-A log that is rotated is one log: `0.log.<time>` and `0.log.<time>.gz`, oldest first, then `0.log`. Who follows loses
-nothing when it is set aside meanwhile: what was opened is read to its end, then comes the next. Memory is bounded by a
-chunk and a line. Every method does disk work, and raises OSError.
+A rotated log counts as one log: `0.log.<time>` and `0.log.<time>.gz`, oldest first, then `0.log`. A follower loses
+nothing at a rotation: it reads the open file to its end, then the next one. Memory is bounded by a chunk and a line.
+Every method does disk work, and raises OSError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runtime.logs.source import LogSource, OpenLog
 
 CHUNK_BYTES = 64 * 1024
 STEP_BYTES = 1 << 20
-"""Bytes per read while nothing is shown: the waiting caller sees that the disk answers, and may leave."""
+"""Bytes per read while no line is shown. The waiting caller sees that the disk answers, and may leave."""
 LINE_BYTES_AT_MOST = 1 << 20
 """Runtimes break lines long before. Longer lines are cut, to bound memory."""
 TRIES = 10
@@ -42,7 +42,7 @@ class _Plain:
         """Begin at the last `lines` lines; return how many there are."""
         size = self.log.size()
         self._offset = 0
-        # The last byte ends the last line, or is in it: that line is found.
+        # The last byte ends the last line, or is part of it: that line is found.
         found, at = min(size, 1), size - 1
         while at > 0:
             start = max(0, at - CHUNK_BYTES)
@@ -118,7 +118,7 @@ class _Packed:
 
 
 class LogReader:
-    """See the module. `open` first, `close` last; between them one thread at a time."""
+    """Call `open` first and `close` last; between them, one thread at a time."""
 
     def __init__(self, source: LogSource, path: str, container_id: str, options: LogReadOptions) -> None:
         self._source = source
@@ -133,11 +133,11 @@ class LogReader:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is to be shown."""
+        """Whether the limit of the output is reached."""
         return self._writer.full
 
     def open(self) -> None:
-        """Find the files, and the place to begin at."""
+        """Open the files, and go to the first wanted line."""
         self._path = self._source.find(self._path, self._container_id)
         for _ in range(TRIES):
             names = self._rotated()
@@ -150,9 +150,7 @@ class LogReader:
             self._keep_last(self._options.tail_lines)
 
     def read(self) -> bytes | None:
-        """What there is to show next; empty where nothing of what was read is to be shown, None when there is no more
-        now.
-        """
+        """The next piece of output. Empty: nothing of what was read is wanted. None: the end of the log for now."""
         read_bytes = 0
         while self._parts and not self.full:
             if read_bytes >= STEP_BYTES:
@@ -165,7 +163,7 @@ class LogReader:
                     return shown
             elif len(self._parts) > 1:
                 self._parts.popleft().close()
-                # A line without an end in this file has none in the next.
+                # A line without an end in this file does not continue in the next.
                 shown = self._flushed()
                 if shown:
                     return shown
@@ -225,13 +223,14 @@ class LogReader:
         self._parts = kept
 
     def _advance(self) -> bool:
-        """Whether the log has another file than the one that is at its end here. The new ones are then in line."""
+        """Whether the log has continued in a new file. Rotated ones in between, and the new one, are opened."""
         last = self._parts[-1].log.identity
         current = self._source.identity(self._path)
         if current is None or current == last:
             return False
         fresh = [name for name in self._rotated() if _time_name(name) > self._newest]
-        # The oldest of them is the one we have, unless it is gone already; packed it cannot be told, and is.
+        # The oldest is the file that we have read, unless it was deleted. A compressed one cannot be compared; assume
+        # it is.
         if fresh and (fresh[0].endswith(GZIP) or self._source.identity(self._beside(fresh[0])) == last):
             following = fresh[1:]
         else:
@@ -244,14 +243,14 @@ class LogReader:
         except FileNotFoundError:
             for part in opened:
                 part.close()
-            return False  # rotated this very moment: the next look finds it in order
+            return False  # rotated at this moment: the next look finds it in order
         self._parts.extend(opened)
         self._newest = _time_name(fresh[-1]) if fresh else self._newest
         return True
 
     def _rotated(self) -> list[str]:
         """Names of rotated logs, oldest first, each in one form."""
-        # Docker calls its own `.1`, `.2`: those it keeps, nobody reads.
+        # Docker's own rotated files are `.1`, `.2`: they are not read.
         shape = re.compile(re.escape(os.path.basename(self._path)) + _ROTATED)
         names = [name for name in self._source.names_beside(self._path) if shape.fullmatch(name)]
         packed = {name for name in names if name.endswith(GZIP)}

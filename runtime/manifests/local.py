@@ -36,7 +36,7 @@ class LocalManifests:
 
 
 def _read_entry(path: str) -> ManifestFile | None:
-    """One entry of a directory; None for what is no manifest or has gone meanwhile."""
+    """One entry of a directory; None for an entry that is no manifest or was removed meanwhile."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def _read_entry(path: str) -> ManifestFile | None:
 
 def _read_file(path: str) -> ManifestFile:
     try:
-        # Without O_NONBLOCK a pipe that somebody has put there would hold us for ever.
+        # Without O_NONBLOCK, opening a named pipe would block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -68,7 +68,7 @@ def _reason(failure: OSError) -> str:
 
 
 class LocalManifestWatch:
-    """Watches the directory of the path, or the nearest one above it that exists.
+    """Watches the directory of the path, or the nearest existing one above it.
 
     `renew` precedes each reading and moves the watch. Only events that can change that reading are passed on.
     """
@@ -108,7 +108,7 @@ class LocalManifestWatch:
 
 
 def _where_to_look(path: str) -> tuple[str, str]:
-    """The directory to watch for `path`, without links, and the one name in it that matters; empty: all of them."""
+    """The directory to watch for `path`, without links, and the one name in it that matters; empty: every name."""
     if os.path.isdir(path):
         return os.path.realpath(path), ""
     directory, name = os.path.split(path)

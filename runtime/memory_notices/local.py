@@ -1,4 +1,4 @@
-"""`LocalMemoryNotices`: those of this machine, by whichever version of cgroups it has."""
+"""`LocalMemoryNotices`: notices of this machine, with either version of cgroups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.memory_notices.usage_marks import UsageMarks
 
 
 class LocalMemoryNotices:
-    """See the module. `root`: of the file system; `cgroup_root`: below which the cgroup of all pods is."""
+    """`root`: of the file system. `cgroup_root`: the parent of the cgroup of all pods."""
 
     def __init__(self, loop: LoopThread, root: str = "/", cgroup_root: str = "/") -> None:
         self._loop = loop

@@ -1,8 +1,8 @@
-"""`PressureNotices`: when memory runs short, as cgroup v2 tells it.
+"""`PressureNotices`: notices of short memory with cgroup v2.
 
-There are no thresholds in cgroup v2. But the kernel says when processes waited for memory (PSI) for a part of a second,
-and it changes `memory.events` of a group at its limit. Neither is the threshold of an eviction; both mean that it is
-time to look. The PSI trigger is a descriptor, watched on a loop that runs anyway; the file has a `FileWatch`.
+cgroup v2 has no thresholds for usage. But the kernel signals that processes waited for memory (PSI) for a part of a
+second, and it changes `memory.events` of a group at its limit. Neither is the threshold of an eviction; at both the
+eviction manager looks. The PSI trigger is a descriptor, watched on an existing loop; the file has a `FileWatch`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ PRESSURE = "proc/pressure/memory"
 PODS_PATHS = pods_paths()
 GROUPS = "sys/fs/cgroup"
 STALL_US, WINDOW_US = 300_000, 2_000_000
-"""Some process has waited for so long of that: the share is that of the kernel's own example, well above the noise; a
-shorter window is for those who may manage resources (CAP_SYS_RESOURCE)."""
+"""The trigger: a process has waited for STALL_US within WINDOW_US.
+
+The share is that of the kernel's own example, well above the noise. Shorter windows need CAP_SYS_RESOURCE.
+"""
 
 
 class PressureNotices:
-    """See the module; `MemoryWatch` of cgroup v2. `root`: of the file system; `pods`: paths that the group of all pods
-    may have.
-    """
+    """`MemoryWatch` of cgroup v2. `root`: of the file system. `pods`: possible paths of the cgroup of all pods."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class PressureNotices:
         self._of_pods = any(mark.pods for mark in marks)
         self._trigger = -1
         self._held = -1
-        """`memory.events`, kept open: the kernel reports changes only of files that it has in memory."""
+        """`memory.events`, kept open: the kernel reports changes only of files that are in its cache."""
         with contextlib.ExitStack() as undo:
             self._epoll = select.epoll()
             undo.callback(self._epoll.close)
@@ -81,7 +81,7 @@ class PressureNotices:
         return tuple(problems)
 
     def close(self) -> None:
-        with self._lock:  # what is opened meanwhile would be closed by nobody
+        with self._lock:  # otherwise `renew` could open a descriptor after this that is never closed
             self._closed = True
         self._events.close()
         self._watch.close()
@@ -107,7 +107,7 @@ class PressureNotices:
         return []
 
     def _follow_pods(self) -> list[str]:
-        """The group of pods may come later, and come anew."""
+        """Watch the cgroup of all pods, which may be created later or anew."""
         groups = (os.path.join(self._root, GROUPS, name.lstrip("/"), "memory.events") for name in self._pods_paths)
         path = next((path for path in groups if os.path.exists(path)), "")
         if not path:

@@ -1,8 +1,8 @@
-"""`UsageMarks`: notices of cgroup v1, which signals when the usage of a group passes a mark, up or down.
+"""`UsageMarks`: notices with cgroup v1, which signals when the usage of a group crosses a mark, up or down.
 
-Usage has the cache of files in it, which does not count as used while nobody reads them. So the mark lies above what
-is to be left by as much of that cache as there is now, and has to be renewed as the cache grows and shrinks. A signal
-is an eventfd; it is watched on a loop that runs anyway.
+The kernel's usage includes the page cache, which does not count as used while nobody reads it. So the mark is raised by
+the present size of that cache, and must be renewed when the cache grows or shrinks. A signal is an eventfd, watched on
+an existing loop.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from runtime.stats import kernel_files as files
 PODS_PATHS = pods_paths()
 GROUPS = "sys/fs/cgroup/memory"
 SLACK_BYTES = 1024 * 1024
-"""A mark that has moved by less stays where it is."""
+"""A smaller move does not renew a mark."""
 
 
 class UsageMarks:
-    """See the module; `MemoryWatch` of cgroup v1. `root`: of the file system; `pods`: paths that the group of all pods
-    may have.
-    """
+    """`MemoryWatch` of cgroup v1. `root`: of the file system. `pods`: possible paths of the cgroup of all pods."""
 
     def __init__(
         self,
@@ -68,17 +66,17 @@ class UsageMarks:
         self._set = wanted
         self._watch.begin()
         if before is not None:
-            before.close()  # the kernel forgets its marks with it
+            before.close()  # the kernel drops its marks with it
         return problems
 
     def close(self) -> None:
-        with self._lock:  # what is opened meanwhile would be closed by nobody
+        with self._lock:  # otherwise `renew` could open a descriptor after this that is never closed
             self._closed = True
             if self._watch is not None:
                 self._watch.close()
 
     def usages(self) -> dict[str, list[int]]:
-        """By the directory of the group, the usages in bytes to be signalled. A group without a limit has none."""
+        """The usages to signal, in bytes, by the directory of the group. A group without a limit has none."""
         memory = memory_sizes(self._root).get("MemTotal", 0)
         found: dict[str, list[int]] = {}
         for mark in self._marks:
@@ -102,12 +100,12 @@ class UsageMarks:
 
 
 def usage_at(mark: MemoryMark, size_bytes: int, idle_cache_bytes: int) -> int:
-    """The usage of a group of that size at which the mark is passed."""
+    """The usage at which a group of that size crosses the mark."""
     return max(0, size_bytes - mark.left_of(size_bytes) + idle_cache_bytes)
 
 
 def _register(group: str, signal: int, usages: list[int]) -> str:
-    """Why the kernel will not signal these, or empty."""
+    """Register the marks. Returns why the kernel refused, or empty."""
     try:
         usage = os.open(os.path.join(group, "memory.usage_in_bytes"), os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -1,1 +1,1 @@
-"""What a node measures of itself, and how Prometheus is told."""
+"""Metrics of a node, and their text for Prometheus."""

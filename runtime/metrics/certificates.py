@@ -1,4 +1,4 @@
-"""How long certificates are good: `kubelet_certificate_manager_*_ttl_seconds`."""
+"""Remaining lifetime of certificates: `kubelet_certificate_manager_*_ttl_seconds`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from config.credentials.kubeconfig import Pem
 
 
 def seconds_left(pem: Pem) -> float:
-    """Until the first certificate of it ends; +Inf where there is none, or none that can be read."""
-    # Heavy, and of no use before somebody asks.
+    """Seconds until the first certificate in the file expires; +Inf without a readable one."""
+    # Slow to import, and not needed before the first scrape.
     from cryptography import x509
 
     try:
@@ -22,6 +22,6 @@ def seconds_left(pem: Pem) -> float:
         certificate = x509.load_pem_x509_certificate(text)
     except (OSError, ValueError):
         return math.inf
-    # In UTC, and without saying so, in the versions of Debian 12.
+    # In UTC without a time zone, with the library's version of Debian 12.
     ends = getattr(certificate, "not_valid_after_utc", None) or certificate.not_valid_after.replace(tzinfo=UTC)
     return float(ends.timestamp() - time.time())

@@ -1,7 +1,7 @@
-"""Metrics as text that Prometheus reads (format 0.0.4).
+"""Metrics as text for Prometheus (format 0.0.4).
 
-Why not the library's own writer: it gives every counter the ending `_total`, and the names of a kubelet are fixed,
-`kubelet_evictions` among them.
+The library's own writer gives every counter the ending `_total`. But a kubelet's names are fixed, `kubelet_evictions`
+among them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
 class MetricRow(NamedTuple):
-    """One line. `labels`: values, in the order of the family's names. `ending`: of the name (`_bucket`); then `bound`
-    is the label `le`. `at_ms`: when it was read; None for now.
-    """
+    """One line. `labels`: values, in the order of the family's names. `ending`: of the name (`_bucket`). `bound`: the
+    label `le`. `at_ms`: the time of the value; None for now."""
 
     labels: Sequence[str]
     value: float
@@ -29,14 +28,14 @@ class MetricRow(NamedTuple):
 
 
 class FamilyRows(NamedTuple):
-    """A family with what there is of it."""
+    """A family with its rows."""
 
     family: Family
     rows: Sequence[MetricRow]
 
 
 def exposition(told: Iterable[FamilyRows]) -> bytes:
-    """The text. A family is there once, in the order given."""
+    """The text. Each family appears once, in the given order."""
     lines: list[str] = []
     for family, rows in told:
         name = family.name
@@ -54,7 +53,7 @@ def exposition(told: Iterable[FamilyRows]) -> bytes:
 
 
 def number(value: float) -> str:
-    """As short as it can be read back."""
+    """The shortest text that reads back as the same number."""
     if math.isinf(value) or math.isnan(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))

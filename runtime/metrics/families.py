@@ -1,6 +1,6 @@
-"""What a family of metrics is: its name, its type, its labels, in one value that everybody who measures holds.
+"""A family of metrics: its name, its type and its labels, in one value for all that measure it.
 
-The names of a kubelet are fixed (spec 11.7), also where today's rules of naming would have others.
+The names of a kubelet are fixed (spec 11.7), even where today's naming rules would differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SERIES_AT_MOST = 500
 
 
 class MetricKind(enum.StrEnum):
-    """The types of Prometheus that there are here."""
+    """The types of Prometheus that are used here."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -22,7 +22,7 @@ class MetricKind(enum.StrEnum):
 
 
 class Family(msgspec.Struct, frozen=True):
-    """See the module. `at_most`: combinations of labels; what comes beyond is counted and not kept."""
+    """`at_most`: the limit of label combinations; further ones are counted and not kept."""
 
     name: str
     kind: MetricKind
@@ -51,10 +51,10 @@ def histogram(
 
 
 def powers(first: float, factor: float, count: int) -> tuple[float, ...]:
-    """Bounds of buckets, each `factor` times the one before."""
+    """Upper bounds of buckets, each `factor` times the one before."""
     return tuple(first * factor**each for each in range(count))
 
 
 def in_module(names: dict[str, object]) -> tuple[Family, ...]:
-    """All families among the names of a module, in the order of their own names."""
+    """All families of a module, in the order of their own names."""
     return tuple(sorted((each for each in names.values() if isinstance(each, Family)), key=lambda each: each.name))

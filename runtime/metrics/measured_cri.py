@@ -1,4 +1,4 @@
-"""`MeasuredCri`: a runtime, with every call counted and timed by its verb, as a kubelet names them (spec 11.7)."""
+"""`MeasuredCri`: a runtime with metrics of every call, by the verb as a kubelet names it (spec 11.7)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from runtime.metrics.meters import NS_PER_SECOND, Meters
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _OTHERWISE = {"update_container_resources": "update_container"}
 _MAKERS = frozenset({RUN_POD_SANDBOX.name, CREATE_CONTAINER.name})
-"""Of what these make more is counted than the call."""
+"""Verbs with more metrics than those of the call."""
 
 
 class _Verb:
-    """What is measured of every call of one verb: series found once. There is one for each verb, so there is room."""
+    """The series of one verb, looked up once. There is one for each verb, so they fit into the family."""
 
     __slots__ = ("at_once", "calls", "makes", "name", "times")
 
@@ -31,14 +31,14 @@ class _Verb:
         self.calls = meters.series(names.RUNTIME_OPERATIONS, self.name)
         self.times: Any = meters.series(names.RUNTIME_DURATION, self.name)
         self.at_once: Any = None
-        """`times`, where its zeros are counted as calls: nobody else counts there, and no time passes in a call."""
+        """`times`, where one thread measures and calls take no time: its zeros then count the calls."""
         if meters.alone and not self.makes:
             self.at_once = times = self.times
             self.calls.beside(lambda: times.zeros)
 
 
 class MeasuredCri:
-    """See the module. `now_ns` is monotonic, `wall_ns` the time of day."""
+    """`now_ns` is monotonic, `wall_ns` the time of day."""
 
     def __init__(self, cri: Cri, meters: Meters, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> None:
         self._cri = cri
@@ -59,7 +59,7 @@ class MeasuredCri:
             if pending.done() and pending.exception(0) is None:
                 at_once.zeros += 1
                 return pending
-            began_ns = self._begins(measured, request)  # it is as late as it was before
+            began_ns = self._begins(measured, request)  # no time has passed since the call began
         else:
             began_ns = self._begins(measured, request)
             pending = self._cri.call(verb, request, timeout_ns=timeout_ns)
@@ -74,7 +74,7 @@ class MeasuredCri:
         try:
             failed = done.exception(0) is not None
         except CancelledError:
-            failed = False  # what nobody wanted any more has not failed
+            failed = False  # a cancelled call has not failed
         measured.times.observe(took_ns / NS_PER_SECOND)
         if failed:
             self._meters.count(names.RUNTIME_ERRORS, measured.name)
@@ -82,7 +82,7 @@ class MeasuredCri:
             self._made(request, took_ns, failed=failed)
 
     def _begins(self, measured: _Verb, request: object) -> int:
-        """Count it; gives the time."""
+        """Count the call; returns its start."""
         measured.calls.inc()
         if measured.makes:
             self._is_made(request)

@@ -1,8 +1,8 @@
-"""`Meters`: where a node counts.
+"""`Meters`: the counters, gauges and histograms of a node.
 
-One for each node, used from any thread; an update takes half a microsecond and never fails, waits or tells anybody.
-A family keeps at most so many combinations of labels; what comes beyond is not kept, and counted in
-`actorlet_metrics_refused_total`. What has no series is told all the same, with its type, so that it can be found.
+There is one for each node. Any thread may use it; an update takes half a microsecond and never fails or waits. A family
+keeps a limited number of label combinations. Further ones are counted in `actorlet_metrics_refused_total` and dropped.
+A family without series is exposed with its type, so that users can find it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NS_PER_SECOND = 1_000_000_000
 
 
 class Meters:
-    """See the module. `alone`: only one thread ever measures here, as in a simulated world."""
+    """`alone`: only one thread ever measures here, as in a simulated world."""
 
     def __init__(self, *, alone: bool = False) -> None:
         self.alone = alone
@@ -46,11 +46,11 @@ class Meters:
             series.set(value)
 
     def add(self, family: Family, by: float, *labels: str) -> None:
-        """Move a gauge."""
+        """Change a gauge by an amount."""
         self.count(family, *labels, by=by)
 
     def follow(self, family: Family, value: Callable[[], float], *labels: str) -> None:
-        """Let a gauge be what `value` says whenever somebody looks; it must not wait, nor fail."""
+        """Let `value` compute a gauge at each scrape; it must not wait or fail."""
         series = self._one(family, labels)
         if series is not None:
             series.follow(value)
@@ -72,27 +72,28 @@ class Meters:
         if ns or not self.alone:
             series.observe(ns / NS_PER_SECOND)
         else:
-            series.zeros += 1  # what `observe` does, at a fraction of the cost: nobody else counts here
+            series.zeros += 1  # what `observe` does, but cheaper: no other thread counts here
 
     def series(self, family: Family, *labels: str) -> Any:
-        """One series, for who moves the same one again and again (`inc`, `set`, `observe`); None where
-        the family is full. Whoever drops it must let go of it.
+        """One series, for repeated updates (`inc`, `set`, `observe`); None when the family is full.
+
+        Do not use it after `drop`.
         """
         return self._one(family, labels)
 
     def drop(self, family: Family, *labels: str) -> None:
-        """Forget one series, if there is one."""
+        """Forget a series, if it exists."""
         with self._lock:
             self._series.get(family.name, {}).pop(labels, None)
 
-    # --- looking ----------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------------------------
 
     def told(self, *families: Family) -> list[FamilyRows]:
-        """What there is of these."""
+        """The rows of these families."""
         return [FamilyRows(family, self._rows(family)) for family in families]
 
     def value(self, family: Family, *labels: str) -> float:
-        """Of a counter or gauge, or how many values a histogram has; 0 where there is none."""
+        """The value of a counter or gauge, or the number of observations of a histogram; 0 without a series."""
         ending = "_count" if family.kind is MetricKind.HISTOGRAM else ""
         rows = self._rows(family)
         return next((row.value for row in rows if tuple(row.labels) == labels and row.ending == ending), 0.0)
@@ -100,7 +101,7 @@ class Meters:
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _one(self, family: Family, labels: tuple[str, ...]) -> Any:
-        """A series, of the kind of its family; None when there are too many already."""
+        """The series of the family's type with these labels; None when the family is full."""
         known = self._series.get(family.name)
         if known is not None:
             series = known.get(labels)
@@ -125,4 +126,4 @@ class Meters:
 
 
 UNMEASURED = Meters()
-"""For those of whom nobody asks."""
+"""The default where no metrics are exposed."""

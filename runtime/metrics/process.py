@@ -1,4 +1,4 @@
-"""What the agent's own process uses: `process_*`, as every client of Prometheus tells it."""
+"""Metrics of the agent's own process: `process_*`, with the names of Prometheus clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NS_PER_SECOND = 1_000_000_000
 
 
 def process_metrics() -> list[FamilyRows]:
-    """Of this process, now. What cannot be read is left out."""
+    """The process as it is now. Unreadable values are left out."""
     found: dict[str, float] = {}
     times = files.process_times(text_or_empty("/proc/self/stat"))
     if times is not None:

@@ -1,4 +1,4 @@
-"""`/metrics/resource`: the few numbers that autoscalers live on, by a sample (spec 11.7). Pure.
+"""`/metrics/resource`: the few metrics that autoscalers use, from one sample (spec 11.7). Pure.
 
 Each value carries the time it was read at.
 """

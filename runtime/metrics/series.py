@@ -1,8 +1,8 @@
-"""One series of a metric: a counter, a gauge, or a histogram with fixed labels, and the rows that it is told as.
+"""One series of a metric: a counter, a gauge, or a histogram with fixed labels, and its rows.
 
-Why not those of the Prometheus library, whose names and numbers these have: an observation there walks through every
-bucket and four checks, at three microseconds, and each pod on its way to Running makes more than a hundred. Here it is
-a search among the bounds, under a lock, since any thread may measure.
+Why not the series of the Prometheus library: there an observation walks through every bucket and four checks, and takes
+three microseconds. Each pod on its way to Running makes more than a hundred. Here an observation is a binary search
+among the bounds. It holds a lock, because any thread may measure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Value:
         self._beside: Callable[[], float] | None = None
 
     def inc(self, by: float = 1) -> None:
-        """Move it."""
+        """Add to it."""
         with self._lock:
             self._value += by
 
@@ -37,11 +37,11 @@ class Value:
             self._value = value
 
     def follow(self, value: Callable[[], float]) -> None:
-        """From now on it is what `value` says whenever somebody looks."""
+        """Let `value` compute it at each scrape."""
         self._told_by = value
 
     def beside(self, value: Callable[[], float]) -> None:
-        """What `value` says whenever somebody looks comes on top of it."""
+        """Add the result of `value` at each scrape."""
         self._beside = value
 
     def rows(self, labels: Sequence[str]) -> Iterator[MetricRow]:
@@ -50,9 +50,9 @@ class Value:
 
 
 class Distribution:
-    """A histogram: how many values up to each bound, and their sum. `bounds` rise, from 0 or more.
+    """A histogram: the number of values up to each bound, and their sum. `bounds` rise, from 0 or more.
 
-    `zeros`: values of 0 beside those observed. Who alone measures here may count them itself, by the million.
+    `zeros`: observed values of 0 that are not in the buckets. A single measuring thread may count them itself.
     """
 
     __slots__ = ("_bounds", "_counts", "_least", "_lock", "_sum", "zeros")
@@ -66,14 +66,14 @@ class Distribution:
         self.zeros = 0
 
     def observe(self, value: float) -> None:
-        """Put a value in. A bound belongs to the values up to it."""
+        """Observe a value. A bound belongs to the values up to it."""
         place = bisect_left(self._bounds, value)
         with self._lock:
             self._counts[place] += 1
             self._sum += value
 
     def rows(self, labels: Sequence[str]) -> Iterator[MetricRow]:
-        from prometheus_client.utils import floatToGoString  # brings an HTTP server along: not before somebody asks
+        from prometheus_client.utils import floatToGoString  # this imports an HTTP server: not before the first scrape
 
         text_of: Callable[[float], str] = floatToGoString
         with self._lock:
@@ -87,7 +87,7 @@ class Distribution:
 
 
 class LoneValue(Value):
-    """A counter or a gauge of a world with one thread: the lock cost more than the rest."""
+    """A counter or a gauge of a world with one thread; the lock would cost more than the rest."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class LoneDistribution(Distribution):
     __slots__ = ()
 
     def observe(self, value: float) -> None:
-        # What takes no time, as nearly all in such a world, belongs to the first bound, which is found at once.
+        # Nearly all values of such a world are 0 and belong to the first bound, without a search.
         self._counts[bisect_left(self._bounds, value) if value > self._least else 0] += 1
         self._sum += value
 
@@ -110,7 +110,7 @@ Series = Value | Distribution
 
 
 def series_of(family: Family, *, alone: bool = False) -> Series:
-    """A new one, at zero. `alone`: only one thread ever moves it."""
+    """A new series, at zero. `alone`: only one thread ever updates it."""
     if family.kind is MetricKind.HISTOGRAM:
         return LoneDistribution(family.buckets) if alone else Distribution(family.buckets)
     return LoneValue() if alone else Value()

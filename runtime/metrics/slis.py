@@ -1,4 +1,4 @@
-"""`/metrics/slis`: how the checks of health have come out, now and ever (spec 11.2)."""
+"""`/metrics/slis`: the outcomes of health checks, now and in total (spec 11.2)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FAMILIES = in_module(globals())
 
 
 class Checks:
-    """Counts what it tells. Used from any thread."""
+    """Counts the outcomes. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def told(self, outcomes: Mapping[str, bool]) -> list[FamilyRows]:
-        """The checks were made now, with these outcomes."""
+        """The metrics after these outcomes."""
         with self._lock:
             for name, well in outcomes.items():
                 self._counts[name, "success" if well else "error", "healthz"] += 1

@@ -1,1 +1,1 @@
-"""What a node knows of the end of its machine, and how it asks for time (spec 9.7)."""
+"""Notices of a machine's shutdown, and how a node delays it (spec 9.7)."""

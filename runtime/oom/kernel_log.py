@@ -1,8 +1,8 @@
-"""`KernelOomLog`: kills for want of memory as `/dev/kmsg` tells them.
+"""`KernelOomLog`: OOM kills in the kernel's log, `/dev/kmsg`.
 
-Every read gives one record, `priority,number,microseconds,flags;text`, then lines of details that begin with a blank.
-Only the kernel's own are heard: whoever may write to the device could say anything. Reading begins with what comes
-next: what was before an agent is not said again by each that starts.
+Every read gives one record, `priority,number,microseconds,flags;text`, and lines of details that begin with a blank.
+Only records of the kernel itself count: any process with access may write to the device. Reading begins with the next
+record, so that a restarted agent does not report old kills again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ DEVICE = "/dev/kmsg"
 READ_BYTES = 16 * 1024
 """Longer than any record."""
 AT_ONCE = 256
-"""Records between two looks at other things that the loop has to do."""
+"""Records to read before other work of the loop gets its turn."""
 _FACILITY_SHIFT = 3
 _OF_THE_KERNEL = 0
 
 
 class KernelOomLog:
-    """See the module. `device` may be a pipe."""
+    """`device` may be a pipe."""
 
     def __init__(self, loop: LoopThread, device: str = DEVICE) -> None:
         self._loop = loop
@@ -36,7 +36,7 @@ class KernelOomLog:
 
     def follow(self, on_kill: Callable[[OomKill], None], on_end: Callable[[str], None]) -> Subscription:
         descriptor = os.open(self._device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with contextlib.suppress(OSError):  # a pipe begins with what comes next anyway
+        with contextlib.suppress(OSError):  # a pipe has no old records
             os.lseek(descriptor, 0, os.SEEK_END)
         if self._follower is not None:
             self._follower.close()
@@ -80,7 +80,7 @@ class _Reader:
 
 
 def kernel_texts(content: bytes) -> list[str]:
-    """Of records that may matter, the text of each that comes from the kernel itself."""
+    """The texts of the kernel's own records that may report a kill."""
     if not any(mark in content for mark in MARKS):
         return []
     found = []

@@ -1,1 +1,1 @@
-"""Plugins that make themselves known to the agent of their node, at sockets in a directory (spec 8.8)."""
+"""Plugins that register with the agent through sockets in a directory (spec 8.8)."""

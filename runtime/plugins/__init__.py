@@ -1,4 +1,4 @@
-"""A plugin of the node at its unix socket: the connection, and what a call can fail with.
+"""A plugin of the node at its unix socket: the connection, and the errors of calls.
 
 Open `socket.py`. Storage drivers use it through `runtime/csi`.
 """

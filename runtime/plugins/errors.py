@@ -1,4 +1,4 @@
-"""What a plugin's call fails with, for those who ask one by any way; nothing here imports gRPC."""
+"""The error of a plugin's call. This module does not import gRPC."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class PluginError(Exception):
 
     @property
     def may_go_on(self) -> bool:
-        """The plugin may still be at it, or have done it: nothing is known of what was asked (spec 8.8, "uncertain").
+        """Whether the operation may still run, or may have been done (spec 8.8, "uncertain").
 
-        Every other code is a plugin's final word: what was asked is not done.
+        Every other code is a plugin's final answer: the operation was not done.
         """
         return self.code in _MAY_GO_ON

@@ -1,1 +1,1 @@
-"""What a node and its pods use, read from the kernel's files and file systems."""
+"""Resource usage of a node and its pods, read from the kernel's files and file systems."""

@@ -1,7 +1,7 @@
 """One control group, of version 1 or 2, from its files (spec 11.6, 11.7).
 
-The directory of the mounts is a parameter, so any tree of files can be a kernel. Never fails: what cannot be read is
-not there. The working set is usage less the file pages that have not been used of late, at least 0.
+The directory of the mounts is a parameter, so any tree of files can be a kernel. Nothing fails: unreadable values are
+absent. The working set is usage without the inactive file pages, at least 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MICRO = 1_000
 
 
 def read_cgroup(root: str, version: int, paths: Mapping[str, str], at_ns: int) -> CgroupReading | None:
-    """The group at `paths` (controller -> path, as `/proc/<pid>/cgroup` has it); None when it is gone."""
+    """The group at `paths` (controller -> path, as in `/proc/<pid>/cgroup`); None when it is gone."""
     mount = os.path.join(root, MOUNT)
     if version == 2:
         path = paths.get("", "/")
@@ -101,7 +101,7 @@ def _v2_memory(directory: str, at_ns: int) -> MemoryReading | None:
 
 
 def shares_of(weight: int) -> int:
-    """`cpu.weight` (1 to 10000) as shares of version 1 (2 to 262144), the inverse of what runtimes write."""
+    """`cpu.weight` (1 to 10000) as shares of version 1 (2 to 262144): the inverse of what runtimes write."""
     return 2 + (weight - 1) * 262142 // 9999
 
 

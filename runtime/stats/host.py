@@ -1,6 +1,7 @@
-"""`LocalHostStats`: what is used on this machine, by /proc and /sys/fs/cgroup.
+"""`LocalHostStats`: resource usage on this machine, from /proc and /sys/fs/cgroup.
 
-The root of the file system is a parameter, so any tree of files can be a machine; file systems are always this one's.
+The root of the file system is a parameter, so any tree of files can be a machine. File systems are always this
+machine's.
 """
 
 from __future__ import annotations
@@ -34,14 +35,16 @@ from runtime.stats.readings import (
 
 SECOND_NS = 1_000_000_000
 _PASSING = ("veth", "docker", "nerdctl", "ifb")
-"""Interfaces that come and go with pods: no part of the node's network."""
+"""Interfaces of pods: not part of the node's network."""
 _OF_POD = re.compile(r"(^|-)pod[0-9a-f]")
 """The groups of pods, as the kubelet names them: `pod<uid>`, `kubepods-burstable-pod<uid>.slice`."""
 
 
 class LocalHostStats:
-    """See the module. `root_directory`: the agent's, with the pods' directories. `runtime_socket`: where the runtime
-    listens; empty where that is not known. `cgroup_root`: below which the cgroup of all pods is.
+    """`root_directory`: the agent's, with the pods' directories. `runtime_socket`: the runtime's socket; empty if
+    unknown.
+
+    `cgroup_root`: the parent of the cgroup of all pods.
     """
 
     def __init__(self, root_directory: str, runtime_socket: str = "", root: str = "/", cgroup_root: str = "/") -> None:
@@ -91,7 +94,7 @@ class LocalHostStats:
         return text_or_empty(os.path.join(self._root, path))
 
     def _root_group(self, stat: str, memory: Mapping[str, int], at_ns: int) -> CgroupReading:
-        """The root group, completed by what /proc says: at the root, version 2 has no usage of memory of its own."""
+        """The root group. With version 2 it has no memory usage of its own; /proc has it."""
         group = read_cgroup(self._root, self._version, {}, at_ns) or CgroupReading("/")
         times = files.cpu_times_us(stat)
         cpu = group.cpu
@@ -132,7 +135,7 @@ class LocalHostStats:
         own = tuple(each for each in every if not each.name.startswith(_PASSING))
         return NetworkReading(at_ns, files.default_interface(self._text("proc/net/route"), own), own)
 
-    # --- what is no pod ---------------------------------------------------------------------------------------------
+    # --- system containers -------------------------------------------------------------------------------------------
 
     def _system(self, booted_ns: int, at_ns: int) -> tuple[SystemContainer, ...]:
         found = [self._of_process("kubelet", "self", booted_ns, at_ns)]
@@ -147,7 +150,7 @@ class LocalHostStats:
         return tuple(each for each in found if each is not None)
 
     def _of_process(self, name: str, pid: str, booted_ns: int, at_ns: int) -> SystemContainer | None:
-        """By its process, since it need not be alone in its group."""
+        """The usage of a process by itself: other processes may be in its group."""
         times = files.process_times(self._text(f"proc/{pid}/stat"))
         if times is None:
             return None
@@ -178,7 +181,7 @@ class LocalHostStats:
 
 
 def listener_of(path: str) -> int:
-    """The process that listens on a unix socket; 0 when that cannot be found out."""
+    """The process that listens on a unix socket; 0 if unknown."""
     if not path:
         return 0
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:

@@ -1,7 +1,7 @@
-"""What was read of a machine, a control group, a file system: plain numbers with the moment they were read at.
+"""Values read of a machine, a control group or a file system: plain numbers with the time of reading.
 
-Everything that tells how much is used is made of these: the summary, the metrics, the signals of eviction. A number
-that the kernel does not give is None; nothing is guessed. Times are wall-clock ns, CPU times ns, sizes bytes.
+The summary, the metrics and the signals of eviction are made of these. A number that the kernel does not give is None;
+nothing is guessed. Times are wall-clock ns, CPU times ns, sizes bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Stall(msgspec.Struct, frozen=True, gc=False):
-    """Pressure: `total_us` waited since the beginning, and the share of the last seconds, in percent."""
+    """Pressure: `total_us` waited since boot, and the shares of the last seconds, in percent."""
 
     total_us: int = 0
     avg10: float = 0.0
@@ -19,14 +19,14 @@ class Stall(msgspec.Struct, frozen=True, gc=False):
 
 
 class StallPressure(msgspec.Struct, frozen=True):
-    """`some`: at least one task waited. `full`: nobody got on."""
+    """`some`: at least one task waited. `full`: all tasks waited."""
 
     some: Stall | None = None
     full: Stall | None = None
 
 
 class CpuReading(msgspec.Struct, frozen=True):
-    """Processor time since the beginning. `nano_cores`: the rate now, where somebody has told or computed it."""
+    """Processor time since the beginning. `nano_cores`: the current rate, if known."""
 
     at_ns: int
     used_ns: int
@@ -40,7 +40,7 @@ class CpuReading(msgspec.Struct, frozen=True):
 
 
 class MemoryReading(msgspec.Struct, frozen=True):
-    """`working_set`: usage without what the kernel can drop at once. `limit` None: unlimited."""
+    """`working_set`: usage without memory that the kernel can drop at once. `limit` None: unlimited."""
 
     at_ns: int
     working_set: int
@@ -63,12 +63,12 @@ class MemoryReading(msgspec.Struct, frozen=True):
 
     @property
     def available(self) -> int | None:
-        """What is left of the limit; None where there is none."""
+        """What is left of the limit; None without a limit."""
         return None if self.limit is None else max(0, self.limit - self.working_set)
 
 
 class DeviceIo(msgspec.Struct, frozen=True, gc=False):
-    """Since the beginning, of one block device (`8:0`)."""
+    """I/O of one block device (`8:0`), since the beginning."""
 
     device: str
     read_bytes: int = 0
@@ -94,7 +94,7 @@ class CgroupReading(msgspec.Struct, frozen=True):
 
 
 class InterfaceReading(msgspec.Struct, frozen=True, gc=False):
-    """One network interface, since the beginning."""
+    """Traffic of one network interface, since the beginning."""
 
     name: str
     rx_bytes: int = 0
@@ -108,7 +108,7 @@ class InterfaceReading(msgspec.Struct, frozen=True, gc=False):
 
 
 class NetworkReading(msgspec.Struct, frozen=True):
-    """`default`: the name of the interface that leads out; empty where none does."""
+    """`default`: the name of the interface of the default route; empty without one."""
 
     at_ns: int
     default: str
@@ -118,7 +118,7 @@ class NetworkReading(msgspec.Struct, frozen=True):
 class FsReading(msgspec.Struct, frozen=True, gc=False):
     """A file system, or a directory in one: then `used` and `inodes_used` are the directory's.
 
-    `device`: tells file systems apart.
+    `device`: identifies the file system.
     """
 
     at_ns: int
@@ -132,7 +132,7 @@ class FsReading(msgspec.Struct, frozen=True, gc=False):
 
 
 class LayerUsage(msgspec.Struct, frozen=True, gc=False):
-    """The writable layer of a container. `mount`: the file system it is on."""
+    """The writable layer of a container. `mount`: its file system."""
 
     at_ns: int
     mount: str
@@ -141,8 +141,7 @@ class LayerUsage(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProcessReading(msgspec.Struct, frozen=True):
-    """What is known of a container or sandbox by one of its processes. `pod`: the group around its own, where that is
-    a pod's."""
+    """A container or sandbox, by one of its processes. `pod`: the parent of its group, if that is a pod's group."""
 
     cgroup: CgroupReading | None = None
     pod: CgroupReading | None = None
@@ -177,7 +176,7 @@ class NodeReading(msgspec.Struct, frozen=True):
 
 
 class PodDisk(msgspec.Struct, frozen=True):
-    """What one pod has on disk: its volumes by the name of their directory, its logs by container.
+    """One pod on disk: its volumes by the name of their directory, its logs by container.
 
     `volumes`: (kind such as `kubernetes.io/empty-dir`, name of the directory, reading). `mounts`: (kind, name, path) of
     volumes that may be dead, as something is mounted there; they were not looked at.

@@ -1,4 +1,4 @@
-"""What a container runtime tells of usage, as readings. Pure; what it leaves out is None."""
+"""The usage statistics of a container runtime as readings. Pure; missing values are None."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def layer_of(told: FilesystemUsage | None) -> LayerUsage | None:
 
 
 def network_of(told: LinuxPodSandboxStats | None) -> NetworkReading | None:
-    """containerd 1.6 leaves the time of the network out: then it is that of what was read beside it."""
+    """The network's reading. containerd 1.6 gives no time for it: then use the time of the other values."""
     if told is None or told.network is None:
         return None
     network = told.network

@@ -60,9 +60,11 @@ EXPECTED: dict[str, tuple[str, int]] = {
     f"pods/{UID}/volume-subpaths/[a-z]+/[a-z]+/[0-9]+": ("directory", 0o777),
     # Volumes. Containers may write to an emptyDir; they read the others by group and others, as users they choose.
     f"{VOLUME}(configmap|downward-api|empty-dir|projected|secret)": ("directory", 0o750),
-    f"{VOLUME}empty-dir/(scratch|memory)": ("directory", 0o777),
+    f"{VOLUME}empty-dir/scratch": ("directory", 0o777),
+    f"{VOLUME}empty-dir/memory": ("directory", 0o1777),
     f"{VOLUME}empty-dir/scratch/part": ("directory", 0o777),
-    f"{VOLUME}(configmap|downward-api|projected|secret)/[a-z0-9-]+": ("directory", 0o777),
+    f"{VOLUME}configmap/[a-z0-9-]+": ("directory", 0o777),
+    f"{VOLUME}(downward-api|projected|secret)/[a-z0-9-]+": ("directory", 0o1777),  # as the kernel makes a tmpfs
     rf"{VOLUME}(configmap|downward-api|projected|secret)/[a-z0-9-]+/{VERSION}": ("directory", 0o755),
     rf"{VOLUME}(configmap|downward-api|projected|secret)/[a-z0-9-]+/(\.\.data|[a-z.]+)": ("link", 0o777),
     rf"{VOLUME}configmap/conf/{VERSION}/app\.conf": ("file", 0o644),

@@ -117,10 +117,10 @@ class Meter:
         return sample
 
 
-def soak(node: LiveNode, minutes: float, pods_per_minute: float) -> tuple[list[Sample], Churn]:
-    """Churn for that long."""
-    churn, meter, pause = Churn(node, pods_per_minute), Meter(node), threading.Event()
-    end, next_sample = monotonic() + 60 * minutes, monotonic()
+def soak(node: LiveNode, options: argparse.Namespace) -> tuple[list[Sample], Churn]:
+    """Churn for that long. What is known is reported every five minutes."""
+    churn, meter, pause = Churn(node, options.pods_per_minute), Meter(node), threading.Event()
+    end, next_sample = monotonic() + 60 * options.minutes, monotonic()
     while monotonic() < end:
         wait_s = churn.step()
         if monotonic() >= next_sample:
@@ -128,6 +128,8 @@ def soak(node: LiveNode, minutes: float, pods_per_minute: float) -> tuple[list[S
             sample = meter.take()
             if len(meter.samples) % 60 == 1:
                 print(json.dumps(sample.rounded()), flush=True)
+                if len(meter.samples) > 1:
+                    report(options, meter.samples, churn, {})
         pause.wait(max(0.0, min(wait_s, next_sample - monotonic())))
     churn.end()
     return meter.samples, churn
@@ -170,28 +172,37 @@ def prepare(node: LiveNode) -> None:
     node.api.call(create(SECRETS, "default", Secret(metadata=meta, data={"key": "dmFsdWU="}))).result(LIMIT_S)
 
 
-def run(options: argparse.Namespace) -> bool:
-    """Soak, burst and report. Whether all stayed flat."""
-    with live_node(maxPods=max(110, options.burst + 10)) as node:
-        prepare(node)
-        samples, churn = soak(node, options.minutes, options.pods_per_minute)
-        node.seen.wait_gone(set(node.seen.pods()))
-        bursts = [burst(node, options.burst)] if options.burst else []
+def report(
+    options: argparse.Namespace, samples: list[Sample], churn: Churn, found: dict[str, Any]
+) -> tuple[list[Verdict], dict[str, Any]]:
+    """Judge what there is, and write the files that were asked for."""
     verdicts = [judged(samples, measure) for measure in MEASURES]
     result = {
-        "minutes": options.minutes,
+        "minutes": round(samples[-1].at_s / 60, 1),
         "pods": churn.made.total(),
         "unanswered_calls": churn.unanswered,
         "kinds": dict(sorted(churn.made.items())),
         "samples": len(samples),
         "measures": {each.measure.name: each.rounded() for each in verdicts},
-        **({"burst": bursts[0]} if bursts else {}),
+        **found,
     }
-    print(json.dumps(result), flush=True)
     if options.report:
         options.report.write_text(page(samples, verdicts, result))
     if options.plot:
         options.plot.write_text(plots(samples, verdicts))
+    return verdicts, result
+
+
+def run(options: argparse.Namespace) -> bool:
+    """Soak, burst and report. Whether all stayed flat."""
+    with live_node(maxPods=max(110, options.burst + 10)) as node:
+        prepare(node)
+        samples, churn = soak(node, options)
+        node.seen.wait_gone(set(node.seen.pods()))
+        report(options, samples, churn, {})
+        bursts = [burst(node, options.burst)] if options.burst else []
+    verdicts, result = report(options, samples, churn, {"burst": bursts[0]} if bursts else {})
+    print(json.dumps(result), flush=True)
     return flat(verdicts) and all(each["after_mib"] <= each["before_mib"] + GIVEN_BACK_MIB for each in bursts)
 
 

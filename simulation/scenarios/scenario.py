@@ -57,6 +57,8 @@ class NodeRules(ScenarioPart, frozen=True):
 
 
 class Scenario(ScenarioPart, frozen=True):
+    """Pods, nodes and faults to play in a simulated world, and what must hold at the end."""
+
     about: str
     pods: Annotated[tuple[PodMix, ...], Meta(min_length=1)]
     nodes: Annotated[int, Meta(ge=1, le=1000)] = 1

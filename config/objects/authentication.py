@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from config.objects.base import ApiObject, ApiStruct, Int32, Int64, written
+from config.objects.base import ApiObject, ApiStruct, Hidden, Int32, Int64, written
 from config.objects.meta import ObjectMeta
 from config.objects.selectors import LocalObjectReference, ObjectReference
 
@@ -42,7 +42,7 @@ class TokenRequestSpec(ApiStruct, frozen=True):
     expiration_seconds: Int64 | None = None
 
 
-class TokenRequestStatus(ApiStruct, frozen=True):
+class TokenRequestStatus(Hidden, ApiStruct, frozen=True):
     """authentication/v1 TokenRequestStatus."""
 
     expiration_timestamp: str | None = None
@@ -68,7 +68,7 @@ class UserInfo(ApiStruct, frozen=True):
     username: str | None = None
 
 
-class TokenReviewSpec(ApiStruct, frozen=True):
+class TokenReviewSpec(Hidden, ApiStruct, frozen=True):
     """authentication/v1 TokenReviewSpec."""
 
     audiences: tuple[str, ...] = ()

@@ -58,6 +58,15 @@ class UnknownFields:
         return f"UnknownFields({self.entries!r})"
 
 
+class Hidden:
+    """Put before the other bases: the repr has no value, since the value is secret, and a repr ends in logs."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+
 class ApiStruct(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
 ):

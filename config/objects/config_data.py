@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from config.objects.base import ApiObject, written
+from config.objects.base import ApiObject, Hidden, written
 from config.objects.meta import ObjectMeta
 
 
@@ -23,7 +23,7 @@ class ConfigMap(ApiObject, frozen=True):
     immutable: bool | None = None
 
 
-class Secret(ApiObject, frozen=True):
+class Secret(Hidden, ApiObject, frozen=True):
     """core/v1 Secret. The values of `data` are base64; `string_data` is written by users and never read back."""
 
     api_version: Literal["v1"] = written("v1")

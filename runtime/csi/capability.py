@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from config.frozen_map import FrozenMap
+from config.objects.base import Hidden
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -62,7 +63,7 @@ class Access(msgspec.Struct, frozen=True):
     group: str = ""
 
 
-class StageVolume(msgspec.Struct, frozen=True):
+class StageVolume(Hidden, msgspec.Struct, frozen=True):
     """`publish_context`: of the attachment. `path` is a directory that exists."""
 
     handle: str
@@ -73,7 +74,7 @@ class StageVolume(msgspec.Struct, frozen=True):
     secrets: Mapping[str, str] = _NOTHING
 
 
-class PublishVolume(msgspec.Struct, frozen=True):
+class PublishVolume(Hidden, msgspec.Struct, frozen=True):
     """`path` is made by the driver, a directory or a device as a file; what it lies in exists."""
 
     handle: str
@@ -86,7 +87,7 @@ class PublishVolume(msgspec.Struct, frozen=True):
     secrets: Mapping[str, str] = _NOTHING
 
 
-class ExpandVolume(msgspec.Struct, frozen=True):
+class ExpandVolume(Hidden, msgspec.Struct, frozen=True):
     """`path`: where it is published, or else staged."""
 
     handle: str

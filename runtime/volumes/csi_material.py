@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from config.objects.base import Hidden
 from runtime.csi.capability import Ability, Access, AccessMode
 from runtime.volumes.capability import VolumeMaterial, VolumeSpec
 
@@ -31,7 +32,7 @@ class Expansion(msgspec.Struct, frozen=True):
     infeasible: bool = False
 
 
-class CsiMaterial(VolumeMaterial, frozen=True):
+class CsiMaterial(Hidden, VolumeMaterial, frozen=True):
     """All that is known of the volume when it is made; nothing needs the API any more.
 
     `ephemeral`: it is made for this pod alone, and by its driver. `attributes`: of the volume; `pod_attributes`: what

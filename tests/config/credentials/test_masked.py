@@ -6,9 +6,14 @@ import json
 
 import pytest
 
-from config.credentials.kubeconfig import decode_kubeconfig
+from config.credentials.docker_config import Credential
+from config.credentials.kubeconfig import UserAccess, decode_kubeconfig
 from config.credentials.masked import masked
 from config.documents.codec import DocumentError
+from config.objects import Secret, TokenRequestStatus
+from config.objects.authentication import TokenReviewSpec
+from runtime.csi.capability import Access, AccessMode, StageVolume
+from runtime.volumes.csi_material import CsiMaterial
 
 TOKENS = json.dumps({"vault": {"token": "s3cr3t-token", "expirationTimestamp": "2030"}})
 KEY = "-----BEGIN KEY-----\nMIGHAgEAs3cr3t\nline2s3cr3t\n-----END KEY-----\n"
@@ -49,3 +54,23 @@ def test_a_broken_kubeconfig_is_complained_of_without_its_secrets(document: str)
         decode_kubeconfig((document + rest).encode(), "/")
     said = f"{refused.value}{refused.value!r}"
     assert "s3cr3t" not in said
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        Secret(data={"key": "czNjcjN0"}, string_data={"key": "s3cr3t"}),
+        TokenRequestStatus(token="s3cr3t"),
+        TokenReviewSpec(token="s3cr3t"),
+        CsiMaterial("driver", "handle", publish_secrets={"key": "s3cr3t"}),
+        StageVolume("handle", "/path", Access(AccessMode.SINGLE_NODE_WRITER), secrets={"key": "s3cr3t"}),
+        UserAccess(token="s3cr3t", password="s3cr3t"),
+        Credential("ann", "s3cr3t"),
+    ],
+    ids=lambda holder: type(holder).__name__,
+)
+def test_what_holds_a_secret_has_a_repr_without_it(holder: object) -> None:
+    for text in (repr(holder), str([holder]), f"{holder}"):
+        assert "s3cr3t" not in text
+        assert "czNj" not in text
+        assert type(holder).__name__ in text

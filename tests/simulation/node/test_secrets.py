@@ -26,6 +26,7 @@ from runtime.volumes.capability import VolumeFailedError
 from simulation.cri import Settings
 from simulation.cri.simulated_cri import DoVerb
 from tests.simulation.node.test_claims import DRIVER, StorageCluster
+from tests.simulation.node.test_config_volumes_of_api import TOKEN_DIRECTORY, files
 from tests.simulation.node.test_references import MAPS, SECRETS, put
 from tests.simulation.node.worlds import SECOND, container
 
@@ -83,8 +84,11 @@ def said(caplog: pytest.LogCaptureFixture) -> str:
     shown += [json.dumps(cluster.ask("GET", f"/api/v1/{kind}")).encode() for kind in ("events", "nodes")]
     shown += [json.dumps(pod["status"]).encode() for pod in cluster.pods().values()]
     assert len(pods) == 5
-    letters = [repr(each) for each in node.report().ended]
-    return "\n".join([caplog.text, *trace, *letters, *(each.decode() for each in shown)])
+    shown += [repr(each).encode() for each in node.report().ended]
+    token = files(cluster, "runs", TOKEN_DIRECTORY)["token"]
+    assert token.encode() not in b"".join(shown)
+    assert token not in caplog.text
+    return "\n".join([caplog.text, *trace, *(each.decode() for each in shown)])
 
 
 def _plant(cluster: StorageCluster) -> None:
@@ -103,7 +107,8 @@ def _plant(cluster: StorageCluster) -> None:
     web = {"httpGet": {"path": "/", "port": 80, "httpHeaders": headers}}
     plain = {"name": "PLAIN", "value": secret("plain-env")}
     from_secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "login", "key": "password"}}}
-    cluster.create("runs", containers=[container(env=[plain], readinessProbe=web, lifecycle={"postStart": web})])
+    asked = container(env=[plain], readinessProbe=web, lifecycle={"postStart": web})
+    cluster.create("runs", containers=[asked], automountServiceAccountToken=True)
     one = container(env=[from_secret], envFrom=[{"secretRef": {"name": "login", "prefix": "DB_"}}])
     cluster.create("fails", containers=[one])
     image = container(image=f"{REGISTRY}/app:1")

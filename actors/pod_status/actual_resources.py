@@ -1,7 +1,8 @@
 """The resources that a running container really has, for its status (spec 4.2). Pure.
 
-The runtime reports limits and weights of the kernel. Where they equal the spec, the spec's notation is kept. What the
-runtime does not report, and memory requests, which the kernel does not know, come from the spec.
+The runtime reports limits and weights of the kernel. Where they equal what the container was made with, the notation of
+the spec is kept. What the runtime does not report, and memory requests, which the kernel does not know, are those that
+the container was made with: a pod whose resources were changed since shows nothing that is not so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from actors.start.resources import amount_bytes, milli_cpu
-from config.objects import Container, ResourceRequirements
+from config.objects import ResourceRequirements
 from config.values.quantity import Suffixes, of_milli, of_value
 from runtime.cri.messages import LinuxContainerResources
 
@@ -21,16 +22,16 @@ LEAST_REQUEST_MILLI = 2
 """The request that the kernel's smallest weight stands for."""
 
 
-def actual_resources(container: Container, actual: LinuxContainerResources | None) -> ResourceRequirements | None:
-    """The resources of a running container; `actual` is None if the runtime reports nothing."""
-    asked = container.resources
+def actual_resources(
+    asked: ResourceRequirements | None, actual: LinuxContainerResources | None
+) -> ResourceRequirements | None:
+    """The resources of a running container that was made with `asked`; `actual` is None if the runtime reports nothing."""
     if asked is None or actual is None:
         return asked
-    return _shown(container, actual) if asked.limits or asked.requests else asked
+    return _shown(asked, actual) if asked.limits or asked.requests else asked
 
 
-def _shown(container: Container, actual: LinuxContainerResources) -> ResourceRequirements:
-    asked = container.resources or ResourceRequirements()
+def _shown(asked: ResourceRequirements, actual: LinuxContainerResources) -> ResourceRequirements:
     limits = dict(asked.limits)
     requests = dict(asked.requests)
     if "cpu" in limits and actual.cpu_quota > 0 and actual.cpu_period > 0:

@@ -32,6 +32,7 @@ from config.objects import (
 )
 from config.values.api_time import api_time
 from runtime.cri import messages as cri
+from runtime.cri.identity import resources_given
 
 STATUS_UNKNOWN = "ContainerStatusUnknown"
 UNKNOWN_EXIT_CODE = 137
@@ -276,7 +277,7 @@ def _status(
     ready: bool,
     started: bool,
 ) -> ContainerStatus:
-    asked = container.resources
+    given = resources_given(container, newest.annotations)
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -287,8 +288,8 @@ def _status(
         image=newest.image or container.image,
         image_id=newest.image_ref,
         container_id=_id(view, newest),
-        resources=asked if asked is None or not newest.running else actual_resources(container, newest.resources),
-        allocated_resources={} if asked is None else asked.requests,
+        resources=actual_resources(given, newest.resources) if newest.running else given,
+        allocated_resources={} if given is None else given.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,
         user=_user(newest.user) if newest.user is not None else None,

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import msgspec
 
-from config.objects import Container, Pod, PodSpec
+from config.objects import Container, Pod, PodSpec, ResourceRequirements
 from config.values.fnv import fnv1a_32
 
 POD_NAME = "io.kubernetes.pod.name"
@@ -69,6 +69,29 @@ def resources_text(container: Container) -> str:
     if own is None or not (own.limits or own.requests):
         return ""
     return msgspec.json.encode({"limits": own.limits, "requests": own.requests}, order="sorted").decode()
+
+
+def resources_given(container: Container, annotations: Mapping[str, str]) -> ResourceRequirements | None:
+    """The limits and requests that an existing container was made with. Without a note of ours: those of the pod."""
+    text, asked = annotations.get(RESOURCES), container.resources
+    if text is None:
+        return asked
+    limits, requests = _amounts(text)
+    if asked is None:
+        return ResourceRequirements(limits=limits, requests=requests) if limits or requests else None
+    if asked.limits == limits and asked.requests == requests:
+        return asked
+    return msgspec.structs.replace(asked, limits=limits, requests=requests)
+
+
+@lru_cache(maxsize=4096)
+def _amounts(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Limits and requests in the annotation; none if it holds none (anybody may have written it)."""
+    try:
+        found = msgspec.json.decode(text, type=dict[str, dict[str, str]]) if text else {}
+    except msgspec.MsgspecError:
+        found = {}
+    return found.get("limits", {}), found.get("requests", {})
 
 
 def pod_labels(pod: Pod) -> dict[str, str]:

@@ -71,7 +71,7 @@ def asked(requests: dict[str, str], limits: dict[str, str]) -> ResourceRequireme
 def test_resources_of_what_runs_spec_4_2(
     requests: dict[str, str], limits: dict[str, str], actual: LinuxContainerResources, shown
 ) -> None:
-    found = actual_resources(container("a", resources=asked(requests, limits)), actual)
+    found = actual_resources(asked(requests, limits), actual)
     assert found is not None
     assert (dict(found.requests), dict(found.limits)) == shown
 
@@ -80,10 +80,10 @@ def test_resources_of_what_runs_spec_4_2(
 def test_what_we_set_ourselves_is_shown_as_it_was_asked_for_spec_4_2(milli: int) -> None:
     amounts = asked({"cpu": f"{milli}m"}, {"cpu": f"{milli}m", "memory": "100M"})
     one = container("a", resources=amounts)
-    assert actual_resources(one, container_resources(pod(one), one, ResourceRules())) is amounts
+    assert actual_resources(amounts, container_resources(pod(one), one, ResourceRules())) is amounts
 
 
 def test_without_anything_asked_or_told_nothing_is_made_up_spec_4_2() -> None:
     amounts = asked({"cpu": "1"}, {})
-    assert actual_resources(container("a"), LinuxContainerResources(cpu_shares=2)) is None
-    assert actual_resources(container("a", resources=amounts), None) is amounts
+    assert actual_resources(None, LinuxContainerResources(cpu_shares=2)) is None
+    assert actual_resources(amounts, None) is amounts

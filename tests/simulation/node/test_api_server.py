@@ -151,11 +151,12 @@ def test_a_pod_that_is_resized_is_told_that_its_container_keeps_what_it_has():
     cluster.until(lambda: cluster.all_are("Running", 1))
     assert "FieldsNotHonoured" not in cluster.events("web")
     pod = cluster.pods()["web"]
-    pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "2"
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"cpu": "2"}}
     cluster.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
     cluster.run(5 * SECOND)
     assert cluster.events("web").count("FieldsNotHonoured") == 1
-    assert cluster.pods()["web"]["status"]["containerStatuses"][0]["resources"]["limits"]["cpu"] == "1"
+    shown = cluster.pods()["web"]["status"]["containerStatuses"][0]
+    assert (shown["resources"], shown["allocatedResources"]) == (resources, resources["requests"])
 
 
 def test_the_next_container_of_a_resized_pod_has_room_in_the_cgroup_of_the_pod():

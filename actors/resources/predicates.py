@@ -12,7 +12,6 @@ from typing import TypeAlias
 import msgspec
 
 from actors.model.allocation import Allocation, Book
-from actors.node_object.capacity import is_extended
 from actors.resources.verdict import Rejected
 from config.objects import Node, Pod
 from config.pods.identity import is_static
@@ -89,8 +88,8 @@ def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]
     others = sorted(resource for resource in wanted.requests if resource not in FIRST)
     for resource in (*FIRST, *others):
         requested = wanted.requests.get(resource, 0)
-        if not requested or (is_extended(resource) and resource not in allocatable):
-            continue  # an extended resource that the node does not list is not managed by the node
+        if not requested:
+            continue
         capacity, used = parse_quantity(allocatable.get(resource, "0")).nanos, book.used(resource)
         if requested > capacity - used:
             yield Shortage(resource, requested, used, capacity)

@@ -21,7 +21,6 @@ from config.pods.once_per_spec import once_per_spec
 T = TypeVar("T")
 
 OF_A_POD: Mapping[str, Callable[[PodSpec], bool]] = {
-    "resourceClaims": lambda spec: bool(spec.resource_claims),
     "securityContext.seLinuxChangePolicy": lambda spec: (
         spec.security_context is not None and spec.security_context.se_linux_change_policy == "MountOption"
     ),
@@ -38,7 +37,6 @@ OF_A_PROJECTION: Mapping[str, Callable[[VolumeProjection], bool]] = {
 STOP_SIGNAL = "lifecycle.stopSignal"
 OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] = {
     STOP_SIGNAL: lambda container: container.lifecycle is not None and container.lifecycle.stop_signal is not None,
-    "resources.claims": lambda container: container.resources is not None and bool(container.resources.claims),
     "securityContext.windowsOptions": lambda container: (
         container.security_context is not None and container.security_context.windows_options is not None
     ),

@@ -187,6 +187,8 @@ class PodSandbox:
         pod, actions = this.pod, this.actions
         if not (actions.create_sandbox or actions.starts):
             return CONTINUE
+        if pod.spec.resource_claims:
+            return _without_devices()
         try:
             given = await self._given(pod, anew=actions.create_sandbox)
         except ContainerRefusedError as refused:
@@ -254,6 +256,13 @@ class PodSandbox:
             raise
         await self._observer.look_at_sandbox(sandbox_id)
         return sandbox_id
+
+
+def _without_devices() -> Refuse:
+    """The pod asks for devices of claims: it never runs without them."""
+    why = "$.spec.resourceClaims is not supported by this agent; run the pod on another node, or remove the field"
+    text = f"Failed to prepare dynamic resources: {why}"
+    return Refuse("FailedPrepareDynamicResources", why, "it is tried again", SPEC_RETRY_NS, text)
 
 
 def _refused(why: str, retry_ns: int) -> Refuse:

@@ -91,9 +91,9 @@ def test_10_14_requests_that_exceed_what_is_allocatable(
     assert reasons(pod(asking(**requests)), node(), *there) == found
 
 
-def test_10_14_extended_resources_that_the_node_does_not_know_are_ignored() -> None:
+def test_10_14_devices_that_nobody_offers_on_this_node_are_refused() -> None:
     wants = pod(container("app", resources=ResourceRequirements(requests={"example.com/gpu": "1"})))
-    assert reasons(wants, node()) == []
+    assert reasons(wants, node()) == ["OutOfexample.com/gpu"]
     there = node()
     known = Node(
         metadata=there.metadata, spec=there.spec, status=NodeStatus(allocatable={**ROOM, "example.com/gpu": "0"})

@@ -157,3 +157,23 @@ def test_what_a_pod_had_that_only_the_runtime_knows_is_free_when_it_has_ended():
     world.run(3 * 60 * SECOND)
     world.node.put_manifest("next", manifest("next", asking("3")))
     world.until(lambda: world.running() == ["next/app"])
+
+
+def test_a_pod_never_runs_without_a_device_that_nobody_offers():
+    cluster = Cluster()
+    cluster.run(SECOND)
+    resources = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    cluster.create("counted", containers=[container(resources=resources)])
+    cluster.until(lambda: cluster.phases() == {"counted": "Failed"})
+    assert status(cluster, "counted")["reason"] == "OutOfexample.com/gpu"
+    assert cluster.node.containers() == ()
+
+
+def test_a_pod_never_runs_without_the_devices_of_its_claims():
+    cluster = Cluster()
+    claims = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    cluster.create("claiming", resourceClaims=claims, containers=[container(resources={"claims": [{"name": "gpu"}]})])
+    cluster.run(30 * SECOND)
+    assert cluster.phases() == {"claiming": "Pending"}
+    assert "FailedPrepareDynamicResources" in cluster.events("claiming")
+    assert cluster.node.containers() == ()

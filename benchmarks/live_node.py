@@ -10,8 +10,8 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,7 @@ class LiveNode:
     api: Api
     seen: Seen
     process: psutil.Process
+    port: int
     read_only_port: int
 
     @property
@@ -102,15 +103,26 @@ class LiveNode:
 
 
 @contextmanager
-def live_node(**fields: Any) -> Iterator[LiveNode]:
-    """The node, once it is Ready. `fields` are more of its KubeletConfiguration, under their names there."""
+def plain_runtime(socket: str) -> Iterator[None]:
+    """The simulated runtime behind that socket; it writes no logs."""
+    words = ("actorlet", "simulated-cri", "--socket", socket, "--image", IMAGE, "--no-logs")
+    with process(*words, stdout=subprocess.DEVNULL):
+        yield
+
+
+@contextmanager
+def live_node(
+    runtime: Callable[[str], AbstractContextManager[object]] = plain_runtime, **fields: Any
+) -> Iterator[LiveNode]:
+    """The node, once it is Ready. `runtime` serves a runtime behind a socket. `fields` are more of the
+    KubeletConfiguration, under their names there.
+    """
     with ExitStack() as after:
         beside = IN_MEMORY if os.path.isdir(IN_MEMORY) else None
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-", dir=beside))
         kubeconfig, socket = f"{place}/kubeconfig", f"{place}/cri.sock"
         after.enter_context(embedded_apiserver(kubeconfig, "--no-tls"))
-        words = ("actorlet", "simulated-cri", "--socket", socket, "--image", IMAGE, "--no-logs")
-        after.enter_context(process(*words, stdout=subprocess.DEVNULL))
+        after.enter_context(runtime(socket))
         loop = after.enter_context(closing(LoopThread("load")))
         api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
         seen = Seen()
@@ -125,7 +137,7 @@ def live_node(**fields: Any) -> Iterator[LiveNode]:
         log = after.enter_context(open(f"{place}/agent.log", "wb"))
         agent = after.enter_context(process("actorlet", "run", *flags, stderr=log))
         seen.wait({NODE})
-        yield LiveNode(place, api, seen, psutil.Process(agent.pid), read_only)
+        yield LiveNode(place, api, seen, psutil.Process(agent.pid), port, read_only)
 
 
 def _unmount(root: str) -> None:

@@ -223,4 +223,6 @@ class PodEnd:
         self._collected = not message.error
         self._collect.answered()
         self._failed = message.error
+        if message.error:
+            self._view.say("Warning", "FailedKillPod", f"the pod's remains cannot be removed: {message.error}")
         return self._worker.go_on()

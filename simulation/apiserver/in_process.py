@@ -87,6 +87,8 @@ class InProcessApi:
         """How often which "VERB resource[/part]" was asked."""
         self.rewrite: Callable[[ApiCall[Any]], ApiCall[Any]] | None = None
         """Replaces each call before it is counted and sent; tests note or change calls with it."""
+        self.hangs: Callable[[ApiCall[Any]], bool] | None = None
+        """Whether a call is never answered: its caller gives up when its time is over."""
 
     # --- the capability ---------------------------------------------------------------------------------------------
 
@@ -101,12 +103,12 @@ class InProcessApi:
             self._later(self._latency_ns, lambda: sent.fail(_unreachable(call.verb)))
             return answer
         sent.fate = self._fate(call.what)
-        if sent.fate is _NO_FAULT and not self._latency_ns and self._link.is_plain():
+        if sent.fate is _NO_FAULT and not self._latency_ns and self._link.is_plain() and self.hangs is None:
             sent.arrive()
             return answer
         self._in_flight[sent] = None
         sent.timer = self._later(sent.timeout_ns, sent.give_up)
-        if not sent.fate.hang:
+        if not sent.fate.hang and not (self.hangs is not None and self.hangs(call)):
             self._later(self._link.there_ns() + sent.fate.slow_ns, sent.arrive)
         return answer
 

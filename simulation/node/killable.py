@@ -30,6 +30,8 @@ BeforeCall = Callable[[str], bool]
 """May say of a call to the runtime, by its verb, that nothing comes of it."""
 Moment = Callable[[str], object]
 """Told of a moment at which the agent may die: what it is about to do, or has just done. It may kill the agent."""
+Hangs = Callable[[str, Hashable], bool]
+"""Of a call of a lane, by the name of its function and its key: whether it hangs for ever."""
 LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
 """Beginnings of verbs of the runtime that change nothing."""
 
@@ -50,6 +52,7 @@ class KillableDispatcher(Dispatcher):
         self.failing: FailingActors | None = None
         self.before_call: BeforeCall | None = None
         self.moment: Moment | None = None
+        self.hangs: Hangs | None = None
         self.calls_under_way = 0
         """Calls of lanes that are being made right now."""
         self._awake = True
@@ -217,6 +220,8 @@ class _KillableLane:
         def call() -> T:
             if not agent.lives_through(f"before {name}"):
                 raise AgentKilledError("the agent is dead")
+            if agent.hangs is not None and agent.hangs(name, key):
+                return Promise()  # type: ignore[return-value]  # what the simulated lane takes for a hang
             agent.calls_under_way += 1
             try:
                 return fn(*args)

@@ -65,6 +65,8 @@ KEEP_UP_NS = 60 * SECOND_NS
 SETTLE_NS = SECOND_NS
 """The delay after the first of many changes, before the tiers are updated and the cgroups of ended pods removed."""
 TRY_AGAIN_NS = 10 * SECOND_NS
+PATIENCE_NS = SECOND_NS
+"""The longest that pods wait because the cgroups of others are being made."""
 AT_ONCE = 32
 """The most pods in one call."""
 FAILED_POD = "FailedCreatePodContainer"
@@ -100,6 +102,10 @@ class TryAgain(Message, frozen=True):
     """To itself: retry what failed."""
 
 
+class LookForSlowTurns(Message, frozen=True):
+    """To itself: pods have waited behind others for a while."""
+
+
 class CgroupActor(Actor):
     """See the module. `book` outlives this actor; only this actor changes it."""
 
@@ -120,6 +126,7 @@ class CgroupActor(Actor):
         self._listed_uids: frozenset[str] | None = None
         """The known pods, told before there were cgroups to compare them with."""
         self._settles = False
+        self._watches = False
         self._said: set[str] = set()
         self._failing: dict[str, str] = {}
         """UID -> why its cgroup could not be made."""
@@ -214,7 +221,20 @@ class CgroupActor(Actor):
                 request.worker.tell(PodAdmitted(outside=True))
         elif self._ground is not None and book.wanted and (wanted := book.begin_making(AT_ONCE)):
             groups = tuple([self._group_of(each) for each in wanted])
-            self._on_lane("make", lambda made, why: PodGroupsMade(wanted, made or (), why), operations.make, groups)
+            # A key of its own: turns that hang for ever must not use up the places of all.
+            what = f"make {groups[0].uid}"
+            self._on_lane(what, lambda made, why: PodGroupsMade(wanted, made or (), why), operations.make, groups)
+        elif self._ground is not None and book.wanted and not self._watches:
+            self._watches = True
+            self.after(PATIENCE_NS, LookForSlowTurns())
+
+    @handles(LookForSlowTurns)
+    def look_for_slow_turns(self, _: LookForSlowTurns) -> None:
+        """Pods have waited for others' cgroups for a while: one that hangs holds up no more than its own turn."""
+        self._watches = False
+        if self._book.wanted:
+            self._book.call_slow()
+            self._go_on()
 
     def _take_away(self) -> None:
         """Remove the cgroups of ended pods."""
@@ -240,7 +260,7 @@ class CgroupActor(Actor):
 
     @handles(PodGroupsMade)
     def made(self, message: PodGroupsMade) -> None:
-        self._book.made()
+        self._book.made(message.turn)
         by_uid = {each.uid: each for each in message.made}
         for request in message.turn:
             uid = request.pod.metadata.uid
@@ -335,6 +355,7 @@ class CgroupActor(Actor):
     @handles(Settle)
     def settle(self, _: Settle) -> None:
         self._settles = False
+        self._watches = False
         self._take_away()
         tiers = self._tiers()
         if self._operations is not None and self._is_usable() and tiers != self._written:

@@ -39,6 +39,8 @@ class CgroupBook:
         self._sums: dict[QosClass, TierDemand] = dict.fromkeys(QosClass, _NOTHING)
         self._leaving: dict[str, None] = {}
         self._making: dict[str, MakeCgroup] = {}
+        self._slow: set[str] = set()
+        """Those of them that nobody waits for any more."""
         self._removing: frozenset[str] = frozenset()
 
     # --- making -----------------------------------------------------------------------------------------------------
@@ -51,16 +53,23 @@ class CgroupBook:
         self.wanted[uid] = request
 
     def begin_making(self, at_most: int) -> tuple[MakeCgroup, ...]:
-        """The next pods to make cgroups for; () when none waits, or while others are being made."""
-        if self._making or not self.wanted:
+        """The next pods to make cgroups for; () when none waits, or while others are being made that are not slow."""
+        if len(self._slow) < len(self._making) or not self.wanted:
             return ()
-        free = [uid for uid in self.wanted if uid not in self._removing][:at_most]
-        self._making = {uid: self.wanted.pop(uid) for uid in free}
-        return tuple(self._making.values())
+        free = [uid for uid in self.wanted if uid not in self._removing and uid not in self._making][:at_most]
+        turn = {uid: self.wanted.pop(uid) for uid in free}
+        self._making |= turn
+        return tuple(turn.values())
 
-    def made(self) -> None:
-        """The pods of the last turn are answered."""
-        self._making = {}
+    def call_slow(self) -> None:
+        """The turns under way take long: another may begin beside them."""
+        self._slow.update(self._making)
+
+    def made(self, turn: Iterable[MakeCgroup]) -> None:
+        """The pods of a turn are answered."""
+        for request in turn:
+            self._making.pop(request.pod.metadata.uid, None)
+            self._slow.discard(request.pod.metadata.uid)
 
     def put_off(self, request: MakeCgroup) -> None:
         """Retry a failed pod later, unless a newer request or its end has come."""
@@ -141,6 +150,7 @@ class CgroupBook:
             if request.pod.metadata.uid not in self.wanted:
                 self.wanted[request.pod.metadata.uid] = request
         self._making = {}
+        self._slow.clear()
         self.removed(self._removing)
 
     def _take_out(self, uid: str) -> bool:

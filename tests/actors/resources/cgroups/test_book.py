@@ -33,10 +33,29 @@ def test_one_turn_at_a_time_in_the_order_of_coming() -> None:
     book = CgroupBook()
     for uid in "abc":
         book.want(request(uid))
-    assert uids(book.begin_making(2)) == ("a", "b")
+    turn = book.begin_making(2)
+    assert uids(turn) == ("a", "b")
     assert book.begin_making(2) == ()
-    book.made()
+    book.made(turn)
     assert uids(book.begin_making(2)) == ("c",)
+
+
+def test_another_turn_begins_beside_one_that_is_slow() -> None:
+    book = CgroupBook()
+    for uid in "abc":
+        book.want(request(uid))
+    slow = book.begin_making(1)
+    book.call_slow()
+    prompt = book.begin_making(1)
+    assert (uids(slow), uids(prompt)) == (("a",), ("b",))
+    assert book.begin_making(1) == (), "the second turn is waited for, as any"
+    book.made(prompt)
+    assert uids(book.begin_making(1)) == ("c",)
+    book.want(request("a"))
+    book.call_slow()
+    assert book.begin_making(9) == (), "nothing is made twice at a time"
+    book.made(slow)
+    assert uids(book.begin_making(9)) == ("a",)
 
 
 def test_a_pod_that_comes_again_waits_until_its_old_cgroup_is_gone() -> None:
@@ -61,11 +80,11 @@ def test_a_pod_that_comes_again_before_its_turn_keeps_its_cgroup() -> None:
 def test_a_pod_that_ends_while_its_cgroup_is_made_loses_it_after_that() -> None:
     book = CgroupBook()
     book.want(request("a"))
-    book.begin_making(9)
+    turn = book.begin_making(9)
     assert book.leave("a")
     assert book.begin_removing(9) == ()
     assert not book.put("a", SOME), "it has ended meanwhile"
-    book.made()
+    book.made(turn)
     assert book.begin_removing(9) == ("a",)
 
 
@@ -109,14 +128,14 @@ def test_what_was_under_way_when_the_owner_failed_is_done_once_more() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["want", "leave", "make", "made", "fail", "remove", "removed", "recover"]),
+            st.sampled_from(["want", "leave", "make", "slow", "made", "fail", "remove", "removed", "recover"]),
             st.sampled_from("abcd"),
         )
     )
 )
 def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(steps: list[tuple[str, str]]) -> None:
     book = CgroupBook()
-    making: tuple[str, ...] = ()
+    turns: list[tuple[MakeCgroup, ...]] = []
     removing: tuple[str, ...] = ()
     members: dict[str, int] = {}
     for step, uid in steps:
@@ -126,24 +145,28 @@ def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(s
             book.leave(uid)
             members.pop(uid, None)
         elif step == "make":
-            making = uids(book.begin_making(2)) or making
-        elif step in ("made", "fail"):
-            for each in making:
+            turns += [turn] if (turn := book.begin_making(2)) else []
+        elif step == "slow":
+            book.call_slow()
+        elif step in ("made", "fail") and turns:
+            turn = turns.pop(0)
+            for each in uids(turn):
                 if step == "made" and book.put(each, SOME):
                     members[each] = 1
                 elif step == "fail":
                     book.put_off(request(each))
-            book.made()
-            making = ()
+            book.made(turn)
             book.try_again()
         elif step == "remove":
             removing = book.begin_removing(2) or removing
         elif step == "removed":
             book.removed([uid for uid in removing if uid == "b"])
             removing = ()
-        else:
+        elif step == "recover":
             book.recover()
-            making = removing = ()
+            turns, removing = [], ()
+        making = [each for turn in turns for each in uids(turn)]
+        assert len(making) == len(set(making))
         assert not set(making) & set(removing)
         demand: Any = book.sum_of(QosClass.BURSTABLE)
         assert demand == TierDemand(100 * len(members), 1000 * len(members))

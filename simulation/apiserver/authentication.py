@@ -1,8 +1,8 @@
-"""Who asks: bearer tokens that are known from the start, tokens of service accounts, client certificates.
+"""Authentication of requests: static bearer tokens, tokens of service accounts, client certificates.
 
-Service account tokens are JWTs, signed by the server with a key that its seed decides. Each is good until it expires,
-and only while its account, and the pod or node it is bound to, are still there with the same UID. What can fail is that
-nobody is recognised (401). Refuses to know what anybody may do.
+Service account tokens are JWTs, signed with a key that the server's seed decides. A token is valid until it expires,
+and only while its account, and the pod or node it is bound to, exist with the same UID. Otherwise the request is
+refused (401). `authorization` decides what a user may do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADER = {"alg": "HS256", "typ": "JWT"}
 
 
 def user_named(name: str) -> ApiUser:
-    """The user that a static token or a certificate names: `admin`, `system:node:NAME`, or anybody."""
+    """The user that a static token or a certificate names: `admin`, `system:node:NAME`, or any other name."""
     if name in ("admin", ADMIN.name):
         return ADMIN
     if name.startswith("system:node:"):
@@ -58,7 +58,7 @@ class Authenticator:
         return ADMIN if self._core.options.authorization == "AlwaysAllow" else ANONYMOUS
 
     def user_of_token(self, token: str, audiences: tuple[str, ...] = ()) -> ApiUser | None:
-        """The user of a token that is good now; `audiences`: one of them must be among the token's."""
+        """The user of a valid token. With `audiences`, the token must have one of them."""
         static = self._static.get(token)
         if static is not None:
             return static

@@ -1,7 +1,7 @@
-"""What follows from a part of a stored object (a spec, a status), remembered by which part it is.
+"""Results that depend on a part of a stored object (a spec, a status), cached by the identity of that part.
 
 A part of a stored object never changes, and new versions share the unchanged parts. The cache keeps its parts alive, so
-that no other part can take their place in memory, and is bounded.
+that their ids are not reused. It is bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ByIdentity(Generic[T]):
         self._known: FIFOCache[int, tuple[object, T]] = FIFOCache(at_most)
 
     def get(self, part: Mapping[str, Any] | None) -> T | None:
-        """What is known of the part; None for nothing."""
+        """The cached result for the part; None without one."""
         found = self._known.get(id(part))
         return None if found is None else found[1]
 

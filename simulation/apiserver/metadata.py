@@ -1,6 +1,6 @@
-"""The metadata of objects: what clients may say there, what the server alone decides, and what must hold on a write.
+"""The metadata of objects: the fields of clients, the fields of the server, and their rules on a write.
 
-Pure. What can fail is a write that breaks a rule (StatusError).
+Pure. A write that breaks a rule raises StatusError.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simulation.apiserver.status import Json, bad_request, conflict, forbidden_f
 
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
-"""What the client may not decide about a new object."""
+"""Fields that a client cannot set in a new object."""
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
 _NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
@@ -43,13 +43,13 @@ def without_nulls(value: Json) -> Json:
 
 
 def check_name(name: str, metadata: Json) -> None:
-    """The name of the path goes; another one in the object is an error."""
+    """Use the name of the path; a different one in the object is an error."""
     if metadata.setdefault("name", name) != name:
         raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
 
 
 def check_namespace(resource: ServedResource, namespace: str, metadata: Json) -> None:
-    """The namespace of the path goes; another one in the object is an error."""
+    """Use the namespace of the path; a different one in the object is an error."""
     if metadata.get("namespace") == namespace and namespace:
         return
     if not resource.namespaced:
@@ -61,7 +61,7 @@ def check_namespace(resource: ServedResource, namespace: str, metadata: Json) ->
 
 
 def strip_new(metadata: Json) -> None:
-    """Take out of it what is `NOT_IN_NEW`. Raises StatusError (400)."""
+    """Remove the fields in `NOT_IN_NEW`. Raises StatusError (400)."""
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     for name in [name for name in metadata if name in NOT_IN_NEW]:
@@ -69,10 +69,10 @@ def strip_new(metadata: Json) -> None:
 
 
 def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool = False) -> bool:
-    """Check the preconditions that the metadata `new` makes; then put back in it what a write cannot change. Whether
-    anything there was or is another.
+    """Check the preconditions in the metadata `new`, then restore the fields that a write cannot change.
 
-    A foreign UID is a conflict in an object that is sent whole; `patched`: in a patch it is a field that cannot change.
+    Returns whether any of the metadata differs. A wrong UID is a conflict in a whole object; in a patch (`patched`) it
+    is a field that cannot change.
     """
     if new == old and new.get("ownerReferences") is old.get("ownerReferences"):  # in which 1 is equal to true
         return False
@@ -102,7 +102,7 @@ def keep_old(resource: ServedResource, name: str, old: Json, new: Json, *, patch
 
 
 def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOTHING) -> None:
-    """Labels and annotations; those that are the same in the metadata `before` are good. Raises StatusError (422)."""
+    """Check labels and annotations; those unchanged from `before` are valid. Raises StatusError (422)."""
     if metadata.get("labels") == before.get("labels") and metadata.get("annotations") == before.get("annotations"):
         return
     causes = []

@@ -1,8 +1,8 @@
-"""Versions of objects as the frozen structs that a program in this process works with.
+"""Versions of objects as frozen structs, for clients in this process.
 
-A struct is made of the dicts and lists of a version, without encoding them. Each version is read once, since the client
-that changed an object and all watchers get the same struct. Pods that share a spec (see kinds/pod_specs.py) share its
-struct; the struct of a status is the one that the status was checked with. Refuses to know connections.
+A struct is made of the dicts and lists of a version, without encoding them. Each version is read once, because the
+client that changed an object and all watchers get the same struct. Pods that share a spec (see kinds/pod_specs.py)
+share its struct. The struct of a status is the one from the status check.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulation.apiserver.status import Json
 from simulation.apiserver.store import Version
 
 VERSIONS_AT_MOST = 256
-"""Whoever is told of a version is told soon."""
+"""Watchers get a version soon after it is stored."""
 SPECS_AT_MOST = 4096
 STATUSES_AT_MOST = 256
 _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
@@ -39,7 +39,7 @@ def read_pod(value: Json) -> Pod:
 
 
 def read_change_of_pod(value: Json) -> Pod:
-    """A pod that a client sent: its spec may be a stored one, or may never be seen again."""
+    """A pod that a client sent: its spec may be a stored one, or may never be used again."""
     read = _specs.get(value.get("spec"))
     return from_builtins(value, Pod) if read is None else _put_together(value, read)
 
@@ -57,7 +57,7 @@ def knows_change_of_status(old: Version, status: Any) -> bool:
 
 _specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)
 _statuses: ByIdentity[PodStatus] = ByIdentity(STATUSES_AT_MOST)
-"""A status is read when it arrives, and again in the version that it is stored in."""
+"""A status is read when it arrives, and again in its stored version."""
 
 
 def _put_together(value: Json, spec: PodSpec) -> Pod:

@@ -1,11 +1,11 @@
-"""Which node a pod goes to: the rules of a simple scheduler, and what it keeps of nodes and pods. Pure.
+"""The rules of a simple scheduler, and its records of nodes and pods. Pure.
 
-A node takes a pod when it is ready and schedulable, tolerated, selected, has the host ports free, and has room by the
-sums of what pods ask for. Of those that do the one with the most room for further pods is taken, by name among equals:
-pods spread evenly. The books are kept up as pods and nodes change, so that a decision costs the nodes it looks at and
-not the pods there are.
+A node fits a pod when it is ready and schedulable, and when tolerations and selectors match. It must also have the host
+ports free, and room for the requests. Of the nodes that fit, the one with room for the most further pods is chosen, and
+among equals the first by name. So pods spread evenly. Changes of pods and nodes update the records, so the cost of a
+decision depends on the nodes it looks at and not on the number of pods.
 
-Not honoured: preemption, affinity between pods, spread constraints, volumes, scores. Refuses to know the API server.
+Not honoured: preemption, affinity between pods, spread constraints, volumes, scores.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class PodDemand(msgspec.Struct, frozen=True):
-    """What a pod asks of a node. `spec`: where it may run."""
+    """The demands of a pod on its node. `spec`: where it may run."""
 
     amounts: Amounts = msgspec.field(default_factory=dict)
     ports: tuple[Port, ...] = ()
@@ -58,7 +58,7 @@ class PodDemand(msgspec.Struct, frozen=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What a node offers. `taints`: those that keep pods away, with the one of a node that is not ready."""
+    """The capacity of a node. `taints`: those that keep pods away, including the one of a node that is not ready."""
 
     name: str
     labels: Mapping[str, str]
@@ -69,7 +69,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def demand_of(pod: Json) -> PodDemand:
-    """What the pod asks for. One that cannot be read asks for nothing: its node says what is wrong with it."""
+    """The demands of the pod. An unreadable pod has none: its node reports the fault."""
     spec = pod.get("spec") or {}
     return _demands.get(spec) or _demands.put(spec, _read_demand(spec))
 
@@ -83,7 +83,7 @@ def _read_demand(spec: Json) -> PodDemand:
 
 @lru_cache(maxsize=DEMANDS_AT_MOST)
 def _demand_of(text: bytes) -> PodDemand:
-    """Of what counts in a spec: the same, and kept once, for all pods that are made of one template."""
+    """The demands of a spec, cached for all pods of one template."""
     whole = msgspec.json.decode(text)
     try:
         spec = msgspec.convert({name: part for name, part in whole.items() if part is not None}, PodSpec)
@@ -93,7 +93,7 @@ def _demand_of(text: bytes) -> PodDemand:
 
 
 def offer_of(node: Json) -> Offer:
-    """What the node offers. One that has never said that it is ready is not."""
+    """The capacity of the node. A node that never reported ready is not ready."""
     metadata, spec, status = (node.get(part) or {} for part in ("metadata", "spec", "status"))
     conditions = status.get("conditions") or ()
     ready = next((condition.get("status") for condition in conditions if condition.get("type") == "Ready"), "False")
@@ -114,10 +114,10 @@ def offer_of(node: Json) -> Offer:
 
 
 def refusals(demand: PodDemand, offer: Offer, used: Amounts, ports: Iterable[Port], pods: int) -> list[str]:
-    """Why the node does not take the pod, in the words of the scheduler; empty when it does.
+    """Why the node does not fit the pod, in the scheduler's words; empty when it fits.
 
-    `used`, `ports` and `pods`: what is taken already. Only the first rule that refuses is told, as all nodes go
-    through the rules in the same order; the rule of room tells of every resource that is short.
+    `used`, `ports` and `pods`: what is in use already. Only the first failing rule is reported, as all nodes go through
+    the rules in the same order. The rule of room reports every short resource.
     """
     if offer.unschedulable and not tolerated(_UNSCHEDULABLE_TAINT, demand.spec.tolerations):
         return [UNSCHEDULABLE]
@@ -135,34 +135,34 @@ def refusals(demand: PodDemand, offer: Offer, used: Amounts, ports: Iterable[Por
 
 
 class Ledger:
-    """Who is where: nodes with what they offer, and what their pods take of it. Keys are (namespace, name) of pods."""
+    """The records: nodes with their capacity, and what their pods use. Keys are (namespace, name) of pods."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
         self._pods: dict[tuple[str, str], tuple[str, PodDemand]] = {}
 
     def put_node(self, offer: Offer) -> bool:
-        """A node is there or has changed; whether anything changed that decisions depend on."""
+        """Add or change a node; returns whether decisions may change."""
         node = self._nodes.setdefault(offer.name, _Node())
         changed = node.offer != offer
         node.offer = offer
         return changed
 
     def remove_node(self, name: str) -> None:
-        """The node is gone; its pods are still counted, should it come back."""
+        """Remove a node; its pods stay recorded, in case it comes back."""
         if name in self._nodes:
             self._nodes[name].offer = None
             self._drop_if_empty(name)
 
     def put_pod(self, key: tuple[str, str], node: str, demand: PodDemand) -> None:
-        """The pod is on that node."""
+        """Record the pod on that node."""
         if self._pods.get(key) != (node, demand):
             self.remove_pod(key)
             self._pods[key] = (node, demand)
             self._nodes.setdefault(node, _Node()).add(demand)
 
     def remove_pod(self, key: tuple[str, str]) -> bool:
-        """The pod is on no node any more, or has ended; whether it had been on one."""
+        """Remove a pod that was deleted or has ended; returns whether it was on a node."""
         known = self._pods.pop(key, None)
         if known is None:
             return False
@@ -176,7 +176,7 @@ class Ledger:
             del self._nodes[name]
 
     def _offered(self) -> list[tuple[int, str, _Node, Offer]]:
-        """(-room for pods, name, node, offer) of every known node, the one with the most room first."""
+        """(-room for pods, name, node, capacity) of every known node, the one with the most room first."""
         return sorted(
             (node.pods - node.offer.pods, name, node, node.offer)
             for name, node in self._nodes.items()
@@ -184,13 +184,13 @@ class Ledger:
         )
 
     def choose(self, demand: PodDemand) -> str | None:
-        """The node with the most room for pods among those that take the pod; None when none does."""
+        """The node with the most room for pods among those that fit; None if none does."""
         offered = self._offered()
         takers = (name for _, name, node, offer in offered if not node.refusals(demand, offer))
         return next(takers, None)
 
     def explain(self, demand: PodDemand) -> str:
-        """Why no node takes the pod, in one sentence as `kubectl describe` has taught everybody."""
+        """Why no node fits the pod, in one sentence as `kubectl describe` shows it."""
         offered = self._offered()
         if not offered:
             return NO_NODES
@@ -198,7 +198,7 @@ class Ledger:
         preemption: Counter[str] = Counter()
         for _, _, node, offer in offered:
             reasons.update(node.refusals(demand, offer))
-            # On an empty node there would be room: somebody might have had to make way.
+            # An empty node would have room: preemption might help.
             would_fit = not refusals(demand, offer, {}, (), 0)
             preemption[_NO_VICTIMS if would_fit else _NOT_HELPFUL] += 1
         none = f"0/{len(offered)} nodes are available:"
@@ -206,7 +206,7 @@ class Ledger:
 
 
 class _Node:
-    """One node of the books; without an offer only its pods are known."""
+    """The record of one node; without a capacity only its pods are known."""
 
     def __init__(self) -> None:
         self.offer: Offer | None = None
@@ -215,7 +215,7 @@ class _Node:
         self.pods = 0
 
     def refusals(self, demand: PodDemand, offer: Offer) -> list[str]:
-        """Why it does not take a pod of that demand; empty when it does."""
+        """Why the node does not fit a pod with that demand; empty when it does."""
         return refusals(demand, offer, self.used, self.ports, self.pods)
 
     def add(self, demand: PodDemand) -> None:

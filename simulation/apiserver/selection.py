@@ -1,6 +1,6 @@
-"""Which objects of a collection a request means: label and field selectors, and what an index can make of them.
+"""Which objects of a collection a request selects: label and field selectors, and their use of indexes.
 
-Owns which fields of which resource may be asked for. What can fail is reading the selectors (400). Pure.
+Owns the selectable fields of each resource. Unreadable selectors raise StatusError (400). Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Selectable(Protocol):
 
 
 class Selection:
-    """What is selected. `name` and `node`: the only metadata.name and spec.nodeName there can be; None: any."""
+    """The selected objects. `name` and `node`: the required metadata.name and spec.nodeName; None: any."""
 
     __slots__ = ("_fields", "_labels", "everything", "name", "node", "node_alone")
 
@@ -43,7 +43,7 @@ class Selection:
         self.name = fields.exact("metadata.name")
         self.node = fields.exact("spec.nodeName") if by_node else None
         self.node_alone = self.node is not None and len(fields.requirements) == 1 and not labels.requirements
-        """Whether nothing but the node matters."""
+        """Whether only the node matters."""
 
     def matches(self, version: Selectable) -> bool:
         """Whether this version of an object is selected."""
@@ -73,7 +73,7 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
         raise bad_request(f"unable to parse requirement: {error}") from None
     for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
         raise bad_request(f"field label not supported: {path}")
-    # Only of pods it is known which node they are on.
+    # Only pods are indexed by node.
     return Selection(labels, fields, by_node=resource.custom is None)
 
 

@@ -1,12 +1,12 @@
-"""What the server remembers: every object in its newest version, the last changes of each resource, and who watches.
+"""The server's memory: every object in its newest version, the last changes of each resource, and the watchers.
 
-One revision counter runs over all objects and is their resourceVersion. An object is JSON builtins and never changes
-once it is stored: a new version shares the unchanged parts. Each version is encoded at most once. A change costs the
-watchers it concerns: they are kept by node, by name and by namespace, so that ten thousand pods on a hundred nodes are
-cheap to follow.
+One revision counter covers all objects and is their resourceVersion. An object is JSON builtins and never changes once
+it is stored: a new version shares the unchanged parts. Each version is encoded at most once. Watchers are indexed by
+node, by name and by namespace, and a change visits only those it concerns. So ten thousand pods on a hundred nodes are
+cheap to watch.
 
-Only the newest changes are remembered (`history_at_most` per resource); a watch that begins before them is refused as
-expired. Not safe for threads by itself. Refuses to know what the objects mean.
+Only the newest changes are kept (`history_at_most` per resource); a watch from before them is refused as expired. The
+store itself is not thread-safe. It does not interpret objects.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Version(msgspec.Struct, eq=False):
 
     @property
     def namespace(self) -> str:
-        """Empty where its resource knows none."""
+        """Empty for a resource without namespaces."""
         return self.key[0]
 
     @property
@@ -59,7 +59,7 @@ class Version(msgspec.Struct, eq=False):
 
     @property
     def uid(self) -> str:
-        """The metadata.uid of the object; empty where it has none."""
+        """The metadata.uid of the object; empty without one."""
         uid: str = self.object["metadata"].get("uid", "")
         return uid
 
@@ -69,7 +69,7 @@ class Version(msgspec.Struct, eq=False):
         return self._body
 
     def write_down(self) -> None:
-        """Keep the text alone, which takes a fifth of the memory, for objects that are seldom read again."""
+        """Keep only the JSON text, a fifth of the memory, for objects that are seldom read again."""
         self.body()
         self.twin = self._object = None
 
@@ -80,7 +80,7 @@ class Version(msgspec.Struct, eq=False):
 
 
 class StoreChange(msgspec.Struct, eq=False):
-    """What happened to one object at one revision: old is None for a new one, new for one that is gone."""
+    """One change of one object at one revision: old is None for a new object, new for a removed one."""
 
     revision: int
     old: Version | None
@@ -88,7 +88,7 @@ class StoreChange(msgspec.Struct, eq=False):
     _gone: Version | None = None
 
     def gone(self) -> Version:
-        """What somebody is told who does not see the object any more."""
+        """The deletion as a watcher gets it that does not see the object any more."""
         if self._gone is None:
             assert self.old is not None
             self._gone = self.old.at(self.revision)
@@ -101,9 +101,9 @@ _Bucket = Key | str
 
 
 class Watcher:
-    """One watch. What comes before `start` is kept for it; `sink` and `on_end` hand over and return.
+    """One watch. Changes before `start` are kept for it; `sink` and `on_end` must return at once.
 
-    `on_end` gets None for an orderly end and the refusal otherwise, once.
+    `on_end` is called once, with None for an orderly end and the refusal otherwise.
     """
 
     def __init__(self, collection: Collection, namespace: str, selection: Selection) -> None:
@@ -112,17 +112,17 @@ class Watcher:
         self._waiting: list[tuple[str, Version]] = []
         self._on_end: Callable[[StatusError | None], None] | None = None
         self.bucket: _Bucket = (namespace, selection.name or "")
-        """Where the changes that concern it are found."""
+        """The indexes in which the watcher is registered."""
         if selection.node is not None and not namespace and selection.name is None:
             self.bucket = selection.node
         self.ended = False
         self.timer: Cancellable | None = None
-        """Ends it, unless something else does first."""
+        """Ends the watcher, unless it ended before."""
         self.send: Sink = lambda kind, version: self._waiting.append((kind, version))
-        """Tells the listener; keeps what comes before there is one."""
+        """Calls the listener; before there is one, keeps the changes."""
 
     def start(self, sink: Sink, on_end: Callable[[StatusError | None], None]) -> None:
-        """Deliver what has come so far, and go on."""
+        """Deliver the changes so far, and all later ones."""
         waiting, self._waiting = self._waiting, []
         self._on_end = on_end
         self.send = sink
@@ -130,7 +130,7 @@ class Watcher:
             sink(kind, version)
 
     def offer(self, change: StoreChange) -> None:
-        """Tell of a change, as it looks through the selection."""
+        """Deliver a change as the selection shows it."""
         old, new, matches = change.old, change.new, self._selection.matches
         was = old is not None and matches(old)
         if new is not None and matches(new):
@@ -139,7 +139,7 @@ class Watcher:
             self.send(DELETED, change.gone())
 
     def end(self, error: StatusError | None = None) -> None:
-        """Nothing comes any more. May be called more than once."""
+        """End the watch. May be called more than once."""
         if self.ended:
             return
         self.ended = True
@@ -151,9 +151,7 @@ class Watcher:
 
 
 class Collection:
-    """The objects of one resource. `by_node`: whether they are found by their node. `in_writing`: whether each is
-    written down once there is a newer one.
-    """
+    """The objects of one resource. `by_node`: index them by node. `in_writing`: keep old versions as text."""
 
     def __init__(self, store: Store, *, by_node: bool, in_writing: bool, history_at_most: int) -> None:
         self._store = store
@@ -165,7 +163,7 @@ class Collection:
         self._history: list[StoreChange] = []
         self._history_at_most = history_at_most
         self.forgotten = 0
-        """Revision of the newest change that is not remembered any more."""
+        """Revision of the newest change that is no longer kept."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -182,11 +180,11 @@ class Collection:
         return (self._items[key].object for key in (self._by_node or {}).get(node, ()))
 
     def holds(self, namespace: str) -> bool:
-        """Whether there is anything in that namespace."""
+        """Whether the namespace has any object."""
         return any(key[0] == namespace for key in self._items)
 
     def put(self, key: Key, value: Json) -> Version:
-        """Store a new object or a new version, which says of itself that it is `key`. Takes over `value`."""
+        """Store an object or a new version under `key`, which its metadata must name. Takes over `value`."""
         self._store.revision += 1
         revision = self._store.revision
         value["metadata"]["resourceVersion"] = str(revision)
@@ -201,7 +199,7 @@ class Collection:
         return version
 
     def remove(self, key: Key) -> StoreChange:
-        """The object is gone. Raises KeyError when there is none."""
+        """Remove the object. Raises KeyError when there is none."""
         old = self._items.pop(key)
         self._store.revision += 1
         change = StoreChange(self._store.revision, old, None)
@@ -209,7 +207,7 @@ class Collection:
         return change
 
     def select(self, namespace: str, selection: Selection, after: Key | None = None) -> Iterator[Version]:
-        """What is selected, by namespace and name, from behind `after` on."""
+        """The selected objects by namespace and name, beginning after the key `after`."""
         keys: Iterator[Key] = iter(self._items)
         if selection.node is not None and self._by_node is not None:
             keys = iter(self._by_node.get(selection.node, ()))
@@ -233,17 +231,17 @@ class Collection:
         return [watcher for those in self._watchers.values() for watcher in those]
 
     def changes_after(self, revision: int) -> list[StoreChange]:
-        """Raises StatusError (410) when some of them are forgotten."""
+        """The changes after a revision. Raises StatusError (410) when some are no longer kept."""
         if revision < self.forgotten:
             raise expired(f"too old resource version: {revision} ({self.forgotten})")
         return self._history[bisect_right(self._history, revision, key=attrgetter("revision")) :]
 
     def changed_after(self, revision: int) -> bool:
-        """Whether the collection looked different at that revision."""
+        """Whether the collection has changed since that revision."""
         return revision < self.forgotten or bool(self._history and self._history[-1].revision > revision)
 
     def forget(self, keep: int = 0) -> None:
-        """Remember only the last `keep` changes."""
+        """Keep only the last `keep` changes."""
         cut = len(self._history) - keep
         if cut > 0:
             self.forgotten = self._history[cut - 1].revision
@@ -270,7 +268,7 @@ class Collection:
             by_node.setdefault(new.node, {})[new.key] = None
 
     def _buckets(self, change: StoreChange) -> dict[_Bucket, None]:
-        """Where those are who may see the object before or after."""
+        """The indexes of watchers that may see the object before or after."""
         shown = change.new or change.old
         assert shown is not None
         namespace, name = shown.key
@@ -281,7 +279,7 @@ class Collection:
 
 
 class _Collections(dict[str, Collection]):
-    """By store key; each is made when it is first asked for."""
+    """Collections by store key; each is made on first use."""
 
     def __init__(self, make: Callable[[str], Collection]) -> None:
         super().__init__()
@@ -296,9 +294,8 @@ class _Collections(dict[str, Collection]):
 
 
 class Store:
-    """See the module. `by_node`: the resource keys whose objects are found by spec.nodeName; `in_writing`: those whose
-    objects are many and seldom read.
-    """
+    """`by_node`: keys of resources to index by spec.nodeName. `in_writing`: keys of resources with many objects that
+    are seldom read."""
 
     def __init__(
         self,
@@ -327,13 +324,13 @@ class Store:
         return self.of[key].put((metadata.get("namespace", ""), metadata["name"]), value)
 
     def remove(self, key: str, namespace: str, name: str) -> Version:
-        """The object is gone; what it was last. Raises KeyError when there is none."""
+        """Remove the object; returns its last version. Raises KeyError when there is none."""
         return self.of[key].remove((namespace, name)).gone()
 
     def watch(self, key: str, namespace: str, selection: Selection, since: int | None) -> Watcher:
-        """Follow what is selected: from the change after `since` on, or (None) with all there is, as ADDED, first.
+        """Watch the selected objects: from the change after `since` on, or (None) beginning with all objects as ADDED.
 
-        Raises StatusError: 410 when changes since then are forgotten, 504 when the server has not come that far.
+        Raises StatusError: 410 when changes since then are no longer kept, 504 when that revision is in the future.
         """
         collection = self.of[key]
         if since is not None and since > self.revision:
@@ -351,13 +348,14 @@ class Store:
         return watcher
 
     def follow_collections(self, told: Callable[[str], object]) -> None:
-        """Tell of the key of each collection, and of each new one while it is empty. One may listen."""
+        """Call a listener with the key of each collection, and of each new one while it is empty. There is one
+        listener."""
         self.of.on_new = told
         for key in tuple(self.of):
             told(key)
 
     def forget(self) -> None:
-        """Lose the memory of all changes: every watch that is to go on from now or before gets a 410."""
+        """Drop the history of changes: every watch that would go on from now or before gets a 410."""
         self.revision += 1
         for collection in self.of.values():
             collection.forget()

@@ -1,7 +1,7 @@
-"""Certificates of the embedded API server: its own authority, made new for each server, and what that signs.
+"""Certificates of the embedded API server: its own authority, made new for each server, and those that it signs.
 
-Owns keys in memory and the files that `ssl` and kubeconfigs need, in one directory, readable by their owner alone. What
-can fail is writing them (OSError). Refuses to know who may do what with a certificate.
+Owns keys in memory and the files that `ssl` and kubeconfigs need, in one directory, readable by their owner alone.
+Writing the files may raise OSError.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Certificate:
 
 
 class Authority:
-    """See the module. `wall_ns`: the time of day; everything is valid from an hour before, for clocks that lag."""
+    """`wall_ns`: the time of day. Certificates are valid from an hour before, for clocks that lag."""
 
     def __init__(self, wall_ns: int) -> None:
         self._begins = datetime.fromtimestamp(wall_ns // SECOND_NS, UTC) - timedelta(hours=1)
@@ -60,7 +60,7 @@ class Authority:
         self.certificate = own.public_bytes(serialization.Encoding.PEM).decode()
 
     def for_server(self, *hosts: str) -> Certificate:
-        """For a server at these names and addresses."""
+        """A certificate for a server at these names and addresses."""
         names: list[x509.GeneralName] = []
         for host in hosts:
             try:
@@ -71,20 +71,21 @@ class Authority:
         return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, names)
 
     def for_client(self, name: str, *groups: str) -> Certificate:
-        """For a client that is to be known as `name`, a member of `groups`."""
+        """A certificate for a client with the user `name` and these groups."""
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, name)])
         return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
     def client_file(self, directory: Path, name: str, *groups: str) -> str:
-        """A client certificate with its key in one file of the directory; its path. Raises OSError."""
+        """Write a client certificate with its key into one file of the directory; returns the path. Raises OSError."""
         made = self.for_client(name, *groups)
         path = directory / f"{name}.pem"
         write_key(path, made.certificate + made.key)
         return str(path)
 
     def sign(self, request: bytes, *, server: bool, wall_ns: int, lasts: timedelta = LASTS) -> str:
-        """A certificate, as PEM, for a request for one: its subject, its names, its key. Raises ValueError."""
+        """Sign a certificate request; returns the certificate as PEM with its subject, names and key. Raises
+        ValueError."""
         asked = x509.load_pem_x509_csr(request)
         key = asked.public_key()
         if not asked.is_signature_valid or not isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
@@ -108,8 +109,9 @@ class Authority:
         return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
     def server_context(self, directory: Path, *hosts: str) -> ssl.SSLContext:
-        """For `HttpFront`; client certificates of this authority are read. Writes `ca.crt`, `apiserver.crt` and
-        `apiserver.key` into the directory, which is made. Raises OSError.
+        """The TLS context of `HttpFront`, which accepts client certificates of this authority. Raises OSError.
+
+        Writes `ca.crt`, `apiserver.crt` and `apiserver.key` into the directory, which is created.
         """
         certificate = self.for_server(*SERVER_NAMES, "127.0.0.1", "::1", *hosts)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

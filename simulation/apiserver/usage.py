@@ -1,8 +1,8 @@
-"""`metrics.k8s.io`: what nodes and pods use now, so that `kubectl top` works without a metrics server.
+"""`metrics.k8s.io`: the current usage of nodes and pods, so that `kubectl top` works without a metrics server.
 
-Nothing is kept: whoever asks has the agents concerned asked for their summaries, through the same door as by the proxy
-of a node, and only those who may list the objects and use that door get an answer. A node whose agent does not answer
-is left out, and so are its pods, as they are where a metrics server has none yet. Reading answers is pure.
+Nothing is cached: a request fetches the summaries of the agents concerned, as the proxy of a node would. So the
+requester must be allowed to list the objects and to use that proxy. A node whose agent does not answer is left out with
+its pods, like one that a metrics server does not know yet. Parsing the summaries is pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WINDOW = "10s"
 _KINDS = {resource.plural: resource.kind for resource in USAGE}
 
 Fetch = Callable[[NodeAnswer], Awaitable[bytes | None]]
-"""Asks an agent; None when it does not answer."""
+"""Fetches an agent's summary; None when it does not answer."""
 
 
 async def usage(request: ApiRequest, handle: Callable[[ApiRequest], Answer], fetch: Fetch) -> JsonAnswer:
@@ -58,7 +58,7 @@ async def usage(request: ApiRequest, handle: Callable[[ApiRequest], Answer], fet
 def _objects(
     request: ApiRequest, plural: str, namespace: str, name: str, handle: Callable[[ApiRequest], Answer]
 ) -> list[Json]:
-    """The objects asked about, as whoever asks may see them. Raises StatusError."""
+    """The requested objects, as the requester may see them. Raises StatusError."""
     path = "/api/v1" + (f"/namespaces/{namespace}" if namespace else "") + f"/{plural}" + (f"/{name}" if name else "")
     query = tuple((key, value) for key, value in request.query if key in ("labelSelector", "fieldSelector"))
     answer = handle(ApiRequest("GET", path, query, user=request.user))
@@ -70,7 +70,7 @@ def _objects(
 
 
 def _way(request: ApiRequest, node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
-    """To the agent's summary, for whoever asks. Raises StatusError."""
+    """The connection to the agent's summary for the requester. Raises StatusError."""
     query = (("only_cpu_and_memory", "true"),)
     answer = handle(ApiRequest("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query, user=request.user))
     if isinstance(answer, NodeAnswer):

@@ -1,9 +1,9 @@
-"""The rules of a custom resource: its objects are pruned, get their defaults, and are as their schema says.
+"""The rules of a custom resource: its objects are pruned, defaulted, and checked against their schema.
 
-Unknown fields go first (with a warning or a refusal, as `fieldValidation` says), then come defaults, then the check.
-Objects are stored in the storage version of the definition; a resource of another version shows the same object with
-its own version, pruned and with its own defaults. A fault that was there before and was not touched is let through, so
-that a definition may become stricter.
+Unknown fields are removed first, with a warning or a refusal as `fieldValidation` says. Then come defaults, then the
+check. Objects are stored in the definition's storage version. A resource of another version shows the same object with
+its own version, pruned and with its own defaults. An old fault in an unchanged field is allowed, so that a definition
+may become stricter.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Twin(Version, eq=False, kw_only=True):
 
 
 class CustomRules(KindRules):
-    """See the module. `api_version`: the one that is stored. `on_removed` is called when an object is gone."""
+    """`api_version`: the stored one. `on_removed` is called when an object has been removed."""
 
     def __init__(self, core: Core, api_version: str, on_removed: Callable[[], object]) -> None:
         super().__init__(core)
@@ -94,7 +94,7 @@ def _shown(resource: ServedResource, value: Json) -> Json:
 
 
 def _make_good(call: ResourceCall, value: Json, before: Json | None = None) -> None:
-    """Prune, complete and check an object that is to be stored, in place at the top. Raises StatusError."""
+    """Prune, default and check an object before it is stored; changes its top level in place. Raises StatusError."""
     schema, metadata = _custom(call.resource).schema, value["metadata"]
     unknown: list[str] = []
     made: Json = pruned(value, schema, unknown)

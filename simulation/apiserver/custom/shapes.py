@@ -1,6 +1,6 @@
-"""What the schema of a custom resource does to an object besides checking it: pruning, defaults, merging, OpenAPI.
+"""What the schema of a custom resource does besides checking: pruning, defaults, list merging, OpenAPI. Pure.
 
-Pure; a result is a copy that shares the unchanged parts.
+A result is a copy that shares the unchanged parts.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the server says of itself and shows of objects: discovery, OpenAPI and tables. All of it is pure."""
+"""Documents about the server and its objects: discovery, OpenAPI and tables. Pure."""

@@ -1,4 +1,4 @@
-"""What the server says of itself: its groups, its resources, its version. Pure.
+"""Discovery documents of the server: its groups, its resources, its version. Pure.
 
 The documents exist in two forms: one for each group and version, and an aggregated one, which clients request with
 their Accept header.

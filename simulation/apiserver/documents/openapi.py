@@ -1,9 +1,11 @@
-"""OpenAPI: which fields there are and how they are patched, for clients that ask before they send.
+"""OpenAPI documents: the fields of each kind and how they are patched.
 
-`kubectl` reads version 3, an index and a document for each group and version: whether the server checks fields
-(`fieldValidation`), which lists a strategic merge patch merges, and what `explain` shows. It asks for version 2, in
-protobuf, only about a kind that it has not found in version 3; a document without kinds makes it say so. Made on demand
-from the table of kinds, the structs of `config` and the schemas of custom resources. Pure.
+`kubectl` reads version 3: an index, and a document for each group and version. It learns whether the server checks
+fields (`fieldValidation`), which lists a strategic merge patch merges, and the texts of `explain`. It requests version
+2, in protobuf, only for a kind that version 3 lacks. A document without kinds makes it report the unknown kind.
+
+The documents are made on demand from the table of kinds, the structs of `config` and the schemas of custom resources.
+Pure.
 """
 
 from __future__ import annotations

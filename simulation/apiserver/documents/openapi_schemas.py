@@ -1,7 +1,7 @@
-"""The schemas of OpenAPI, made of the structs of `config.objects`, so that there is one description of each kind.
+"""OpenAPI schemas made from the structs of `config.objects`, so that each kind has one description.
 
-Owns how a type of Python is called and described in a schema, and how it is patched (`config.patches` knows that).
-The words are the docstrings of the structs. Pure. Refuses to know which paths serve a kind.
+Owns the schema of a Python type: its name, its fields, and its patch rules (from `config.patches`). Descriptions are
+the docstrings of the structs. Pure.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class _Writer:
         self._rules: dict[type[msgspec.Struct], Schema] = {}
 
     def visit(self, struct: type[msgspec.Struct], rules: Schema) -> None:
-        """A type is patched in one way wherever it stands; where nothing is said of it, that is no other way."""
+        """Record a type. A type is patched in one way wherever it is used; a place without patch rules does not
+        count."""
         if struct in self._rules and (not rules or self._rules[struct]):
             return
         self._rules[struct] = rules
@@ -162,7 +163,7 @@ class _Writer:
         if isinstance(of, inspect.UnionType):
             return self._union([one for one in of.types if not isinstance(one, inspect.NoneType)])
         if isinstance(of, inspect.StructType):
-            # Beside the reference, since what explains a field looks there first.
+            # Beside the reference, because `kubectl explain` looks there first.
             words = _first_words(of.cls)
             return {**({"description": words} if words else {}), **_reference(self._name(of.cls))}
         if isinstance(of, inspect.VarTupleType):

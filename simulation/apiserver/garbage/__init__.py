@@ -1,1 +1,1 @@
-"""Garbage collection: `ownership` decides what becomes of owned objects, `garbage_collector` carries it out."""
+"""Garbage collection: `ownership` decides about owned objects; `garbage_collector` acts on it."""

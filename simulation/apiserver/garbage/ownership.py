@@ -1,8 +1,12 @@
-"""Who owns an object, and what becomes of it when its owners go: the rules of garbage collection, as data. Pure.
+"""The rules of garbage collection: owners of an object, and what happens to it when they are deleted. Pure.
 
-An owner is named by kind, name and UID in the metadata of what it owns. A deletion says by its policy what becomes of
-those: in the background they go after the owner; in the foreground they go first, and the owner waits with a finalizer;
-or they are orphaned first, which is another finalizer. `garbage_collector` does what is decided here.
+An object's metadata names its owners by kind, name and UID. The policy of a deletion decides about dependents:
+
+- background: they are deleted after the owner;
+- foreground: they are deleted first, and a finalizer keeps the owner until then;
+- orphan: they first drop the reference to the owner, which has another finalizer.
+
+`garbage_collector` carries these decisions out.
 """
 
 from __future__ import annotations
@@ -19,12 +23,12 @@ from simulation.apiserver.status import Json, invalid, invalid_value, required
 BACKGROUND, FOREGROUND, ORPHAN = "Background", "Foreground", "Orphan"
 POLICIES = (BACKGROUND, FOREGROUND, ORPHAN)
 WAITS, ORPHANS = "foregroundDeletion", "orphan"
-"""Finalizers: until its dependents are gone, until they have forgotten it."""
+"""Finalizers: the first waits until the dependents are gone, the second until they have dropped the reference."""
 _NAMED = ("apiVersion", "kind", "name", "uid")
 
 
 class Owner(NamedTuple):
-    """One reference to an owner. `blocks`: the owner, where it waits for its dependents, waits for this one as well."""
+    """One reference to an owner. `blocks`: a foreground deletion of the owner waits for this dependent."""
 
     api_version: str
     kind: str
@@ -34,7 +38,7 @@ class Owner(NamedTuple):
 
 
 def owners_of(metadata: Json) -> tuple[Owner, ...]:
-    """Those that an object names."""
+    """The owners that an object names."""
     return tuple(
         Owner(one["apiVersion"], one["kind"], one["name"], one["uid"], one.get("blockOwnerDeletion") is True)
         for one in metadata.get("ownerReferences") or ()
@@ -42,14 +46,14 @@ def owners_of(metadata: Json) -> tuple[Owner, ...]:
 
 
 def without_owners(metadata: Json, uids: Iterable[str]) -> Json:
-    """Metadata in which those owners are not named any more."""
+    """The metadata without the references to those owners."""
     gone = set(uids)
     left = [one for one in metadata.get("ownerReferences") or () if one["uid"] not in gone]
     return _with(metadata, "ownerReferences", left)
 
 
 def blocking_nobody(metadata: Json) -> Json:
-    """Metadata whose owners need not wait."""
+    """The metadata; no foreground deletion waits for this object any more."""
     named = metadata.get("ownerReferences") or ()
     return {**metadata, "ownerReferences": [{**one, "blockOwnerDeletion": False} for one in named]}
 
@@ -65,12 +69,12 @@ def _with(metadata: Json, field: str, items: list[Any]) -> Json:
 
 
 def waits(metadata: Json) -> bool:
-    """It is to go once its dependents have."""
+    """Whether the object is deleted in the foreground, and waits for its dependents."""
     return "deletionTimestamp" in metadata and WAITS in (metadata.get("finalizers") or ())
 
 
 def orphans(metadata: Json) -> bool:
-    """It is to go once its dependents have forgotten it."""
+    """Whether the object is deleted, and waits until its dependents are orphaned."""
     return "deletionTimestamp" in metadata and ORPHANS in (metadata.get("finalizers") or ())
 
 
@@ -78,7 +82,7 @@ def orphans(metadata: Json) -> bool:
 
 
 def policy_of(finalizers: Sequence[str], options: Json) -> str:
-    """Of a DELETE with these options, of an object with these finalizers: they count where the options say nothing."""
+    """The policy of a DELETE with these options. Without an option, the object's finalizers decide."""
     if options.get("propagationPolicy"):
         return str(options["propagationPolicy"])
     if options.get("orphanDependents") is not None:
@@ -87,7 +91,7 @@ def policy_of(finalizers: Sequence[str], options: Json) -> str:
 
 
 def finalizers_for(policy: str, finalizers: Sequence[str]) -> list[str]:
-    """What an object waits for that is deleted by this policy."""
+    """The finalizers of an object that is deleted by this policy."""
     others = [one for one in finalizers if one not in (ORPHANS, WAITS)]
     return others + {ORPHAN: [ORPHANS], FOREGROUND: [WAITS]}.get(policy, [])
 
@@ -108,25 +112,25 @@ def check_policy(options: Json) -> None:
 
 
 _OPTIONS = ServedResource("meta.k8s.io", "v1", "DeleteOptions", "", "DeleteOptions", False)
-"""As errors name it; nobody serves it."""
+"""As errors name it; no server has this resource."""
 
 
-# --- what is decided of a dependent -----------------------------------------------------------------------------------
+# --- the decision about a dependent -----------------------------------------------------------------------------------
 
 
 class State(Enum):
-    """Of one owner, as the store has it."""
+    """The state of one owner in the store."""
 
     SOLID = "solid"
     GONE = "gone"
     WAITING = "waiting"
-    """It is there until its dependents have gone."""
+    """It exists until its dependents have gone."""
 
 
 class DependentVerdict(msgspec.Struct, frozen=True):
-    """What is to become of a dependent: `forget` these owners, or `delete` by this policy; else nothing.
+    """The decision about a dependent: drop the references in `forget`, or `delete` it by this policy, or nothing.
 
-    `unblock`: its owners are not to wait for it any more, before it is deleted.
+    `unblock`: before the deletion, its owners stop waiting for it.
     """
 
     forget: tuple[str, ...] = ()
@@ -137,10 +141,10 @@ class DependentVerdict(msgspec.Struct, frozen=True):
 def verdict(
     owners: Sequence[Owner], state: Callable[[Owner], State], finalizers: Sequence[str], dependents: Sequence[Json]
 ) -> DependentVerdict:
-    """Of an object with these owners and finalizers, and dependents of its own (their metadata).
+    """Decide about an object with these owners and finalizers, and with the metadata of its own dependents.
 
-    One owner that is there suffices; the others are forgotten, lest one of them waits for ever. A dependent that waits
-    for its own dependents may stand in a circle, where each would wait for the next: there nobody blocks anybody.
+    One existing owner keeps the object; references to the others are dropped, so that no owner waits for ever. A
+    dependent that waits for its own dependents may be part of a cycle. Then no object of the cycle blocks another.
     """
     states = {owner.uid: state(owner) for owner in owners}
     if State.SOLID in states.values():
@@ -150,7 +154,7 @@ def verdict(
     return DependentVerdict(delete=policy_of(finalizers, {}))
 
 
-# --- what may be written ----------------------------------------------------------------------------------------------
+# --- validation -------------------------------------------------------------------------------------------------------
 
 
 def check_owners(resource: ServedResource, metadata: Json) -> None:

@@ -1,1 +1,1 @@
-"""What `http_front` needs: the shapes of answers, and the ways to the agents of nodes."""
+"""Parts of `http_front`: the shapes of answers, and connections to the agents of nodes."""

@@ -1,6 +1,6 @@
-"""In which shape an answer is wanted: objects as they are, a table, metadata alone. Pure.
+"""The shape of an answer, from the Accept header: whole objects, a table, or metadata alone. Pure.
 
-Answers are JSON. Who prefers protobuf or YAML gets JSON, if the Accept header allows that, too.
+Answers are JSON. Clients that prefer protobuf or YAML get JSON if the header allows it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulation.apiserver.store import Version
 
 
 class Shape(Enum):
-    """What is shown of objects."""
+    """The shape of objects in an answer."""
 
     WHOLE = ""
     TABLE = "Table"
@@ -31,7 +31,7 @@ _SHAPES = {shape.value: shape for shape in Shape}
 
 @lru_cache(maxsize=256)
 def shape_of(accept: str) -> Shape:
-    """The first shape of an Accept header that can be given. Raises StatusError (406)."""
+    """The first supported shape of an Accept header. Raises StatusError (406)."""
     for choice in accept.split(",") if accept else (JSON,):
         media, *rest = (part.strip() for part in choice.split(";"))
         parameters = dict(part.split("=", 1) for part in rest if "=" in part)

@@ -1,7 +1,7 @@
-"""Plain HTTP requests that the agent of a node answers: logs, and whatever is asked through the proxy of a node.
+"""Plain HTTP requests that a node's agent answers: logs, and requests through the proxy of a node.
 
-Bodies stream through in both directions as they come (a log that is followed ends when the client goes). What can fail
-is the agent: no connection, no answer, an answer that breaks off. The client gets a 503 that says which agent and why.
+Bodies stream through in both directions (a followed log ends when the client disconnects). Only the agent can fail: no
+connection, no answer, or a broken answer. The client gets a 503 that names the agent and the reason.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _HOP_BY_HOP = frozenset(
 
 
 class NodeProxy:
-    """`Agents`: see the module. Certificates of agents are not verified: they made them themselves.
+    """An implementation of `Agents`. It does not verify the agents' certificates, which are self-signed.
 
-    `client`: path of the certificate and key that say who asks; empty for none.
+    `client`: path of the client certificate with its key; empty for none.
     """
 
     def __init__(self, scheme: str, client: str = "") -> None:
@@ -90,7 +90,7 @@ async def _give(request: web.BaseRequest, answer: HttpResponse, *, is_log: bool)
             await response.write(piece)
         await response.write_eof()
     except (HttpError, ConnectionError):
-        # The head is out: only an early end of the connection tells the client that this is not the whole.
+        # The head is sent: only a broken connection tells the client that the body is incomplete.
         if request.transport is not None:
             request.transport.close()
     return response

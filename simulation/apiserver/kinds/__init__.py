@@ -1,4 +1,4 @@
-"""What a kind of object needs code for; all else is data in `resources`. `rules` has the generic rules.
+"""Kinds of objects that need code; all others are data in `resources`. `rules` has the generic rules.
 
 Open `rules.py` first; `pods.py` is the richest kind.
 """

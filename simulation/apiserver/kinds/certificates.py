@@ -1,4 +1,4 @@
-"""Certificate requests: the server notes who asks. Approval and certificate come by parts of their own."""
+"""Certificate requests: the server records the requester. Approval and certificate come through subresources."""
 
 from __future__ import annotations
 

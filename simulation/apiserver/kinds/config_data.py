@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets: `stringData` becomes data, keys are checked, immutable objects stay as they are."""
+"""ConfigMaps and Secrets: `stringData` becomes data, keys are checked, immutable objects cannot change."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Nodes, and what becomes of those that fall silent: their conditions become Unknown, and their pods are not ready.
+"""Nodes: when one stops reporting, its conditions become Unknown, and its pods are not ready.
 
-Plays the part of the node lifecycle controller, without taints and evictions. A sign of life is a renewed lease or a
-written status. While there are nodes, the monitor looks every few seconds. It judges by when it saw a change, not by
-the clocks of the nodes.
+This is the node lifecycle controller without taints and evictions. A node reports by renewing its lease or writing its
+status. While there are nodes, the monitor looks every few seconds. It uses the times at which it saw a change, not the
+nodes' clocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class NodeKindRules(KindRules):
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
         self._seen: dict[str, tuple[tuple[str, int, object], int]] = {}
-        """The last sign of life of each node, and when it was new."""
+        """The last report of each node, and when it came."""
         self._is_armed = False
 
     def created(self, version: Version) -> None:

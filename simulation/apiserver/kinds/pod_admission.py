@@ -1,7 +1,6 @@
-"""What admission adds to a new pod in every cluster: service account, token volume, priority, tolerations.
+"""Admission of a new pod: service account, token volume, priority, tolerations.
 
-Pods that show a static pod of a node get none of it but the priority. What can fail is a service account or a priority
-class that is not there (403).
+Mirror pods get only the priority. A missing service account or priority class is refused (403).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _BAD_NODE: tuple[Json, ...] = tuple(
 
 
 def admit(core: Core, name: str, namespace: str, spec: Json, *, mirror: bool) -> Json:
-    """The spec with all of it. Raises StatusError."""
+    """The spec after admission. Raises StatusError."""
     spec = dict(spec)
     _add_priority(name, spec)
     if mirror:
@@ -87,7 +86,7 @@ def _add_token_volume(core: Core, spec: Json) -> None:
 
 
 def token_projection() -> Json:
-    """The projected volume of every pod that may speak to the API server."""
+    """The projected volume with the API server's token and certificate."""
     return {
         "defaultMode": 420,
         "sources": [

@@ -1,7 +1,7 @@
-"""Specs of pods, each worked out and kept once: pods made of one template share one spec.
+"""Specs of pods with results that depend on them, each kept once: pods of one template share one spec.
 
-The defaults, the faults and the QoS class of a spec follow from its content alone. A shared spec is replaced, never
-changed. A bounded number is remembered, the newest ones. Pure.
+The defaults, the faults and the QoS class of a spec depend on its content alone. A shared spec is replaced, never
+changed. The cache is bounded and keeps the newest. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WorkedSpec(msgspec.Struct, frozen=True):
-    """A spec with its defaults. `faults` in the document of a pod; `qos`: as in its status."""
+    """A spec with its defaults. `faults` have paths in the pod's document. `qos`: as in its status."""
 
     spec: Json
     faults: tuple[DocumentError, ...]
@@ -32,7 +32,7 @@ class WorkedSpec(msgspec.Struct, frozen=True):
 
 
 def work_out(spec: Json) -> WorkedSpec:
-    """A spec that a client sent, worked out. Raises DocumentError when a field has the wrong type."""
+    """Default and check a client's spec. Raises DocumentError when a field has the wrong type."""
     return _work_out(_encode(spec))
 
 

@@ -1,4 +1,4 @@
-"""The rules that objects of a kind obey on writes: generic ones, by the table of kinds and the structs of `config`.
+"""The rules for writes of a kind: generic ones, from the table of kinds and the structs of `config`.
 
 A kind with rules of its own is a subclass of `KindRules`. Objects passed as `value` or `new` may be changed at the top
 and in their metadata; everything deeper, and `old`, is shared and must be replaced instead.
@@ -22,7 +22,7 @@ _DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 
 class KindRules:
-    """See the module. Without a resource there are neither defaults nor a struct."""
+    """Without a resource there are neither defaults nor a struct."""
 
     has_generation = False
 
@@ -65,7 +65,8 @@ class KindRules:
         new["spec"] = after
 
     def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
-        """A change of the part `call.target.subresource`; all but status and metadata are those of `old`."""
+        """A change through the subresource `call.target.subresource`: all but status and metadata stay those of
+        `old`."""
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
         """Whether an object that differs from `old` only in this status needs no check of its fields."""
@@ -81,21 +82,21 @@ class KindRules:
         """An object is gone."""
 
     def grace(self, old: Version, options: Json) -> int:
-        """How many seconds the object stays after a DELETE; 0 for none."""
+        """Seconds that the object stays after a DELETE; 0 for none."""
         return 0
 
     def is_told_first(self, old: Version) -> bool:
-        """Whether watchers see a deletion with a grace of 0 before the object goes at once."""
+        """Whether watchers get a deletion with a grace of 0 before the object is removed at once."""
         return False
 
     # --- the shape of objects ---------------------------------------------------------------------------------------
 
     def seen_in(self, resource: ServedResource, version: Version) -> Version:
-        """A stored version as that resource shows it, which may be one of several of the same objects."""
+        """A stored version in the shape of that resource, which may be one of several for the same objects."""
         return version
 
     def stored_of(self, resource: ServedResource, value: Json) -> Json:
-        """An object that was sent to that resource as it is stored."""
+        """An object that a client sent to that resource, in its stored shape."""
         return value
 
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
@@ -109,7 +110,7 @@ class KindRules:
 
 
 def undecodable(resource: ServedResource, error: DocumentError, above: str = "") -> StatusError:
-    """The refusal of an object with a field of the wrong type. `above`: the path of what was decoded."""
+    """The refusal of an object with a field of the wrong type. `above`: the path of the decoded part."""
     kind, path = resource.kind, above + error.path.removeprefix("$.")
     return bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {path}: {error.reason}')
 

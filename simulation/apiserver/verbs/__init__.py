@@ -1,1 +1,1 @@
-"""How requests are carried out: a module for each verb, and for what only some resources or parts have."""
+"""The verbs: a module for each, and for subresources of only some resources."""

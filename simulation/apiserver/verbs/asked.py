@@ -1,4 +1,4 @@
-"""Bodies that are answered and not stored: bindings, evictions, token requests, reviews, options of a deletion."""
+"""Request bodies that are not stored: bindings, evictions, token requests, reviews, options of a deletion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LIKE: Mapping[str, type[ApiStruct]] = {
 
 
 def asked_body(call: ResourceCall) -> Json:
-    """The body of a request to a part or to a resource that is not stored, with fields of their types.
+    """The typed body of a request to a subresource, or to a resource that is not stored.
 
     Raises StatusError (400).
     """

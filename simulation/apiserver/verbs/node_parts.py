@@ -1,7 +1,7 @@
-"""What the agent of a node answers itself: log, exec, attach and portforward of a pod, and the proxy of a node.
+"""Subresources that a node's agent answers: log, exec, attach and portforward of a pod, and the proxy of a node.
 
-Owns where that agent listens (by its Node's status) and how it calls these things. What can fail is a pod or container
-that is not there, not bound, or not named (400, 404), and a node that does not say where it listens (503).
+Owns the agent's address (from its Node's status) and its URLs. Fails for a pod or container that does not exist, is not
+bound, or is not named (400, 404). A node without an address is a 503.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def _address(node: Json) -> tuple[str, int]:
 
 
 def _container(call: ResourceCall, pod: Json) -> str:
-    """Raises StatusError. What a pod says is its default container is for kubectl, not for the server."""
+    """The container of the request. `kubectl` reads the default container of a pod; the server does not. Raises
+    StatusError."""
     spec = pod["spec"]
     known: list[str] = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]
     asked = call.query.get("container", "")

@@ -1,7 +1,7 @@
 """GET: one object, a collection, or a watch of it.
 
-All pages of a list carry the revision of the first, so that a watch from there misses no change between two pages. With
-sendInitialEvents a watch sends the objects first, then a bookmark that says so, then the changes.
+All pages of a list carry the revision of the first, so a watch from there misses no change between two pages. With
+sendInitialEvents a watch first sends the objects, then a bookmark that marks their end, then the changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(context: Context, call: ResourceCall) -> ObjectAnswer:
 
 
 def _check_version(context: Context, call: ResourceCall) -> int | None:
-    """The resourceVersion that is asked for; None for any. Raises StatusError (400, 504)."""
+    """The requested resourceVersion; None for any. Raises StatusError (400, 504)."""
     asked, revision = _number(call, "resourceVersion"), context.core.store.revision
     if asked is not None and asked > revision:
         raise too_large_version(asked, revision)
@@ -147,7 +147,7 @@ def _bookmark(resource: ServedResource, revision: int, annotations: Json | None 
 
 
 class Bookmarks:
-    """Tells watches once a minute how far they have come. One timer serves all; it runs while somebody watches."""
+    """Sends watches a bookmark once a minute. One timer serves all; it runs while there is a watch."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -1,4 +1,4 @@
-"""Reviews: whose token is this, who am I, may somebody do something. Created to be answered, never stored."""
+"""Reviews: the user of a token, the requester's own user, permissions. They are answered, and never stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST of a TokenRequest: a token of a service account, for an audience and a time, bound to an object if asked."""
+"""POST of a TokenRequest: a token of a service account, for an audience and a time, bound to an object on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulation.apiserver.verbs.context import Context
 SHORTEST_S = 600
 LONGEST_S = 2**32
 EXTENDED_S = 365 * 24 * 3600
-"""How long a token of the usual volume is good, for clients that never read the file again."""
+"""The lifetime of a token in the usual volume, for clients that never read the file again."""
 _BOUND = {("Pod", "v1"): PODS, ("Secret", "v1"): SECRETS, ("Node", "v1"): NODES}
 _TOKENS = ServedResource("authentication.k8s.io", "v1", "tokenrequests", "tokenrequest", "TokenRequest", True)
 
@@ -62,7 +62,7 @@ def request_token(context: Context, call: ResourceCall) -> Answer:
 
 
 def _bound(context: Context, call: ResourceCall, reference: Json) -> Json:
-    """The claims of what the token is bound to. Raises StatusError."""
+    """The claims of the object that the token is bound to. Raises StatusError."""
     kind, name, uid = (reference.get(field, "") for field in ("kind", "name", "uid"))
     resource = _BOUND.get((kind, reference.get("apiVersion", "v1")))
     if resource is None:

@@ -1,5 +1,5 @@
-"""What a seed draws: chance itself, the network, and faults of single calls.
+"""Random decisions of a seed: chance itself, the network, and faults of single calls.
 
-Open `chance.py` first: one small stream of numbers per concern. `call_faults.py` draws what happens to a call,
-`network.py` how long a message takes. `sometimes.py` counts the rare states that were reached.
+Open `chance.py` first: one small stream of numbers per concern. `call_faults.py` draws the faults of a call,
+`network.py` the delay of a message. `sometimes.py` counts the rare states that a run reached.
 """

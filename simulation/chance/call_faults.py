@@ -1,8 +1,7 @@
-"""What befalls a simulated runtime beyond what pods ask for: calls that fail, come late or never, events that go wrong.
+"""Random faults of a simulated runtime: failed, late or hanging calls, and lost, late or repeated events.
 
-A `FaultPlan` says how often, a `Faults` draws from it, from a stream of its own seed: the same plan, seed and order of
-calls give the same faults. Nothing is drawn for what the plan leaves at zero, and nothing at all once `heal` was
-called: then the world must converge.
+A `FaultPlan` has the chances; `Faults` draws from a stream of its own seed. The same plan, seed and order of calls give
+the same faults. A zero in the plan draws nothing. After `heal` nothing is drawn: then the world must converge.
 """
 
 from __future__ import annotations
@@ -18,18 +17,19 @@ SECOND_NS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class CallFaults:
-    """Chances, each from 0 to 1, of what one call meets; at most one of fail, lose and hang, in that order."""
+    """Chances, each from 0 to 1, of the faults of one call. At most one of fail, lose and hang happens, in that
+    order."""
 
     fail: float = 0.0
-    """Refused with one of `codes`, and nothing is done."""
+    """The call is refused with one of `codes` and has no effect."""
     lose: float = 0.0
-    """Done, and answered with UNAVAILABLE: the answer is lost."""
+    """The call takes effect, but its answer is UNAVAILABLE."""
     hang: float = 0.0
-    """Nothing is done and no answer comes, until the caller gives up."""
+    """The call has no effect and no answer until the caller gives up."""
     slow: float = 0.0
-    """Done only after a delay."""
+    """The call takes effect after a delay."""
     late: float = 0.0
-    """Done at once, answered after a delay."""
+    """The call takes effect at once; the answer is delayed."""
     delay_ns: tuple[int, int] = (SECOND_NS // 100, 5 * SECOND_NS)
     """Shortest and longest delay."""
     codes: tuple[StatusCode, ...] = (StatusCode.UNKNOWN, StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
@@ -44,7 +44,7 @@ class CallFaults:
 
 @dataclass(frozen=True, slots=True)
 class EventFaultPlan:
-    """Chances, each from 0 to 1, of what one runtime event meets."""
+    """Chances, each from 0 to 1, of the faults of one runtime event."""
 
     double: float = 0.0
     lose: float = 0.0
@@ -70,7 +70,7 @@ class FaultPlan:
 
 @dataclass(frozen=True, slots=True)
 class CallFate:
-    """What happens to one call."""
+    """The faults of one call."""
 
     fail: StatusCode | None = None
     lose: bool = False
@@ -81,7 +81,7 @@ class CallFate:
 
 @dataclass(frozen=True, slots=True)
 class EventFate:
-    """What happens to one event: after which delays it is delivered (twice, once, or not at all), and a cut before."""
+    """The faults of one event: the delays of its deliveries (two, one or none), and a cut before it."""
 
     delays_ns: tuple[int, ...] = (0,)
     cut: bool = False
@@ -99,7 +99,7 @@ class EventFaults:
         self.healed = False
 
     def follow(self, plan: EventFaultPlan) -> None:
-        """From now on as this plan says."""
+        """Use this plan from now on."""
         self._plan = plan
         self.healed = False
 
@@ -126,21 +126,21 @@ class Faults:
         self.counts: dict[str, int] = {}
 
     def follow(self, plan: FaultPlan) -> None:
-        """From now on as this plan says. Events are left alone unless the plan that they began with has some."""
+        """Use this plan from now on. Events keep their first plan unless that one had no faults for them."""
         self._plan = plan
         self._all = plan.calls.get("*")
         if self.events is not None:
             self.events.follow(plan.events or EventFaultPlan())
 
     def heal(self) -> None:
-        """No more faults."""
+        """Stop all faults."""
         self._plan = FaultPlan()
         self._all = None
         if self.events is not None:
             self.events.healed = True
 
     def draw(self, verb: str) -> CallFate | None:
-        """The fate of a call of `verb`; None when it is left alone."""
+        """The faults of a call of `verb`; None for none."""
         faults = self._plan.calls.get(verb, self._all)
         if faults is None:
             return None

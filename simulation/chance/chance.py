@@ -1,7 +1,7 @@
-"""Seeded randomness of the simulated world: one small stream per concern, none of which disturbs another.
+"""Seeded randomness of the simulated world: one small stream per concern, so that none disturbs another.
 
 A stream is made from a text (`Chance("faults 7")`), and gives the same numbers on every machine, Python version and
-hash seed. It is splitmix64: fast, tiny, and good enough to choose faults with; it is no source of secrets.
+hash seed. It is splitmix64: fast, small, and good enough to choose faults. Do not use it for secrets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _MASK = (1 << 64) - 1
 
 
 class Chance:
-    """A stream of numbers that its seed text decides."""
+    """A stream of numbers, determined by its seed text."""
 
     __slots__ = ("_state",)
 
@@ -27,7 +27,7 @@ class Chance:
         return state ^ (state >> 31)
 
     def share(self) -> float:
-        """A number from 0 up to, and without, 1."""
+        """A number from 0 to 1, without 1."""
         return (self.bits() >> 11) / (1 << 53)
 
     def between(self, low: int, high: int) -> int:

@@ -1,8 +1,8 @@
-"""The way between one node and the API server: how long a message takes, when some are lost, and when it is cut.
+"""The link between one node and the API server: delays, losses and cuts.
 
-A message that is lost is sent again after a fifth of a second, and after twice as long each time, as TCP does it; so on
-this way nothing is ever lost for good, and nothing is refused: it comes late, and whoever asks gives up by its own
-deadline. What is sent while the way is cut arrives when it is whole again.
+A lost message is sent again after a fifth of a second, then after twice as long each time, as in TCP. So the link loses
+nothing for good and refuses nothing: messages come late, and callers give up by their own deadlines. Messages that are
+sent during a cut arrive after it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ RESENT_AT_MOST = 8
 
 
 class LinkFaults(msgspec.Struct, frozen=True):
-    """Each message takes from the shortest to the longest delay, in ns, more than it must; `loss`: chance, below 1."""
+    """Each message takes an extra delay between the shortest and the longest, in ns. `loss`: chance, below 1."""
 
     delay_ns: tuple[int, int] = (0, 0)
     loss: float = 0.0
 
 
 class NetworkLink:
-    """See the module. `latency_ns`: what a call takes at least, there and back. `is_well`: nothing is wrong, and it
-    takes just that.
-    """
+    """`latency_ns`: the least time of a call, there and back. `is_well`: no faults, so each call takes just that."""
 
     def __init__(self, now_ns: Callable[[], int], latency_ns: int, seed: str, faults: LinkFaults | None = None) -> None:
         self._now_ns = now_ns
@@ -40,33 +38,33 @@ class NetworkLink:
         """Messages that were sent more than once."""
 
     def there_ns(self) -> int:
-        """How long what is sent now takes to arrive."""
+        """The delay of a message that is sent now."""
         return self.latency_ns if self.is_well else self.latency_ns + self._trouble_ns()
 
     def back_ns(self) -> int:
-        """How long the answer to it takes."""
+        """The delay of the answer to it."""
         return 0 if self.is_well else self._trouble_ns()
 
     def is_plain(self) -> bool:
-        """Nothing is wrong with it."""
+        """Whether the link has no faults."""
         return self._faults is None and self._cut_until_ns <= self._now_ns()
 
     def is_cut(self) -> bool:
-        """Nothing arrives now."""
+        """Whether the link is cut now."""
         return self._cut_until_ns > self._now_ns()
 
     def cut(self, lasts_ns: int) -> None:
-        """For so long nothing arrives."""
+        """Cut the link for that time."""
         self._cut_until_ns = max(self._cut_until_ns, self._now_ns() + lasts_ns)
         self.is_well = False
 
     def follow(self, faults: LinkFaults | None) -> None:
-        """From now on this is wrong with it, or nothing."""
+        """Use these faults from now on, or none."""
         self._faults = faults
         self.is_well = faults is None and not self._cut_until_ns
 
     def heal(self) -> None:
-        """It is as it should be."""
+        """End all faults."""
         self._faults = None
         self._cut_until_ns = 0
         self.is_well = True

@@ -1,5 +1,4 @@
-"""The process behind `actorlet.testing`: a simulated cluster that a test of somebody's program drives.
+"""The process behind `actorlet.testing`: a simulated cluster that a test of another program drives.
 
-`child.py` is the process and comes first; `orders.py` has what it is told, and `cluster_world.py` the world that does
-it.
+Open `child.py` first: it is the process. `orders.py` has its orders; `cluster_world.py` is the world that they change.
 """

@@ -1,12 +1,11 @@
-"""The agents of a simulated cluster, as its API server asks them: for logs and sessions, without a port or a thread.
+"""The agents of a simulated cluster as its API server reaches them, for logs and sessions, without a port or a thread.
 
-What a real agent does for such a request is done by the agent's own code (`runtime.http_server`), on the loop on which
-the world lives and nothing else does; so nothing here needs to be safe for threads, and no actor is woken: in a world
-that stands still a log can be read all the same. Which containers a pod has is what its agent has last said of it.
+The agent's own code (`runtime.http_server`) handles such a request, on the one loop that runs the world. So nothing
+here must be thread-safe, and no actor runs: logs can be read even while the world stands still. A pod's containers are
+those of the last status from its agent.
 
-What can fail is the agent that would have to answer: it is dead, it stands still, its node is cut off or without power.
-The client then gets the Status that it gets of a real cluster; where that takes as long as a connection needs to time
-out, it comes at once here.
+A request fails when its agent is dead or frozen, or when its node is cut off or without power. The client gets the
+Status of a real cluster. Where a real connection would time out, the answer comes at once here.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ T = TypeVar("T")
 
 
 class ClusterAgents:
-    """`simulation.apiserver.agents.Agents` of a world: see the module."""
+    """`simulation.apiserver.agents.Agents` of a world."""
 
     def __init__(self, world: ClusterWorld) -> None:
         self._world = world
@@ -105,7 +104,7 @@ class ClusterAgents:
 
 
 class AtOnce(Executor):
-    """Does what it is given where it is given: a simulated disk takes no time."""
+    """Runs each operation at once: a simulated disk takes no time."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         done: Future[T] = Future()

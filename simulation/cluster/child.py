@@ -1,7 +1,7 @@
-"""The process of a simulated cluster: `actorlet.testing` starts it and gives it orders.
+"""The process of a simulated cluster: `actorlet.testing` starts it and sends it orders.
 
-Each line of standard input is an order, and a line of standard output answers it. The process ends when its standard
-input does, or when its parent dies, and leaves nothing behind. The world, its API server and the orders share one loop.
+Each line of standard input is an order; a line of standard output answers it. The process ends when its standard input
+ends, or when its parent dies, and leaves nothing behind. The world, its API server and the orders share one loop.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ Json = dict[str, Any]
 
 
 def main() -> int:
-    """Run until nobody wants it any more; its exit status."""
+    """Run until the input ends or the parent dies; returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
-    # Whatever prints to standard output must not disturb the answers.
+    # Other writes to standard output must not disturb the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     logging.disable(logging.WARNING)
@@ -57,7 +57,7 @@ async def _serve(loop: LoopThread, answers: IO[bytes], parent: int) -> None:
     reader = asyncio.StreamReader(limit=ORDER_BYTES_AT_MOST)
     ended = asyncio.Event()
     await asyncio.get_running_loop().connect_read_pipe(lambda: _Orders(reader, ended), sys.stdin)
-    # Also in the midst of an order, which may be to let a year pass.
+    # Also during an order, which may be a leap of a year.
     tasks: tuple[asyncio.Task[Any], ...] = (
         asyncio.create_task(ended.wait()),
         asyncio.create_task(_until_orphaned(parent)),
@@ -74,7 +74,7 @@ async def _serve(loop: LoopThread, answers: IO[bytes], parent: int) -> None:
 
 
 class _Orders(asyncio.StreamReaderProtocol):
-    """Says when there will be no more of them."""
+    """Reads orders until the input ends."""
 
     def __init__(self, reader: asyncio.StreamReader, ended: asyncio.Event) -> None:
         super().__init__(reader)
@@ -86,7 +86,7 @@ class _Orders(asyncio.StreamReaderProtocol):
 
 
 async def _until_orphaned(parent: int) -> None:
-    """A fork of the parent may hold the other end of our standard input open."""
+    """Wait for the parent's death. A fork of the parent may keep our standard input open."""
     while os.getppid() == parent:
         await leave_to_others(LOOK_FOR_PARENT_EVERY_S)
 
@@ -138,7 +138,7 @@ class _Cluster:
         self._ready_ns = 0
 
     async def begin(self) -> Json:
-        """Nodes become ready first, as fast as they can; then time passes as it is to."""
+        """Let the nodes become ready at full speed; then run at the wanted speed."""
         world = self.world
         if self._speed:
             world.dispatcher.wall_offset_ns = _wall_ns()
@@ -164,7 +164,7 @@ class _Cluster:
         await self._front.end()
 
     async def obey(self, order: orders.Order) -> Json:
-        """The answer. Raises OrderError."""
+        """The answer to an order. Raises OrderError."""
         assert self._pace is not None
         if isinstance(order, orders.Step):
             await self._pace.leap(ns_of(order.time))
@@ -206,7 +206,7 @@ class _Cluster:
 
 
 def _wall_ns() -> int:
-    """The real time of day: whoever talks to the cluster beside it has no other."""
+    """The real time of day: clients of the cluster have no other."""
     dispatcher = PoolDispatcher(1)
     try:
         return dispatcher.wall_ns()

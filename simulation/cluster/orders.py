@@ -1,6 +1,6 @@
-"""What a test may order of its cluster: the structs that the lines of JSON between them are read into.
+"""The orders of a test to its cluster: structs for the lines of JSON between them.
 
-Reading checks what can be checked without a cluster; the rest is the business of whoever obeys.
+Reading checks everything that needs no cluster; the cluster checks the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Count = Annotated[int, Meta(ge=0, le=PODS_AT_MOST)]
 
 
 class OrderError(ValueError):
-    """An order that cannot be obeyed. The text says why."""
+    """An order that cannot be carried out. The text says why."""
 
 
 class _Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="order"):
@@ -47,19 +47,19 @@ class Now(_Order, frozen=True, tag="now"):
 
 
 class Step(_Order, frozen=True, tag="step"):
-    """Time leaps."""
+    """Let time pass at full speed."""
 
     time: str
 
 
 class Wait(_Order, frozen=True, tag="wait"):
-    """Time passes at its own pace."""
+    """Let time pass at the cluster's speed."""
 
     time: str
 
 
 class Limit(_Order, frozen=True, tag="limit"):
-    """When will so much time have passed?"""
+    """When that much time will have passed."""
 
     time: str
 
@@ -199,7 +199,7 @@ def ns_of(time: str) -> int:
 
 
 def speed_of(time: str) -> float:
-    """How much faster than real: 0 is stepped. Raises OrderError."""
+    """The speed as a multiple of real time; 0 is stepped. Raises OrderError."""
     if time == "stepped":
         return 0.0
     if time == "real":

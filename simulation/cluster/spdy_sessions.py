@@ -1,9 +1,8 @@
-"""Exec and attach in a simulated cluster over SPDY: for clients that know no websockets, or were refused one.
+"""Exec and attach in a simulated cluster over SPDY: for clients without websockets.
 
-A session is the other end of a socket pair, on the loop of the world: the request comes as its first bytes. The client
-opens a stream for each of error, stdin, stdout, stderr and resize that it asked for; when all are there the operation
-is done, and what has become of it is told as a Status on the first. What can fail is the client: it goes, or speaks
-something else, and the session ends.
+A session is one end of a socket pair, on the loop of the world. The request comes as its first bytes. The client opens
+a stream for each of error, stdin, stdout, stderr and resize that it requested. When all are open, the operation runs,
+and the error stream gets its Status. The session ends when the client closes it or breaks the protocol.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from simulation.cluster.sessions import Operation
 
 PROTOCOL = "v4.channel.k8s.io"
 LAST_WORDS_SECONDS = 10.0
-"""For a client to hang up once it has heard all."""
+"""The time for a client to hang up after all output."""
 
 
 class SpdySessions:
-    """See the module. `close` ends those that are open."""
+    """`close` ends the open sessions."""
 
     def __init__(self) -> None:
         self._open: dict[asyncio.Task[None], None] = {}
 
     def begin(self, streams: Streams, operation: Operation) -> socket.socket:
-        """A new session; the client's end of it."""
+        """Begin a session; returns the client's end."""
         ours, theirs = socket.socketpair()
         task = asyncio.get_running_loop().create_task(_serve(ours, streams, operation))
         self._open[task] = None
@@ -57,7 +56,7 @@ async def _serve(ours: socket.socket, streams: Streams, operation: Operation) ->
 
 
 async def _upgraded(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Whether the client speaks our protocol; it is told in any case."""
+    """Answer the upgrade; returns whether the client speaks our protocol."""
     head = head_of((await reader.readuntil(b"\r\n\r\n")).removesuffix(b"\r\n\r\n"))
     offered = [value for name, value in head.headers if name.lower() == "x-stream-protocol-version"]
     if not any(PROTOCOL in value for value in offered):
@@ -106,7 +105,7 @@ class _Session:
             await self._writer.drain()
 
     async def _listen(self) -> None:
-        """Until the client goes. What is typed means nothing."""
+        """Read until the client disconnects. Its input is ignored."""
         acceptor = Acceptor()
         while True:
             frame = frame_of(await self._reader.readexactly(FRAME_BYTES))

@@ -1,8 +1,8 @@
 """The process of a simulated container: how it starts, what it writes, how it ends.
 
-Four things end it: its time is up, it runs out of memory, it is asked to stop and complies, it is killed. Whatever
-comes first cancels the rest. Codes and reasons are those of containerd: 0 Completed, else Error, 137 for a kill, and
-OOMKilled where memory was the cause.
+It ends when its time is up, when it runs out of memory, when it obeys the stop signal, or when it is killed. The first
+of these cancels the others. Exit codes and reasons are containerd's: 0 Completed, else Error, 137 for a kill, and
+OOMKilled after running out of memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STOPPED = StopContainerResponse()
 
 
 def begin(runtime: Runtime, record: ContainerRecord) -> None:
-    """The process runs from now on."""
+    """Start the process."""
     behaviour, attempt = record.behaviour, record.attempt
     record.state = ContainerState.CONTAINER_RUNNING
     record.started_at = runtime.wall_ns()
@@ -49,7 +49,7 @@ def begin(runtime: Runtime, record: ContainerRecord) -> None:
 
 
 def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") -> None:
-    """The process is no more. Nothing happens when it has ended before."""
+    """End the process. Does nothing if it has ended before."""
     if record.state != ContainerState.CONTAINER_RUNNING:
         return
     for timer in (record.exit_timer, record.output_timer):
@@ -72,7 +72,7 @@ def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") 
 
 
 def ask_to_stop(runtime: Runtime, record: ContainerRecord) -> None:
-    """The stop signal, sent once however often it is asked for."""
+    """Send the stop signal, once however often this is called."""
     if record.stop_signalled:
         return
     record.stop_signalled = True
@@ -85,7 +85,7 @@ def ask_to_stop(runtime: Runtime, record: ContainerRecord) -> None:
 
 
 def kill(runtime: Runtime, record: ContainerRecord) -> None:
-    """The signal that nobody survives."""
+    """Kill the process."""
     if record.state == ContainerState.CONTAINER_RUNNING:
         end(runtime, record, KILLED)
 
@@ -99,7 +99,7 @@ def when_stopped(record: ContainerRecord) -> Promise[StopContainerResponse]:
 
 
 def open_log(runtime: Runtime, record: ContainerRecord) -> None:
-    """Write to the file that lies, or is made, at the log's path from now on."""
+    """Write to the file at the log's path from now on; create it if needed."""
     if runtime.files is None or not record.log_path:
         return
     if record.log is not None:
@@ -128,7 +128,7 @@ def _write_output(runtime: Runtime, record: ContainerRecord) -> None:
 
 
 def write(runtime: Runtime, record: ContainerRecord, lines: Sequence[str], at_least_bytes: int = 0) -> None:
-    """Lines for its log, said again and again until there are so many bytes of them. Lost where it has no log."""
+    """Write the lines to the log again and again, up to that many bytes. They are lost without a log."""
     if record.log is None or not lines:
         return
     time = cri_time(runtime.wall_ns())

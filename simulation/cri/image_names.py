@@ -1,4 +1,4 @@
-"""Image names as users write them, and the full names that a runtime knows them by. Pure."""
+"""Image names of users, and the full names that a runtime uses for them. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NAME = re.compile(
 )
 _ID = re.compile(r"(?:sha256:)?[a-f0-9]{64}")
 NAMES_AT_MOST = 1024
-"""So many full names are remembered: a world has a few images, and asks for one with each container."""
+"""How many full names are cached: a world has a few images, and looks one up for each container."""
 
 
 @lru_cache(maxsize=NAMES_AT_MOST)
 def full_name(name: str) -> str:
-    """`busybox` -> `docker.io/library/busybox:latest`; ids stay. Refuses with UNKNOWN what is no name."""
+    """`busybox` -> `docker.io/library/busybox:latest`; ids stay. Refuses an invalid name with UNKNOWN."""
     if _ID.fullmatch(name):
         return name if name.startswith("sha256:") else f"sha256:{name}"
     match = _NAME.fullmatch(name)
@@ -39,7 +39,7 @@ def full_name(name: str) -> str:
 
 
 def known_name(name: str) -> str:
-    """As `full_name`; what is no name, and so that of no image, stays."""
+    """Like `full_name`, but an invalid name stays as it is."""
     try:
         return full_name(name)
     except CriRefusal:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 IPV4_PARTS = 4
+_PART = re.compile("[0-9]{1,9}")
+"""Of an IPv4 address. Zeros may stand before the number, but not without end."""
 SERVER, CLIENT = "kubelet-server", "kubelet-client"
 ORGANIZATION = "system:nodes"
 
@@ -158,7 +161,7 @@ def as_certified(name: str) -> str:
     Zeros before a decimal number say nothing, as in the API (`010.0.0.1` is `10.0.0.1`).
     """
     parts = name.split(".")
-    if len(parts) == IPV4_PARTS and all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) == IPV4_PARTS and all(_PART.fullmatch(part) for part in parts):
         name = ".".join(str(int(part)) for part in parts)
     try:
         address = ipaddress.ip_address(name.partition("%")[0])

@@ -1,5 +1,5 @@
-"""Faults that are laid over a node: actors that fail or stand still, mailboxes that overflow, shortages.
+"""Faults of a node's agent: actors that fail or freeze, mailboxes that overflow, shortages.
 
-Open `failing.py` first. Which faults a scenario wants is in `simulation/scenarios/faults.py`; when they come is in
-`simulation/play/fault_injection.py`.
+Open `failing.py` first. `simulation/scenarios/faults.py` has the faults of a scenario;
+`simulation/play/fault_injection.py` decides when they happen.
 """

@@ -1,9 +1,9 @@
-"""Actors that fail by chance: in place of a handler of theirs one that may raise, before its work, amid it or after it.
+"""Actors that fail at random: a wrapped handler may raise before, during or after its work.
 
-Amid: when what a handler waited for has come, so that a part of its work is done and what it would have done is not. A
-failure is that of a bug in the handler: the actor begins anew, and what it knew is gone. It is laid over the handlers
-of the actors that a fault names, and of no others, so that a world without such faults does not know of it. What an
-actor fails on is drawn from the seed, and told, so that it is not taken for a fault of the agent.
+During: after one of its waits, so that a part of the work is done and the rest is not. The failure is like that of a
+bug in the handler: the actor restarts and has lost its state. Only handlers of the actors that a fault names are
+wrapped, so worlds without such faults are unchanged. The seed decides which messages fail. Each failure is reported
+first, so that it does not count as a fault of the agent.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from simulation.scenarios.faults import ActorFailures
 from simulation.scenarios.names import EVERYTHING
 
 WAITS_AT_MOST = 4
-"""A failure amid the work comes after one of the first so many waits, or at its end."""
+"""A failure during the work comes after one of the first so many waits, or at its end."""
 
 Handlers = Mapping[type[Any], Handler]
 
 
 class MeantToFailError(Exception):
-    """What the actors of a scenario fail with."""
+    """The failure of an actor that a scenario wants to fail."""
 
 
 class FailingActors:
-    """Of one node. `told`: the path of each actor that fails, before it does."""
+    """The failing actors of one node. `told` gets the path of each actor before it fails."""
 
     def __init__(
         self, faults: Iterable[ActorFailures], seed: str, sometimes: Sometimes, told: Callable[[str], object]
@@ -49,7 +49,7 @@ class FailingActors:
         self._laid: dict[type[ActorBase], Handlers] = {}
 
     def heal(self) -> None:
-        """Nobody fails any more."""
+        """Stop all failures."""
         self._left = [0 for _ in self._left]
 
     def wrapped(self, actor_class: type[ActorBase], handlers: Handlers) -> Handlers:
@@ -105,7 +105,8 @@ class FailingActors:
 
 
 async def handled_until(handling: Coroutine[Any, Any, Any], waits: int, failure: Callable[[], Exception]) -> None:
-    """Handle it until so many waits of it are over, or to its end, and fail. What it raises by itself, it raises."""
+    """Run the handler until that many of its waits are over, or to its end, then fail. Its own exceptions pass
+    through."""
     await _waits(handling, waits)
     raise failure()
 

@@ -1,7 +1,7 @@
-"""An actor that stands still: which one, since when somebody waits for it, and by when health must have named it.
+"""A frozen actor: which one, since when a message waits for it, and when health must have reported it.
 
-From the first message on that it does not take, health has as long as the actor's own limit says. Where nobody wants
-anything of it, the node itself has to ask, and has two rounds of asking for that. Only a worker of a pod may rest.
+From the first waiting message on, health has the time of the actor's own limit. Without any message, the node sends
+heartbeats, and health has two rounds of them. Only a pod's worker gets no heartbeats.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ SECOND_NS = 10**9
 
 
 class Frozen(msgspec.Struct):
-    """See the module. Times in ns; `asked_by_ns`: by when the node has asked it, None: it may rest; `wanted_ns` None:
-    nobody waits for it.
-    """
+    """Times in ns. `asked_by_ns`: when the node has sent a heartbeat at the latest; None: it sends none. `wanted_ns`:
+    since when a message waits; None: there is none."""
 
     _cell: Cell
     limit_ns: int
@@ -38,23 +37,24 @@ class Frozen(msgspec.Struct):
         return self._cell.path
 
     def is_asked(self) -> bool:
-        """Whether the first thing that waits for it is the question whether it lives."""
+        """Whether the first waiting message is a heartbeat."""
         return type(self._cell.mailbox.waiting()[0].message) is Heartbeat
 
     def thaw(self) -> None:
-        """Nobody need name it any more."""
+        """End the freeze: health need not report it any more."""
         self.thawed = True
         self.wanted_ns = self.asked_by_ns = None
 
     def must_be_known(self, now_ns: int) -> bool:
-        """Whether health must name it by now."""
+        """Whether health must have reported it by now."""
         since_ns = self.asked_by_ns if self.wanted_ns is None else self.wanted_ns
         return since_ns is not None and now_ns > since_ns + self.limit_ns + SECOND_NS
 
     @classmethod
     def one_of(cls, system: ActorSystem, path: str, draw: int) -> Self | None:
-        """The actor of that path (`/node/storage`), or else the one that `draw` chooses of those that health looks
-        after; None where there is no such actor.
+        """The actor of that path (`/node/storage`), or else one that `draw` chooses of those that health watches.
+
+        None where there is no such actor.
         """
         cells = [cell for cell in system.root.walk() if cell.actor_class.health_limit_ns is not None]
         cells = [cell for cell in cells if cell.path == path] if path else cells

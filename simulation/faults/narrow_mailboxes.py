@@ -1,7 +1,7 @@
-"""Mailboxes that hold less than those of a real agent, and refuse some messages: what a good agent gets over.
+"""Mailboxes with less room than a real agent's, and that refuse some messages: an agent must recover from both.
 
-What is refused is lost, and whoever did not get it is told that something was, as by every full mailbox. A question is
-never refused here, since somebody waits for its answer, nor an actor's own timer.
+A refused message is lost, and its receiver gets the overflow notice of every full mailbox. Questions are never refused
+here, because their askers wait for an answer. An actor's own timers are not refused either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from simulation.chance.sometimes import Sometimes
 
 
 class NarrowMailboxes:
-    """Makes them. `sizes`: class of actors -> how many messages may wait; `lost`: type of message -> chance."""
+    """Makes such mailboxes. `sizes`: class of actors -> how many messages may wait. `lost`: type of message ->
+    chance."""
 
     def __init__(self, sizes: Mapping[str, int], lost: Mapping[str, float], seed: str, sometimes: Sometimes) -> None:
         self._sizes = sizes
@@ -31,7 +32,7 @@ class NarrowMailboxes:
         return _NarrowMailbox(self, min(capacity, self._sizes.get(actor_class.__name__, capacity)))
 
     def loses(self, message: str) -> bool:
-        """Draws, once."""
+        """Draw whether to refuse the message."""
         share = self._lost.get(message)
         lost = share is not None and self._chance.share() < share
         if lost:
@@ -43,7 +44,7 @@ class NarrowMailboxes:
         self._sometimes.happened("mailbox-full")
 
     def heal(self) -> None:
-        """Nothing is lost any more; they stay as small as they are."""
+        """Refuse no more messages at random; the sizes stay."""
         self._lost.clear()
 
 

@@ -1,7 +1,7 @@
-"""What a node has too little of: something else on it takes memory, disk, inodes or processes, for a while.
+"""Shortages of a node: another program takes memory, disk, inodes or processes for a while.
 
-The world's own hand on `SimulatedHostStats`: it takes so much that just a given amount is left at that moment. From
-then on what it has taken stays, so that what pods give back is there.
+It takes so much of `SimulatedHostStats` that the given amount is left at that moment. Later it takes no more, so what
+pods free stays free.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from simulation.scenarios.faults import Scarce
 
 
 def leave(usage: SimulatedHostStats, what: Scarce, left: int) -> None:
-    """Take so much of it that just that is left now; never less than nothing."""
+    """Take so much that the given amount is left now; never less than nothing."""
     give_back(usage, what)
     taken = usage.taken
     if what == "memory":
@@ -28,5 +28,5 @@ def leave(usage: SimulatedHostStats, what: Scarce, left: int) -> None:
 
 
 def give_back(usage: SimulatedHostStats, what: Scarce) -> None:
-    """Nothing else needs it any more."""
+    """Free all that was taken."""
     usage.taken.pop(what, None)

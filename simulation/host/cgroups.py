@@ -1,8 +1,8 @@
-"""`SimulatedCgroups`: the cgroups of a simulated machine, as `runtime.cgroups.capability` has them.
+"""`SimulatedCgroups`: the cgroups of a simulated machine, as in `runtime.cgroups.capability`.
 
-They are a table of what was written. Taking one away kills what the runtime has in it, as a real kernel's would be: an
-agent that removes the cgroup of a pod that runs is seen by its containers' deaths. `broken`: why nothing can be made,
-as on a machine where the agent lacks the rights; it may be set and cleared at any time.
+They are a table of the written limits. As with a real kernel, removing a cgroup kills what runs in it. So an agent that
+removes the cgroup of a running pod is exposed by the pod's containers. `broken`: why no cgroup can be made, as for an
+agent without the rights. It may be set and cleared at any time.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _NOTHING = CgroupLimits()
 
 
 class SimulatedCgroups:
-    """See the module: `CgroupTree`, and the table."""
+    """Implements `CgroupTree`, and holds the table."""
 
     def __init__(self, cri: SimulatedCri) -> None:
         self._cri = cri
         self._below: dict[Words, dict[str, None]] = {}
         self._pods_in: dict[Words, tuple[str, ...]] = {}
-        """By tier, as they were last asked for: looked at every minute, and seldom changed."""
+        """The last limits by QoS class: read every minute, and seldom changed."""
         self.broken = ""
         self.written: dict[Words, CgroupLimits] = {}
         self.entered: list[str] = []
         """Paths that the agent, or all others, were moved to."""
 
     def forget(self) -> None:
-        """The machine boots: what was there was in memory."""
+        """The machine boots: drop all of it."""
         self._below.clear()
         self._pods_in.clear()
         self.written.clear()
@@ -53,7 +53,7 @@ class SimulatedCgroups:
         return self.problems(path)
 
     def problems(self, where: str) -> tuple[str, ...]:
-        """Why nothing can be done there now."""
+        """Why nothing can be written now."""
         return (f"{where} cannot be made: {self.broken}",) if self.broken else ()
 
     def pods(self) -> dict[str, str]:
@@ -62,7 +62,7 @@ class SimulatedCgroups:
         return {each[-1].removeprefix(POD): path_of(each, CGROUPFS) for each in of_pods}
 
     def memory_of_pods(self) -> int:
-        """What all pods together may have of memory, in bytes; 0: that is not bounded."""
+        """The memory limit of all pods together, in bytes; 0: none."""
         whole = self.written.get((KUBEPODS,))
         return max(0, whole.memory_bytes or 0) if whole is not None else 0
 

@@ -1,7 +1,7 @@
-"""`SimulatedHostFacts`: the machine under a simulated node, as `runtime.host.facts.HostFacts` tells of it.
+"""`SimulatedHostFacts`: the machine under a simulated node, as in `runtime.host.facts.HostFacts`.
 
-A small server: 4 CPUs, 16 GiB, one network interface. What it is may be changed at any time, as by a person with a
-screwdriver: `reboot` gives it another boot id, `machine_facts` and `network_facts` may be replaced.
+A small server: 4 CPUs, 16 GiB, one network interface. Its hardware may change at any time: `reboot` gives it another
+boot id, and `machine_facts` and `network_facts` may be replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_PODS = 20_000
 
 
 class SimulatedHostFacts:
-    """See the module. Its ids follow from its name, so that each run of a simulation has the same."""
+    """Its ids are derived from its name, so that each run of a simulation has the same."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""A machine that goes down, or says so: `runtime.node_shutdown.capability.MachineShutdown` in a world without one.
+"""The shutdown of a simulated machine: `runtime.node_shutdown.capability.MachineShutdown`.
 
-`begin` and `call_off` are what a person does, `lose_bus` is the bus that goes away, `bus_is_there` that it is there.
-It goes down (`down_at_ns`) when nobody holds it any more, or when it has waited for as long as it has promised.
+`begin` and `call_off` are a person's actions. `lose_bus` and `bus_is_there` are the loss and the return of the bus. The
+machine goes down (`down_at_ns`) when no hold is left, or when it has waited for its longest delay.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SimulatedHold:
 
 
 class SimulatedMachineShutdown:
-    """See the module. `longest_ns`: what it can be made to wait for; None: for whatever is asked."""
+    """`longest_ns`: the longest delay that an agent can get; None: any that it requests."""
 
     def __init__(self, dispatcher: Dispatcher, longest_ns: int | None = None) -> None:
         self._dispatcher = dispatcher
@@ -38,7 +38,7 @@ class SimulatedMachineShutdown:
         self.down_at_ns: int | None = None
         """When it went down, monotonic."""
         self.asked = 0
-        """How often somebody has wanted to hold it."""
+        """How often a hold was requested."""
         self._delay_ns = 0
         self._listener: tuple[SimulatedHold, Callable[[bool], None], Callable[[str], None]] | None = None
         self._held = False
@@ -77,14 +77,14 @@ class SimulatedMachineShutdown:
         if self.going_down:
             self._go_down()
 
-    # --- what happens to it -----------------------------------------------------------------------------------------
+    # --- what happens to the machine --------------------------------------------------------------------------------
 
     @property
     def held(self) -> bool:
         return self._held
 
     def begin(self) -> None:
-        """Somebody shuts it down."""
+        """A person shuts it down."""
         self.going_down, self.down_at_ns = True, None
         if not self._held:
             self._go_down()
@@ -93,23 +93,22 @@ class SimulatedMachineShutdown:
         self._tell(True)
 
     def call_off(self) -> None:
-        """It stays after all."""
+        """The shutdown is cancelled."""
         self.going_down, self.down_at_ns = False, None
         if self._limit is not None:
             self._limit.cancel()
         self._tell(False)
 
     def lose_bus(self) -> None:
-        """Nobody can be told anything; who holds it holds it all the same."""
+        """The bus is gone: nothing can be signalled, but holds stay."""
         self.bus_is_there = False
         listener, self._listener = self._listener, None
         if listener is not None:
             listener[2]("the bus is away")
 
     def forget(self) -> None:
-        """The agent has died, and its hold with it. A machine that goes down takes its time all the same: so an agent
-        that comes back in the middle finds something to do.
-        """
+        """The agent has died, and its hold with it. A shutdown still takes its full delay, so that an agent that comes
+        back meanwhile has something to do."""
         self._listener, self._held = None, False
 
     def _tell(self, going_down: bool) -> None:

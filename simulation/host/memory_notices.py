@@ -1,4 +1,4 @@
-"""`SimulatedMemoryNotices`: a kernel that says that memory runs short when it is told to."""
+"""`SimulatedMemoryNotices`: a kernel whose notices of short memory come on command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from runtime.memory_notices import MemoryMark, MemoryWatch
 
 
 class SimulatedMemoryNotices:
-    """See the module. `problems`: what whoever watches is told that it cannot do."""
+    """`problems`: what a watcher cannot watch."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -23,7 +23,7 @@ class SimulatedMemoryNotices:
         return self._watch
 
     def run_short(self) -> None:
-        """Say so to whoever watches."""
+        """Notify the watcher."""
         if self._watch is not None and self._watch.is_open:
             self._watch.on_short()
 

@@ -1,4 +1,4 @@
-"""`SimulatedOomLog`: a kernel that kills for want of memory when it is told to."""
+"""`SimulatedOomLog`: a kernel that reports OOM kills on command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.oom import OomKill
 
 
 class SimulatedOomLog:
-    """See the module. `deaf`: why nobody may listen; empty: everybody may."""
+    """`deaf`: why nobody may listen; empty: anybody may."""
 
     def __init__(self, deaf: str = "") -> None:
         self.deaf = deaf
@@ -27,7 +27,7 @@ class SimulatedOomLog:
         return self._follower
 
     def kill(self, kill: OomKill) -> None:
-        """Whoever listens hears of it."""
+        """Report a kill to the listener."""
         if self._follower is not None and not self._follower.closed:
             self._follower.on_kill(kill)
 

@@ -1,7 +1,7 @@
-"""Faults on parts of a file system that one names: what lies there fails, or hangs, until it is healed.
+"""Faults of named paths of a file system: operations on them fail or hang until they are healed.
 
-An operation that hangs is played as the simulated lanes want it: `gate` gives a promise instead of the result, and
-`heal` does the operation and keeps the promise.
+A hanging operation uses the simulated lanes' way: `gate` returns a promise instead of the result. `heal` runs the
+operation and keeps the promise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SickPaths:
-    """See the module. Operations are done one at a time."""
+    """Operations run one at a time."""
 
     def __init__(self) -> None:
         self._failing: dict[str, int] = {}
@@ -28,16 +28,16 @@ class SickPaths:
         self._lock = threading.RLock()
 
     def gate(self, path: str, operation: Callable[[], T]) -> T:
-        """Do `operation`, which touches `path`, unless a fault lies there: then raise, or give a promise of the
-        result."""
+        """Run `operation`, which touches `path`. With a fault on the path, raise, or return a promise of the result."""
         if self._failing or self._hanging:
             return self.gate_all((path,), operation)
         with self._lock:
             return operation()
 
     def gate_all(self, paths: Iterable[str], operation: Callable[[], T]) -> T:
-        """As `gate`, of an operation that touches several paths: the first of them that is sick decides. While no fault
-        lies anywhere none of them is looked at.
+        """Like `gate`, for an operation that touches several paths: the first one with a fault decides.
+
+        Without any fault, it looks at no path.
         """
         with self._lock:
             for path in map(normal, paths) if self._failing or self._hanging else ():
@@ -65,7 +65,7 @@ class SickPaths:
             return self._hanging.pop(normal(path), [])
 
     def heal(self, path: str) -> None:
-        """No fault lies on `path` any more; what hung there is done now."""
+        """End the fault on `path`, and run what hung there."""
         path = normal(path)
         with self._lock:
             self._failing.pop(path, None)

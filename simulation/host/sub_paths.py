@@ -17,7 +17,7 @@ from simulation.host.file_tree import FileTree
 
 
 class SimulatedSubPaths:
-    """See the module. `root` is the agent's directory."""
+    """`root` is the agent's directory."""
 
     def __init__(self, tree: FileTree, root: str) -> None:
         self._tree = tree

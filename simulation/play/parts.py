@@ -1,9 +1,9 @@
-"""A scenario whose nodes are apart, as the plays that it is made of: one for each node, and what they come to together.
+"""A scenario with separate nodes as a set of plays, one for each node, and their combined result.
 
-Where nodes are `apart`, each has an API server and a scheduler of its own and its share of the pods, and nothing that
-happens on one can be seen from another. So each is a scenario by itself: it may be played before, after or beside the
-others, in any process, and be shrunk, saved and replayed like every other. Its seed follows from the seed of all and
-its number; the hash of all is made of the hashes of the parts, in their order. Refuses to know who plays them, where.
+Where nodes are `apart`, each has an API server and a scheduler of its own, and its share of the pods. Nothing on one
+node can be seen from another, so each is a scenario by itself. It may be played in any order and any process, and be
+shrunk, saved and replayed like every other. Its seed is derived from the common seed and its number. The combined hash
+is made of the parts' hashes, in their order.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from simulation.world.chronicle import VIOLATIONS_KEPT
 from simulation.world.trace import Moment
 
 SEEDS_APART = 1009
-"""More than there may be nodes: no part of one seed has the seed of a part of another."""
+"""More than the limit of nodes: no part of one seed has the seed of a part of another."""
 
 
 class PlayPart(msgspec.Struct, frozen=True):
-    """What is played in a world of its own."""
+    """A play in a world of its own."""
 
     scenario: Scenario
     seed: int
 
     @property
     def node(self) -> str:
-        """The name of its first."""
+        """The name of its first node."""
         return names_of_nodes(1, self.scenario.first_node)[0]
 
 
 def parts_of(scenario: Scenario, seed: int) -> tuple[PlayPart, ...]:
-    """One for each node; one alone, with the seed as it is, where nodes share a world or there is one node only."""
+    """One part for each node. A single one, with the seed unchanged, where nodes share a world or there is only one."""
     nodes = scenario.nodes
     if not scenario.apart or nodes == 1:
         return (PlayPart(replace(scenario, apart=False), seed),)
@@ -53,7 +53,7 @@ def parts_of(scenario: Scenario, seed: int) -> tuple[PlayPart, ...]:
 
 
 def _dealt(scenario: Scenario, nodes: int) -> Iterator[Scenario]:
-    """The pods as they are dealt to the nodes in turn, one mix after the other."""
+    """The pods, dealt to the nodes in turn, one mix after the other."""
     for number in range(nodes):
         before = 0
         mixes = []
@@ -65,7 +65,7 @@ def _dealt(scenario: Scenario, nodes: int) -> Iterator[Scenario]:
 
 
 def together(plays: Sequence[tuple[PlayPart, PlayOutcome]]) -> PlayOutcome:
-    """What the parts, in their order, came to as a whole. One alone is as it is."""
+    """The combined result of the parts, in their order. A single one is returned unchanged."""
     outcomes = [outcome for _, outcome in plays]
     if len(outcomes) == 1:
         return outcomes[0]
@@ -90,7 +90,7 @@ def together(plays: Sequence[tuple[PlayPart, PlayOutcome]]) -> PlayOutcome:
 
 
 def _violations(plays: Sequence[tuple[PlayPart, PlayOutcome]]) -> Iterator[dict[str, Any]]:
-    """With the node, since pods have the same names on each."""
+    """Violations with their node, because pods have the same names on each."""
     for part, outcome in plays:
         for violation in outcome.violations:
             yield {**violation, "what": f"{part.node}: {violation['what']}"}

@@ -1,7 +1,6 @@
-"""A saved run played again, as far and in as small steps as somebody likes, with a look at any actor on the way.
+"""A saved run, played again as far and in as small steps as wanted, with views of its actors.
 
-The play itself is the one that failed; here is only what moves it and what is seen of it. Moving gives the lines of
-the trace that came to be. Refuses to know terminals.
+The play is the one that failed; this module moves and shows it.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ SECOND_NS = 10**9
 
 
 class Finding(enum.Enum):
-    """What has become of the saved failure."""
+    """How the replay compares with the saved failure."""
 
     NOT_YET = "not yet"
     SAME = "same"
     """It failed as saved, message by message."""
     OTHERWISE = "otherwise"
-    """The invariant was violated, at another step or after other messages: the code is another one."""
+    """The invariant was violated, but at another step or after other messages: the code has changed."""
     GONE = "gone"
     """It was played to its end, and the invariant held."""
 
 
 class Replay:
-    """See the module. `told` gets every line of the trace, in order, before a move returns."""
+    """`told` gets every line of the trace, in order, before a move returns."""
 
     def __init__(self, saved: SavedRun, told: Callable[[str], object]) -> None:
         self.saved = saved
@@ -66,7 +65,7 @@ class Replay:
         self._move(lambda: self.finding() is Finding.NOT_YET and go_on())
 
     def finding(self) -> Finding:
-        """What has become of it so far."""
+        """The comparison so far."""
         moment = self.play.world.broken_at.get(self.saved.violated.invariant)
         if moment is None:
             return Finding.GONE if self.play.done else Finding.NOT_YET
@@ -78,7 +77,7 @@ class Replay:
         return tuple(f"{name}{cell.path}" for name, node in self.play.world.nodes.items() for cell in _cells(node))
 
     def look_at(self, actor: str) -> ActorState | None:
-        """One actor closely, by its full name; None when it is not there."""
+        """One actor in detail, by its full name; None when it does not exist."""
         for name, node in self.play.world.nodes.items():
             for cell in _cells(node):
                 if f"{name}{cell.path}" == actor:
@@ -95,7 +94,8 @@ class Replay:
 
 
 def named_alike(name: str, actors: tuple[str, ...]) -> tuple[str, ...]:
-    """The actors that somebody may mean: the one of that name, or those whose path ends so, or those with it inside."""
+    """The actors that a name may mean: an exact match, or else paths that end with it, or else paths that contain
+    it."""
     if name in actors:
         return (name,)
     ends = tuple(each for each in actors if each.endswith(f"/{name.lstrip('/')}"))

@@ -1,8 +1,8 @@
-"""A run that failed, in a file: everything that plays it again, and what it came to, for people to read.
+"""A failed run in a file: everything to play it again, and its result for people.
 
-The scenario stands in the file whole, so that a run outlives the library it came from. Step and hash say where the
-invariant was violated and all that had happened until then: code that gives the same hash has done the same, message
-by message. Refuses to know how a run is played; reading checks what it finds, and every fault names its place.
+The file has the whole scenario, so it stays useful when the library changes. Step and hash say where the invariant was
+violated and what happened until then: the same hash means the same messages. Reading checks the content, and every
+fault names its place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FoundIn(_Part, frozen=True):
 
 
 class SavedRun(_Part, frozen=True):
-    """See the module. `actorlet`: the version that failed. `step`: turns of actors until the rule was broken."""
+    """`actorlet`: the version that failed. `step`: turns of actors until the violation."""
 
     format: Literal["actorlet.saved-run.v1"]
     violated: Violated

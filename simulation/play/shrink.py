@@ -1,9 +1,9 @@
-"""Shrinking: of a scenario that fails, the one with the fewest pods and faults that still fails alike.
+"""Shrinking: finds the scenario with the fewest pods and faults that still fails in the same way.
 
-A search over scenario values: whoever asks says what failing is. First pods go (whole mixes, then their number), then
-nodes, then faults (whole ones, then each chance and stretch of what is left), then what containers do beyond running,
-then time. All of it again, until a round finds nothing. The number of questions is bounded, and no candidate is asked
-for twice. The same scenario and answers give the same result.
+It is a search over scenario values; the caller decides what counts as failing. The order is: pods (whole mixes, then
+their number), nodes, faults (whole ones, then chances and durations), behaviour of containers, time. Rounds repeat
+until one finds nothing. The number of runs is bounded, and no candidate is tried twice. The same scenario and answers
+give the same result.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ RUNS_AT_MOST = 200
 _DURATIONS_OF_FAULTS = ("at", "lasts")
 _STRETCHES_OF_FAULTS = ("away", "lasts", "delay", "by", "pauses")
 _AMOUNTS_OF_FAULTS = ("leaves",)
-"""Two that belong together, as drawn between: neither can go, and which is simpler nobody knows."""
+"""Pairs of bounds: neither can be removed, and it is not known which is simpler."""
 
 
 class Shrunk(msgspec.Struct, frozen=True):
-    """`runs`: how many candidates were asked about."""
+    """`runs`: how many candidates were tried."""
 
     scenario: Scenario
     runs: int
 
 
 def shrink(scenario: Scenario, fails: Callable[[Scenario], bool], *, runs_at_most: int = RUNS_AT_MOST) -> Shrunk:
-    """The smallest found for which `fails` holds; it holds for `scenario`, and is not asked of that."""
+    """The smallest scenario found for which `fails` is true. It is true for `scenario`, which is not tried again."""
     search = _Search(scenario, fails, runs_at_most)
     while True:
         before = search.best
@@ -115,7 +115,7 @@ def _simpler_pods(search: _Search) -> None:
 
 
 def _simpler_mixes(mix: PodMix) -> Iterator[PodMix]:
-    """Each without one thing. What a mix demands of its pods stays: it may be what fails."""
+    """Mixes with one thing less. Their demands on pods stay: these may be what fails."""
     for number in range(1, len(mix.containers)):
         yield replace(mix, containers=mix.containers[:number] + mix.containers[number + 1 :])
     for name in ("replaced", "disk_hangs"):
@@ -160,7 +160,7 @@ def _simpler_faults(search: _Search) -> None:
 
 
 def _simpler_fault(search: _Search, number: int, name: str) -> None:
-    """One field of it: a chance becomes none, a number smaller, a stretch shorter."""
+    """A fault with one simpler field: a chance of none, a smaller number, a shorter duration."""
     fault = search.best.faults[number]
     value = getattr(fault, name)
 

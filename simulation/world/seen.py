@@ -1,4 +1,4 @@
-"""What a world remembers of each pod and container that it saw. The rules of `simulation.world.invariants` read it."""
+"""What a world remembers of each pod and container, for the rules of `simulation.world.invariants`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class ContainerSeen(msgspec.Struct):
 
     starts: int = 0
     live: set[str] = msgspec.field(default_factory=set)
-    """Ids of those that run; only its size and membership are used."""
+    """Ids of the running ones; only size and membership are used."""
     exits: int = 0
     exit_code: int | None = None
-    """Of the last one that ended."""
+    """The exit of the last one that ended."""
 
 
 class PodSeen(msgspec.Struct):
@@ -26,26 +26,26 @@ class PodSeen(msgspec.Struct):
     created_ns: int
     mix: PodMix | None = None
     asks_of_statuses: bool = False
-    """Whether its mix asks more of them than what holds of every pod."""
+    """Whether its mix has rules for statuses beyond those of every pod."""
     node: str = ""
     phase: str = ""
     ready: bool = False
     was_ready: bool = False
     restarts: int = 0
     restarts_before: int = 0
-    """In the status before the one that is shown now."""
+    """Restarts in the status before the current one."""
     running_ns: int | None = None
     deleted_ns: int | None = None
     critical: bool = False
     doomed: bool = False
-    """Whether an agent has published that it goes."""
+    """Whether an agent has published that the pod is being deleted."""
     containers: dict[str, ContainerSeen] = msgspec.field(default_factory=dict)
     writes: int = 0
-    """How often its status was written after it was bound to its node; counted where its mix asks."""
+    """How often its status was written after it was bound to its node; counted if its mix has a limit."""
     unshown_since_ns: int | None = None
-    """Since when the API does not show which of its containers run; kept where its mix asks."""
+    """Since when the API does not show its running containers; kept if its mix has a limit."""
     now_ns: int = 0
-    """When its status was shown the last time."""
+    """When its status was last shown."""
 
     def live(self) -> list[str]:
         """Names of its containers that run."""
@@ -57,16 +57,16 @@ class PodSeen(msgspec.Struct):
 
 
 class StaticPod(msgspec.Struct):
-    """One manifest, and what runs of it. `version` None: it was removed."""
+    """One manifest, and its running containers. `version` None: it was removed."""
 
     name: str
     node: str
     mix: PodMix
     version: int | None = 0
     since_ns: int = 0
-    """When it was written or removed the last time, or the agent began that is to see it."""
+    """When it was last written or removed, or when the agent that must see it started."""
     runs: bool = False
-    """Whether this version has been seen to run."""
+    """Whether this version has been seen running."""
     uids: set[str] = msgspec.field(default_factory=set)
     live: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
-    """Container name -> id -> version, of those that run."""
+    """Container name -> id -> version, of running containers."""

@@ -1,9 +1,9 @@
-"""What happened in a world, message by message: a rolling hash of all of it, and its last lines.
+"""The trace of a world, message by message: a rolling hash of all lines, and the last lines.
 
-One line per message that an actor has handled: time, node and actor, message, outcome. Two runs are the same when their
-hashes are. Lines are hashed a few hundred at a time, since there are millions of them; as JSON, one after the other, so
-that it does not matter how many at a time. They are written for people only where one reads them: the last of a moment,
-or all of them for who gives a `sink`.
+One line per handled message: time, node and actor, message, outcome. Two runs are the same when their hashes are. Lines
+are hashed a few hundred at a time, because there are millions. The hash covers them as JSON, one after the other, so
+the size of a batch does not matter. They become text only when somebody reads them: the last ones of a moment, or all
+of them for a `sink`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ LINES_AT_ONCE = 512
 LINES_KEPT = 200
 
 Line = tuple[int, str, str, str, str]
-"""Now in ns, node (or who else), actor, message, outcome."""
+"""Now in ns, node (or another source), actor, message, outcome."""
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """Where a world stood: after so many turns of actors, at what time, with what behind it (hash, newest lines)."""
+    """A position in a run: turns of actors, time, hash, newest lines."""
 
     step: int
     at_ns: int
@@ -33,12 +33,12 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class RollingTrace:
-    """See the module. `messages`: how many were handled, up to the last `hash` or `last`."""
+    """`messages`: how many were handled, up to the last `hash` or `last`."""
 
     def __init__(self, sink: Callable[[str], object] | None = None) -> None:
         self.messages = 0
         self.on_failure: Callable[[str, str, str], object] = lambda *_: None
-        """Told of each message that an actor failed on: node and actor, message, outcome."""
+        """Gets each message that an actor failed on: node and actor, message, outcome."""
         self._hash = hashlib.blake2b(digest_size=16)
         self._lines: list[Line] = []
         self._last: deque[Line] = deque(maxlen=LINES_KEPT)
@@ -46,7 +46,7 @@ class RollingTrace:
         self._sink = sink
 
     def of(self, node: str) -> Trace:
-        """What the agent of that node tells its messages to."""
+        """The function that records the messages of that node's agent."""
         lines = self._lines
         append = lines.append
 
@@ -60,12 +60,12 @@ class RollingTrace:
         return handled
 
     def note(self, now_ns: int, who: str, what: str) -> None:
-        """An operation of the world itself: a pod that comes or goes, a fault."""
+        """Record an action of the world itself: a pod that is created or deleted, a fault."""
         self.messages -= 1
         self._lines.append((now_ns, who, "", what, ""))
 
     def hash(self) -> str:
-        """Of all lines so far, 32 hexadecimal digits."""
+        """The hash of all lines so far, 32 hexadecimal digits."""
         self._flush()
         return self._hash.hexdigest()
 

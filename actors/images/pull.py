@@ -282,17 +282,17 @@ class ImagePullActor(Actor):
         self._start_pulls()
 
     def _failed(self, flight: Flight, error: str) -> None:
-        reason = rules.reason_of(error)
+        reason, message = rules.reason_of(error), rules.pull_message(flight.image, error)
         now_ns = self.now_ns()
         for key in [key for key, old in self._back_offs.items() if rules.is_forgotten(old, now_ns)]:
             del self._back_offs[key]
         for uid in dict.fromkeys(uid for uid, _ in flight.waiters):
             key = (uid, flight.image)
-            self._back_offs[key] = rules.next_back_off(self._back_offs.get(key), now_ns, reason, error)
+            self._back_offs[key] = rules.next_back_off(self._back_offs.get(key), now_ns, reason, message)
         for (uid, _), waiter in flight.waiters.items():
             request = waiter.request
             until_ns = self._back_offs[uid, flight.image].until_ns
-            self._refuse(request, reason, error, until_ns, *rules.pull_failed(request.image, reason, error))
+            self._refuse(request, reason, message, until_ns, *rules.pull_failed(request.image, reason, error))
 
     def _landed(self, flight: Flight) -> None:
         if self._node_status is not None:

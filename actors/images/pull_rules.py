@@ -30,8 +30,12 @@ ERR_IMAGE_PULL = "ErrImagePull"
 IMAGE_PULL_BACK_OFF = "ImagePullBackOff"
 ERR_IMAGE_NEVER_PULL = "ErrImageNeverPull"
 IMAGE_INSPECT_ERROR = "ImageInspectError"
-REASONS_OF_RUNTIME = ("RegistryUnavailable", "SignatureValidationFailed")
-"""Reasons that a runtime puts in front of its error (CRI `PullImage`)."""
+_WORDS_OF_RUNTIME = {
+    "RegistryUnavailable": "the registry is unavailable",
+    "SignatureValidationFailed": "the signature validation failed",
+}
+"""Reasons that a runtime puts in front of its error (CRI `PullImage`), and what they mean."""
+REASONS_OF_RUNTIME = tuple(_WORDS_OF_RUNTIME)
 
 
 class ImageEvent(msgspec.Struct, frozen=True):
@@ -86,7 +90,7 @@ def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
         text = f'Container image "{full}" already present on machine and can be accessed by the pod'
         return ImageVerdict(ImageAction.USE, full, said=ImageEvent("Normal", "Pulled", text))
     if policy == NEVER:
-        text = f'Container image "{full}" is not on this node and its pull policy is Never'
+        text = f'Container image "{full}" is not present with pull policy of Never'
         said = ImageEvent("Warning", ERR_IMAGE_NEVER_PULL, text)
         return ImageVerdict(ImageAction.REFUSE, full, ERR_IMAGE_NEVER_PULL, text, said)
     return ImageVerdict(ImageAction.PULL, full)
@@ -132,6 +136,14 @@ def backing_off(image: str) -> tuple[ImageEvent, ImageEvent]:
 def back_off_message(image: str, reason: str, error: str) -> str:
     """The message of a container that waits in `ImagePullBackOff`."""
     return f'Back-off pulling image "{image}": {reason}: {error}'
+
+
+def pull_message(image: str, error: str) -> str:
+    """The message of a container whose pull has failed; upstream's words for the reasons of the runtime."""
+    for reason, words in _WORDS_OF_RUNTIME.items():
+        if error.startswith(reason):
+            return f"image pull failed for {image} because {words}{error.removeprefix(reason)}"
+    return error
 
 
 def reason_of(error: str) -> str:

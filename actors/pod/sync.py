@@ -14,7 +14,14 @@ from actors.pod.one_pass import CONTINUE, Continue, Outcome, PassWait, PodPass, 
 from actors.pod.parts import PodParts
 from actors.pod.passes_in_a_row import PassesInARow
 from actors.pod.steps.deadline import deadline_ns
-from actors.pod_rules.actions import PodActions, all_started, back_off_message, compute_pod_actions, in_flight_of
+from actors.pod_rules.actions import (
+    PodActions,
+    all_started,
+    back_off_event,
+    back_off_message,
+    compute_pod_actions,
+    in_flight_of,
+)
 from actors.pod_status.conditions import TERMINAL
 from runtime.cri import CriError
 
@@ -129,8 +136,7 @@ class PodSync:
         for each in this.actions.backing_off:
             view.waiting[each.name] = ("CrashLoopBackOff", back_off_message(pod, each.name, each.delay_ns))
             if self._backing_off.get(each.name) != each.until_ns:
-                text = f"Back-off restarting failed container {each.name} in pod {pod.metadata.name}"
-                view.say("Warning", "BackOff", text, each.name)
+                view.say("Warning", "BackOff", back_off_event(pod, each.name), each.name)
         self._backing_off = {each.name: each.until_ns for each in this.actions.backing_off}
 
     # --- timers -----------------------------------------------------------------------------------------------------

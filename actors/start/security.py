@@ -79,7 +79,8 @@ def container_security(
     whole, own = pod.spec.security_context or _NO_POD, container.security_context or _NO_CONTAINER
     user, username = _user(whole, own, image)
     if own.run_as_non_root if own.run_as_non_root is not None else whole.run_as_non_root:
-        _check_non_root(user, username, f"{path}.securityContext.runAsNonRoot")
+        asked = own.run_as_user is not None or whole.run_as_user is not None
+        _check_non_root(user, username, f"{path}.securityContext.runAsNonRoot", asked=asked)
     group = own.run_as_group if own.run_as_group is not None else whole.run_as_group
     if group is not None and user is None and not username:
         # The runtime needs a user along with a group; without one the container would run as root in that group.
@@ -216,15 +217,16 @@ def _user(whole: PodSecurityContext, own: SecurityContext, image: Image | None) 
     return (None, image.username) if image.username else (0, "")
 
 
-def _check_non_root(user: int | None, username: str, path: str) -> None:
-    if user == 0:
-        raise ContainerRefusedError(path, "the container would run as root; set runAsUser to another user")
+def _check_non_root(user: int | None, username: str, path: str, *, asked: bool) -> None:
+    """Upstream's words come first, because tools look for them. `asked`: the pod names the user, not the image."""
+    if user == 0 and asked:
+        raise ContainerRefusedError(path, "container's runAsUser breaks non-root policy; set it to another user")
     if user is None and username:
-        raise ContainerRefusedError(
-            path, f"the image's user {username!r} is a name, which may be root; set runAsUser to its number"
-        )
-    if user is None:
-        raise ContainerRefusedError(path, "the image names no user, so it runs as root; set runAsUser")
+        text = f"container has runAsNonRoot and image has non-numeric user ({username}), cannot verify user is non-root"
+        raise ContainerRefusedError(path, f"{text}; set runAsUser to its number")
+    if not user:
+        text = "container has runAsNonRoot and image will run as root"
+        raise ContainerRefusedError(path, f"{text}; set runAsUser to another user")
     if user < 0:
         raise ContainerRefusedError(path, f"the image's user {user} is no user")
 

@@ -92,7 +92,7 @@ def test_events_in_their_order(kubectl: Kubectl) -> None:
     assert {row.split()[2] for row in rows} == set(USUAL)
     assert kubectl("events", "--for", "pod/web").lines[0] == head
     got = kubectl("get", "events", "--field-selector", "reason=Started", "-o", "jsonpath={.items[*].message}")
-    assert got.out == "Started container main"
+    assert got.out == "Container started"
     assert "No events found" in kubectl.attempt("events", "--types=Warning").err
 
 
@@ -100,7 +100,7 @@ def test_events_as_they_come(kubectl: Kubectl) -> None:
     kubectl.apply(POD)
     with kubectl.following("events", "--watch") as lines:
         seen = ""
-        while "Started container main" not in seen:
+        while "Container started" not in seen:
             seen += next(lines)
         kubectl("delete", "pod", "web", "--wait=false")
         while "Stopping container main" not in next(lines):

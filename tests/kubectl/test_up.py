@@ -71,7 +71,7 @@ def test_what_it_prints_is_all_that_kubectl_needs(tmp_path: Path) -> None:
         kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
         rows = kubectl("get", "pods", "-o", "wide")
         assert [rows.row(name)["NODE"] for name in ("static-demo", "web")] == ["demo", "demo"]
-        assert "Started container web" in kubectl("describe", "pod", "web").out
+        assert "Container started" in kubectl("describe", "pod", "web").out
         kubectl("delete", "pod", "web")
         running.process.send_signal(signal.SIGINT)
         assert running.process.wait(PATIENCE_S) == 0

@@ -86,7 +86,7 @@ def test_a_pod_of_kubectl_runs_on_containerd(containerd: Containerd, tmp_path: P
         kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
         assert "containerd://" in kubectl("get", "nodes", "-o", "wide")
         described = kubectl("describe", "pod", "web")
-        for told in ("Successfully assigned default/web to", "Created container: main", "Started container main"):
+        for told in ("Successfully assigned default/web to", "Container created", "Container started"):
             assert told in described
         kubectl("delete", "pod", "web")
         assert kubectl("get", "pods", "-o", "name") == ""

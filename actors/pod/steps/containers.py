@@ -317,7 +317,7 @@ class ContainerStarts:
             return self._failed_to(CREATE_ERROR, one, failure)
         self._present.discard(one.name)
         self.images.created(one.pod, one.container)
-        self._view.say("Normal", "Created", f"Created container: {one.name}", one.name)
+        self._view.say("Normal", "Created", "Container created", one.name)
         return Created(made)
 
     async def _start(self, one: _Try) -> Event:
@@ -326,7 +326,7 @@ class ContainerStarts:
             await self._calls.start_container(name, one.attempt, container_id)
         except CriError as failure:
             return self._failed_to(RUN_ERROR, one, failure)
-        self._view.say("Normal", "Started", f"Started container {name}", name)
+        self._view.say("Normal", "Started", "Container started", name)
         self._link_log(name, one.attempt, container_id)
         lifecycle = one.container.lifecycle
         return StartedContainer(hooked=lifecycle is not None and lifecycle.post_start is not None)

@@ -193,6 +193,7 @@ def test_a_failure_backs_off_per_pod_and_image(world: World):
     world.ask("a", "nginx")
     world.end("nginx:latest", "RegistryUnavailable: down")
     assert (answers[-1].reason, answers[-1].retry_at_ns) == ("RegistryUnavailable", 30 * SECOND_NS)
+    assert answers[-1].message == "image pull failed for nginx:latest because the registry is unavailable: down"
 
 
 def test_a_success_ends_the_back_off(world: World):

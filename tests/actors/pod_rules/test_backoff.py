@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.model.observed import ObservedContainer
-from actors.pod_rules.actions import back_off, back_off_message
+from actors.pod_rules.actions import back_off, back_off_event, back_off_message
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import ResourceRequirements
 from runtime.cri.identity import RESOURCES, resources_text
@@ -111,3 +111,6 @@ def test_a_container_that_never_was_owes_nothing() -> None:
 def test_the_message_names_delay_container_and_pod() -> None:
     text = back_off_message(pod("web"), "web", 10 * SECOND_NS)
     assert text == "back-off 10s restarting failed container=web pod=web_shop(uid-1)"
+    assert back_off_message(pod("web"), "web", 80 * SECOND_NS).startswith("back-off 1m20s restarting")
+    assert back_off_message(pod("web"), "web", 300 * SECOND_NS).startswith("back-off 5m0s restarting")
+    assert back_off_event(pod("web"), "web") == "Back-off restarting failed container web in pod web_shop(uid-1)"

@@ -73,9 +73,9 @@ def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:
 @pytest.mark.parametrize(
     ("user", "image", "reason"),
     [
-        pytest.param(0, NUMBERED, "run as root", id="asked to be root"),
-        pytest.param(None, NAMED, "is a name", id="a name may be root"),
-        pytest.param(None, NOBODY, "run as root", id="nobody named"),
+        pytest.param(0, NUMBERED, "container's runAsUser breaks non-root policy", id="asked to be root"),
+        pytest.param(None, NAMED, "image has non-numeric user", id="a name may be root"),
+        pytest.param(None, NOBODY, "container has runAsNonRoot and image will run as root", id="nobody named"),
         pytest.param(None, Image(uid=Int64Value(value=0)), "run as root", id="the image is root"),
         pytest.param(None, Image(uid=Int64Value(value=-1)), "is no user", id="the image is wrong"),
         pytest.param(None, NUMBERED, None, id="the image is somebody"),

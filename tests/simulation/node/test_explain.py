@@ -41,7 +41,7 @@ def test_a_pod_that_runs_tells_how_it_came_to_that_and_waits_for_nothing():
     explained = told(node(web=manifest("web")), "web")
     assert (explained.status, explained.stage, explained.why, explained.waits) == ("Running", "syncing", (), ())
     assert in_order(
-        explained, "syncing: it is desired", "decided to make a sandbox, then start container app", "Started"
+        explained, "syncing: it is desired", "decided to make a sandbox, then start container app", "Container started"
     )
     assert list(next_lines(explained)) == ["nothing, until something changes"]
     assert headline(explained).startswith("default/web-node  Running, syncing since ")
@@ -102,7 +102,7 @@ def test_a_config_map_that_is_missing_is_named_and_so_is_what_follows_when_it_co
     cluster.run(SECOND)
     explained = explanation(cluster.node.node, "web")
     assert explained.why == ()
-    assert in_order(explained, "the pod waits: FailedMount", "decided to make a sandbox", "Started container app")
+    assert in_order(explained, "the pod waits: FailedMount", "decided to make a sandbox", "Container started")
 
 
 def test_a_network_that_is_not_ready_is_what_all_pods_wait_for_and_the_way_goes_on_after_it():
@@ -117,7 +117,7 @@ def test_a_network_that_is_not_ready_is_what_all_pods_wait_for_and_the_way_goes_
     world.run(20 * SECOND)
     explained = told(world, "web")
     assert explained.why == ()
-    assert in_order(explained, "the pod waits: NetworkNotReady", "decided to make a sandbox", "Started container app")
+    assert in_order(explained, "the pod waits: NetworkNotReady", "decided to make a sandbox", "Container started")
 
 
 def test_a_runtime_that_is_away_is_told():
@@ -171,7 +171,7 @@ def test_a_static_pod_that_waits_for_its_name_says_for_whom():
     world.run(60 * SECOND)
     explained = told(world, "web")
     assert (explained.uid, explained.status) == ("second", "Running")
-    assert in_order(explained, "waits for its turn: one static pod of a name at a time", "Started")
+    assert in_order(explained, "waits for its turn: one static pod of a name at a time", "Container started")
 
 
 def test_a_slow_stop_is_told_while_it_goes_on_and_the_end_afterwards():
@@ -220,7 +220,7 @@ def test_an_agent_that_was_started_anew_tells_what_it_found():
         "the agent remembers nothing of the time before",
         "container app was found running, and goes on",
     )
-    assert not [text for text in happened(explained) if text.startswith("Started")]
+    assert not [text for text in happened(explained) if "Container started" in text]
 
 
 def test_a_historian_that_has_failed_is_told_again_what_can_be_seen_and_what_is_waited_for(

@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 from config.kubelet.tls import INSECURE_CIPHERS, SECURE_CIPHERS, chosen_curve
+from runtime.http_server.accepting import let_in
 from runtime.http_server.auth.client_certificates import ENDED, NOT_BELIEVED
 from runtime.http_server.auth.gate import user_of_certificate
 from runtime.http_server.auth.self_signed import self_signed
@@ -43,9 +44,10 @@ async def who(request: web.BaseRequest) -> web.StreamResponse:
 
 
 def judged(tls: ServingTls) -> Handler:
-    """Says who asks, and what is wrong with his certificate."""
+    """Says who asks, and what is wrong with his certificate. Lets everybody in, so that connections are kept."""
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        let_in(request.transport)
         found = tls.shown_by(request.transport)
         known = user_of_certificate(found.certificate or {})
         return web.Response(text=f"{known.name if known else 'nobody'}{': ' if found.fault else ''}{found.fault}")
@@ -143,9 +145,7 @@ def asked_again(port: int, tls: ssl.SSLContext, between: Callable[[], object]) -
         answers = []
         for act in (between, lambda: None):
             client.send("GET / HTTP/1.1\r\nHost: node\r\n\r\n")
-            head = b""
-            while b"\r\n\r\n" not in head:
-                head += client.read(1)
+            head = client.until(b"\r\n\r\n")
             length = int(re.search(rb"Content-Length: (\d+)", head)[1])  # type: ignore[index]
             answers.append(client.read(length).decode())
             act()

@@ -62,10 +62,13 @@ def a_volume_with_a_secret_is_attached_and_grows() -> None:
             spec.material.expanded(Expansion(2 * 2**30))
         return prepare(pod, spec, say)
 
-    cluster.node.volumes.prepare = grown  # type: ignore[method-assign]
-    cluster.attach()
-    cluster.until(lambda: cluster.phases() == {"web": "Running"})
-    cluster.until(lambda: cluster.ask("GET", f"{test_claims.CLAIMS}/claim")["status"]["capacity"]["storage"] == "2Gi")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster.node.volumes, "prepare", grown)
+        cluster.attach()
+        cluster.until(lambda: cluster.phases() == {"web": "Running"})
+        cluster.until(
+            lambda: cluster.ask("GET", f"{test_claims.CLAIMS}/claim")["status"]["capacity"]["storage"] == "2Gi"
+        )
 
 
 def an_agent_without_watches_finds_its_node_and_a_mirror_with_a_taken_name() -> None:

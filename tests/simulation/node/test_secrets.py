@@ -57,7 +57,7 @@ def repeats_what_it_is_told(name: str, request: Any, do: DoVerb) -> Any:
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> str:
+def said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> str:
     """All that an agent with these pods says, as one text."""
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, logger="actorlet")
@@ -67,6 +67,7 @@ def said(caplog: pytest.LogCaptureFixture) -> str:
     )
     cluster.node.cri.intercept(repeats_what_it_is_told)
     _plant(cluster)
+    _let_the_driver_repeat(cluster, monkeypatch)
     cluster.run(120 * SECOND)
     cluster.node.cri.go_down()
     cluster.run(30 * SECOND)
@@ -116,10 +117,9 @@ def _plant(cluster: StorageCluster) -> None:
     volumes = [{"name": "s", "secret": {"secretName": "odd"}}, {"name": "t", "secret": {"secretName": "login"}}]
     cluster.create("mounts", volumes=volumes)
     cluster.make("claims")
-    _let_the_driver_repeat(cluster)
 
 
-def _let_the_driver_repeat(cluster: StorageCluster) -> None:
+def _let_the_driver_repeat(cluster: StorageCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = cluster.node.volumes.prepare
 
     def repeat(pod: Pod, spec: Any, say: Any) -> str:
@@ -127,7 +127,7 @@ def _let_the_driver_repeat(cluster: StorageCluster) -> None:
             raise VolumeFailedError(f"the driver knows no volume {spec.name}")
         return prepare(pod, spec, say)
 
-    cluster.node.volumes.prepare = repeat  # type: ignore[method-assign]
+    monkeypatch.setattr(cluster.node.volumes, "prepare", repeat)
 
 
 def test_no_secret_is_in_anything_that_the_agent_says(said: str) -> None:

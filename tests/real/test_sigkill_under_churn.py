@@ -44,7 +44,7 @@ CHECK_EVERY = 50
 
 
 class Flips:
-    """Which pods were Ready, and were shown as not Ready later though nobody had taken them away (`gone`)."""
+    """Which pods were Ready, and were shown as not Ready later though they had not ended, nor were to go (`gone`)."""
 
     def __init__(self) -> None:
         self.gone: set[str] = set()
@@ -54,6 +54,8 @@ class Flips:
     def told(self, event: WatchEvent[Any]) -> None:
         pod: Pod | None = event.object
         if pod is None or pod.status is None or pod.metadata.name.removesuffix(f"-{NODE}") in self.gone:
+            return
+        if pod.status.phase in ("Succeeded", "Failed"):
             return
         ready = any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
         kind = pod.metadata.name.partition("-")[0]

@@ -47,8 +47,6 @@ class FirstAnswerDue(Message, frozen=True):
 
 
 class ClusterCacheActor(Follower):
-    """See the module."""
-
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, api: Api | None, node: ActorRef, sync_loop: ActorRef) -> None:

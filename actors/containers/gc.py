@@ -82,8 +82,6 @@ class LookAtDeaths(SoleMessage, frozen=True):
 
 
 class ContainerGCActor(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 

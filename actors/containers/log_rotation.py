@@ -47,8 +47,6 @@ class LookAtLogs(SoleMessage, frozen=True):
 
 
 class LogRotationActor(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 10_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 

@@ -128,8 +128,6 @@ class LogChild(Actor):
 
 
 class LogSurveyor(LogChild):
-    """See the module."""
-
     def __init__(self, parent: ActorRef, tools: LogTools) -> None:
         super().__init__(parent, tools)
         self._listed: ListContainersResponse | None = None
@@ -171,8 +169,6 @@ class LogSurveyor(LogChild):
 
 
 class LogRotator(LogChild):
-    """See the module."""
-
     @handles(TendLog)
     async def tend(self, work: TendLog) -> None:
         try:
@@ -221,8 +217,6 @@ class LogRotator(LogChild):
 
 
 class LogCompressor(LogChild):
-    """See the module."""
-
     @handles(CompressLog)
     async def compress(self, work: CompressLog) -> None:
         error = ""

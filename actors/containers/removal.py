@@ -170,8 +170,6 @@ class GcChild(Actor):
 
 
 class DeadLister(GcChild):
-    """See the module."""
-
     @handles(ListDead)
     async def list_dead(self, message: ListDead) -> None:
         try:
@@ -194,8 +192,6 @@ class DeadLister(GcChild):
 
 
 class Remover(GcChild):
-    """See the module."""
-
     def __init__(self, parent: ActorRef, tools: GcTools) -> None:
         super().__init__(parent, tools)
         self._errors: list[str] = []

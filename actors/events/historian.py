@@ -130,8 +130,6 @@ class _History(msgspec.Struct, eq=False):
 
 
 class HistorianActor(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 50_000
     batch_window_ns: ClassVar[int] = SECOND_NS
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS

@@ -13,8 +13,6 @@ from actors.messages.eviction import PodHere
 
 
 class Doomed:
-    """See the module."""
-
     def __init__(self) -> None:
         self._victims: dict[str, EvictionVictim] = {}
         self._told: dict[str, int] = {}

@@ -52,8 +52,6 @@ class MarksRenewed(Message, frozen=True):
 
 
 class MemoryNotifierActor(Actor):
-    """See the module."""
-
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
     def __init__(self, notices: MemoryNotices, marks: tuple[MemoryMark, ...], eviction: ActorRef) -> None:

@@ -103,8 +103,6 @@ class _Pass(msgspec.Struct):
 
 
 class ImageGCActor(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 

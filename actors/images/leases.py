@@ -29,8 +29,6 @@ def _keys(images: frozenset[str]) -> frozenset[str]:
 
 
 class ImageLeases:
-    """See the module."""
-
     def __init__(self) -> None:
         self._held: dict[str, frozenset[str]] = {}
         self._count: Counter[str] = Counter()

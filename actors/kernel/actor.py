@@ -26,8 +26,6 @@ T = TypeVar("T")
 
 
 class Actor(ActorBase):
-    """See the module."""
-
     ref: ActorRef
     """Its own address."""
     log: logging.Logger

@@ -44,8 +44,6 @@ class _Worker:
 
 
 class PoolDispatcher(Dispatcher):
-    """See the module."""
-
     def __init__(
         self,
         workers: int = DEFAULT_WORKERS,

@@ -31,8 +31,6 @@ class TellCidrAgain(SoleMessage, frozen=True):
 
 
 class PodCidrActor(Actor):
-    """See the module."""
-
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
     def __init__(self, cri: Cri) -> None:

@@ -70,8 +70,6 @@ TROUBLE = "shutdown"
 
 
 class ShutdownStage(Enum):
-    """See the module."""
-
     WATCHING = "the machine is not going down"
     ENDING = "pods are being ended"
     ENDED = "the machine goes down"

@@ -87,8 +87,6 @@ class _End(msgspec.Struct):
 
 
 class ContainerStops:
-    """See the module."""
-
     hooks = part(HookRunner)
 
     def __init__(

@@ -29,8 +29,6 @@ _REMAINS_GO = (PodWait("the pod", "Terminating", "its remains are being collecte
 
 
 class PodEnd:
-    """See the module."""
-
     def __init__(self, parts: PodParts) -> None:
         self._parts = parts
         self._worker = parts.worker

@@ -20,8 +20,6 @@ _NOTHING: frozenset[tuple[str, str]] = frozenset()
 
 
 class PodHistory:
-    """See the module."""
-
     def __init__(self, worker: Actor, uid: str, historian: ActorRef) -> None:
         self._worker = worker
         self._historian = historian

@@ -55,8 +55,6 @@ class _Run:
 
 
 class HookRunner:
-    """See the module."""
-
     def __init__(self, worker: PodActor, services: PodServices) -> None:
         self._worker = worker
         self._services = services

@@ -40,8 +40,6 @@ NO_PARTS = MountParts({}, {})
 
 
 class PodMounts:
-    """See the module."""
-
     def __init__(self, worker: PodActor, services: PodServices, view: PodView, images: PodImages) -> None:
         self._worker = worker
         self._services = services

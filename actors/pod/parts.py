@@ -32,8 +32,6 @@ from actors.pod.view import PodView
 
 
 class PodParts:
-    """See the module."""
-
     admission = part(PodAdmission)
     calls = part(PodCalls)
     containers = part(ContainerStarts)

@@ -16,8 +16,6 @@ MAX_DOUBLINGS = 6
 
 
 class PassesInARow:
-    """See the module."""
-
     def __init__(self) -> None:
         self._count = 0
 

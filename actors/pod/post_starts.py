@@ -23,8 +23,6 @@ POST_START_ERROR = "PostStartHookError"
 
 
 class PostStarts:
-    """See the module."""
-
     def __init__(self, view: PodView, history: PodHistory, hooks: HookRunner, stops: ContainerStops) -> None:
         self._view = view
         self._history = history

@@ -35,8 +35,6 @@ _NOTHING = ProbeResults(active=True)
 
 
 class PodProbes:
-    """See the module."""
-
     def __init__(self, worker: PodActor, services: PodServices, view: PodView) -> None:
         self._worker = worker
         self._services = services

@@ -143,8 +143,6 @@ class _Asked(Generic[Answer]):
 
 
 class PodReferences:
-    """See the module."""
-
     def __init__(self, worker: PodActor, services: PodServices, view: PodView) -> None:
         self._worker = worker
         self._services = services

@@ -44,8 +44,6 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class PodServices:
-    """See the module."""
-
     cri: Cri
     prober: Prober
     hooks: HookCaller

@@ -27,8 +27,6 @@ from runtime.cri import CriError
 
 
 class PodSync:
-    """See the module."""
-
     def __init__(self, parts: PodParts) -> None:
         self._parts = parts
         self._backing_off: dict[str, int] = {}

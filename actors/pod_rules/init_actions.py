@@ -54,7 +54,6 @@ class _Plan:
 
 
 def init_actions(view: ContainerView) -> InitStep:
-    """See the module."""
     pod = view.pod
     inits = pod.spec.init_containers
     plan = _Plan(view)

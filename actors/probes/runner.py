@@ -125,8 +125,6 @@ class ProbeServices(Protocol):
 
 
 class ProbeRunner(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 2_000
     max_effects: ClassVar[int] = 1_000
     """More than a pod has probes, so no check queues."""

@@ -80,7 +80,6 @@ ADMITTED = Admitted()
 
 
 def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
-    """See the module."""
     before = _before_room(pod, wanted, node)
     if before is not None:
         return before

@@ -52,8 +52,6 @@ class TellEchoes(Message, frozen=True):
 
 
 class ApiSourceActor(Follower):
-    """See the module."""
-
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
     def __init__(self, storage: ActorRef, api: Api, node_name: str) -> None:

@@ -81,8 +81,6 @@ class _Name:
 
 
 class MirrorPodActor(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 20_000
     max_effects: ClassVar[int] = 8
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS

@@ -59,8 +59,6 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 class PushSourceActor(FileSourceActor):
-    """See the module."""
-
     source: ClassVar[str] = SOURCE_PUSH
 
     def __init__(self, storage: ActorRef, tools: PushTools, period_ns: int, decode: Decode) -> None:

@@ -41,8 +41,6 @@ class TellKnownPods(Message, frozen=True):
 
 
 class Partners:
-    """See the module."""
-
     def __init__(
         self, sync_loop: Actor, state: SyncState, services: PodServices, workers: PodWorkers, mirrors: MirrorPods
     ) -> None:

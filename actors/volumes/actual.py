@@ -81,8 +81,6 @@ NOTHING = PodThings()
 
 
 class ActualWorld:
-    """See the module."""
-
     def __init__(self) -> None:
         self.pods: dict[str, PodThings] = {}
         self.devices: dict[str, Thing] = {}

@@ -61,8 +61,6 @@ ALONE = ContentSources()
 
 
 class VolumeReconcilerActor(Actor):
-    """See the module."""
-
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = 20_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS

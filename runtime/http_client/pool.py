@@ -25,8 +25,6 @@ class ConnectionGivenUpError(HttpError):
 
 
 class HttpPool:
-    """See the module."""
-
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._idle: dict[HttpOrigin, dict[HttpConnection, asyncio.TimerHandle]] = {}

@@ -44,8 +44,6 @@ class NumbersView(Protocol):
 
 
 class Numbers:
-    """See the module."""
-
     def __init__(self, view: NumbersView) -> None:
         self._view = view
         self._threads = DaemonThreads(AT_ONCE, "http-numbers")

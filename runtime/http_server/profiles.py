@@ -42,8 +42,6 @@ Stack = tuple[tuple[str, str, int], ...]
 
 
 class Profiles:
-    """See the module."""
-
     def __init__(self) -> None:
         self._busy = False
 

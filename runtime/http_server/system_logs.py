@@ -46,8 +46,6 @@ class SystemLogPlaces:
 
 
 class SystemLogs:
-    """See the module."""
-
     def __init__(self, places: SystemLogPlaces) -> None:
         self._places = places
         self._threads = DaemonThreads(THREADS, "system-logs")

@@ -47,8 +47,6 @@ class StartFiles(msgspec.Struct, frozen=True):
 
 
 class PodFiles(Protocol):
-    """See the module."""
-
     def prepare_container(self, wanted: StartFiles) -> int:
         """Make the log directory (0755; that of all pods 0750), the termination file (0666, empty), with what is above
         them, and give the hosts file its text (0644), in place: containers may have it mounted. Gives the attempt.

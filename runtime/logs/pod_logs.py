@@ -28,8 +28,6 @@ class DeadLink(msgspec.Struct, frozen=True):
 
 
 class PodLogs(Protocol):
-    """See the module."""
-
     def list_pods(self) -> tuple[str, ...]:
         """Names of all pod log directories, sorted; empty when there are none."""
 

@@ -37,8 +37,6 @@ class OpenLog(Protocol):
 
 
 class LogSource(Protocol):
-    """See the module."""
-
     def find(self, log: str, container_id: str) -> str:
         """Where the log of that container is: that path, or what it leads to where it is a link that may."""
 

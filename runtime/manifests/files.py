@@ -53,8 +53,6 @@ class ManifestWatch(Protocol):
 
 
 class ManifestDirectory(Protocol):
-    """See the module."""
-
     def read(self, path: str) -> ManifestReading:
         """Everything at `path`. Never raises OSError: problems are in the answer."""
 

@@ -30,7 +30,5 @@ class ManifestAnswer(msgspec.Struct, frozen=True):
 
 
 class ManifestServer(Protocol):
-    """See the module."""
-
     def get(self, url: str, headers: Mapping[str, Sequence[str]]) -> PendingAnswer[ManifestAnswer]:
         """GET `url`; a header may have several values. Fails with `ManifestFetchError`; never hangs."""

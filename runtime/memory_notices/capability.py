@@ -37,8 +37,6 @@ class MemoryWatch(Protocol):
 
 
 class MemoryNotices(Protocol):
-    """See the module."""
-
     def watch(self, marks: tuple[MemoryMark, ...], on_short: Callable[[], None]) -> MemoryWatch:
         """Call `on_short`, on any thread, when a mark may have been passed; whoever watched before is told no more.
 

@@ -35,8 +35,6 @@ class Hold(Protocol):
 
 
 class MachineShutdown(Protocol):
-    """See the module."""
-
     def hold(
         self, least_ns: int, wanted_ns: int, on_change: Callable[[bool], None], on_lost: Callable[[str], None]
     ) -> PendingAnswer[Hold]:

@@ -25,8 +25,6 @@ class OomKill(msgspec.Struct, frozen=True):
 
 
 class OomLog(Protocol):
-    """See the module."""
-
     def follow(self, on_kill: Callable[[OomKill], None], on_end: Callable[[str], None]) -> Subscription:
         """Tell of every kill from now on, and no more those who have followed before. Raises OSError where that cannot
         be heard.

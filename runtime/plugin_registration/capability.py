@@ -39,8 +39,6 @@ class PluginWatch(Protocol):
 
 
 class PluginSockets(Protocol):
-    """See the module."""
-
     def sockets(self) -> dict[str, str]:
         """Path of every socket -> what tells it from another that was there before. Raises OSError.
 

@@ -42,8 +42,6 @@ class HeldCertificate(msgspec.Struct, frozen=True):
 
 
 class CertificateKeys(Protocol):
-    """See the module."""
-
     def held(self) -> HeldCertificate | None:
         """The certificate in use; None when there is none that can be used."""
 

@@ -26,8 +26,6 @@ class NodeCredentials(msgspec.Struct, frozen=True):
 
 
 class DockerConfigFiles(Protocol):
-    """See the module."""
-
     def read(self) -> NodeCredentials:
         """The entries of the first usable file."""
 

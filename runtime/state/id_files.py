@@ -26,8 +26,6 @@ LIMIT_BYTES = 64 * 1024
 
 
 class IdFiles(Protocol):
-    """See the module."""
-
     def subordinate(self) -> tuple[str | None, str | None]:
         """What the system says of user ids and of group ids for the agent; None where nobody has chosen. OSError."""
 

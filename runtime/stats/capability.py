@@ -13,8 +13,6 @@ from runtime.stats.readings import FsReading, NodeReading, PodDisk, ProcessReadi
 
 
 class HostStats(Protocol):
-    """See the module."""
-
     def node(self) -> NodeReading:
         """The machine, its root group, its network, and what of it is no pod. Never fails."""
 

@@ -45,8 +45,6 @@ class CommandResult(msgspec.Struct, frozen=True):
 
 
 class Commands(Protocol):
-    """See the module."""
-
     def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         """Run it and wait. Never raises for what the program does."""
 

@@ -11,8 +11,6 @@ from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, Volu
 
 
 class ImagePlugin(VolumePlugin):
-    """See the module."""
-
     source = "image"
 
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:

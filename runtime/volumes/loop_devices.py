@@ -19,8 +19,6 @@ _TRIES = 20
 
 
 class LoopDevices(Protocol):
-    """See the module."""
-
     def attach(self, path: str) -> str:
         """Hold the file or device at `path`; the loop device. One that holds it already is enough."""
 

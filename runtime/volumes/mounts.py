@@ -27,8 +27,6 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 class Mounts(Protocol):
-    """See the module."""
-
     def below(self, path: str) -> tuple[str, ...]:
         """Mount points at or below `path`, in the order to unmount them: the latest mount first, deeper ones first."""
 

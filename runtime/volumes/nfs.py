@@ -23,8 +23,6 @@ UNMOUNT_S = 30.0
 
 
 class NfsPlugin(VolumePlugin):
-    """See the module."""
-
     source = "nfs"
 
     def __init__(self, mounts: Mounts, commands: Commands) -> None:

@@ -25,8 +25,6 @@ from runtime.volumes.pod_directories import PodDirectories
 
 
 class LocalNodeVolumes:
-    """See the module."""
-
     def __init__(self, directories: PodDirectories, plugins: Iterable[VolumePlugin]) -> None:
         self._directories = directories
         self._by_source = {plugin.source: plugin for plugin in plugins}

@@ -50,8 +50,6 @@ class AccessAttributes(msgspec.Struct, frozen=True):
 
 
 class Authorizer:
-    """See the module."""
-
     def __init__(self, core: Core) -> None:
         self._store = core.store
         self.lets_all = core.options.authorization == "AlwaysAllow"

@@ -52,8 +52,6 @@ class Options:
 
 
 class Core:
-    """See the module."""
-
     def __init__(self, clock: Dispatcher, options: Options) -> None:
         self.options = options
         self.collects_garbage = options.garbage_collection

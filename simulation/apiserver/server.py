@@ -101,8 +101,6 @@ _VERBS: dict[str, Callable[[Context, ResourceCall], Answer]] = {
 
 
 class ApiServer:
-    """See the module."""
-
     def __init__(self, clock: Dispatcher, options: Options | None = None) -> None:
         self.options = options or Options()
         self._core = Core(clock, self.options)

@@ -53,8 +53,6 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Runtime:
-    """See the module."""
-
     def __init__(self, dispatcher: Dispatcher, settings: Settings, files: ContainerFiles | None) -> None:
         self.state = RuntimeState()
         self.settings = settings

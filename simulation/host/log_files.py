@@ -14,8 +14,6 @@ from simulation.host.file_tree import FileTree, OnTree, gated, opened
 
 
 class SimulatedLogFiles(OnTree):
-    """See the module."""
-
     def __init__(self, tree: FileTree) -> None:
         super().__init__(tree)
         self.noted: Callable[[str], object] = lambda what: None

@@ -66,7 +66,6 @@ class KillableDispatcher(Dispatcher):
         self._life = life
 
     def kill(self) -> None:
-        """See the module."""
         self.alive = self._awake = False
         self._waiting.clear()
 

@@ -46,8 +46,6 @@ TOLD_AT_MOST = 10
 
 
 class _Stretch(enum.Enum):
-    """See the module."""
-
     NODES_BEGIN = enum.auto()
     THINGS_HAPPEN = enum.auto()
     HEALED = enum.auto()

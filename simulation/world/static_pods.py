@@ -31,8 +31,6 @@ class StaticPodWorld(Protocol):
 
 
 class StaticPods:
-    """See the module."""
-
     def __init__(self, world: StaticPodWorld) -> None:
         self._world = world
         self._pods: dict[str, StaticPod] = {}

@@ -17,8 +17,6 @@ DEVICE_BYTES = 16 * 2**20
 
 
 class Store:
-    """See the module."""
-
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._mounts = KernelMounts()

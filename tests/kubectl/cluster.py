@@ -148,7 +148,6 @@ class World:
 
 @contextmanager
 def world(directory: Path) -> Iterator[World]:
-    """See the module."""
     with ExitStack() as after:
         options = ApiServerOptions(str(directory / "keys"), str(directory / "kubeconfig"))
         api = after.enter_context(embedded_api(options))

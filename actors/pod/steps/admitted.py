@@ -21,8 +21,6 @@ from runtime.metrics import kubelet as names
 
 
 class PodAdmission:
-    """See the module."""
-
     def __init__(self, worker: PodActor, services: PodServices, view: PodView) -> None:
         self._worker = worker
         self._services = services

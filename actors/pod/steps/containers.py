@@ -91,8 +91,6 @@ class _Try(msgspec.Struct):
 
 
 class ContainerStarts:
-    """See the module."""
-
     images = part(PodImages)
     mounts = part(PodMounts)
 

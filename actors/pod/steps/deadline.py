@@ -30,8 +30,6 @@ def past_deadline(pod: Pod, status: PodStatus | None, wall_ns: int) -> bool:
 
 
 class PodDeadline:
-    """See the module."""
-
     def __init__(self, worker: Actor, view: PodView) -> None:
         self._worker = worker
         self._view = view

@@ -23,8 +23,6 @@ _GRACE_CAUSES = {KillCause.LIVENESS: GraceCause.LIVENESS, KillCause.STARTUP: Gra
 
 
 class EndWhatMustEnd:
-    """See the module."""
-
     def __init__(
         self,
         worker: Actor,

@@ -70,8 +70,6 @@ async def network_ready(this: PodPass) -> Outcome:
 
 
 class PodLook:
-    """See the module."""
-
     def __init__(
         self,
         worker: Actor,

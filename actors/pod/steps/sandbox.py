@@ -86,8 +86,6 @@ class PodUsers:
 
 
 class PodResolver:
-    """See the module."""
-
     def __init__(self, worker: Actor, services: PodServices, view: PodView) -> None:
         self._worker = worker
         self._services = services
@@ -155,8 +153,6 @@ class _Given(msgspec.Struct, frozen=True):
 
 
 class PodSandbox:
-    """See the module."""
-
     users = part(PodUsers)
 
     def __init__(

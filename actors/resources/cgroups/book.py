@@ -26,8 +26,6 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
 
 class CgroupBook:
-    """See the module."""
-
     def __init__(self) -> None:
         self.wanted: dict[str, MakeCgroup] = {}
         """Pods that wait for a cgroup, in the order of arrival."""

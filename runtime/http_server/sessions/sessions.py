@@ -61,8 +61,6 @@ def streams_of(query: Query) -> Streams:
 
 
 class Sessions:
-    """See the module."""
-
     def __init__(self, cri: Cri) -> None:
         self._cri = cri
 

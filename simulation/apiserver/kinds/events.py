@@ -25,8 +25,6 @@ _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 
 
 class EventRules(KindRules):
-    """See the module."""
-
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
         self._ends: dict[tuple[str, str], int] = {}

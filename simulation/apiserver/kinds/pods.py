@@ -30,8 +30,6 @@ _TERMINAL = ("Succeeded", "Failed")
 
 
 class PodRules(KindRules):
-    """See the module."""
-
     has_generation = True
 
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:

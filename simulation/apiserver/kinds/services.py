@@ -19,8 +19,6 @@ _KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTra
 
 
 class ServiceRules(KindRules):
-    """See the module."""
-
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)
         self._network = ipaddress.ip_network(core.options.service_cidr)

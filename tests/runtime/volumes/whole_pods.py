@@ -29,8 +29,6 @@ class PreparedVolumes(msgspec.Struct, frozen=True):
 
 
 class WholePods:
-    """See the module."""
-
     def __init__(self, directories: PodDirectories, plugins: Iterable[VolumePlugin]) -> None:
         self.volumes = LocalNodeVolumes(directories, plugins)
         self.said: list[tuple[str, str, str]] = []

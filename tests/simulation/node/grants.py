@@ -59,8 +59,6 @@ def grant_for(asked: Grant, role: str = "actorlet-node") -> Grant | None:
 
 
 class GrantedApi(InProcessApi):
-    """See the module."""
-
     used: set[Grant] = set()
     refused: list[Grant] = []
 

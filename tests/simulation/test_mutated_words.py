@@ -12,8 +12,9 @@ import actors.kernel.health
 import actors.node.status.lease
 import actors.node.wiring.runtime
 import actors.pod.sync
-import actors.probes.runner
 import actors.status.manager
+import runtime.probes.exec_command
+import simulation.node.prober
 from actors.containers.log_rotation_rules import LogLimits, log_limits
 from actors.kernel.mailbox import Mailbox
 from actors.node_object.lease import renew_interval_ns
@@ -37,7 +38,8 @@ def test_pain_9_an_agent_that_renews_its_lease_late_is_found_out(monkeypatch: Mu
 
 
 def test_pain_13_an_agent_that_counts_what_it_heard_too_late_is_found_out(monkeypatch: Mutate):
-    monkeypatch.setattr(actors.probes.runner, "judged", lambda check, answer, elapsed_ns, timeout_ns: answer)
+    for module in (simulation.node.prober, runtime.probes.exec_command):
+        monkeypatch.setattr(module, "unless_held_up", lambda answer, late_ns, timeout_ns: answer)
     assert is_found_out("probes", 11, "the-steady-start-once")
 
 

@@ -183,7 +183,9 @@ PROBES: Rules = (
     (
         "What follows from them, and is ours",
         (
-            f"{_PROBE_RULES}::test_spec_5_an_answer_that_comes_late_counts_for_nothing",
+            f"{_EXEC}::test_spec_5_a_deadline_that_this_node_notices_late_says_nothing",
+            f"{_EXEC}::test_spec_5_an_exit_code_counts_however_late_it_comes",
+            f"{_PROBE_RULES}::test_spec_5_the_runtime_gets_two_minutes_more_than_a_command_before_a_check_is_given_up",
             f"{_PROBE_RULES}::test_spec_5_what_cannot_be_asked_says_why",
             f"{_RUNNER}::test_spec_5_an_agent_that_was_paused_for_a_minute_kills_nobody_for_it",
             f"{_RUNNER}::test_spec_5_a_check_that_never_ends_is_given_up_and_the_next_one_counts",

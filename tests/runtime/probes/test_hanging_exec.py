@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from runtime.cri.client import GrpcCri
+from runtime.cri.deadlines import deadline_ns
 from runtime.probes import ExecCheck, ProbeOutcome, exec_command
 from runtime.probes.exec_command import ask_exec
 
@@ -20,7 +21,8 @@ PROBES = 20
 def test_commands_that_never_end_are_given_up_by_name_over_one_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exec_command, "RUNTIME_SLACK_NS", 0)  # or the test would wait for ten seconds
+    # The runtime gets two minutes on top of the timeout, for which no test should wait.
+    monkeypatch.setattr(exec_command, "deadline_ns", lambda verb, request: deadline_ns(verb, request, base_ns=0))
     path = tmp_path / "runtime.sock"
     with closing(socket.socket(socket.AF_UNIX)) as runtime:
         runtime.bind(str(path))

@@ -79,15 +79,16 @@ def front_of(kind: str, directory: Path, options: Options | None = None, user: s
         if kind == "in process":
             yield Front(server, InProcessApi(dispatcher, server, user=user_named(user)))
         else:
-            with _over_http(kind, server, dispatcher.wall_ns(), directory, user) as front:
+            token = next((token for token, name in (options.tokens or {}).items() if name == user), user)
+            with _over_http(kind, server, dispatcher.wall_ns(), directory, user, token) as front:
                 yield front
     finally:
         dispatcher.close()
 
 
 @contextmanager
-def _over_http(kind: str, server: ApiServer, wall_ns: int, directory: Path, user: str) -> Iterator[Front]:
-    loop, tls, who, authority = LoopThread("test"), None, UserAccess(token=user), Pem()
+def _over_http(kind: str, server: ApiServer, wall_ns: int, directory: Path, user: str, token: str) -> Iterator[Front]:
+    loop, tls, who, authority = LoopThread("test"), None, UserAccess(token=token), Pem()
     if kind == "https":
         own = Authority(wall_ns)
         tls = own.server_context(directory / "pki")

@@ -151,7 +151,7 @@ def test_an_answer_of_many_megabytes(front: Front) -> None:
 
 @pytest.fixture(params=FRONTS)
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
-    options = Options(seed=1, authorization="Node", tokens={"system:node:n1": "system:node:n1"})
+    options = Options(seed=1, authorization="Node", tokens={"token-of-n1": "system:node:n1"})
     with front_of(request.param, tmp_path, options, user="system:node:n1") as front:
         yield front
 

@@ -95,7 +95,10 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
         _BAD_HOOKS,
         f"{_HOOKS}::test_hooks_that_fail_are_told_and_a_failed_post_start_ends_its_container",
     ),
-    "hooks: preStop, exec": (_EXEC_HOOKS, f"{_HOOKS}::test_sidecars_run_their_pre_stop_hooks_in_their_order"),
+    "hooks: preStop, exec": (
+        _EXEC_HOOKS,
+        f"{_HOOKS}::test_sidecars_run_their_pre_stop_hooks_at_once_and_end_in_their_order",
+    ),
     "hooks: preStop, httpGet": (
         _HTTP_HOOKS,
         f"{_HOOKS}::test_an_http_hook_reaches_the_pod_at_its_own_address",
@@ -111,7 +114,7 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
     "containers: init containers and sidecars begin in their order": (_INIT_ORDER, _GATE),
     "containers: sidecars end after the others, the latest first": (
         _INIT_ORDER,
-        f"{_HOOKS}::test_sidecars_run_their_pre_stop_hooks_in_their_order",
+        f"{_HOOKS}::test_sidecars_run_their_pre_stop_hooks_at_once_and_end_in_their_order",
     ),
     "containers: init containers that fail, by each policy": (_INIT_FAILS, _INITS_FAIL),
     "containers: init containers that are killed for their memory": (_INITS_FAIL,),

@@ -188,7 +188,7 @@ def test_3_8_run_as_non_root_is_verified(agent: Agent, truth: Truth) -> None:
     """Name of a pod: its image, further fields of its security context, and what its refusal says, if it is refused."""
     pods: dict[str, tuple[str, dict[str, Any], str]] = {
         "nobody": ("actorlet.test/busybox:1", {}, "root"),
-        "by-name": ("actorlet.test/user-name:1", {}, "'app' is a name"),
+        "by-name": ("actorlet.test/user-name:1", {}, "image has non-numeric user (app)"),
         "explicit-0": ("actorlet.test/user-id:1", {"runAsUser": 0}, "root"),
         "by-number": ("actorlet.test/user-id:1", {}, ""),
         "explicit": ("actorlet.test/user-name:1", {"runAsUser": 1000}, ""),

@@ -64,7 +64,7 @@ def test_an_agent_with_these_rights_runs_pods_with_volumes_of_every_local_kind(a
     agent.await_running("web")
     agent.await_that(lambda: _ready(agent), "the probe does not see the file")
     life = truth.running("web")
-    assert truth.run(life, "stat", "-c", "%g %A", "/memory").split() == ["2000", "drwxrwsrwx"]
+    assert truth.run(life, "stat", "-c", "%g %A", "/memory").split() == ["2000", "drwxrwsrwt"]
     (agent.manifests / "web.json").unlink()
     agent.await_that(lambda: "web" not in agent.pods(), "the pod does not go")
     assert list((agent.root / "pods").iterdir()) == []

@@ -69,7 +69,7 @@ class Faults(list[DocumentError]):
     def extend(self, faults: Iterable[DocumentError]) -> None:
         super().extend(islice(faults, FAULTS_AT_MOST - len(self)))
 
-    def __iadd__(self, faults: Iterable[DocumentError]) -> Self:  # type: ignore[override,misc]
+    def __iadd__(self, faults: Iterable[DocumentError]) -> Self:  # type: ignore[override,misc]  # narrower than any list, as append
         self.extend(faults)
         return self
 

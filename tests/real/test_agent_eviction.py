@@ -71,7 +71,7 @@ def test_a_node_short_of_memory_and_disk_ends_one_pod_for_each_takes_no_others_a
     small_agent: Agent, cluster: Cluster, truth: Truth
 ) -> None:
     agent, memory = small_agent, memory_of_the_machine()
-    taken = min(6 * 1024 * MIB, memory.available // 4)  # half of it is left to what else runs on this machine
+    taken = min(2048 * MIB, memory.available // 4)
     agent.configure(
         volumeStatsAggPeriod="1s",
         evictionHard={"memory.available": str(memory.available - taken // 2), "nodefs.available": "50%"},

@@ -22,6 +22,7 @@ from config.credentials.masked import masked
 from runtime.api.exec_credential import CredentialPluginError, PluginAnswer, exec_info, read_answer
 from runtime.api.tls import Pair
 from runtime.files.text_file import text_or_empty
+from runtime.io.programs import Program, running
 
 TOKEN_FILE_EVERY_NS = 60 * 10**9
 PLUGIN_REST_NS = 5 * 10**9
@@ -166,40 +167,16 @@ class Credentials:
         environment = dict(self._environment) | dict(plugin.env)
         environment["KUBERNETES_EXEC_INFO"] = exec_info(plugin, self._access.cluster, pem)
         try:
-            process = await asyncio.create_subprocess_exec(
-                plugin.command,
-                *plugin.args,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
+            async with running([plugin.command, *plugin.args], environment) as program:
+                printed, complaint, status = await _whole(plugin, program)
         except (OSError, ValueError) as error:
             raise CredentialPluginError(
                 _with_hint(plugin, f"{plugin.command} cannot be run: {_reason(error)}")
             ) from None
-        assert process.stdout is not None, "it is a pipe"
-        assert process.stderr is not None, "it is a pipe"
-        complaining = asyncio.ensure_future(_end_of(process.stderr))
-        try:
-            async with asyncio.timeout(PLUGIN_TIMEOUT_SECONDS):
-                printed = await _beginning_of(process.stdout)
-                if len(printed) > PRINTED_BYTES_AT_MOST:
-                    why = f"{plugin.command} printed more than {PRINTED_BYTES_AT_MOST} bytes"
-                    raise CredentialPluginError(_with_hint(plugin, why))
-                complaint = await complaining
-                await process.wait()
-        except TimeoutError:
-            raise CredentialPluginError(f"{plugin.command} did not end within {PLUGIN_TIMEOUT_SECONDS:.0f} s") from None
-        finally:
-            complaining.cancel()
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode:
+        if status:
             heard = masked(complaint.decode(errors="replace"), _secrets_of(plugin, printed))
             said = " ".join(heard.split())[-STDERR_SHOWN_CHARACTERS:]
-            why = f"{plugin.command} ended with status {process.returncode}" + (f": {said}" if said else "")
+            why = f"{plugin.command} ended with status {status}" + (f": {said}" if said else "")
             raise CredentialPluginError(_with_hint(plugin, why))
         return read_answer(plugin, printed)
 
@@ -212,6 +189,22 @@ def _static(access: ApiAccess) -> Held:
         pair = f"{user.username}:{user.password}".encode()
         return Held(f"Basic {base64.b64encode(pair).decode()}")
     return Held()
+
+
+async def _whole(plugin: ExecPlugin, program: Program) -> tuple[bytes, bytes, int]:
+    """What it prints, the end of its complaints, and its exit status. Raises CredentialPluginError."""
+    complaining = asyncio.ensure_future(_end_of(program.complaints))
+    try:
+        async with asyncio.timeout(PLUGIN_TIMEOUT_SECONDS):
+            printed = await _beginning_of(program.output)
+            if len(printed) > PRINTED_BYTES_AT_MOST:
+                why = f"{plugin.command} printed more than {PRINTED_BYTES_AT_MOST} bytes"
+                raise CredentialPluginError(_with_hint(plugin, why))
+            return printed, await complaining, await program.status()
+    except TimeoutError:
+        raise CredentialPluginError(f"{plugin.command} did not end within {PLUGIN_TIMEOUT_SECONDS:.0f} s") from None
+    finally:
+        complaining.cancel()
 
 
 async def _beginning_of(stream: asyncio.StreamReader) -> bytes:

@@ -25,6 +25,7 @@ from runtime.files.disk_turns import DiskTurns
 from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
 from runtime.io.daemon_threads import DaemonThreads
+from runtime.io.programs import running
 
 DIRECTORY = "/var/log"
 JOURNALCTL = "journalctl"
@@ -128,25 +129,15 @@ class SystemLogs:
     async def _journal(self, query: LogQuery) -> AsyncGenerator[bytes, None]:
         """The output of journalctl. Raises Refusal before the first piece."""
         command = journal_command(self._places.journalctl, query)
-        pipe = asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT
-            )
-        except OSError as error:
-            raise HttpRefusal(500, f"{command[0]} cannot be run: {error.strerror}") from None
-        assert process.stdout is not None
         ends = asyncio.get_running_loop().time() + JOURNAL_SECONDS
         try:
-            while data := await _before(ends, process.stdout.read(CHUNK_BYTES)):
-                yield data
+            async with running(command, merged=True) as program:
+                while data := await _before(ends, program.output.read(CHUNK_BYTES)):
+                    yield data
         except TimeoutError:
             yield f"\n{command[0]} has not ended within {JOURNAL_SECONDS:.0f} s\n".encode()
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+        except OSError as error:
+            raise HttpRefusal(500, f"{command[0]} cannot be run: {error.strerror}") from None
 
 
 async def _before(ends: float, reading: Awaitable[bytes]) -> bytes:

@@ -8,22 +8,25 @@ fault in it none of its pods is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from config.credentials.masked_urls import masked_url
-from config.documents.codec import DocumentError, Faults, from_builtins, to_builtins, unknown_fields
+from config.documents.codec import DocumentError, Faults, from_builtins, to_builtins, unknown_paths
 from config.documents.places import DocumentPlace
 from config.documents.text import Document, read_documents
+from config.documents.walk import known_fields, path_text
 from config.objects import Pod, PodStatus, Toleration
 from config.pods.defaults import default_pod
 from config.pods.identity import CONFIG_HASH, DEFAULT_NAMESPACE, SOURCE_FILE, SOURCE_HTTP
 from config.pods.references import check_api_references
+from config.pods.volume_sources import unknown_source_words, unknown_sources
 from config.validation.pod import validate_pod
 from config.values.fnv import fnv1a_128
+from config.values.nearest import did_you_mean
 
 PODS_AT_MOST = 10_000
 """In one manifest. A pod takes more memory than the text that it is made of."""
@@ -70,11 +73,15 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class ReadManifest(msgspec.Struct, frozen=True):
-    """The pods of a manifest, or else its errors. Warnings name fields that are kept but not known here."""
+    """The pods of a manifest, or else its errors. Warnings name fields that are kept but not known here.
+
+    `names`: of the pods in it, where it has errors: `namespace/name` as written, and as far as they can be read.
+    """
 
     pods: tuple[Pod, ...] = ()
     errors: tuple[ManifestError, ...] = ()
     warnings: tuple[ManifestError, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_references: bool = True) -> ReadManifest:
@@ -96,16 +103,16 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
             pod = _decode(path, value, faults)
             if pod is None:
                 continue
+            unknown = unknown_sources(pod)
+            faults += _unknown_volumes(unknown, path)
             pod = static_pod(pod, origin, node_name)
             faults += _faults_of(pod, path, prevent_api_references)
             pods.append(pod)
-            warnings += (
-                DocumentError(path + name[1:], "this field is not known here; it is kept and does nothing", "check it")
-                for name in unknown_fields(pod)
-            )
+            warnings += _unknown_fields(pod, path, unknown)
         _check_distinct(pods, faults)
     errors = _located(faults, origin, document)
-    return ReadManifest(() if errors else tuple(pods), errors, _located(warnings, origin, document))
+    names = _names_in(document.value) if errors else ()
+    return ReadManifest(() if errors else tuple(pods), errors, _located(warnings, origin, document), names)
 
 
 def split_manifest(data: bytes) -> tuple[bytes, ...]:
@@ -194,6 +201,17 @@ def _pods_in(value: object, faults: Faults) -> Iterable[tuple[str, object]]:
     return [(f"$.items[{index}]", item) for index, item in enumerate(items) if _is_pod(kind, index, item, faults)]
 
 
+def _names_in(value: object) -> tuple[str, ...]:
+    """`namespace/name` of whatever looks like a pod."""
+    items = value.get("items", [value]) if isinstance(value, dict) else []
+    found = []
+    for item in items[:PODS_AT_MOST] if isinstance(items, list) else ():
+        metadata = item.get("metadata") if isinstance(item, dict) else None
+        if isinstance(metadata, dict) and isinstance(name := metadata.get("name"), str) and name:
+            found.append(f"{metadata.get('namespace') or DEFAULT_NAMESPACE}/{name}")
+    return tuple(found)
+
+
 def _is_pod(list_kind: str, index: int, item: Any, faults: Faults) -> bool:
     """Items of a PodList need not say what they are; those of a List must."""
     kind = item.get("kind") if isinstance(item, dict) else "Pod"
@@ -216,6 +234,22 @@ def _faults_of(pod: Pod, path: str, prevent_api_references: bool) -> tuple[Docum
     references = DocumentPlace(f"{path}.spec")
     check_api_references(references, pod.spec, every=prevent_api_references)
     return (*validate_pod(pod, path), *references.faults)
+
+
+def _unknown_volumes(unknown: Mapping[int, str], path: str) -> Iterator[DocumentError]:
+    for index, key in unknown.items():
+        yield DocumentError(f"{path}.spec.volumes[{index}]{path_text((key,))[1:]}", *unknown_source_words(key))
+
+
+def _unknown_fields(pod: Pod, path: str, unknown_volumes: Mapping[int, str]) -> Iterator[DocumentError]:
+    """Warnings, but for the sources of volumes, which are faults."""
+    for steps in unknown_paths(pod):
+        index = steps[2][0] if len(steps) == 4 and steps[1] == "volumes" and isinstance(steps[2], tuple) else None
+        if index is not None and unknown_volumes.get(index) == steps[3]:
+            continue
+        hint = did_you_mean(str(steps[-1]), known_fields(Pod, steps), "check it")
+        reason = "this field is not known here; it is kept and does nothing"
+        yield DocumentError(path + path_text(steps)[1:], reason, hint)
 
 
 def _check_distinct(pods: list[Pod], faults: Faults) -> None:

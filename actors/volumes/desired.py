@@ -17,6 +17,7 @@ from actors.volumes.actual import SET_UP, VolumeProblem
 from actors.volumes.contents import GatheredContents
 from config.frozen_map import FrozenMap
 from config.objects import Pod
+from config.pods.volume_sources import unknown_source_words, unknown_sources
 from runtime.volumes.capability import LocatedVolume, Payload, VolumeFailedError, VolumeSpec
 from runtime.volumes.pod_volumes import specs_of
 
@@ -43,7 +44,20 @@ def desired_volumes(
 ) -> tuple[DesiredVolume, ...]:
     """Every volume that a container of the pod uses, in the order of the pod."""
     specs = specs_of(pod)
-    return tuple([_desired(pod, bare, gathered, locate) for bare in specs]) if specs else ()
+    if not specs:
+        return ()
+    unknown = {pod.spec.volumes[index].name: key for index, key in unknown_sources(pod).items()}
+    return tuple(
+        [
+            _unknown(bare, unknown[bare.name]) if bare.name in unknown else _desired(pod, bare, gathered, locate)
+            for bare in specs
+        ]
+    )
+
+
+def _unknown(bare: VolumeSpec, key: str) -> DesiredVolume:
+    """A newer API server may know kinds of volumes that this node does not."""
+    return DesiredVolume(bare.name, bare, None, VolumeProblem("; ".join(unknown_source_words(key))))
 
 
 def _desired(

@@ -148,17 +148,18 @@ def to_builtins(value: ApiStruct) -> dict[str, Any]:
 
 def unknown_fields(value: ApiStruct, at_most: int = FAULTS_AT_MOST) -> tuple[str, ...]:
     """Paths of the fields of its document that are not known here, for warnings: `("$.spec.newField",)`."""
-    return tuple(islice(_unknown_paths(value), max(at_most, 0)))
+    return tuple(path_text(path) for path in islice(unknown_paths(value), max(at_most, 0)))
 
 
-def _unknown_paths(value: ApiStruct) -> Iterator[str]:
+def unknown_paths(value: ApiStruct) -> Iterator[tuple[Step, ...]]:
+    """The same paths, step by step."""
     record = getattr(value, "unknown", None)
     if record is not None:
-        yield from _paths_of(record, ())
+        yield from (path for path, _ in record.entries)
     for index, item in enumerate(getattr(value, "items", ())):
         record = getattr(item, "unknown", None)
         if record is not None:
-            yield from _paths_of(record, ("items", (index, None)))
+            yield from (("items", (index, None), *path) for path, _ in record.entries)
 
 
 class _UnknownFieldsError(Exception):
@@ -187,10 +188,6 @@ for _kind in ApiObject.__subclasses__():
 def _errors(faults: list[FieldFault]) -> DocumentError:
     first, *rest = faults
     return DocumentError(*first, also=tuple(DocumentError(*fault) for fault in rest))
-
-
-def _paths_of(record: UnknownFields, prefix: tuple[Step, ...]) -> Iterator[str]:
-    return (path_text(prefix + path) for path, _ in record.entries)
 
 
 def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:

@@ -8,7 +8,7 @@ Refuses to know JSON, YAML and what the values mean.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -275,6 +275,41 @@ def _shape_of(hint: Any) -> _Shape:
     if isinstance(hint, type) and issubclass(hint, ApiStruct):
         return _shape(hint)
     return _SCALARS[hint]
+
+
+def known_fields(kind: type[ApiStruct], path: Sequence[Step]) -> tuple[str, ...]:
+    """The known fields of the struct that has the last step of `path`, a path in a document of `kind`. Empty when the
+    path leads through something unknown."""
+    hint: Any = kind
+    for step in path[:-1]:
+        hint = _below(_plain(hint), step)
+    hint = _plain(hint)
+    if not (isinstance(hint, type) and issubclass(hint, ApiStruct)):
+        return ()
+    return tuple(name for name in hint.__struct_encode_fields__ if name != UNKNOWN_KEY)
+
+
+def _below(hint: Any, step: Step) -> Any:
+    """The type at `step` below `hint`, or None."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if not isinstance(step, str):
+        return arguments[0] if origin in (tuple, list) else None
+    if origin in (Mapping, dict):
+        return arguments[1]
+    if not (isinstance(hint, type) and issubclass(hint, ApiStruct)):
+        return None
+    names = dict(zip(hint.__struct_encode_fields__, hint.__struct_fields__, strict=True))
+    return get_type_hints(hint, include_extras=True)[names[step]] if step in names else None
+
+
+def _plain(hint: Any) -> Any:
+    """The type without `Annotated` and `None`."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _plain(get_args(hint)[0])
+    if origin in (Union, types.UnionType):
+        return _plain(next(option for option in get_args(hint) if option is not type(None)))
+    return hint
 
 
 def _bounds(hint: object) -> tuple[int, int] | None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from config.objects import PersistentVolumeSpec, Volume
+from config.objects import PersistentVolumeSpec, Pod, Volume
+from config.values.nearest import did_you_mean
 
 _DRIVER = "use a persistent volume of its CSI driver"
 
@@ -157,6 +158,29 @@ _JSON_NAMES = {
 def source_of(volume: Volume | PersistentVolumeSpec) -> str:
     """The attribute of the volume's one source; empty when it has none."""
     return next((name for name in VOLUME_SOURCES if getattr(volume, name, None) is not None), "")
+
+
+def unknown_sources(pod: Pod) -> Mapping[int, str]:
+    """Volumes whose only source is of a kind unknown here: index in `spec.volumes` -> the source's key.
+
+    A pod as it was read: with its defaults, such a volume is an emptyDir.
+    """
+    found: dict[int, str] = {}
+    for path, _ in pod.unknown.entries if pod.unknown is not None else ():
+        if len(path) == 4 and path[:2] == ("spec", "volumes") and isinstance(path[2], tuple):
+            index, key = path[2][0], path[3]
+            if isinstance(key, str) and index < len(pod.spec.volumes) and not source_of(pod.spec.volumes[index]):
+                found.setdefault(index, key)
+    return found
+
+
+def unknown_source_words(key: str) -> tuple[str, str]:
+    """Why a volume with that source is refused, and what to do."""
+    kinds = tuple(json_name_of(name) for name in VOLUME_SOURCES)
+    return (
+        f"{key!r} is not a kind of volume that this node knows",
+        did_you_mean(key, kinds, "use a kind that it knows, or a persistent volume claim"),
+    )
 
 
 def kind_of(volume: Volume) -> SourceKind:

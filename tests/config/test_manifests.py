@@ -182,6 +182,50 @@ def test_fields_that_are_not_known_are_kept_and_told() -> None:
     assert [warning.path for warning in got.warnings] == ["$.spec.newPolicy"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "path", "hint"),
+    [
+        ({"hostNetwrok": True}, "$.spec.hostNetwrok", "did you mean hostNetwork?"),
+        ({"tolerations": [{"operater": "Exists"}]}, "$.spec.tolerations[0].operater", "did you mean operator?"),
+        ({"securityContext": {"runAsUsr": 1}}, "$.spec.securityContext.runAsUsr", "did you mean runAsUser?"),
+        ({"zebra": 1}, "$.spec.zebra", "check it"),
+    ],
+)
+def test_a_misspelt_field_is_told_with_the_nearest_one_that_exists(spec: dict[str, Any], path: str, hint: str) -> None:
+    (warning,) = read(manifest(**spec)).warnings
+    assert (warning.path, warning.hint) == (path, hint)
+
+
+@pytest.mark.parametrize(
+    ("volume", "path", "told"),
+    [
+        ({"floppy": {}}, "$.spec.volumes[0].floppy", "'floppy' is not a kind of volume that this node knows"),
+        ({"emptyDirr": {}}, "$.spec.volumes[0].emptyDirr", "did you mean emptyDir?"),
+    ],
+)
+def test_a_volume_of_an_unknown_kind_is_refused_and_never_taken_for_an_emptydir(
+    volume: dict[str, Any], path: str, told: str
+) -> None:
+    got = read(manifest(volumes=[{"name": "data", **volume}]))
+    (error,) = got.errors
+    assert (got.pods, got.warnings, error.path) == ((), (), path)
+    assert told in str(error)
+    (pod,) = read(manifest(volumes=[{"name": "data"}])).pods
+    assert pod.spec.volumes[0].empty_dir is not None, "one without a source is an emptyDir, as the API has it"
+
+
+def test_a_manifest_with_errors_tells_the_names_of_its_pods() -> None:
+    named = manifest("web", containers=[])
+    named["metadata"]["namespace"] = "shop"
+    assert read(named).names == ("shop/web",)
+    assert read({"apiVersion": "v1", "kind": "List", "items": [named, manifest("db"), 3]}).names == (
+        "shop/web",
+        "default/db",
+    )
+    assert read({"kind": "Pod", "metadata": 3}).names == ()
+    assert read(manifest()).names == ()
+
+
 def test_a_manifest_beyond_ten_mebibytes_is_refused_unread() -> None:
     got = read_manifest(b"#" * (BYTES_AT_MOST + 1), FILE, "node-1")
     assert "more than 10 MiB" in got.errors[0].reason

@@ -356,3 +356,22 @@ def test_the_lease_is_renewed_while_a_thousand_pods_start():
         cluster.run(2 * SECOND)
         seen.add(cluster.ask("GET", path)["spec"]["renewTime"])
     assert len(seen) >= 4
+
+
+def test_a_volume_of_a_kind_from_a_newer_api_server_keeps_its_pod_from_starting_and_is_told():
+    cluster = Cluster()
+    cluster.run(5 * SECOND)
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    made = cluster.create("web", containers=[{**container(), "volumeMounts": mounts}], volumes=[{"name": "data"}])
+    # As a server stores it that knows the kind: without the default.
+    made["metadata"].update(name="new", uid="uid-of-new")
+    made["spec"]["volumes"] = [{"name": "data", "floppy": {"drive": "a"}}]
+    cluster.server.store.put("pods", made)
+    cluster.run(30 * SECOND)
+    assert cluster.phases() == {"web": "Running", "new": "Pending"}
+    (told,) = {
+        event["message"]
+        for event in cluster.ask("GET", "/api/v1/events")["items"]
+        if event["involvedObject"]["name"] == "new" and event["reason"] == "FailedMount"
+    }
+    assert "'floppy' is not a kind of volume that this node knows" in told

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
+from config.values.nearest import did_you_mean
+
 KUBELET = "1.36"
 """The kubelet release whose flags, configuration and behaviour this agent follows."""
 
@@ -57,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     command = COMMANDS.get(name)
     if command is None:
-        print(f"actorlet: there is no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        hint = did_you_mean(name, COMMANDS, f"there are {', '.join(COMMANDS)}")
+        print(f"actorlet: there is no command {name!r}; {hint}", file=sys.stderr)
         return 2
     try:
         # Only the program itself may freeze its objects, not a caller in another process.

@@ -40,6 +40,7 @@ from simulation.scenarios.scenario import (
     lasting,
     library,
     library_scenario,
+    nearest_scenarios,
     read_scenario,
     with_nodes,
     with_pods,
@@ -221,7 +222,7 @@ def _scenario(options: argparse.Namespace) -> Scenario:
         except ScenarioError as error:
             raise ScenarioError(f"{named}: {error}") from None
     else:
-        raise ScenarioError(f"there is no scenario {named!r}; there are {', '.join(library())}, or give a YAML file")
+        raise ScenarioError(f"there is no scenario {named!r}; {nearest_scenarios(named)}")
     if options.nodes is not None:
         scenario = with_nodes(scenario, options.nodes)
     if options.lasts is not None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from actors.kernel import PoolDispatcher
 from cli.argument_kinds import read_by
+from config.values.nearest import did_you_mean
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.cri.server import CriServer, ServeError
 from runtime.cri.verbs import ALL_VERBS
@@ -122,13 +123,16 @@ def _network(text: str) -> str:
 def _fault(text: str) -> tuple[str, dict[str, float]]:
     """`StartContainer:fail=0.1,late=0.5`."""
     verb, colon, rest = text.partition(":")
-    if not colon or (verb != "*" and verb not in {known.name for known in ALL_VERBS}):
-        raise argparse.ArgumentTypeError(f"{text!r} names no verb; write it as StartContainer:fail=0.1 or *:late=0.5")
+    names = {known.name for known in ALL_VERBS}
+    if not colon or (verb != "*" and verb not in names):
+        hint = did_you_mean(verb, names, "write it as StartContainer:fail=0.1 or *:late=0.5")
+        raise argparse.ArgumentTypeError(f"{text!r} names no verb; {hint}")
     chances: dict[str, float] = {}
     for part in rest.split(","):
         kind, _, share = part.partition("=")
         if kind not in _KINDS:
-            raise argparse.ArgumentTypeError(f"{part!r} is no fault; there are {', '.join(_KINDS)}, as in fail=0.1")
+            hint = did_you_mean(kind, _KINDS, f"there are {', '.join(_KINDS)}, as in fail=0.1")
+            raise argparse.ArgumentTypeError(f"{part!r} is no fault; {hint}")
         try:
             chances[kind] = float(share)
             one: dict[str, Any] = {kind: chances[kind]}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
 from collections.abc import Mapping
 
 from config.documents.codec import DocumentError, Faults
 from config.documents.places import DocumentPlace
+from config.values.nearest import did_you_mean
 
 
 class Fields:
@@ -131,8 +131,7 @@ class Fields:
         for name in self._left:
             if self.warnings.full:
                 break
-            near = difflib.get_close_matches(name, self._known, 1)
-            hint = f"did you mean {near[0]}?" if near else "remove it"
+            hint = did_you_mean(name, self._known, "remove it")
             self.warnings.append(
                 DocumentError((self.place / name).path, "this field is unknown and has no effect", hint)
             )

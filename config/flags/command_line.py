@@ -5,7 +5,6 @@ field of NodeFlags, which no file has, or a field of KubeletConfiguration (`appl
 `config.kubelet.validation` checks whether the values fit each other.
 """
 
-import difflib
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from config.flags.node_labels import node_label_faults
 from config.flags.table import BARE, FLAGS, REFUSED, SHORT, Flag
 from config.flags.values import read_value
 from config.kubelet.configuration import KubeletConfiguration
+from config.values.nearest import nearest
 
 
 class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,8 +152,8 @@ class _Reader:
 
 
 def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, [*FLAGS, *REFUSED], n=1, cutoff=0.7)
-    return f"did you mean --{near[0]}?" if near else "see --help"
+    near = nearest(name, (*FLAGS, *REFUSED))
+    return f"did you mean --{near}?" if near else "see --help"
 
 
 def _deprecation(flag: Flag) -> DocumentError:

@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from config.documents.codec import DocumentError, Faults
+from config.values.nearest import did_you_mean
 
 
 class FeatureStage(StrEnum):
@@ -246,8 +247,5 @@ TRUTHS: Mapping[str, bool] = {
 
 
 def _unknown_hint(name: str) -> str:
-    import difflib  # slow to import, and only for who mistypes
-
-    folded = {known.casefold(): known for known in (*GATES, *ALL_OF_STAGE)}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
-    return f"did you mean {folded[near[0]]}?" if near else "remove it; the gates known are those of Kubernetes 1.36"
+    otherwise = "remove it; the gates known are those of Kubernetes 1.36"
+    return did_you_mean(name, (*GATES, *ALL_OF_STAGE), otherwise)

@@ -16,6 +16,7 @@ from config.documents.codec import DocumentError, Faults
 from config.kubelet.configuration import Form
 from config.kubelet.paths import below
 from config.values.durations import DurationError, format_duration_ns, parse_duration_ns
+from config.values.nearest import did_you_mean
 
 S = typing.TypeVar("S", bound=msgspec.Struct)
 
@@ -198,11 +199,7 @@ def _wrong(path: str, expected: str, value: object, hint: str = "") -> DocumentE
 
 
 def _nearest(name: str, fields: Mapping[str, FieldShape]) -> str:
-    import difflib  # slow to import, and only for who mistypes
-
-    folded = {known.casefold(): known for known in fields}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
-    return f"did you mean {folded[near[0]]}?" if near else "remove it"
+    return did_you_mean(name, fields, "remove it")
 
 
 # Writing ----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from config.values.nearest import did_you_mean
 from runtime.cri.verbs import ALL_VERBS
 from simulation.cri import behaviour_values as values
 
@@ -166,10 +167,13 @@ def _parsed(annotations: tuple[tuple[str, str], ...]) -> PodBehaviour:
     return PodBehaviour(for_all, containers, disturbs_calls)
 
 
+_ALL_KNOBS = ", ".join(KNOBS)
+
+
 def _read(knob: str, dot: str, container: str, text: str) -> Any:
     read = KNOBS.get(knob)
     if read is None:
-        raise ValueError(f"there is no knob {knob!r}; there are {', '.join(KNOBS)}")
+        raise ValueError(f"there is no knob {knob!r}; {did_you_mean(knob, KNOBS, 'there are ' + ', '.join(KNOBS))}")
     if dot and not container:
         raise ValueError(f"no container is named after the dot; write it as {knob}.<container>")
     if dot and knob in _POD_ONLY:

@@ -12,6 +12,7 @@ from typing import Any
 import actors.node.node  # noqa: F401 - with it all actors and messages of an agent are there
 from actors.kernel import Actor, Message
 from config.objects import Volume
+from config.values.nearest import did_you_mean
 from runtime.cri.verbs import ALL_VERBS
 from simulation.apiserver import resources
 
@@ -51,10 +52,8 @@ def _unless_in(word: str, known: Iterable[str], what: str) -> str | None:
     known = set(known)
     if word in known:
         return None
-    import difflib  # slow to import, and only for who mistypes
-
-    alike = difflib.get_close_matches(word, sorted(known), 1)
-    return f"{word!r} is not the name of {what}" + (f"; did you mean {alike[0]}?" if alike else "")
+    hint = did_you_mean(word, known)
+    return f"{word!r} is not the name of {what}" + (f"; {hint}" if hint else "")
 
 
 def _names_below(kind: type[Any]) -> frozenset[str]:

@@ -17,11 +17,13 @@ from msgspec import Meta
 from config.documents.text import read_document
 from config.kubelet import KubeletConfiguration
 from config.kubelet.reading import read_plain
+from config.values.nearest import did_you_mean
 from simulation.chance.sometimes import KNOWN
 from simulation.cri.behaviour_values import duration_ns
 from simulation.host.facts import MAX_PODS
 from simulation.scenarios.faults import AnyFault, said_twice
 from simulation.scenarios.faults import faults_in as faults_of_fault
+from simulation.scenarios.misspelt import with_hint
 from simulation.scenarios.names import wrong_actor
 from simulation.scenarios.objects import refused_pods
 from simulation.scenarios.pods import PodMix
@@ -94,7 +96,7 @@ def read_scenario(data: bytes) -> Scenario:
     try:
         scenario = msgspec.convert(value, Scenario)
     except msgspec.ValidationError as error:
-        raise ScenarioError(str(error)) from None
+        raise ScenarioError(with_hint(str(error), Scenario, value)) from None
     check_scenario(scenario)
     return scenario
 
@@ -104,10 +106,15 @@ def library() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(_LIBRARY) if name.endswith(".yaml")))
 
 
+def nearest_scenarios(name: str) -> str:
+    """The nearest scenario of the library, or else all of them, in words."""
+    return did_you_mean(name, library(), f"there are {', '.join(library())}; or give a YAML file")
+
+
 def library_scenario(name: str) -> Scenario:
     """Raises `ScenarioError` when there is none of that name."""
     if name not in library():
-        raise ScenarioError(f"there is no scenario {name!r}; there are {', '.join(library())}")
+        raise ScenarioError(f"there is no scenario {name!r}; {nearest_scenarios(name)}")
     with open(os.path.join(_LIBRARY, f"{name}.yaml"), "rb") as file:
         return read_scenario(file.read())
 

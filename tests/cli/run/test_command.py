@@ -269,4 +269,6 @@ def test_help_and_version_are_told_by_the_program_and_by_run(capsys: pytest.Capt
 
 def test_an_unknown_command_is_told_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runn"]) == 2
-    assert "there is no command 'runn'; there are up, run," in capsys.readouterr().err
+    assert "there is no command 'runn'; did you mean run?" in capsys.readouterr().err
+    assert main(["bananas"]) == 2
+    assert "there is no command 'bananas'; there are up, run," in capsys.readouterr().err

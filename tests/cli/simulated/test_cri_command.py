@@ -74,7 +74,9 @@ def test_a_socket_that_cannot_be_is_said_in_one_line(tmp_path: Path, capsys: pyt
     ("option", "value", "reason"),
     [
         ("--fault", "Start:fail=1", "names no verb"),
+        ("--fault", "StartContianer:fail=1", "names no verb; did you mean StartContainer?"),
         ("--fault", "StartContainer:explode=1", "is no fault; there are fail, lose, hang, slow, late"),
+        ("--fault", "StartContainer:hangs=1", "is no fault; did you mean hang?"),
         ("--fault", "StartContainer:fail=2", "must lie from 0 to 1"),
         ("--image-size", "big", "is no quantity"),
         ("--pull-rate", "0", "moves nothing"),

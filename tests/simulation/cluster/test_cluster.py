@@ -259,6 +259,8 @@ def test_while_something_is_wrong_nothing_starts_and_healed_it_does(
         (lambda c: c.kill_node("node-9"), "there is no node 'node-9'; there are node-0"),
         (lambda c: c.start_node("node-0"), "node node-0 is not off"),
         (lambda c: c.fault("sabotage"), "sabotage"),
+        (lambda c: c.fault("runtime-outages", lasts="1m"), "did you mean runtime-outage?"),
+        (lambda c: c.fault("runtime-calls", fial=0.1), "did you mean fail?"),
         (lambda c: c.fault("frozen-actor", lasts="1m"), "a cluster knows no frozen-actor"),
         (lambda c: c.fault("runtime-calls", fail=0.8, hang=0.8), "exceed 1 together"),
         (lambda c: c.fault("runtime-calls", verb="StartContianer"), "did you mean StartContainer?"),

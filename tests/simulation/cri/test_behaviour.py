@@ -59,7 +59,7 @@ def test_a_knob_reads_its_value(knob: str, text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("key", "text", "reason"),
     [
-        ("run-fro", "1s", "there is no knob 'run-fro'"),
+        ("run-fro", "1s", "there is no knob 'run-fro'; did you mean run-for?"),
         ("run-for", "soon", "'soon' is no duration"),
         ("run-for", "10", "'10' is no duration"),
         ("run-for", "10s,", "'' is no duration"),

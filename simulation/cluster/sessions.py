@@ -24,8 +24,9 @@ from runtime.cri.messages import ContainerState, ExecSyncRequest
 from runtime.cri.verbs import EXEC_SYNC
 from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.log_streams import LogStreams
+from runtime.http_server.sessions.channels import ERROR, PIECE_BYTES, STDERR, STDOUT
 from runtime.http_server.sessions.sessions import Streams
-from runtime.http_server.sessions.websocket import ERROR, MESSAGE_BYTES_AT_MOST, PIECE_BYTES, STDERR, STDOUT
+from runtime.http_server.sessions.websocket import MESSAGE_BYTES_AT_MOST
 from runtime.http_server.targets import check_container
 from runtime.io.event_loop import settled
 from runtime.logs.lines import LogReadOptions

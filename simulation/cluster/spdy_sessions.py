@@ -14,9 +14,9 @@ import socket
 import msgspec
 
 from runtime.http_server.heads import HttpRefusal, head_of
+from runtime.http_server.sessions.channels import PIECE_BYTES
 from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.spdy import FRAME_BYTES, Acceptor, ControlFrame, DataFrame, SpdyError, data, frame_of
-from runtime.http_server.sessions.websocket import PIECE_BYTES
 from simulation.cluster.sessions import Operation
 
 PROTOCOL = "v4.channel.k8s.io"

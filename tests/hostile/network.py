@@ -23,7 +23,8 @@ from runtime.http_server.health import wanted_checks
 from runtime.http_server.log_query import is_log_query, journal_command, log_query
 from runtime.http_server.paths import EVERYTHING, asked
 from runtime.http_server.sessions import spdy
-from runtime.http_server.sessions.sessions import streams_of, way_to
+from runtime.http_server.sessions.channels import Channels
+from runtime.http_server.sessions.sessions import Streams, streams_of, way_to
 from runtime.http_server.sessions.websocket import is_translated, offered
 from runtime.http_server.targets import log_request
 from runtime.state.certificate_keys import (
@@ -91,6 +92,17 @@ def frames(data: bytes) -> object:
             found += spdy.meaning(frame, body)
             found.append(acceptor.accept(frame, body))
             found.append(acceptor.pong(frame, body))
+    return found
+
+
+def channels(data: bytes) -> object:
+    """Messages of a client of exec, each after its length in two bytes."""
+    session = Channels(Streams(stdin=True, stdout=True, stderr=False, tty=True))
+    found, at = [session.opening], 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 2])
+        found += session.heard(data[at + 2 : at + 2 + length])
+        at += 2 + length
     return found
 
 
@@ -192,6 +204,7 @@ NETWORK = (
     Decoder(
         "spdy", frames, (spdy.SpdyError,), (_spdy(),), (b"\x80\x03\0\x01", b"\x80\x03\0\x06\0\0\0\0", b"\x80\x03\0\x07")
     ),
+    Decoder("websocket", channels, (), (b"\0\3\0ls\0\2\xff\0\0\2\0x\0\3\4{}\0\1\xff",), (b"\0\2\xff\4", b"\xff\xff\0")),
     Decoder(
         "http-answer",
         answer,

@@ -1,9 +1,8 @@
 """Sessions of clients that speak websockets, with a runtime that speaks SPDY (spec 11.3).
 
-Two protocols are translated. `v5.channel.k8s.io`, for exec and attach: the first byte of each message names a channel,
-and channel 255 ends one; each channel is a stream towards the runtime. `SPDY/3.1+portforward.k8s.io`: the messages are
-the bytes of a SPDY connection, and go through as they are. Every other websocket is left to the runtime, which may know
-it.
+Two protocols are translated. `v5.channel.k8s.io`, for exec and attach: see `channels.py`.
+`SPDY/3.1+portforward.k8s.io`: the messages are the bytes of a SPDY connection, and go through as they are. Every other
+websocket is left to the runtime, which may know it.
 
 Each side is read only when the other has room. A session that is idle for too long is cut.
 """
@@ -13,21 +12,19 @@ from __future__ import annotations
 import abc
 import asyncio
 import logging
-from collections.abc import Mapping
 
 import h11
 from aiohttp import WSMsgType, web
 
 from runtime.http_server.heads import Head, HttpRefusal, head_of
+from runtime.http_server.sessions.channels import PIECE_BYTES, Channels
 from runtime.http_server.sessions.sessions import Streams
 from runtime.http_server.sessions.spdy import (
     FRAME_BYTES,
     DataFrame,
     GoneAway,
-    Opener,
     Pinged,
     SpdyStreamEnded,
-    data,
     frame_of,
     meaning,
     pong,
@@ -40,10 +37,7 @@ CHANNELS = "v5.channel.k8s.io"
 PORT_FORWARD = "portforward.k8s.io"
 TUNNEL = f"SPDY/3.1+{PORT_FORWARD}"
 TOWARDS_RUNTIME = "v4.channel.k8s.io"
-STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-PIECE_BYTES = 32 * 1024
 MESSAGE_BYTES_AT_MOST = 1024 * 1024
-_STREAM_NAMES = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
 
 def is_translated(head: Head) -> bool:
@@ -171,36 +165,14 @@ class _Channels(_Session):
         streams: Streams,
     ) -> None:
         super().__init__(socket, reader, writer)
-        wanted = {
-            ERROR: True,
-            STDIN: streams.stdin,
-            STDOUT: streams.stdout,
-            STDERR: streams.stderr,
-            RESIZE: streams.tty,
-        }
-        opener = Opener()
-        self._streams: dict[int, int] = {}
-        """Channel -> stream."""
-        for channel in (each for each, is_wanted in wanted.items() if is_wanted):
-            number, frame = opener.open({"streamType": _STREAM_NAMES[channel]})
-            self._streams[channel] = number
-            writer.write(frame)
-        self._channels: Mapping[int, int] = {number: channel for channel, number in self._streams.items()}
+        self._channels = Channels(streams)
+        writer.write(self._channels.opening)
         # The session is over when all streams from the runtime have ended.
-        self._open = {self._streams[each] for each in (ERROR, STDOUT, STDERR) if each in self._streams}
-        self._ended: set[int] = set()
+        self._open = set(self._channels.from_runtime)
 
     def hear(self, message: bytes) -> None:
-        if not message:
-            return
-        if message[0] == CLOSE:
-            channel = message[1] if len(message) > 1 else CLOSE
-            if channel in (STDIN, RESIZE) and channel in self._streams and channel not in self._ended:
-                self._ended.add(channel)
-                self._writer.write(data(self._streams[channel], b"", last=True))
-        elif message[0] in (STDIN, RESIZE) and message[0] in self._streams and message[0] not in self._ended:
-            for at in range(1, len(message), PIECE_BYTES):
-                self._writer.write(data(self._streams[message[0]], message[at : at + PIECE_BYTES]))
+        for frame in self._channels.heard(message):
+            self._writer.write(frame)
 
     async def backward(self) -> None:
         while self._open:
@@ -220,14 +192,14 @@ class _Channels(_Session):
                     return
 
     async def _pass_on(self, frame: DataFrame) -> None:
-        channel = self._channels.get(frame.stream)
+        channel = self._channels.from_runtime.get(frame.stream)
         left = frame.length
         while left:
             piece = await self._reader.read(min(left, PIECE_BYTES))
             if not piece:
                 raise EOFError("the runtime breaks off in the middle")
             left -= len(piece)
-            if channel in (STDOUT, STDERR, ERROR):
+            if channel is not None:
                 await self.tell(bytes([channel]) + piece)
         if frame.last:
             self._open.discard(frame.stream)

@@ -1,0 +1,15 @@
+"""The scratch directory of the decoders goes with the tests: a worker of xdist ends without the hooks of an exit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hostile.decoder import SCRATCH
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_scratch_left() -> Iterator[None]:
+    yield
+    SCRATCH.cleanup()

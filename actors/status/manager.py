@@ -97,7 +97,8 @@ class StatusManagerActor(Actor):
         self._not_before_ns = 0
         self._alarm_ns: int | None = None
         """When the next `WriteDue` comes."""
-        self._refused: set[str] = set()
+        self._refused: dict[str, None] = {}
+        """UIDs whose writes the next `Sweep` tries again, in this order."""
         self._measures = StatusMeasures(meters)
 
     def on_start(self) -> None:
@@ -210,7 +211,7 @@ class StatusManagerActor(Actor):
         self._early.pop(message.uid, None)
         self._measures.forgotten(message.uid)
         self._mirrors.pop(message.uid, None)
-        self._refused.discard(message.uid)
+        self._refused.pop(message.uid, None)
         self._queue.drop(message.uid)
 
     @handles(ListPods)
@@ -268,7 +269,7 @@ class StatusManagerActor(Actor):
 
     @handles(Sweep)
     def sweep(self, _: Sweep) -> None:
-        refused, self._refused = self._refused, set()
+        refused, self._refused = self._refused, {}
         for uid in refused:
             known = self._pods.get(uid)
             if known is not None:
@@ -356,7 +357,7 @@ class StatusManagerActor(Actor):
         else:
             if not self._refused:
                 self.after(SWEEP_NS, Sweep())
-            self._refused.add(uid)
+            self._refused[uid] = None
             if error.conflict:
                 # Others keep writing. Their changes may have arrived before this answer.
                 self.log.debug("pod %s: %s", display_name(known.pod), error)

@@ -173,6 +173,15 @@ def test_time_chance_names_and_threads_come_from_the_dispatcher(source: str, exp
         ("def f(names: frozenset[str] = frozenset()):\n    return tuple(names)", ["set-order:2"]),
         ("def f():\n    seen = set()\n    for x in seen: ...", ["set-order:3"]),
         ("class A:\n    def f(self):\n        self.x: set[int] = set()\n        for y in self.x: ...", ["set-order:4"]),
+        (
+            "class A:\n    x: set[int]\n    def f(self):\n        due, self.x = self.x, set()\n        for y in due: 1",
+            ["set-order:5"],
+        ),
+        (
+            "class A:\n    x: set[int]\n    def f(self):\n        due = self.x\n        return list(due)",
+            ["set-order:5"],
+        ),
+        ("def f():\n    a, b = set(), []\n    return list(a), list(b)", ["set-order:3"]),
         # What gives no order away.
         ("for x in sorted({1, 2}): ...", []),
         ("x = len({1}) + sum(set(y)) + max({2})", []),
@@ -186,6 +195,8 @@ def test_time_chance_names_and_threads_come_from_the_dispatcher(source: str, exp
         ("def f(names: list[str]):\n    for x in names: ...", []),
         ("def f(names):\n    names = set()\n    names = sorted(names)\n    for x in names: ...", []),
         ("def f():\n    x = set()\ndef g(x: list[int]):\n    for y in x: ...", []),
+        ("def f(c):\n    a, *b = set(), *c\n    a = c\n    return list(a), list(b)", []),
+        ("def f():\n    a, b = g()\n    return list(a)", []),
     ],
 )
 def test_nothing_depends_on_the_order_of_a_set(source: str, expected: list[str]) -> None:

@@ -2,7 +2,8 @@
 
 Finds loops, comprehensions and sequences made directly from what is a set for sure: a set display, a call of `set` or
 `frozenset`, an operation on those, a name that its annotation or its only kind of assignment in the same function
-says is a set, or a `self.name` that is annotated as one. `sorted(...)`, and whatever gives no order away (`len`, `any`,
+says is a set, or a `self.name` that is annotated as one. An assignment may be one of several at once, as in
+`due, self.due = self.due, set()`. `sorted(...)`, and whatever gives no order away (`len`, `any`,
 `sum`, another set, ...), is fine.
 """
 
@@ -31,7 +32,8 @@ def check(module: Module) -> Iterator[Finding]:
 
 def _scope(module: Module, scope: ast.AST, outer: frozenset[str]) -> Iterator[Finding]:
     """One function (or the module) and, with what it knows, the functions in it."""
-    known = (outer - _bound_in(scope)) | _sets_of(scope)
+    outer -= _bound_in(scope)
+    known = outer | _sets_of(scope, outer)
     inside = list(_own_nodes(scope))
     harmless = {
         id(node.args[0])
@@ -105,20 +107,20 @@ def _attributes(tree: ast.Module) -> frozenset[str]:
     return frozenset(sets - others)
 
 
-def _sets_of(scope: ast.AST) -> frozenset[str]:
-    """Names that are sets all through the scope."""
+def _sets_of(scope: ast.AST, outer: frozenset[str]) -> frozenset[str]:
+    """Names that are sets all through the scope. `outer`: those that it knows from without."""
     sets: set[str] = set()
     others: set[str] = set()
-    for name, is_set in _bindings(scope):
+    for name, is_set in _bindings(scope, outer):
         (sets if is_set else others).add(name)
     return frozenset(sets - others)
 
 
 def _bound_in(scope: ast.AST) -> frozenset[str]:
-    return frozenset(name for name, _ in _bindings(scope))
+    return frozenset(name for name, _ in _bindings(scope, frozenset()))
 
 
-def _bindings(scope: ast.AST) -> Iterator[tuple[str, bool]]:
+def _bindings(scope: ast.AST, outer: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """(name, whether it is bound to a set for sure)."""
     if isinstance(scope, _FUNCTIONS):
         arguments = scope.args
@@ -130,13 +132,24 @@ def _bindings(scope: ast.AST) -> Iterator[tuple[str, bool]]:
             annotated.add(node.target.id)
             yield node.target.id, _says_set(node.annotation)
         elif isinstance(node, ast.Assign):
-            for target in node.targets:
+            for target, value in _pairs(node):
                 if isinstance(target, ast.Name) and target.id not in annotated:
-                    yield target.id, _is_set(node.value, frozenset())
+                    yield target.id, _is_set(value, outer)
                 elif isinstance(target, ast.Tuple | ast.List):
                     yield from ((name.id, False) for name in ast.walk(target) if isinstance(name, ast.Name))
         elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             yield from ((name.id, False) for name in ast.walk(node.target) if isinstance(name, ast.Name))
+
+
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, its value); several of each at once are taken apart where they stand side by side."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            parts = (*target.elts, *node.value.elts)
+            if len(target.elts) == len(node.value.elts) and not any(isinstance(part, ast.Starred) for part in parts):
+                yield from zip(target.elts, node.value.elts, strict=True)
+                continue
+        yield target, node.value
 
 
 def _says_set(annotation: ast.expr | None) -> bool:

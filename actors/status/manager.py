@@ -7,8 +7,8 @@ the workers send their statuses again.
 With an API server, differences are written as a patch (`merge.py`, `patch.py`). Each pod has at most one write under
 way, and their total is bounded. A write always carries the newest status, so several changes of one pod become one.
 Writes wait in order of urgency; a pod that is just starting is held back for a while. While the API server does not
-answer, one write at a time tries it, with growing pauses. Nothing is lost: afterwards each pod that differs is written
-once.
+answer, one write at a time tries it, with growing pauses. A write that gets no answer while others do is tried again
+like one that was refused, and holds up nobody. Nothing is lost: afterwards each pod that differs is written once.
 
 When the worker of a pod with a deletion timestamp has finished (`PodFinished`), its object is deleted with grace 0 and
 its UID. The object of a static pod is its mirror pod, which `MirrorPodActor` reports; without one nothing is written.
@@ -44,6 +44,7 @@ from config.api.resources import PODS
 from config.objects import Pod, PodStatus
 from config.pods.identity import display_name, is_static
 from runtime.api import Api, ApiError, as_api_error, delete, patch
+from runtime.api.errors import TIMEOUT
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.metrics.pod_statuses import StatusMeasures
 
@@ -94,6 +95,10 @@ class StatusManagerActor(Actor):
         self._queue = WriteQueue()
         self._writes = 0
         self._pause_ns = 0
+        self._answered_ns: int | None = None
+        """The time of the last answer to a write."""
+        self._silent: set[str] = set()
+        """UIDs of pods whose writes have got no answer since."""
         self._not_before_ns = 0
         self._alarm_ns: int | None = None
         """When the next `WriteDue` comes."""
@@ -290,7 +295,9 @@ class StatusManagerActor(Actor):
     def _may_write(self) -> bool:
         if self._not_before_ns and self._not_before_ns > self.now_ns():
             return False
-        return self._writes < (1 if self._pause_ns else MAX_WRITES)
+        # A pod that alone gets no answer leaves room for the try of another.
+        tries = 2 if len(self._silent) == 1 else 1
+        return self._writes < (tries if self._pause_ns else MAX_WRITES)
 
     def _pump(self) -> None:
         """Begin as many writes as allowed, most urgent first."""
@@ -320,10 +327,11 @@ class StatusManagerActor(Actor):
     @handles(WriteEnded)
     def write_ended(self, message: WriteEnded) -> None:
         self._writes -= 1
-        error = message.error
+        error, alone = message.error, False
         if error is None or not (error.outcome_unknown or error.code == 429):
-            self._pause_ns = 0
-        else:
+            self._pause_ns, self._answered_ns = 0, self.now_ns()
+            self._silent.clear()
+        elif not (alone := self._hangs_alone(message.uid, error)):
             self._pause(error)
         known = self._pods.get(message.uid)
         if known is not None:
@@ -331,7 +339,7 @@ class StatusManagerActor(Actor):
             if error is None:
                 self._wrote(message.uid, known, message.pod)
             else:
-                self._failed(message.uid, known, error)
+                self._failed(message.uid, known, error, alone)
         if self._queue.waiting:
             self._pump()
             if self._queue.waiting:
@@ -345,12 +353,12 @@ class StatusManagerActor(Actor):
         known.wrote(pod)
         self._consider(uid, known)
 
-    def _failed(self, uid: str, known: Published, error: ApiError) -> None:
+    def _failed(self, uid: str, known: Published, error: ApiError, alone: bool) -> None:
         if error.not_found or _is_another(error):
             # Gone, or another pod has its name; its source will show which.
             known.gone = True
             self.log.debug("pod %s: %s", display_name(known.pod), error)
-        elif error.outcome_unknown or error.code == 429:
+        elif (error.outcome_unknown or error.code == 429) and not alone:
             self._consider(uid, known)
             if uid not in self._queue.waiting:
                 self._queue.put(uid, Urgency.REST)
@@ -363,7 +371,16 @@ class StatusManagerActor(Actor):
                 self.log.debug("pod %s: %s", display_name(known.pod), error)
             elif str(error) != known.refused:
                 known.refused = str(error)
-                self.log.warning("the status of pod %s is refused: %s", display_name(known.pod), error)
+                how = "gets no answer" if alone else "is refused"
+                self.log.warning("the status of pod %s %s: %s", display_name(known.pod), how, error)
+
+    def _hangs_alone(self, uid: str, error: ApiError) -> bool:
+        """The write got no answer while others did, or while nobody else asked: nobody waits for its next try."""
+        if error.reason != TIMEOUT:
+            return False
+        once_more, answered_ns = self._silent == {uid}, self._answered_ns
+        self._silent.add(uid)
+        return once_more or (answered_ns is not None and answered_ns > self.now_ns() - WRITE_LIMIT_NS)
 
     def _pause(self, error: ApiError) -> None:
         """The API server does not answer: pause, longer each time, then try one write."""

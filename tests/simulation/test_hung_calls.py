@@ -1,7 +1,7 @@
 """Calls that never return, in a simulated world: whatever hangs for one pod, the others start and end as without it.
 
 Every verb of the runtime hangs in turn, about one pod or, where it is about none, once. Verbs are read from
-`runtime.cri.verbs`, so that a new one is covered by itself.
+`runtime.cri.verbs`, so that a new one is covered by itself. So does every call to the API about one pod.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 
 from cli.inspect.explanation import next_lines
 from cli.inspect.local_views import explanation
+from runtime.api import ApiCall
 from runtime.cri.verbs import ALL_VERBS
 from simulation.cri.hung_calls import HungCalls
 from simulation.play.play import Play
@@ -201,3 +202,27 @@ def test_one_call_of_the_node_that_hangs_costs_a_moment_and_is_logged(verb: str,
     assert played.hung.hung[verb] == 1
     assert played.broken == []
     assert names(played.node_said, verb)
+
+
+# --- the API ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_api_call_that_hangs_for_one_pod_holds_up_no_other(undisturbed: Undisturbed):
+    hung: list[str] = []
+
+    def let_hang(what: str) -> Hang:
+        def hang(play: Play) -> None:
+            def hangs(call: ApiCall[Any]) -> bool:
+                is_meant = call.what == what and call.name.startswith("sick-0")
+                hung.extend([what] if is_meant else [])
+                return is_meant
+
+            play.world.apis["node-0"].hangs = hangs
+
+        return hang
+
+    played = {what: Played(bounded(undisturbed), let_hang(what)) for what in undisturbed.api_calls}
+    assert {what: each.broken for what, each in played.items() if each.broken} == {}
+    assert set(hung) == {"create events", "delete pods", "patch pods/status"}
+    for what in ("delete pods", "patch pods/status"):
+        assert names(played[what].node_said, f"{what} default/sick-0: no answer within 15 s")

@@ -17,6 +17,8 @@ class Doomed:
         self._victims: dict[str, EvictionVictim] = {}
         self._told: dict[str, int] = {}
         """UID -> the life of the worker that this agent has told."""
+        self._awaited: set[str] = set()
+        """The victims that were told since the last decision. Their memory and disk are free when they have finished."""
 
     def recall(self, victims: Iterable[EvictionVictim]) -> None:
         """Add the decisions of an earlier agent; existing entries win."""
@@ -24,6 +26,7 @@ class Doomed:
 
     def add(self, victims: Iterable[EvictionVictim]) -> None:
         self._victims |= {victim.uid: victim for victim in victims}
+        self._awaited.clear()
 
     def __bool__(self) -> bool:
         return bool(self._victims)
@@ -50,6 +53,7 @@ class Doomed:
         here = {each.pod.metadata.uid: each for each in pods if each.worker is not None}
         uids = sorted(uid for uid in self._victims.keys() - self._told.keys() if uid in here)
         self._told.update((uid, here[uid].lives) for uid in uids)
+        self._awaited.update(uids)
         return [(self._victims[uid], here[uid]) for uid in uids]
 
     def forget_ended(self, pods: Sequence[PodHere]) -> bool:
@@ -61,8 +65,6 @@ class Doomed:
         self._told = {uid: life for uid, life in self._told.items() if uid in alive}
         return bool(gone)
 
-    def run_on(self, pods: Sequence[PodHere]) -> bool:
-        """Whether any victim still runs."""
-        return any(
-            each.pod.metadata.uid in self._victims and not each.released and not each.has_ended() for each in pods
-        )
+    def holds_resources(self, pods: Sequence[PodHere]) -> bool:
+        """Whether an awaited victim has containers or volumes left. The API may show it as ended before that."""
+        return any(each.pod.metadata.uid in self._awaited and not each.finished for each in pods)

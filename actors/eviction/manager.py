@@ -322,12 +322,12 @@ class EvictionActor(Actor):
             self._tools.sync_loop.tell(WantPods(self.ref))
 
     def _see_the_end(self, message: PodsHere) -> None:
+        self._forget(message)
         if self._doomed.has_untold():
             self._remind(message)
-        elif self._doomed.run_on(message.pods):
+        elif self._doomed.holds_resources(message.pods):
             self.after(POLL_NS, PollEnd(), key="poll")
         else:
-            self._forget(message)
             self.end_pass(0)
 
     # --- freeing ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ class EvictionStep(Enum):
     ASKING = "the pods are being asked for"
     FREEING = "dead containers and images are being removed"
     SAVING = "who goes is being written down"
-    ENDING = "the victim is ending"
+    ENDING = "the victim ends, and its volumes are taken down"
 
 
 class BeginEvictionPass(Message, frozen=True):
@@ -29,7 +29,7 @@ class BeginEvictionPass(Message, frozen=True):
 
 
 class PollEnd(Message, frozen=True):
-    """To itself: has the victim ended?"""
+    """To itself: are the victim and its volumes gone?"""
 
 
 class StepIsLate(Message, frozen=True):

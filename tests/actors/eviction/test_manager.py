@@ -202,7 +202,7 @@ def test_nobody_goes_while_the_runtime_does_not_say_what_there_is(scenes: list[S
     assert scene.decided() == ["web"]
 
 
-def test_one_goes_and_the_next_look_comes_when_it_has_ended(scenes: list[Scene]) -> None:
+def test_one_goes_and_the_next_look_comes_when_its_volumes_are_gone(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     for name in ("a", "b", "c"):
         scene.pod(name)
@@ -212,11 +212,18 @@ def test_one_goes_and_the_next_look_comes_when_it_has_ended(scenes: list[Scene])
     scene.run(5)
     assert len(scene.questions) == 1, "it is asked whether the pod has ended"
     assert scene.looks == []
-    scene.changes(scene.ordered()[0], released=True)
+    (first,) = scene.ordered()
+    pod = next(each.pod for each in scene.pods if each.pod.metadata.uid == first)
+    ended = msgspec.structs.replace(pod, status=PodStatus(phase="Failed"))
+    scene.changes(first, pod=ended, released=True)
+    scene.answer_question()
+    scene.run(1.1)
+    assert scene.looks == [], "an emptyDir in memory still holds what it took"
+    assert scene.decided() == [], "the API shows its end, so no successor has to end it"
+    scene.changes(first, finished=True)
     scene.answer_question()
     scene.run(0.1)
-    assert len(scene.questions) == 1, "at once, not after ten seconds"
-    scene.answer_question()
+    assert len(scene.looks) == 1, "at once, not after ten seconds"
     scene.answer_look()
     scene.answer_question()
     scene.run(0.1)

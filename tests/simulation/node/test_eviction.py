@@ -245,6 +245,40 @@ def test_a_condition_stays_for_its_time_over_a_restart_of_the_agent_and_no_longe
     assert conditions(world)["MemoryPressure"] == "False"
 
 
+def evicts_while_the_volume_stays(world):
+    """The fuller of two pods is evicted, and its volume cannot be taken down. Nothing of what it took is free."""
+    scratch = {"name": "scratch", "emptyDir": {"medium": "Memory"}}
+    mounts = [{"name": "scratch", "mountPath": "/scratch"}]
+    world.create("full", annotations={MEMORY: "2Gi"}, volumes=[scratch], containers=[container(volumeMounts=mounts)])
+    world.create("next", annotations={MEMORY: "1Gi"})
+    world.until(lambda: world.all_are("Running", 2))
+    volume = f"/var/lib/actorlet/pods/{world.pods()['full']['metadata']['uid']}/volumes"
+    tree = world.node.host.tree
+    tree.watch("/var/lib/actorlet/evictions", lambda: tree.hang(volume))
+    squeeze(world, 512 * MIB)
+    world.until(lambda: evicted(world) == ["full"], 30 * SECOND)
+    squeeze(world, 512 * MIB)
+    return volume
+
+
+def test_no_second_pod_goes_while_the_volumes_of_the_first_still_hold_memory():
+    world = cluster()
+    volume = evicts_while_the_volume_stays(world)
+    world.run(25 * SECOND)
+    assert evicted(world) == ["full"]
+    squeeze(world, 4 * GIB)
+    world.node.host.tree.heal(volume)
+    world.until(lambda: not world.node.host.tree.exists(volume), 5 * SECOND)
+    world.run(2 * MINUTE)
+    assert evicted(world) == ["full"]
+
+
+def test_volumes_that_cannot_be_taken_down_hold_the_next_eviction_up_for_half_a_minute():
+    world = cluster()
+    evicts_while_the_volume_stays(world)
+    assert world.until(lambda: evicted(world) == ["full", "next"], 10 * MINUTE) > 25 * SECOND
+
+
 @pytest.mark.parametrize("after_ms", [0, 5, 20, 100, 300, 900])
 def test_after_a_crash_in_the_middle_the_same_pod_ends(after_ms):
     world = cluster()

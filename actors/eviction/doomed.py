@@ -18,7 +18,7 @@ class Doomed:
         self._told: dict[str, int] = {}
         """UID -> the life of the worker that this agent has told."""
         self._awaited: set[str] = set()
-        """The victims that were told since the last decision. Their memory and disk are free when they have finished."""
+        """Victims that were told since the last decision. They hold memory and disk until they have finished."""
 
     def recall(self, victims: Iterable[EvictionVictim]) -> None:
         """Add the decisions of an earlier agent; existing entries win."""

@@ -3,16 +3,20 @@
 An allocation holds from the admission of its pod until nothing of the pod runs any more. It has all that a later
 decision needs, and is kept on disk. So after a restart the node knows its allocations before it hears of the pods
 again.
+
+The file is a kubelet's file, too: beside `allocations`, which a kubelet passes over, stands what it keeps
+(`actors.model.kubelet_records`), which earlier agents pass over.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from actors.model.kubelet_records import KubeletRecords, record_of, records_in
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.identity import QosClass, is_critical, qos_class
@@ -64,6 +68,22 @@ class _Written(msgspec.Struct, frozen=True):
     """The document on the disk."""
 
     allocations: tuple[Allocation, ...] = ()
+    data: str = ""
+    """What a kubelet keeps."""
+
+
+class KeptBook(msgspec.Struct, frozen=True):
+    """What was read from the disk. `records`: UID -> record of those pods that have an allocation and a record."""
+
+    allocations: tuple[Allocation, ...] = ()
+    records: FrozenMap[str, bytes] = FrozenMap()
+
+
+class WrittenBook(msgspec.Struct, frozen=True):
+    """The contents of both files: what is allocated, and what of that is in force."""
+
+    allocated: bytes
+    actuated: bytes
 
 
 def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
@@ -71,16 +91,23 @@ def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
     return FrozenMap(msgspec.convert(value, dict[str, int]))
 
 
-def allocations_in(text: bytes) -> tuple[Allocation, ...]:
-    """Parse the output of `Book.written`. Raises msgspec.MsgspecError."""
-    return msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).allocations
+def book_in(text: bytes) -> KeptBook:
+    """Parse the file of allocations, as this agent, an earlier one or a kubelet wrote it. A kubelet's holds none.
+
+    Raises msgspec.MsgspecError.
+    """
+    written = msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts)
+    records = records_in(written.data) if written.allocations else {}
+    mine = FrozenMap({each.uid: records[each.uid] for each in written.allocations if each.uid in records})
+    return KeptBook(written.allocations, mine)
 
 
 class Book:
     """All allocations of a node, added up."""
 
-    def __init__(self, allocations: Iterable[Allocation] = ()) -> None:
+    def __init__(self, allocations: Iterable[Allocation] = (), records: Mapping[str, bytes] = {}) -> None:
         self._by_uid: dict[str, Allocation] = {}
+        self._records = KubeletRecords()
         self._used: dict[str, int] = {}
         self._ports: Counter[Port] = Counter()
         self._lines: dict[str, bytes] = {}
@@ -90,6 +117,8 @@ class Book:
         """All lines as last written; empty when some are outdated."""
         for allocation in allocations:
             self.put(allocation)
+        for uid, record in records.items():
+            self._records.put(uid, record)
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -106,7 +135,7 @@ class Book:
 
     def put(self, allocation: Allocation) -> None:
         """Add or replace the allocation of a pod."""
-        self.remove(allocation.uid)
+        self._drop(allocation.uid)
         self._by_uid[allocation.uid] = allocation
         self._unwritten[allocation.uid] = None
         if allocation.ports:
@@ -114,8 +143,20 @@ class Book:
         for resource, amount in allocation.requests.items():
             self._used[resource] = self._used.get(resource, 0) + amount
 
+    def record(self, pod: Pod) -> bool:
+        """Keep the record of a pod that has none yet. Returns whether it is new."""
+        uid = pod.metadata.uid
+        if uid in self._records:
+            return False
+        self._records.put(uid, record_of(pod.spec))
+        return True
+
     def remove(self, uid: str) -> Allocation | None:
         """Remove and return the allocation of a pod, or None."""
+        self._records.remove(uid)
+        return self._drop(uid)
+
+    def _drop(self, uid: str) -> Allocation | None:
         allocation = self._by_uid.pop(uid, None)
         if allocation is not None:
             if self._lines.pop(uid, None) is not None:
@@ -127,7 +168,7 @@ class Book:
                 self._used[resource] -= amount
         return allocation
 
-    def written(self, without: Container[str] = ()) -> bytes:
+    def written(self, without: Container[str] = ()) -> WrittenBook:
         """All allocations as JSON, for the disk, except those of these UIDs. It is written at every admission, so only
         new ones are encoded.
         """
@@ -139,7 +180,9 @@ class Book:
         text = self._text = b",".join(parts)
         if without:
             text = b",".join([line for uid, line in self._lines.items() if uid not in without])
-        return b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"]}"))
+        checkpoint = self._records.checkpoint(without)
+        allocated = b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", checkpoint, b"}"))
+        return WrittenBook(allocated, b"{%b}" % checkpoint)
 
     def used(self, resource: str) -> int:
         """How much of the resource is allocated, in billionths."""

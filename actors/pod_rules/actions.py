@@ -54,7 +54,7 @@ from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
 from config.pods.identity import restarts_all_containers
 from config.values.durations import format_duration_ns
-from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_definition
+from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_definition, same_hash
 from runtime.cri.messages import ContainerState
 
 _NOTHING_KILLED: Mapping[str, KillCause] = {}
@@ -400,9 +400,10 @@ def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
 
 
 def _same_key(container: Container, last: ObservedContainer) -> bool:
-    """Whether image and resources are those that failed before (spec 3.5). A container without the note counts as the
+    """Whether image and resources are those that failed before (spec 3.5). Resources without a note count as the
     same.
     """
     image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
     same_resources = resources is None or resources == resources_text(container)
-    return same_resources and (image is None or image == container.image)
+    same_image = same_hash(container, last.annotations) if image is None else image == container.image
+    return same_resources and same_image

@@ -30,7 +30,7 @@ from actors.messages.events import pod_event
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
-from actors.model.allocation import Allocation, Book, allocation_of, allocations_in, resized
+from actors.model.allocation import Allocation, Book, KeptBook, allocation_of, book_in, resized
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
@@ -56,7 +56,7 @@ WAITS_FOR_SHUTDOWN = "the machine goes down"
 class BookRead(Message, frozen=True):
     """To itself: what the file says that pods have, None for no file; or why it is of no use."""
 
-    allocations: tuple[Allocation, ...] | None
+    kept: KeptBook | None
     error: str
 
 
@@ -128,13 +128,14 @@ class ResourceManagerActor(Actor):
         self._sync_loop.tell(ResourceManagerStarted())
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
-        self.attempt(lambda: self._disk.submit("book", self._file.load, allocations_in, deadline_ns=DISK_NS), BookRead)
+        self.attempt(lambda: self._disk.submit("book", self._file.load, book_in, deadline_ns=DISK_NS), BookRead)
 
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
-        self._book = Book(message.allocations or ())
+        kept = message.kept or KeptBook()
+        self._book = Book(kept.allocations, kept.records)
         if message.error:
             self.log.warning("what pods have been given cannot be read, all is counted anew: %s", message.error)
         self._consider_all()
@@ -144,9 +145,10 @@ class ResourceManagerActor(Actor):
         if self._saving or self._saved == self._version or self._book is None:
             return
         version = self._saving = self._version
-        content = self._book.written(without=self._heirs)
+        written = self._book.written(without=self._heirs)
+        save = partial(self._file.save, written.allocated, written.actuated)
         self.attempt(
-            partial(self._disk.submit, "book", self._file.save, content, deadline_ns=DISK_NS),
+            partial(self._disk.submit, "book", save, deadline_ns=DISK_NS),
             lambda _, error: BookSaved(version, error),
         )
 
@@ -208,6 +210,9 @@ class ResourceManagerActor(Actor):
         has = book.get(uid)
         if has is not None and uid not in self._heirs:
             self._take(asked, resized(has, pod))
+            if book.record(pod):  # an earlier agent kept none; nobody waits for it
+                self._version += 1
+                self._save_later()
             return
         try:
             wanted = allocation_of(pod)
@@ -243,6 +248,7 @@ class ResourceManagerActor(Actor):
     def _take(self, asked: AdmitPod, wanted: Allocation | None) -> None:
         if wanted is not None and self._book is not None:
             self._book.put(wanted)
+            self._book.record(asked.pod)
             self._version += 1
         uid = asked.pod.metadata.uid
         if self._saved == self._version:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+START_32 = 0x811C9DC5
 
-def fnv1a_32(data: bytes) -> str:
-    """Up to 8 hexadecimal digits, without leading zeros."""
-    return f"{_fnv1a(data, 0x811C9DC5, 0x01000193, 32):x}"
+
+def fnv1a_32(data: bytes, state: int = START_32) -> int:
+    """`state`: the hash of what comes before `data`."""
+    return _fnv1a(data, state, 0x01000193, 32)
 
 
 def fnv1a_128(data: bytes) -> str:

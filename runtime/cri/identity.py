@@ -1,21 +1,23 @@
 """The labels and annotations by which a container in the runtime is known again (spec 3.5, 3.8).
 
 The agent writes them when it creates a container. They are named fields with a schema version, never a hash of a whole
-object: a field that a later agent adds changes the identity of no running container. Every tool around a kubelet reads
-the keys `io.kubernetes.*`, so they are kept. The keys `actorlet.dev/*` hold what those leave out.
+object: a field that a later agent adds changes the identity of no running container. The keys `io.kubernetes.*` and
+their values are those of a kubelet 1.36, so that either agent can take over the containers of the other. The keys
+`actorlet.dev/*` hold what those leave out.
 
 Nothing here fails: a container that somebody else made simply lacks fields.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
 from config.objects import Container, Pod, PodSpec, ResourceRequirements
-from config.values.fnv import fnv1a_32
+from config.values.go_dump import hash_of_bytes
 
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
@@ -39,11 +41,17 @@ BACK_OFF_NS = "actorlet.dev/back-off-ns"
 RESOURCES = "actorlet.dev/resources"
 
 SCHEMA_VERSION = "1"
+_HASH = re.compile("[1-9a-f][0-9a-f]{0,7}")
 
 
 def container_hash(container: Container) -> str:
-    """FNV-32a, in hex, over image and name alone (spec 3.5), for tools that look for it. Nothing here reads it back."""
-    return fnv1a_32(_go_json({"image": container.image, "name": container.name}))
+    """The hash of a kubelet, in hex, over image and name alone (spec 3.5)."""
+    return _hash_of(container.name, container.image)
+
+
+@lru_cache(maxsize=4096)
+def _hash_of(name: str, image: str) -> str:
+    return f"{hash_of_bytes(_go_json({'image': image, 'name': name})):x}"
 
 
 def _go_json(value: Mapping[str, str]) -> bytes:
@@ -55,12 +63,18 @@ def _go_json(value: Mapping[str, str]) -> bytes:
 def same_definition(container: Container, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
     """Whether an existing container is still what the pod asks for: the image decides (spec 3.5).
 
-    A container without our schema counts as the same. If we compared somebody else's hash and computed it a shade
-    differently, a takeover would end every container of the node.
+    Our note of the image decides. Of a kubelet's container, its hash decides. A container with neither counts as the
+    same: that a label is missing ends no container.
     """
-    if labels.get(SCHEMA) != SCHEMA_VERSION:
-        return True
-    return annotations.get(CONTAINER_IMAGE, container.image) == container.image
+    if labels.get(SCHEMA) == SCHEMA_VERSION:
+        return annotations.get(CONTAINER_IMAGE, container.image) == container.image
+    return SCHEMA in labels or same_hash(container, annotations)
+
+
+def same_hash(container: Container, annotations: Mapping[str, str]) -> bool:
+    """Whether the hash on an existing container, if there is a proper one, is that of `container`."""
+    found = annotations.get(CONTAINER_HASH, "")
+    return _HASH.fullmatch(found) is None or found == container_hash(container)
 
 
 def resources_text(container: Container) -> str:

@@ -1,4 +1,7 @@
-"""`<root>/allocated_pods_state`: what of the node has been given to which pod, on the disk (spec 10.16).
+"""What of the node has been given to which pod, on the disk (spec 10.16): two files below the root directory.
+
+`allocated_pods_state` is read by the next agent, be it this one or a kubelet. `actuated_pods_state` is read by a
+kubelet alone.
 
 `AllocationFile` is the capability, `LocalAllocationFile` the real one. What has been saved is there after a crash, all
 of it or what was before (`runtime.files.state_file`). Refuses to know what is in it.
@@ -14,6 +17,7 @@ from runtime.files.directories import make_directories
 from runtime.files.state_file import read_state, write_state
 
 NAME = "allocated_pods_state"
+ACTUATED_NAME = "actuated_pods_state"
 T = TypeVar("T")
 
 
@@ -23,8 +27,8 @@ class AllocationFile(Protocol):
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         """What was saved last; None where nothing was. Raises UnreadableStateError, OSError (`read_state`)."""
 
-    def save(self, content: bytes) -> None:
-        """Keep that from now on. Raises OSError."""
+    def save(self, allocated: bytes, actuated: bytes) -> None:
+        """Keep that from now on; one content for each file. Raises OSError."""
 
 
 class LocalAllocationFile:
@@ -36,6 +40,7 @@ class LocalAllocationFile:
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return read_state(str(self._root / NAME), decode)
 
-    def save(self, content: bytes) -> None:
+    def save(self, allocated: bytes, actuated: bytes) -> None:
         make_directories(str(self._root), 0o750)
-        write_state(str(self._root / NAME), content)
+        write_state(str(self._root / ACTUATED_NAME), actuated)
+        write_state(str(self._root / NAME), allocated)

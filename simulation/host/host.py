@@ -18,6 +18,7 @@ from runtime.logs.pod_files import PodFiles, StartFiles, attempt_after, content_
 from runtime.logs.pod_logs import DeadLink, PodLogs
 from runtime.manifests.files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
 from runtime.manifests.store import ManifestStore
+from runtime.state.allocation_file import ACTUATED_NAME
 from runtime.state.allocation_file import NAME as ALLOCATIONS
 from runtime.state.id_files import RECORD
 from simulation.cri.files import ContainerFiles
@@ -230,18 +231,20 @@ class SimulatedAllocationFile(OnTree):
     def __init__(self, tree: FileTree, root: str) -> None:
         super().__init__(tree)
         self._path = os.path.join(root, ALLOCATIONS)
+        self._actuated = os.path.join(root, ACTUATED_NAME)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         tree, path = self.tree, self._path
         return tree.gate(path, lambda: _state(tree, path, decode, STATE_BYTES))
 
-    def save(self, content: bytes) -> None:
-        return self._save(self._path, content)
+    def save(self, allocated: bytes, actuated: bytes) -> None:
+        return self._save(self._path, allocated, actuated)
 
     @gated
-    def _save(self, path: str, content: bytes) -> None:
+    def _save(self, path: str, allocated: bytes, actuated: bytes) -> None:
         self.tree.make_directories(directory_of(path))
-        self.tree.write(path, content, 0o600)
+        self.tree.write(self._actuated, actuated, 0o600)
+        self.tree.write(path, allocated, 0o600)
 
 
 class SimulatedManifests(OnTree):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.model.allocation import Allocation, Book, allocations_in
+from actors.model.allocation import Allocation, Book, book_in
 
 _ALLOCATIONS = st.builds(
     Allocation,
@@ -30,8 +30,8 @@ def test_what_is_written_is_what_the_pods_have_now_whenever_it_is_written(
             book.remove(operation)
         else:
             book.written()
-    read = Book(allocations_in(book.written()))
+    read = Book(book_in(book.written().allocated).allocations)
     assert {each.uid: each for each in read} == {each.uid: each for each in book}
     assert read.used("cpu") == book.used("cpu")
-    left_out = Book(allocations_in(book.written(without)))
+    left_out = Book(book_in(book.written(without).allocated).allocations)
     assert {each.uid for each in left_out} == {each.uid for each in book} - without

@@ -160,7 +160,7 @@ def test_what_went_while_no_agent_was_there_is_given_back() -> None:
 
 def test_a_book_that_cannot_be_read_is_begun_anew(caplog: pytest.LogCaptureFixture) -> None:
     tree = FileTree()
-    SimulatedAllocationFile(tree, ROOT).save(b"{torn")
+    SimulatedAllocationFile(tree, ROOT).save(b"{torn", b"")
     scene = Scene(tree, node())
     assert scene.ask(pod("a")) == [PodAdmitted()]
     assert "all is counted anew" in caplog.text

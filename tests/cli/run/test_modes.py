@@ -38,6 +38,7 @@ EXPECTED: dict[str, tuple[str, int]] = {
     # The root directory and what is in it.
     "": ("directory", 0o750),
     r"actorlet\.sock": ("socket", 0o600),
+    "actuated_pods_state": ("file", 0o600),
     "allocated_pods_state": ("file", 0o600),
     "evictions": ("file", 0o600),
     "graceful_node_shutdown_state": ("file", 0o600),

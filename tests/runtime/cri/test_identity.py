@@ -70,10 +70,36 @@ def test_the_image_decides_whether_a_container_is_what_the_pod_asks_for() -> Non
 
 
 @pytest.mark.parametrize(
-    ("labels", "notes"), [({}, {}), ({}, {CONTAINER_HASH: "0"}), ({SCHEMA: "2"}, {CONTAINER_IMAGE: "x"})]
+    ("labels", "notes"),
+    [
+        ({}, {}),
+        ({}, {CONTAINER_HASH: "0"}),
+        ({}, {CONTAINER_HASH: "not a hash"}),
+        ({SCHEMA: "2"}, {CONTAINER_IMAGE: "x"}),
+        ({SCHEMA: "2"}, {CONTAINER_HASH: "1"}),
+    ],
 )
 def test_what_others_made_is_left_alone(labels: dict[str, str], notes: dict[str, str]) -> None:
     assert same_definition(WEB, labels, notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "written"),
+    [
+        ("web", "image:1", "c8d4bc82"),
+        ("web", "image:2", "cb09a284"),
+        ("app", "docker.io/library/busybox:1.36", "13385bb0"),
+        ("a", "r.example/x&y<z>@sha256:0", "c89385b8"),
+    ],
+)
+def test_the_hash_is_the_one_that_a_kubelet_writes(name: str, image: str, written: str) -> None:
+    assert container_hash(container(name, image=image)) == written
+
+
+def test_a_changed_image_ends_the_container_of_a_kubelet() -> None:
+    notes = {CONTAINER_HASH: "c8d4bc82"}
+    assert same_definition(container("web", image="image:1"), {}, notes)
+    assert not same_definition(container("web", image="image:2"), {}, notes)
 
 
 def test_the_hash_covers_name_and_image_alone() -> None:

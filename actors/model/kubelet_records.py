@@ -1,0 +1,107 @@
+"""The resources of each admitted pod as a kubelet 1.36 keeps them, so that it can take over the node.
+
+A kubelet reads two files at its start and refuses to start if it cannot: `allocated_pods_state` and
+`actuated_pods_state`. Both are a checkpoint: `data`, which is JSON in a string, and the checksum of that string. A pod
+without a record gets its resources set anew, and a container with `resizePolicy: RestartContainer` restarts.
+
+A record says what the pod had when it was admitted. It stays as it is when the pod's resources change later: a kubelet
+compares the two and does the resize itself. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from itertools import chain, islice, takewhile
+
+import msgspec
+
+from config.objects import PodSpec, ResourceRequirements
+from config.pods.identity import is_sidecar
+from config.pods.once_per_spec import once_per_spec
+from config.values.go_dump import hash_of_text
+
+_BEGINS = b'{"entries":{'
+_ENDS = b"}}"
+_HASH_BEGINS = hash_of_text(_BEGINS)
+
+
+class _Claim(msgspec.Struct, omit_defaults=True):
+    name: str
+    request: str = ""
+
+
+class _Resources(msgspec.Struct, omit_defaults=True):
+    limits: dict[str, str] = {}
+    requests: dict[str, str] = {}
+    claims: list[_Claim] = []
+
+
+class KubeletRecord(msgspec.Struct):
+    """Upstream's `PodResourceInfo`; its fields have no JSON names of their own."""
+
+    ContainerResources: dict[str, _Resources] = {}
+    PodLevelResources: _Resources | None = None
+
+
+class _Data(msgspec.Struct):
+    entries: dict[str, KubeletRecord] = {}
+
+
+@once_per_spec
+def record_of(spec: PodSpec) -> bytes:
+    """The record of a pod of this spec, as JSON: its sidecars and regular containers, and the pod as a whole."""
+    containers = {
+        each.name: each.resources or ResourceRequirements()
+        for each in chain(filter(is_sidecar, spec.init_containers), spec.containers)
+    }
+    return msgspec.json.encode({"ContainerResources": containers, "PodLevelResources": spec.resources})
+
+
+def records_in(data: str) -> Mapping[str, bytes]:
+    """UID -> record, from the `data` of a checkpoint. What cannot be read holds none: records can be made anew."""
+    try:
+        entries = msgspec.json.decode(data, type=_Data).entries if data else {}
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    return {uid: msgspec.json.encode(record) for uid, record in entries.items()}
+
+
+class KubeletRecords:
+    """The records of a node's pods."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, bytes] = {}
+        """UID -> its part of the data: key, colon, record."""
+        self._hashed: dict[str, int] = {}
+        """The first of `_entries` -> the hash of the data up to its end. Saves hashing all of it at each admission."""
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._entries
+
+    def put(self, uid: str, record: bytes) -> None:
+        """Add or replace a record."""
+        self.remove(uid)
+        self._entries[uid] = msgspec.json.encode(uid) + b":" + record
+
+    def remove(self, uid: str) -> None:
+        """Remove the record of a pod, if it has one."""
+        if self._entries.pop(uid, None) is not None and uid in self._hashed:
+            self._hashed = dict(takewhile(lambda each: each[0] != uid, self._hashed.items()))
+
+    def checkpoint(self, without: Container[str] = ()) -> bytes:
+        """The members `data` and `checksum` of the JSON object in the files. `without`: UIDs that are left out."""
+        if without:
+            entries = b",".join([entry for uid, entry in self._entries.items() if uid not in without])
+            state = hash_of_text(entries, _HASH_BEGINS)
+        else:
+            entries = b",".join(self._entries.values())
+            state = self._hash_of_all()
+        data = msgspec.json.encode((_BEGINS + entries + _ENDS).decode())
+        return b'"data":%b,"checksum":%d' % (data, hash_of_text(_ENDS, state))
+
+    def _hash_of_all(self) -> int:
+        state = next(reversed(self._hashed.values()), _HASH_BEGINS)
+        for uid, entry in islice(self._entries.items(), len(self._hashed), None):
+            state = hash_of_text(b"," + entry if self._hashed else entry, state)
+            self._hashed[uid] = state
+        return state

@@ -10,7 +10,7 @@ second. Data that cannot be had is left out and named in the sample; a request n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -44,7 +44,7 @@ from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.stats.capability import HostStats
 from runtime.stats.readings import FsReading, NodeReading, PodDisk, ProcessReading
 from runtime.stats.samples import NodeSample, Rates, StatsListing
-from runtime.stats.told import value_of
+from runtime.stats.told import pid_and_image, value_of
 
 T = TypeVar("T")
 
@@ -89,6 +89,8 @@ class NodeStatsActor(Actor):
         self._sample: NodeSample | None = None
         self._rates: dict[str, tuple[int, int]] = {}
         self._pids: dict[str, int] = {}
+        self._images: dict[str, str] = {}
+        """The image of each sandbox whose process was looked up."""
         self._tells_pids = True
         self._disks: dict[str, PodDisk] = {}
         self._counted_ns: dict[str, int] = {}
@@ -136,7 +138,8 @@ class NodeStatsActor(Actor):
         await self._count_disks(listed)
         rates = Rates(self._rates)
         by_id = {id_: readings[pid] for id_, pid in of_processes.items() if pid in readings}
-        pods = listed.pods(by_id, {uid: self._whole(disk) for uid, disk in self._disks.items()}, rates)
+        disks = {uid: self._whole(disk) for uid, disk in self._disks.items()}
+        pods = listed.pods(by_id, disks, rates, self._images)
         sample = NodeSample(
             taken_ns,
             node=None if node is None else _rated(node, rates),
@@ -209,6 +212,7 @@ class NodeStatsActor(Actor):
         """Look up the process ids of new containers. A runtime that tells none is not asked again."""
         ids = listed.ids()
         self._pids = {id_: self._pids[id_] for id_ in ids if id_ in self._pids}
+        self._images = {id_: self._images[id_] for id_ in ids if id_ in self._images}
         sandboxes = {each.id for each in listed.sandboxes}
         unknown = [id_ for id_ in ids if id_ not in self._pids][:LOOKUPS_AT_MOST]
         while unknown and self._tells_pids:
@@ -217,7 +221,9 @@ class NodeStatsActor(Actor):
             outcomes = await self.gather(*asked, what="process ids")
             for id_, outcome in zip(some, outcomes, strict=True):
                 if outcome.value is not None:
-                    self._pids[id_] = _pid_in(outcome.value.info)
+                    self._pids[id_], image = pid_and_image(outcome.value.info)
+                    if id_ in sandboxes:
+                        self._images[id_] = image
             answered = [outcome for outcome in outcomes if outcome.value is not None]
             if answered and not any(self._pids.values()):
                 self._tells_pids = False
@@ -346,20 +352,3 @@ def _rated(node: NodeReading, rates: Rates) -> NodeReading:
 
 def _differ(one: FsReading | None, other: FsReading | None) -> bool:
     return one is not None and other is not None and one.device != other.device
-
-
-def _pid_in(info: Any) -> int:
-    """The process id in the verbose answer of a runtime (`info`: JSON documents); 0 when there is none."""
-    for text in _texts(info):
-        try:
-            document = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
-        pid = document.get("pid") if isinstance(document, dict) else None
-        if isinstance(pid, int) and pid > 0:
-            return pid
-    return 0
-
-
-def _texts(info: Any) -> Iterable[str]:
-    return info.values() if hasattr(info, "values") else ()

@@ -228,6 +228,7 @@ def real_capabilities(
             facts.root_directory,
             runtime_socket(plan.configuration.container_runtime_endpoint),
             cgroup_root=plan.configuration.cgroup_root,
+            system_cgroups=plan.configuration.system_cgroups,
         ),
         manifest_store=LocalManifestStore(),
         meters=meters,

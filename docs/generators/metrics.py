@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from docs.generators.drawn_page import DrawnPage, main
-from runtime.metrics import cadvisor, kubelet, own, resource, slis
+from runtime.metrics import cadvisor_names, kubelet, own, resource, slis
+from runtime.metrics.absent import ABSENT
 from runtime.metrics.families import Family
 
 HEAD = """# Metrics and usage
@@ -22,7 +23,10 @@ while nobody asks nothing is read. A first question takes half a second, since a
 |---|---|
 | CPU, memory, writable layer of containers, network and processes of pods | the runtime (CRI), where it tells |
 | the same, limits, throttling, block devices, pressure | control groups (1 or 2) of the process the runtime names |
-| the node | the root group, /proc; `kubelet` and `runtime` by their processes |
+| the node | the root group, /proc |
+| its parts `kubelet` and `runtime` | their control groups, or their processes when these are in the root group |
+| its parts `pods` and `misc` | the control group of all pods, and that of `systemCgroups` |
+| open files and sockets | /proc of each process of a container; sockets once a minute |
 | volumes and logs of a pod | counted on disk, once a minute at most (`volumeStatsAggPeriod`; 0: never) |
 | image and container file systems | the runtime says where and how much, `statvfs` the rest |
 
@@ -76,7 +80,7 @@ class MetricsPage(DrawnPage, frozen=True):
                 _table("/metrics: ours", own.FAMILIES),
                 _table("/metrics/probes", kubelet.AT_PROBES),
                 _table("/metrics/resource", resource.FAMILIES),
-                _table("/metrics/cadvisor", cadvisor.FAMILIES),
+                _table("/metrics/cadvisor", cadvisor_names.FAMILIES),
                 _table("/metrics/slis", slis.FAMILIES),
                 _absent(),
             ]
@@ -93,7 +97,7 @@ def _table(title: str, families: Iterable[Family]) -> str:
 
 def _absent() -> str:
     reasons: dict[str, list[str]] = {}
-    for name, reason in kubelet.ABSENT.items():
+    for name, reason in ABSENT.items():
         reasons.setdefault(reason, []).append(name)
     rows = ["## Names of a kubelet that do not apply", "", "| because | names |", "|---|---|"]
     rows += [f"| {reason} | {_list(names)} |" for reason, names in reasons.items()]

@@ -60,6 +60,9 @@ class MachineFacts:
     pids: int = 0
     """The limit of processes and threads; 0: not known."""
     apparmor: bool = False
+    physical_cores: int = 0
+    sockets: int = 0
+    """Of the CPUs; 0 for either: the kernel does not tell."""
     thermal_paths: tuple[str, ...] = ()
     """Directories with the throttling of each CPU. A container that reads them can spy on others, so they are
     masked."""
@@ -68,6 +71,7 @@ class MachineFacts:
 def read_machine(root: str = "/") -> MachineFacts:
     """The machine whose files are under `root`; its name, CPUs and architecture are always this one's."""
     memory = memory_sizes(root)
+    physical_cores, sockets = cores_and_sockets(root)
     return MachineFacts(
         host_name=host_name(),
         cpus=os.cpu_count() or 0,
@@ -91,6 +95,8 @@ def read_machine(root: str = "/") -> MachineFacts:
         swap_counted=swap_counted(root),
         pids=pid_limit(root),
         apparmor=_first(root, "sys/module/apparmor/parameters/enabled") == "Y",
+        physical_cores=physical_cores,
+        sockets=sockets,
         thermal_paths=thermal_paths(root),
     )
 
@@ -114,6 +120,16 @@ def pid_limit(root: str = "/") -> int:
     """The smaller of the kernel's two limits."""
     texts = [_text(root, f"proc/sys/kernel/{name}").strip() for name in ("pid_max", "threads-max")]
     return min((int(text) for text in texts if text.isdigit()), default=0)
+
+
+def cores_and_sockets(root: str = "/") -> tuple[int, int]:
+    """How many physical cores the CPUs are, in how many sockets. 0 for either: the kernel does not tell."""
+    cpus = os.path.join(root, "sys/devices/system/cpu")
+    found = set()
+    for core_path in glob.glob(f"{glob.escape(cpus)}/cpu[0-9]*/topology/core_id"):
+        package = _text("/", f"{os.path.dirname(core_path)}/physical_package_id").strip()
+        found.add((package, _text("/", core_path).strip()))
+    return len(found), len({package for package, _ in found})
 
 
 def thermal_paths(root: str = "/") -> tuple[str, ...]:

@@ -1,20 +1,24 @@
 """`/metrics/cadvisor`: what the kernel says of machine, pods and containers, by a sample (spec 11.7). Pure.
 
-Labels are those of cAdvisor: a container has its image and name, a pod an empty container and its sandbox's network,
-the machine the id `/`. `id` is the path of the control group where that is known. What the kernel does not tell has no
-series; its family is there all the same.
+Labels are those of cAdvisor: a container has its image and name, a pod an empty container, the network the name and
+image of its sandbox, the machine the id `/`, the node's own parts their control group. `id` is the path of the control
+group where that is known. What the kernel does not tell has no series; its family is there all the same.
 """
 
 from __future__ import annotations
 
+from runtime.metrics import cadvisor_names as names
 from runtime.metrics.exposition import FamilyRows, MetricRow
-from runtime.metrics.families import Family, counter, gauge, in_module
+from runtime.metrics.families import Family
 from runtime.stats.readings import (
+    BlockDevice,
     CgroupReading,
     CpuReading,
     FsReading,
+    IoCost,
     MemoryReading,
     NetworkReading,
+    NodeReading,
     ProcessReading,
     StallPressure,
 )
@@ -23,112 +27,58 @@ from runtime.stats.samples import ContainerSample, NodeSample, PodSample
 MS_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 MICROSECONDS = 1_000_000
+MILLISECONDS = 1_000
+SECTOR_BYTES = 512
+"""The unit of the kernel's counts, whatever the disk's own sectors are."""
 
-_WHO = ("id", "name", "image", "container", "pod", "namespace")
 _MACHINE = ("/", "", "", "", "", "")
 _Rows = dict[str, list[MetricRow]]
 _Labels = tuple[str, ...]
 
-
-def _counter(name: str, text: str, *more: str) -> Family:
-    return counter(name, text, *_WHO, *more)
-
-
-def _gauge(name: str, text: str, *more: str) -> Family:
-    return gauge(name, text, *_WHO, *more)
-
-
-CPU_USAGE = _counter("container_cpu_usage_seconds_total", "Processor time.", "cpu")
-CPU_USER = _counter("container_cpu_user_seconds_total", "Processor time in user mode.")
-CPU_SYSTEM = _counter("container_cpu_system_seconds_total", "Processor time in the kernel.")
-CFS_PERIODS = _counter("container_cpu_cfs_periods_total", "Periods of the scheduler with a limit.")
-CFS_THROTTLED = _counter("container_cpu_cfs_throttled_periods_total", "Periods in which the limit was met.")
-CFS_THROTTLED_TIME = _counter("container_cpu_cfs_throttled_seconds_total", "Time for which it was held back.")
-MEMORY_USAGE = _gauge("container_memory_usage_bytes", "Memory in use, with what could be dropped.")
-MEMORY_WORKING_SET = _gauge("container_memory_working_set_bytes", "Memory in use, without what could be dropped.")
-MEMORY_RSS = _gauge("container_memory_rss", "Anonymous memory, in bytes.")
-MEMORY_CACHE = _gauge("container_memory_cache", "Pages of files, in bytes.")
-MEMORY_SWAP = _gauge("container_memory_swap", "Swap in use, in bytes.")
-MEMORY_MAX = _gauge("container_memory_max_usage_bytes", "The most memory that was in use.")
-MEMORY_MAPPED = _gauge("container_memory_mapped_file", "Mapped pages of files, in bytes.")
-MEMORY_KERNEL = _gauge("container_memory_kernel_usage", "Memory of the kernel, in bytes.")
-MEMORY_ACTIVE_FILE = _gauge("container_memory_total_active_file_bytes", "Pages of files used of late.")
-MEMORY_INACTIVE_FILE = _gauge("container_memory_total_inactive_file_bytes", "Pages of files not used of late.")
-MEMORY_FAILCNT = _counter("container_memory_failcnt", "Times that the limit was met.")
-MEMORY_FAILURES = _counter("container_memory_failures_total", "Page faults.", "failure_type", "scope")
-OOM_EVENTS = _counter("container_oom_events_total", "Processes killed for want of memory.")
-NETWORK_RX_BYTES = _counter("container_network_receive_bytes_total", "Bytes received.", "interface")
-NETWORK_RX_PACKETS = _counter("container_network_receive_packets_total", "Packets received.", "interface")
-NETWORK_RX_ERRORS = _counter("container_network_receive_errors_total", "Packets received in error.", "interface")
-NETWORK_RX_DROPPED = _counter(
-    "container_network_receive_packets_dropped_total", "Packets received and dropped.", "interface"
-)
-NETWORK_TX_BYTES = _counter("container_network_transmit_bytes_total", "Bytes sent.", "interface")
-NETWORK_TX_PACKETS = _counter("container_network_transmit_packets_total", "Packets sent.", "interface")
-NETWORK_TX_ERRORS = _counter("container_network_transmit_errors_total", "Packets not sent, for errors.", "interface")
-NETWORK_TX_DROPPED = _counter(
-    "container_network_transmit_packets_dropped_total", "Packets dropped before they were sent.", "interface"
-)
-FS_USAGE = _gauge("container_fs_usage_bytes", "Bytes on a file system.", "device")
-FS_LIMIT = _gauge("container_fs_limit_bytes", "Size of a file system.", "device")
-FS_INODES_FREE = _gauge("container_fs_inodes_free", "Inodes left on a file system.", "device")
-FS_INODES_TOTAL = _gauge("container_fs_inodes_total", "Inodes of a file system.", "device")
-FS_READS = _counter("container_fs_reads_total", "Reads.", "device")
-FS_WRITES = _counter("container_fs_writes_total", "Writes.", "device")
-FS_READ_BYTES = _counter("container_fs_reads_bytes_total", "Bytes read.", "device")
-FS_WRITTEN_BYTES = _counter("container_fs_writes_bytes_total", "Bytes written.", "device")
-BLKIO = _counter("container_blkio_device_usage_total", "Bytes by device and direction.", "device", "operation")
-PROCESSES = _gauge("container_processes", "Processes.")
-THREADS = _gauge("container_threads", "Threads.")
-THREADS_MAX = _gauge("container_threads_max", "Threads that there may be; 0 for no limit.")
-FILE_DESCRIPTORS = _gauge("container_file_descriptors", "Files that the first process has open.")
-SPEC_SHARES = _gauge("container_spec_cpu_shares", "Its weight among others.")
-SPEC_QUOTA = _gauge("container_spec_cpu_quota", "Microseconds in each period that it may run.")
-SPEC_PERIOD = _gauge("container_spec_cpu_period", "Length of the period, in microseconds.")
-SPEC_MEMORY = _gauge("container_spec_memory_limit_bytes", "Memory it may use; 0 for no limit.")
-SPEC_SWAP = _gauge("container_spec_memory_swap_limit_bytes", "Swap it may use; 0 for no limit.")
-START_TIME = _gauge("container_start_time_seconds", "When it began, in seconds since 1970.")
-LAST_SEEN = _gauge("container_last_seen", "When it was looked at, in seconds since 1970.")
-PRESSURE_CPU_WAITING = _counter("container_pressure_cpu_waiting_seconds_total", "Time that tasks waited for a CPU.")
-PRESSURE_CPU_STALLED = _counter("container_pressure_cpu_stalled_seconds_total", "Time that all waited for a CPU.")
-PRESSURE_MEMORY_WAITING = _counter(
-    "container_pressure_memory_waiting_seconds_total", "Time that tasks waited for memory."
-)
-PRESSURE_MEMORY_STALLED = _counter(
-    "container_pressure_memory_stalled_seconds_total", "Time that all waited for memory."
-)
-PRESSURE_IO_WAITING = _counter("container_pressure_io_waiting_seconds_total", "Time that tasks waited for a disk.")
-PRESSURE_IO_STALLED = _counter("container_pressure_io_stalled_seconds_total", "Time that all waited for a disk.")
-SCRAPE_ERROR = gauge("container_scrape_error", "1 when something could not be read, 0 otherwise.")
-MACHINE_CPUS = gauge("machine_cpu_cores", "CPUs of the machine.")
-MACHINE_MEMORY = gauge("machine_memory_bytes", "Memory of the machine.")
-MACHINE_SWAP = gauge("machine_swap_bytes", "Swap of the machine.")
-
-FAMILIES = in_module(globals())
-
 _NETWORK: tuple[tuple[Family, str], ...] = (
-    (NETWORK_RX_BYTES, "rx_bytes"),
-    (NETWORK_RX_PACKETS, "rx_packets"),
-    (NETWORK_RX_ERRORS, "rx_errors"),
-    (NETWORK_RX_DROPPED, "rx_dropped"),
-    (NETWORK_TX_BYTES, "tx_bytes"),
-    (NETWORK_TX_PACKETS, "tx_packets"),
-    (NETWORK_TX_ERRORS, "tx_errors"),
-    (NETWORK_TX_DROPPED, "tx_dropped"),
+    (names.NETWORK_RX_BYTES, "rx_bytes"),
+    (names.NETWORK_RX_PACKETS, "rx_packets"),
+    (names.NETWORK_RX_ERRORS, "rx_errors"),
+    (names.NETWORK_RX_DROPPED, "rx_dropped"),
+    (names.NETWORK_TX_BYTES, "tx_bytes"),
+    (names.NETWORK_TX_PACKETS, "tx_packets"),
+    (names.NETWORK_TX_ERRORS, "tx_errors"),
+    (names.NETWORK_TX_DROPPED, "tx_dropped"),
 )
 _MEMORY: tuple[tuple[Family, str], ...] = (
-    (MEMORY_USAGE, "usage"),
-    (MEMORY_WORKING_SET, "working_set"),
-    (MEMORY_RSS, "rss"),
-    (MEMORY_CACHE, "cache"),
-    (MEMORY_SWAP, "swap_usage"),
-    (MEMORY_MAX, "max_usage"),
-    (MEMORY_MAPPED, "mapped_file"),
-    (MEMORY_KERNEL, "kernel"),
-    (MEMORY_ACTIVE_FILE, "active_file"),
-    (MEMORY_INACTIVE_FILE, "inactive_file"),
-    (MEMORY_FAILCNT, "failures"),
-    (OOM_EVENTS, "oom_kills"),
+    (names.MEMORY_USAGE, "usage"),
+    (names.MEMORY_WORKING_SET, "working_set"),
+    (names.MEMORY_RSS, "rss"),
+    (names.MEMORY_CACHE, "cache"),
+    (names.MEMORY_SWAP, "swap_usage"),
+    (names.MEMORY_MAX, "max_usage"),
+    (names.MEMORY_MAPPED, "mapped_file"),
+    (names.MEMORY_KERNEL, "kernel"),
+    (names.MEMORY_ACTIVE_FILE, "active_file"),
+    (names.MEMORY_INACTIVE_FILE, "inactive_file"),
+    (names.MEMORY_FAILCNT, "failures"),
+    (names.OOM_EVENTS, "oom_kills"),
+)
+_DISK: tuple[tuple[Family, str], ...] = (
+    (names.FS_READS, "reads"),
+    (names.FS_READS_MERGED, "reads_merged"),
+    (names.FS_SECTOR_READS, "sectors_read"),
+    (names.FS_WRITES, "writes"),
+    (names.FS_WRITES_MERGED, "writes_merged"),
+    (names.FS_SECTOR_WRITES, "sectors_written"),
+    (names.FS_IO_CURRENT, "in_flight"),
+)
+_DISK_TIMES: tuple[tuple[Family, str], ...] = (
+    (names.FS_READ_SECONDS, "read_ms"),
+    (names.FS_WRITE_SECONDS, "write_ms"),
+    (names.FS_IO_SECONDS, "io_ms"),
+    (names.FS_IO_WEIGHTED, "weighted_io_ms"),
+)
+_IO_COST: tuple[tuple[Family, str], ...] = (
+    (names.FS_COST_USAGE, "usage_us"),
+    (names.FS_COST_WAIT, "wait_us"),
+    (names.FS_COST_INDEBT, "indebt_us"),
+    (names.FS_COST_INDELAY, "indelay_us"),
 )
 
 
@@ -137,36 +87,60 @@ def cadvisor_metrics(sample: NodeSample) -> list[FamilyRows]:
     page = _Page()
     node = sample.node
     if node is not None:
-        group = node.cgroup
-        page.group(_MACHINE, group.cpu, group.memory, group, node.booted_ns)
-        page.pressure(_MACHINE, group.io_pressure, PRESSURE_IO_WAITING, PRESSURE_IO_STALLED, node.at_ns)
-        page.network(_MACHINE, node.network)
+        page.node(node)
         for device, disk in (("rootfs", sample.root_fs), ("imagefs", sample.image_fs)):
             page.disk((*_MACHINE, device), disk)
-        page.put(MACHINE_CPUS, (), node.cpus)
-        page.put(MACHINE_MEMORY, (), node.memory_bytes)
-        page.put(MACHINE_SWAP, (), node.swap_bytes)
     for pod in sample.pods:
         page.pod(pod)
-    page.put(SCRAPE_ERROR, (), float(node is None or sample.blind))
-    return [FamilyRows(family, page.rows[family.name]) for family in FAMILIES]
+    page.put(names.SCRAPE_ERROR, (), float(node is None or sample.blind))
+    page.put(names.MACHINE_ERROR, (), float(node is None or node.machine is None))
+    return [FamilyRows(family, page.rows[family.name]) for family in names.FAMILIES]
 
 
 class _Page:
     """The rows of all families, while they are gathered."""
 
     def __init__(self) -> None:
-        self.rows: _Rows = {family.name: [] for family in FAMILIES}
+        self.rows: _Rows = {family.name: [] for family in names.FAMILIES}
+        self.devices: dict[str, str] = {}
+        """Number of a block device -> its name, as far as the kernel tells both."""
 
     def put(self, family: Family, labels: _Labels, value: float | None, at_ns: int | None = None) -> None:
         if value is not None:
             self.rows[family.name].append(MetricRow(labels, value, None if at_ns is None else at_ns // MS_NS))
 
+    def node(self, node: NodeReading) -> None:
+        self.devices = {disk.number: disk.name for disk in node.disks}
+        group = node.cgroup
+        self.whole_group(_MACHINE, group, node.booted_ns, node.at_ns)
+        self.network(_MACHINE, node.network)
+        for disk in node.disks:
+            self.block_device((*_MACHINE, disk.name), disk, node.at_ns)
+        shown = {group.path}
+        for part in node.system:
+            if part.cgroup is not None and part.cgroup.path not in shown:
+                shown.add(part.cgroup.path)
+                self.whole_group((part.cgroup.path, *_MACHINE[1:]), part.cgroup, part.started_ns, node.at_ns)
+        machine = node.machine
+        if machine is None:
+            return
+        labels = (machine.machine_id, machine.system_uuid, machine.boot_id)
+        self.put(names.VERSION, (machine.kernel_version, machine.os_image, "", "", ""), 1)
+        self.put(names.MACHINE_CPUS, labels, node.cpus)
+        self.put(names.MACHINE_CORES, labels, machine.physical_cores or node.cpus)
+        self.put(names.MACHINE_SOCKETS, labels, machine.sockets or 1)
+        self.put(names.MACHINE_MEMORY, labels, node.memory_bytes)
+        self.put(names.MACHINE_SWAP, labels, node.swap_bytes)
+
+    def whole_group(self, labels: _Labels, group: CgroupReading, began_ns: int, at_ns: int) -> None:
+        self.group(labels, group.cpu, group.memory, group, began_ns)
+        self.pressure(labels, group.io_pressure, names.PRESSURE_IO_WAITING, names.PRESSURE_IO_STALLED, at_ns)
+
     def pod(self, pod: PodSample) -> None:
         group = pod.cgroup
         labels = (f"/{pod.uid}" if group is None else group.path, "", "", "", pod.name, pod.namespace)
         self.group(labels, pod.cpu, pod.memory, group, pod.created_ns)
-        sandbox = (labels[0], pod.id, "", "POD", pod.name, pod.namespace)
+        sandbox = (labels[0], pod.id, pod.image, "", pod.name, pod.namespace)
         self.network(sandbox, pod.network)
         for container in pod.containers:
             self.container(pod, container)
@@ -178,15 +152,18 @@ class _Page:
         self.group(labels, sample.cpu, sample.memory, group, sample.created_ns)
         layer = sample.layer
         if layer is not None:
-            self.put(FS_USAGE, (*labels, ""), layer.used, layer.at_ns)
+            self.put(names.FS_USAGE, (*labels, ""), layer.used, layer.at_ns)
         if sample.io_pressure is not None:
             at_ns = sample.memory.at_ns if sample.memory is not None else sample.created_ns
-            self.pressure(labels, sample.io_pressure, PRESSURE_IO_WAITING, PRESSURE_IO_STALLED, at_ns)
+            self.pressure(labels, sample.io_pressure, names.PRESSURE_IO_WAITING, names.PRESSURE_IO_STALLED, at_ns)
         if process is not None:
             self.process(labels, process)
 
     def process(self, labels: _Labels, process: ProcessReading) -> None:
-        self.put(FILE_DESCRIPTORS, labels, process.file_descriptors)
+        self.put(names.FILE_DESCRIPTORS, labels, process.file_descriptors)
+        self.put(names.SOCKETS, labels, process.sockets)
+        for name, soft in process.ulimits:
+            self.put(names.ULIMITS, (*labels, name), soft)
 
     def group(
         self,
@@ -196,7 +173,7 @@ class _Page:
         group: CgroupReading | None,
         began_ns: int,
     ) -> None:
-        self.put(START_TIME, labels, began_ns // SECOND_NS)
+        self.put(names.START_TIME, labels, began_ns // SECOND_NS)
         if cpu is not None:
             self.cpu(labels, cpu)
         if memory is not None:
@@ -206,42 +183,62 @@ class _Page:
 
     def cpu(self, labels: _Labels, cpu: CpuReading) -> None:
         at_ns = cpu.at_ns
-        self.put(LAST_SEEN, labels, at_ns // SECOND_NS)
-        self.put(CPU_USAGE, (*labels, "total"), cpu.used_ns / SECOND_NS, at_ns)
-        self.put(CPU_USER, labels, _seconds(cpu.user_ns), at_ns)
-        self.put(CPU_SYSTEM, labels, _seconds(cpu.system_ns), at_ns)
+        self.put(names.LAST_SEEN, labels, at_ns // SECOND_NS)
+        self.put(names.CPU_USAGE, (*labels, "total"), cpu.used_ns / SECOND_NS, at_ns)
+        self.put(names.CPU_USER, labels, _seconds(cpu.user_ns), at_ns)
+        self.put(names.CPU_SYSTEM, labels, _seconds(cpu.system_ns), at_ns)
         if cpu.periods:
-            self.put(CFS_PERIODS, labels, cpu.periods, at_ns)
-            self.put(CFS_THROTTLED, labels, cpu.throttled_periods, at_ns)
-            self.put(CFS_THROTTLED_TIME, labels, _seconds(cpu.throttled_ns), at_ns)
-        self.pressure(labels, cpu.pressure, PRESSURE_CPU_WAITING, PRESSURE_CPU_STALLED, at_ns)
+            self.put(names.CFS_PERIODS, labels, cpu.periods, at_ns)
+            self.put(names.CFS_THROTTLED, labels, cpu.throttled_periods, at_ns)
+            self.put(names.CFS_THROTTLED_TIME, labels, _seconds(cpu.throttled_ns), at_ns)
+            self.put(names.CFS_BURSTS, labels, cpu.burst_periods, at_ns)
+            self.put(names.CFS_BURST_TIME, labels, _seconds(cpu.burst_ns), at_ns)
+        self.pressure(labels, cpu.pressure, names.PRESSURE_CPU_WAITING, names.PRESSURE_CPU_STALLED, at_ns)
 
     def memory(self, labels: _Labels, memory: MemoryReading) -> None:
         at_ns = memory.at_ns
         for family, name in _MEMORY:
             self.put(family, labels, getattr(memory, name), at_ns)
-        self.put(MEMORY_FAILURES, (*labels, "pgfault", "hierarchy"), memory.page_faults, at_ns)
-        self.put(MEMORY_FAILURES, (*labels, "pgmajfault", "hierarchy"), memory.major_page_faults, at_ns)
-        self.pressure(labels, memory.pressure, PRESSURE_MEMORY_WAITING, PRESSURE_MEMORY_STALLED, at_ns)
-        self.put(SPEC_MEMORY, labels, memory.limit or 0)
-        self.put(SPEC_SWAP, labels, memory.swap_limit or 0)
+        self.put(names.MEMORY_FAILURES, (*labels, "pgfault", "hierarchy"), memory.page_faults, at_ns)
+        self.put(names.MEMORY_FAILURES, (*labels, "pgmajfault", "hierarchy"), memory.major_page_faults, at_ns)
+        self.pressure(labels, memory.pressure, names.PRESSURE_MEMORY_WAITING, names.PRESSURE_MEMORY_STALLED, at_ns)
+        self.put(names.SPEC_MEMORY, labels, memory.limit or 0)
+        self.put(names.SPEC_SWAP, labels, memory.swap_limit or 0)
+        self.put(names.SPEC_RESERVED, labels, memory.reserved or 0)
 
     def limits(self, labels: _Labels, group: CgroupReading) -> None:
-        self.put(PROCESSES, labels, group.processes)
-        self.put(THREADS, labels, group.tasks)
+        self.put(names.PROCESSES, labels, group.processes)
+        self.put(names.THREADS, labels, group.tasks)
         if group.tasks is not None:
-            self.put(THREADS_MAX, labels, group.tasks_limit or 0)
-        self.put(SPEC_SHARES, labels, group.cpu_shares)
-        self.put(SPEC_QUOTA, labels, group.cpu_quota_us)
-        self.put(SPEC_PERIOD, labels, group.cpu_period_us)
+            self.put(names.THREADS_MAX, labels, group.tasks_limit or 0)
+        self.put(names.SPEC_SHARES, labels, group.cpu_shares)
+        self.put(names.SPEC_QUOTA, labels, group.cpu_quota_us)
+        self.put(names.SPEC_PERIOD, labels, group.cpu_period_us)
         for device in group.devices:
-            on = (*labels, device.device)
-            self.put(FS_READS, on, device.reads)
-            self.put(FS_WRITES, on, device.writes)
-            self.put(FS_READ_BYTES, on, device.read_bytes)
-            self.put(FS_WRITTEN_BYTES, on, device.write_bytes)
-            self.put(BLKIO, (*on, "Read"), device.read_bytes)
-            self.put(BLKIO, (*on, "Write"), device.write_bytes)
+            major, _, minor = device.device.partition(":")
+            name = self.devices.get(device.device, device.device)
+            on = (*labels, name)
+            if labels is not _MACHINE or device.device not in self.devices:
+                self.put(names.FS_READS, on, device.reads)
+                self.put(names.FS_WRITES, on, device.writes)
+                self.put(names.FS_READ_BYTES, on, device.read_bytes)
+                self.put(names.FS_WRITTEN_BYTES, on, device.write_bytes)
+            self.put(names.BLKIO, (*on, major, minor, "Read"), device.read_bytes)
+            self.put(names.BLKIO, (*on, major, minor, "Write"), device.write_bytes)
+            if device.cost is not None:
+                self.io_cost(on, device.cost)
+
+    def io_cost(self, labels: _Labels, cost: IoCost) -> None:
+        for family, name in _IO_COST:
+            self.put(family, labels, getattr(cost, name) / MICROSECONDS)
+
+    def block_device(self, labels: _Labels, disk: BlockDevice, at_ns: int) -> None:
+        for family, name in _DISK:
+            self.put(family, labels, getattr(disk, name), at_ns)
+        for family, name in _DISK_TIMES:
+            self.put(family, labels, getattr(disk, name) / MILLISECONDS, at_ns)
+        self.put(names.FS_READ_BYTES, labels, disk.sectors_read * SECTOR_BYTES, at_ns)
+        self.put(names.FS_WRITTEN_BYTES, labels, disk.sectors_written * SECTOR_BYTES, at_ns)
 
     def network(self, labels: _Labels, network: NetworkReading | None) -> None:
         if network is None:
@@ -253,10 +250,10 @@ class _Page:
     def disk(self, labels: _Labels, disk: FsReading | None) -> None:
         if disk is None:
             return
-        self.put(FS_USAGE, labels, disk.used, disk.at_ns)
-        self.put(FS_LIMIT, labels, disk.capacity, disk.at_ns)
-        self.put(FS_INODES_FREE, labels, disk.inodes_free, disk.at_ns)
-        self.put(FS_INODES_TOTAL, labels, disk.inodes, disk.at_ns)
+        self.put(names.FS_USAGE, labels, disk.used, disk.at_ns)
+        self.put(names.FS_LIMIT, labels, disk.capacity, disk.at_ns)
+        self.put(names.FS_INODES_FREE, labels, disk.inodes_free, disk.at_ns)
+        self.put(names.FS_INODES_TOTAL, labels, disk.inodes, disk.at_ns)
 
     def pressure(
         self, labels: _Labels, pressure: StallPressure | None, waiting: Family, stalled: Family, at_ns: int

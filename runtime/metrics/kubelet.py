@@ -1,7 +1,7 @@
 """The names of a kubelet that apply here (spec 11.7): what dashboards and alerts of today ask for.
 
-Types and labels are theirs. Those that do not apply stand in `ABSENT`, with the reason; a name moves up from there
-together with the part of the node that it is about.
+Types and labels are theirs. `runtime/metrics/absent.py` has the names that do not apply, with the reason; a name moves
+here from there together with the part of the node that it is about.
 """
 
 from __future__ import annotations
@@ -279,56 +279,3 @@ PROCESS_START = gauge("process_start_time_seconds", "When the agent began, in se
 
 AT_PROBES = (PROBE_DURATION, PROBE_TOTAL)
 FAMILIES = tuple(each for each in in_module(globals()) if each not in AT_PROBES)
-
-_NO_PART = {
-    "there are no device plugins yet": ("device_plugin_registration_total", "device_plugin_alloc_duration_seconds"),
-    "there is no socket for pod resources yet": tuple(
-        f"pod_resources_endpoint_{each}"
-        for each in (
-            *("requests_total", "requests_list", "requests_get", "requests_get_allocatable"),
-            *("errors_list", "errors_get", "errors_get_allocatable"),
-        )
-    ),
-    "the node gives out no CPUs, memory or devices of its own yet": (
-        *("cpu_manager_pinning_requests_total", "cpu_manager_pinning_errors_total"),
-        *("cpu_manager_shared_pool_size_millicores", "cpu_manager_exclusive_cpu_allocation_count"),
-        *("cpu_manager_allocation_per_numa", "container_aligned_compute_resources_count"),
-        *("container_aligned_compute_resources_failure_count", "memory_manager_pinning_requests_total"),
-        *("memory_manager_pinning_errors_total", "topology_manager_admission_requests_total"),
-        *("topology_manager_admission_errors_total", "topology_manager_admission_duration_ms"),
-        *("resource_manager_allocations_total", "resource_manager_allocation_errors_total"),
-        "resource_manager_container_assignments",
-    ),
-    "containers of Windows are not run": (
-        "started_host_process_containers_total",
-        "started_host_process_containers_errors_total",
-    ),
-    "a pull by one pod is no matter of others": (
-        *("imagemanager_ondisk_pullintents", "imagemanager_ondisk_pulledrecords"),
-        *("imagemanager_inmemory_pullintents_usage_percent", "imagemanager_inmemory_pulledrecords_usage_percent"),
-        "imagemanager_image_mustpull_checks_total",
-    ),
-    "pods are not resized yet": (
-        *("container_requested_resizes_total", "pod_resize_duration_milliseconds", "pod_pending_resizes"),
-        *("pod_infeasible_resizes_total", "pod_in_progress_resizes", "pod_deferred_accepted_resizes_total"),
-    ),
-    "nobody follows the pods of this node by a stream": ("pod_watch_events_dropped_total",),
-    "one list tells of all pods, none is asked for alone": ("pleg_pod_relist_duration_seconds",),
-    "pods get no certificates yet": ("podcertificate_states",),
-    "no driver tells how healthy its volume is yet": ("volume_stats_health_status_abnormal",),
-    "directories are removed with their pods, there is no pass for orphans": (
-        "orphan_pod_cleaned_volumes",
-        "orphan_pod_cleaned_volumes_errors",
-    ),
-    "certificates are not rotated yet": (
-        *("certificate_manager_server_rotation_seconds", "certificate_manager_client_expiration_renew_errors"),
-        "server_expiration_renew_errors",
-    ),
-    "there are no plugins for credentials yet": (
-        *("credential_provider_plugin_errors_total", "credential_provider_plugin_duration"),
-        "credential_provider_config_info",
-    ),
-}
-
-ABSENT = {f"kubelet_{name}": reason for reason, names in _NO_PART.items() for name in names}
-"""Names of spec 11.7 that do not apply, each with the reason."""

@@ -18,6 +18,15 @@ TICK_NS = 10_000_000
 _MICRO = 1_000
 
 
+def pids_in(root: str, version: int, paths: Mapping[str, str]) -> tuple[str, ...]:
+    """The processes in the group at `paths`, without those of the groups below it."""
+    if version == 2:
+        own = os.path.join(root, MOUNT, paths.get("", "/").lstrip("/"))
+    else:
+        own = os.path.join(root, MOUNT, "memory", paths.get("memory", "/").lstrip("/"))
+    return tuple(text_or_empty(os.path.join(own, "cgroup.procs")).split())
+
+
 def read_cgroup(root: str, version: int, paths: Mapping[str, str], at_ns: int) -> CgroupReading | None:
     """The group at `paths` (controller -> path, as in `/proc/<pid>/cgroup`); None when it is gone."""
     mount = os.path.join(root, MOUNT)
@@ -51,6 +60,8 @@ def _v2(directory: str, path: str, at_ns: int) -> CgroupReading:
             periods=stat.get("nr_periods"),
             throttled_periods=stat.get("nr_throttled"),
             throttled_ns=_times(stat.get("throttled_usec")),
+            burst_periods=stat.get("nr_bursts"),
+            burst_ns=_times(stat.get("burst_usec")),
             pressure=files.pressure(text("cpu.pressure")),
         )
     quota, _, period = text("cpu.max").strip().partition(" ")
@@ -93,6 +104,7 @@ def _v2_memory(directory: str, at_ns: int) -> MemoryReading | None:
         page_faults=stat.get("pgfault"),
         major_page_faults=stat.get("pgmajfault"),
         limit=files.limit(text("memory.max")),
+        reserved=files.limit(text("memory.min")),
         swap_usage=files.whole(text("memory.swap.current")),
         swap_limit=files.limit(text("memory.swap.max")),
         oom_kills=events.get("oom_kill"),
@@ -124,6 +136,8 @@ def _v1(at: Callable[[str], str], path: str, at_ns: int) -> CgroupReading:
             periods=stat.get("nr_periods"),
             throttled_periods=stat.get("nr_throttled"),
             throttled_ns=stat.get("throttled_time"),
+            burst_periods=stat.get("nr_bursts"),
+            burst_ns=stat.get("burst_time"),
         )
     quota = text("cpu", "cpu.cfs_quota_us").strip()
     return CgroupReading(
@@ -171,6 +185,7 @@ def _v1_memory(directory: str, at_ns: int) -> MemoryReading | None:
         page_faults=stat.get("total_pgfault"),
         major_page_faults=stat.get("total_pgmajfault"),
         limit=most,
+        reserved=files.limit(text("memory.soft_limit_in_bytes")),
         swap_usage=stat.get("total_swap", None if both is None else max(0, both - usage)),
         swap_limit=swap_limit,
         oom_kills=files.flat(text("memory.oom_control")).get("oom_kill"),

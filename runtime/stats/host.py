@@ -11,16 +11,17 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from runtime.cgroups.names import pods_paths
 from runtime.files.text_file import text_or_empty
-from runtime.host.machine import cgroup_version
+from runtime.host.machine import MachineFacts, cgroup_version, read_machine
 from runtime.stats import disk
 from runtime.stats import kernel_files as files
-from runtime.stats.cgroups import TICK_NS, read_cgroup
+from runtime.stats.cgroups import TICK_NS, pids_in, read_cgroup
+from runtime.stats.open_files import OpenFiles
 from runtime.stats.readings import (
     CgroupReading,
     CpuReading,
@@ -34,6 +35,7 @@ from runtime.stats.readings import (
 )
 
 SECOND_NS = 1_000_000_000
+_CONTROLLERS = ("", "memory", "cpuacct", "cpu", "pids", "blkio")
 _PASSING = ("veth", "docker", "nerdctl", "ifb")
 """Interfaces of pods: not part of the node's network."""
 _OF_POD = re.compile(r"(^|-)pod[0-9a-f]")
@@ -44,11 +46,22 @@ class LocalHostStats:
     """`root_directory`: the agent's, with the pods' directories. `runtime_socket`: the runtime's socket; empty if
     unknown.
 
-    `cgroup_root`: the parent of the cgroup of all pods.
+    `cgroup_root`: the parent of the cgroup of all pods. `system_cgroups`: the cgroup of other processes of the node, if
+    it has one.
     """
 
-    def __init__(self, root_directory: str, runtime_socket: str = "", root: str = "/", cgroup_root: str = "/") -> None:
+    def __init__(
+        self,
+        root_directory: str,
+        runtime_socket: str = "",
+        root: str = "/",
+        cgroup_root: str = "/",
+        system_cgroups: str = "",
+    ) -> None:
         self._pods_groups = pods_paths(cgroup_root)
+        self._misc_groups = (system_cgroups,) if system_cgroups else ()
+        self._open_files = OpenFiles(root)
+        self._machine: MachineFacts | None = None
         self._pods = os.path.join(root_directory, "pods")
         self._runtime_socket = runtime_socket
         self._root = root
@@ -59,6 +72,7 @@ class LocalHostStats:
         memory, stat = files.meminfo(self._text("proc/meminfo")), self._text("proc/stat")
         total, swap = memory.get("MemTotal", 0), memory.get("SwapTotal", 0)
         booted_ns = files.boot_time_s(stat) * SECOND_NS
+        self._machine = self._machine or read_machine(self._root)
         limits = [files.whole(self._text(f"proc/sys/kernel/{name}")) for name in ("pid_max", "threads-max")]
         return NodeReading(
             at_ns,
@@ -72,6 +86,8 @@ class LocalHostStats:
             pids_limit=min((each for each in limits if each), default=None),
             pids=files.tasks_of_load(self._text("proc/loadavg")),
             system=self._system(booted_ns, at_ns),
+            disks=files.diskstats(self._text("proc/diskstats")),
+            machine=self._machine,
         )
 
     def processes(self, pids: Sequence[int]) -> Mapping[int, ProcessReading]:
@@ -80,6 +96,7 @@ class LocalHostStats:
             reading = self._process(pid)
             if reading is not None:
                 found[pid] = reading
+        self._open_files.keep(found.keys())
         return found
 
     def filesystem(self, path: str) -> FsReading:
@@ -138,27 +155,48 @@ class LocalHostStats:
     # --- system containers -------------------------------------------------------------------------------------------
 
     def _system(self, booted_ns: int, at_ns: int) -> tuple[SystemContainer, ...]:
-        found = [self._of_process("kubelet", "self", booted_ns, at_ns)]
         runtime = listener_of(self._runtime_socket)
-        if runtime:
-            found.append(self._of_process("runtime", str(runtime), booted_ns, at_ns))
-        for path in self._pods_groups:
-            group = read_cgroup(self._root, self._version, dict.fromkeys(("", "memory", "cpuacct", "cpu"), path), at_ns)
-            if group is not None:
-                found.append(SystemContainer("pods", booted_ns, group.cpu, group.memory))
-                break
+        found = (
+            self._of_process("kubelet", "self", booted_ns, at_ns),
+            self._of_process("runtime", str(runtime), booted_ns, at_ns) if runtime else None,
+            self._of_group("pods", self._pods_groups, booted_ns, at_ns),
+            self._of_group("misc", self._misc_groups, booted_ns, at_ns),
+        )
         return tuple(each for each in found if each is not None)
 
+    def _of_group(self, name: str, paths: Iterable[str], booted_ns: int, at_ns: int) -> SystemContainer | None:
+        """The first of these groups that exists."""
+        for path in paths:
+            group = read_cgroup(self._root, self._version, dict.fromkeys(_CONTROLLERS, path), at_ns)
+            if group is not None:
+                return SystemContainer(name, booted_ns, group.cpu, group.memory, group)
+        return None
+
     def _of_process(self, name: str, pid: str, booted_ns: int, at_ns: int) -> SystemContainer | None:
-        """The usage of a process by itself: other processes may be in its group."""
-        times = files.process_times(self._text(f"proc/{pid}/stat"))
+        """The group of a process. When that is the root of a hierarchy, or of a container, the process by itself."""
+        stat = self._text(f"proc/{pid}/stat")
+        times = files.process_times(stat)
         if times is None:
             return None
         used_ns, began_ticks = times
+        began_ns = booted_ns + began_ticks * TICK_NS
+        paths = files.cgroup_paths(self._text(f"proc/{pid}/cgroup"))
+        if all(paths.get(each, "/") != "/" for each in (("",) if self._version == 2 else ("memory", "cpuacct"))):
+            group = read_cgroup(self._root, self._version, paths, at_ns)
+            if group is not None:
+                return SystemContainer(name, began_ns, group.cpu, group.memory, group)
         fields = self._text(f"proc/{pid}/statm").split()
         resident = int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if len(fields) > 1 else 0
-        memory = MemoryReading(at_ns, working_set=resident, usage=resident, rss=resident)
-        return SystemContainer(name, booted_ns + began_ticks * TICK_NS, CpuReading(at_ns, used_ns), memory)
+        faults, major = files.process_faults(stat)
+        memory = MemoryReading(
+            at_ns,
+            working_set=resident,
+            usage=resident,
+            rss=resident,
+            page_faults=faults,
+            major_page_faults=major,
+        )
+        return SystemContainer(name, began_ns, CpuReading(at_ns, used_ns), memory)
 
     # --- one process ------------------------------------------------------------------------------------------------
 
@@ -171,12 +209,15 @@ class LocalHostStats:
         devices = files.net_dev(self._text(f"proc/{pid}/net/dev"))
         route = self._text(f"proc/{pid}/net/route")
         status = dict(line.partition(":")[::2] for line in self._text(f"proc/{pid}/status").splitlines())
+        opened, sockets = self._open_files.of(pid, pids_in(self._root, self._version, paths) or (str(pid),), at_ns)
         return ProcessReading(
             cgroup=read_cgroup(self._root, self._version, paths, at_ns),
             pod=read_cgroup(self._root, self._version, around, at_ns) if is_pods else None,
             network=NetworkReading(at_ns, files.default_interface(route, devices), devices) if devices else None,
-            file_descriptors=_count(os.path.join(self._root, f"proc/{pid}/fd")),
+            file_descriptors=opened,
+            sockets=sockets,
             threads=files.whole(status.get("Threads", "")),
+            ulimits=files.ulimits(self._text(f"proc/{pid}/limits")),
         )
 
 
@@ -192,10 +233,3 @@ def listener_of(path: str) -> int:
         except OSError:
             return 0
     return pid
-
-
-def _count(directory: str) -> int | None:
-    try:
-        return len(os.listdir(directory))
-    except OSError:
-        return None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.stats.readings import DeviceIo, InterfaceReading, Stall, StallPressure
+from runtime.stats.readings import BlockDevice, DeviceIo, InterfaceReading, IoCost, Stall, StallPressure
 
 DIGITS_AT_MOST = 40
+_OPEN_FILES = "Max open files"
 UNLIMITED = 2**62
 """cgroup v1 says "no limit" as the largest multiple of a page; nobody has as much."""
 
@@ -71,8 +72,34 @@ def io_stat(text: str) -> tuple[DeviceIo, ...]:
         values = {name: number for name, number in given if number is not None}
         if values:
             read, written = values.get("rbytes", 0), values.get("wbytes", 0)
-            found.append(DeviceIo(device, read, written, values.get("rios", 0), values.get("wios", 0)))
+            cost = _io_cost(values) if "cost.usage" in values else None
+            found.append(DeviceIo(device, read, written, values.get("rios", 0), values.get("wios", 0), cost))
     return tuple(found)
+
+
+def _io_cost(values: Mapping[str, int]) -> IoCost:
+    return IoCost(*(values.get(f"cost.{name}", 0) for name in ("usage", "wait", "indebt", "indelay")))
+
+
+def diskstats(text: str) -> tuple[BlockDevice, ...]:
+    """`/proc/diskstats`: the devices that have done something, without RAM disks."""
+    found = []
+    for line in text.splitlines():
+        words = line.split()
+        counts = [number for word in words[3:14] if (number := whole(word)) is not None]
+        if len(counts) == 11 and any(counts) and not words[2].startswith("ram"):
+            found.append(BlockDevice(f"{words[0]}:{words[1]}", f"/dev/{words[2]}", *counts))
+    return tuple(found)
+
+
+def ulimits(text: str) -> tuple[tuple[str, int], ...]:
+    """The soft limit of open files in `/proc/<pid>/limits`, under cAdvisor's name; -1: unlimited."""
+    for line in text.splitlines():
+        if line.startswith(_OPEN_FILES):
+            soft = line[len(_OPEN_FILES) :].split()[0]
+            number = -1 if soft == "unlimited" else whole(soft)
+            return () if number is None else (("max_open_files", number),)
+    return ()
 
 
 def blkio(service_bytes: str, serviced: str) -> tuple[DeviceIo, ...]:
@@ -158,6 +185,15 @@ def tasks_of_load(text: str) -> int | None:
     """How many tasks there are, by `/proc/loadavg`: `0.1 0.2 0.3 1/234 5678`."""
     fields = text.split()
     return whole(fields[3].partition("/")[2]) if len(fields) > 3 else None
+
+
+def process_faults(stat: str) -> tuple[int, int]:
+    """(all page faults, major ones) of `/proc/<pid>/stat`."""
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) < 10:
+        return 0, 0
+    minor, major = whole(fields[7]) or 0, whole(fields[9]) or 0
+    return minor + major, major
 
 
 def process_times(stat: str) -> tuple[int, int] | None:

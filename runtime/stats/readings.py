@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from runtime.host.machine import MachineFacts
+
 
 class Stall(msgspec.Struct, frozen=True, gc=False):
     """Pressure: `total_us` waited since boot, and the shares of the last seconds, in percent."""
@@ -35,12 +37,17 @@ class CpuReading(msgspec.Struct, frozen=True):
     periods: int | None = None
     throttled_periods: int | None = None
     throttled_ns: int | None = None
+    burst_periods: int | None = None
+    burst_ns: int | None = None
     nano_cores: int | None = None
     pressure: StallPressure | None = None
 
 
 class MemoryReading(msgspec.Struct, frozen=True):
-    """`working_set`: usage without memory that the kernel can drop at once. `limit` None: unlimited."""
+    """`working_set`: usage without memory that the kernel can drop at once. `limit` None: unlimited.
+
+    `reserved`: memory that the kernel leaves to the group when the machine runs short.
+    """
 
     at_ns: int
     working_set: int
@@ -56,6 +63,7 @@ class MemoryReading(msgspec.Struct, frozen=True):
     page_faults: int | None = None
     major_page_faults: int | None = None
     limit: int | None = None
+    reserved: int | None = None
     swap_usage: int | None = None
     swap_limit: int | None = None
     oom_kills: int | None = None
@@ -67,14 +75,24 @@ class MemoryReading(msgspec.Struct, frozen=True):
         return None if self.limit is None else max(0, self.limit - self.working_set)
 
 
+class IoCost(msgspec.Struct, frozen=True, gc=False):
+    """Device time that a group used, waited for, owes and was delayed for, in us."""
+
+    usage_us: int = 0
+    wait_us: int = 0
+    indebt_us: int = 0
+    indelay_us: int = 0
+
+
 class DeviceIo(msgspec.Struct, frozen=True, gc=False):
-    """I/O of one block device (`8:0`), since the beginning."""
+    """I/O of one block device (`8:0`), since the beginning. `cost`: of the controller iocost, where it is on."""
 
     device: str
     read_bytes: int = 0
     write_bytes: int = 0
     reads: int = 0
     writes: int = 0
+    cost: IoCost | None = None
 
 
 class CgroupReading(msgspec.Struct, frozen=True):
@@ -141,26 +159,54 @@ class LayerUsage(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProcessReading(msgspec.Struct, frozen=True):
-    """A container or sandbox, by one of its processes. `pod`: the parent of its group, if that is a pod's group."""
+    """A container or sandbox, by one of its processes. `pod`: the parent of its group, if that is a pod's group.
+
+    `file_descriptors`, `sockets`: of all processes of the group. `ulimits`: soft limits of this process by name; -1 is
+    unlimited.
+    """
 
     cgroup: CgroupReading | None = None
     pod: CgroupReading | None = None
     network: NetworkReading | None = None
     file_descriptors: int | None = None
+    sockets: int | None = None
     threads: int | None = None
+    ulimits: tuple[tuple[str, int], ...] = ()
 
 
 class SystemContainer(msgspec.Struct, frozen=True):
-    """A part of the node that is no pod. `name`: kubelet, runtime, pods, misc (spec 11.6)."""
+    """A part of the node that is no pod. `name`: kubelet, runtime, pods, misc (spec 11.6).
+
+    `cgroup`: its control group. None: it shares one with others, so `cpu` and `memory` are those of its process.
+    """
 
     name: str
     started_ns: int
     cpu: CpuReading | None
     memory: MemoryReading | None
+    cgroup: CgroupReading | None = None
+
+
+class BlockDevice(msgspec.Struct, frozen=True, gc=False):
+    """A disk or partition since the boot, from `/proc/diskstats`. `number`: `8:0`; `name`: `/dev/sda`. Times in ms."""
+
+    number: str
+    name: str
+    reads: int
+    reads_merged: int
+    sectors_read: int
+    read_ms: int
+    writes: int
+    writes_merged: int
+    sectors_written: int
+    write_ms: int
+    in_flight: int
+    io_ms: int
+    weighted_io_ms: int
 
 
 class NodeReading(msgspec.Struct, frozen=True):
-    """A machine. `cgroup`: its root group, with capacities as limits."""
+    """A machine. `cgroup`: its root group, with capacities as limits. `machine`: what does not change."""
 
     at_ns: int
     booted_ns: int
@@ -173,6 +219,8 @@ class NodeReading(msgspec.Struct, frozen=True):
     pids_limit: int | None
     pids: int | None
     system: tuple[SystemContainer, ...] = ()
+    disks: tuple[BlockDevice, ...] = ()
+    machine: MachineFacts | None = None
 
 
 class PodDisk(msgspec.Struct, frozen=True):

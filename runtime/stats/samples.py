@@ -54,7 +54,7 @@ class ContainerSample(msgspec.Struct, frozen=True):
 
 
 class PodSample(msgspec.Struct, frozen=True):
-    """A ready sandbox and its running containers."""
+    """A ready sandbox and its running containers. `image`: the sandbox's; empty if unknown."""
 
     id: str
     uid: str
@@ -69,6 +69,7 @@ class PodSample(msgspec.Struct, frozen=True):
     disk: PodDisk = NO_DISK
     cgroup: CgroupReading | None = None
     io_pressure: StallPressure | None = None
+    image: str = ""
 
 
 class NodeSample(msgspec.Struct, frozen=True):
@@ -112,9 +113,16 @@ class StatsListing(msgspec.Struct, frozen=True):
         return (each for each in self.containers if each.state == ContainerState.CONTAINER_RUNNING)
 
     def pods(
-        self, processes: Mapping[str, ProcessReading], disks: Mapping[str, PodDisk], rates: Rates
+        self,
+        processes: Mapping[str, ProcessReading],
+        disks: Mapping[str, PodDisk],
+        rates: Rates,
+        images: Mapping[str, str] = {},
     ) -> tuple[PodSample, ...]:
-        """A sample of every pod that runs. `processes` by container and sandbox id, `disks` by UID."""
+        """A sample of every pod that runs. `processes` by container and sandbox id, `disks` by UID.
+
+        `images`: of sandboxes, by id.
+        """
         inside: dict[str, list[ContainerSample]] = {}
         for container in self._running():
             disk = disks.get(container.labels.get(POD_UID, ""), NO_DISK)
@@ -134,6 +142,7 @@ class StatsListing(msgspec.Struct, frozen=True):
                 processes.get(sandbox.id),
                 disks.get(uid, NO_DISK),
                 rates,
+                images.get(sandbox.id, ""),
             )
             for uid, sandbox in newest.items()
         )
@@ -192,6 +201,7 @@ def _pod(
     process: ProcessReading | None,
     disk: PodDisk,
     rates: Rates,
+    image: str,
 ) -> PodSample:
     meta, linux = sandbox.metadata, None if told is None else told.linux
     assert meta is not None, "only sandboxes with metadata are taken"
@@ -220,6 +230,7 @@ def _pod(
         disk=disk,
         cgroup=own,
         io_pressure=io or (None if own is None else own.io_pressure),
+        image=image,
     )
 
 

@@ -50,7 +50,7 @@ def _node(name: str, sample: NodeSample, *, full: bool) -> api.NodeStats:
         return api.NodeStats(node_name=name, start_time=moment(0))
     stats = api.NodeStats(
         node_name=name,
-        system_containers=tuple(_system(each) for each in node.system),
+        system_containers=tuple(_system(each, node.at_ns, full=full) for each in node.system),
         start_time=moment(node.booted_ns),
         cpu=cpu(node.cgroup.cpu),
         memory=memory(node.cgroup.memory),
@@ -75,9 +75,14 @@ def _node_swap(node: NodeReading) -> api.SwapStats:
     )
 
 
-def _system(each: SystemContainer) -> api.ContainerStats:
+def _system(each: SystemContainer, at_ns: int, *, full: bool) -> api.ContainerStats:
     return api.ContainerStats(
-        name=each.name, start_time=moment(each.started_ns), cpu=cpu(each.cpu), memory=memory(each.memory)
+        name=each.name,
+        start_time=moment(each.started_ns),
+        cpu=cpu(each.cpu),
+        memory=memory(each.memory),
+        io=_io(at_ns, each.cgroup.io_pressure) if full and each.cgroup is not None else None,
+        swap=_swap(each.memory),
     )
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
 from runtime.cri.messages import (
     CpuUsage,
     FilesystemUsage,
@@ -91,3 +96,20 @@ def pressure_of(told: PsiStats | None) -> StallPressure | None:
 
 def _stall(told: PsiData | None) -> Stall | None:
     return None if told is None else Stall(told.Total, told.Avg10, told.Avg60, told.Avg300)
+
+
+def pid_and_image(info: Any) -> tuple[int, str]:
+    """The process id and the image in the verbose answer of a runtime (`info`: JSON documents); 0 and "" if missing."""
+    for text in _texts(info):
+        try:
+            document = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        pid, image = (document.get("pid"), document.get("image")) if isinstance(document, dict) else (None, None)
+        if isinstance(pid, int) and pid > 0:
+            return pid, image if isinstance(image, str) else ""
+    return 0, ""
+
+
+def _texts(info: Any) -> Iterable[str]:
+    return info.values() if hasattr(info, "values") else ()

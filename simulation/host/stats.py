@@ -102,6 +102,7 @@ class SimulatedHostStats:
             network=NetworkReading(at_ns, INTERFACE, (interface,)),
             pids_limit=self.pids_limit,
             pids=processes,
+            machine=self._machine.machine_facts,
             system=(SystemContainer("kubelet", self._booted_ns, own_cpu, own_memory), *self._of_pods(running, at_ns)),
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from runtime.metrics import cadvisor, kubelet, own, resource
+from runtime.metrics import cadvisor_names, kubelet, own, resource
 from tests.real.agent import NODE, Agent
 from tests.real.kubectl import Kubectl, kubectl_on, port_of
 from tests.real.pods import STAY, container, pod
@@ -142,7 +142,7 @@ def prometheus_reads_every_page(agent: Agent, kubectl: Kubectl) -> None:
         throttled = server.query('container_cpu_cfs_periods_total{container="main"}')
         assert float(throttled[0]["value"][1]) > 0
         assert {family.name for family in resource.FAMILIES} >= {"node_cpu_usage_seconds_total"}
-        assert server.query(cadvisor.MACHINE_MEMORY.name)
+        assert server.query(cadvisor_names.MACHINE_MEMORY.name)
         ttl = server.query("kubelet_certificate_manager_server_ttl_seconds")
         assert 0 < float(ttl[0]["value"][1]) < float("inf")
         assert float(server.query("kubelet_node_startup_duration_seconds")[0]["value"][1]) > 0

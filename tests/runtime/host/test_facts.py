@@ -34,7 +34,11 @@ def test_a_machine_is_read_from_the_files_of_its_kernel(tmp_path: Path) -> None:
     put(tmp_path, "sys/fs/cgroup/cgroup.controllers", "cpu")
     put(tmp_path, "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n")
     put(tmp_path, "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "3\n")
+    for cpu, (package, core) in enumerate(((0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0))):
+        put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", f"{package}\n")
+        put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/core_id", f"{core}\n")
     facts = read_machine(str(tmp_path))
+    assert (facts.physical_cores, facts.sockets) == (3, 2)
     assert (facts.memory_bytes, facts.swap_bytes) == (16 * 2**20, 2**20)
     assert (facts.machine_id, facts.system_uuid, facts.boot_id) == ("abc", "UUID-1", "boot-1")
     assert (facts.kernel_version, facts.os_image, facts.cgroup_version) == ("6.1.0", "Some Linux 1 (one)", 2)
@@ -42,7 +46,11 @@ def test_a_machine_is_read_from_the_files_of_its_kernel(tmp_path: Path) -> None:
 
 
 def test_what_a_machine_does_not_say_is_empty(tmp_path: Path) -> None:
+    for cpu, (package, core) in enumerate(((0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0))):
+        put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", f"{package}\n")
+        put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/core_id", f"{core}\n")
     facts = read_machine(str(tmp_path))
+    assert (facts.physical_cores, facts.sockets) == (3, 2)
     assert (facts.memory_bytes, facts.swap_bytes, facts.huge_pages) == (0, 0, ())
     assert (facts.machine_id, facts.system_uuid, facts.boot_id, facts.kernel_version) == ("", "", "", "")
     assert (facts.os_image, facts.cgroup_version) == ("Linux", 1)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from runtime.stats.cgroups import read_cgroup, shares_of
 from runtime.stats.host import LocalHostStats
-from runtime.stats.readings import CgroupReading, CpuReading, DeviceIo, MemoryReading, Stall, StallPressure
+from runtime.stats.readings import CgroupReading, CpuReading, DeviceIo, IoCost, MemoryReading, Stall, StallPressure
 
 AT_NS = 7
 STALL = "some avg10=1.00 avg60=2.00 avg300=3.00 total=4\n"
 PRESSURE = StallPressure(some=Stall(4, 1.0, 2.0, 3.0))
 
 V2 = {
-    "cpu.stat": "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 5\nnr_throttled 2\nthrottled_usec 30\n",
+    "cpu.stat": "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 5\nnr_throttled 2\nthrottled_usec 30\n"
+    "nr_bursts 1\nburst_usec 20\n",
     "cpu.max": "50000 100000\n",
     "cpu.weight": "39\n",
     "cpu.pressure": STALL,
@@ -23,6 +25,7 @@ V2 = {
     "memory.stat": "anon 2000\nfile 2500\nkernel 300\nfile_mapped 100\ninactive_file 1500\nactive_file 1000\n"
     "pgfault 11\npgmajfault 1\n",
     "memory.max": "8000\n",
+    "memory.min": "1000\n",
     "memory.peak": "6000\n",
     "memory.events": "low 0\nmax 3\noom 1\noom_kill 1\n",
     "memory.swap.current": "64\n",
@@ -31,7 +34,7 @@ V2 = {
     "pids.current": "4\n",
     "pids.max": "max\n",
     "cgroup.procs": "10\n11\n",
-    "io.stat": "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n",
+    "io.stat": "8:0 rbytes=1 wbytes=2 rios=3 wios=4 cost.usage=5 cost.wait=6 cost.indebt=7 cost.indelay=8\n",
     "io.pressure": STALL,
 }
 READ_FROM_V2 = CgroupReading(
@@ -44,6 +47,8 @@ READ_FROM_V2 = CgroupReading(
         periods=5,
         throttled_periods=2,
         throttled_ns=30_000,
+        burst_periods=1,
+        burst_ns=20_000,
         pressure=PRESSURE,
     ),
     memory=MemoryReading(
@@ -61,6 +66,7 @@ READ_FROM_V2 = CgroupReading(
         page_faults=11,
         major_page_faults=1,
         limit=8000,
+        reserved=1000,
         swap_usage=64,
         swap_limit=None,
         oom_kills=1,
@@ -68,7 +74,7 @@ READ_FROM_V2 = CgroupReading(
     ),
     tasks=4,
     processes=2,
-    devices=(DeviceIo("8:0", 1, 2, 3, 4),),
+    devices=(DeviceIo("8:0", 1, 2, 3, 4, IoCost(5, 6, 7, 8)),),
     io_pressure=PRESSURE,
     cpu_shares=shares_of(39),
     cpu_quota_us=50_000,
@@ -84,6 +90,7 @@ V1 = {
     "cpu/g/cpu.cfs_period_us": "100000\n",
     "memory/g/memory.usage_in_bytes": "5000\n",
     "memory/g/memory.limit_in_bytes": "8000\n",
+    "memory/g/memory.soft_limit_in_bytes": "1000\n",
     "memory/g/memory.max_usage_in_bytes": "6000\n",
     "memory/g/memory.failcnt": "3\n",
     "memory/g/memory.kmem.usage_in_bytes": "300\n",
@@ -124,6 +131,7 @@ READ_FROM_V1 = CgroupReading(
         page_faults=11,
         major_page_faults=1,
         limit=8000,
+        reserved=1000,
         swap_usage=64,
         swap_limit=1000,
         oom_kills=1,
@@ -174,6 +182,11 @@ def test_a_process_is_found_in_its_group_and_its_pod(tmp_path: Path) -> None:
     (process / "cgroup").write_text("0::/kubepods/pod1234/c\n")
     (process / "net/dev").write_text("h\nh\n  eth0: 1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n")
     (process / "status").write_text("Name:\tx\nThreads:\t3\n")
+    (process / "limits").write_text("Limit  Soft Limit  Hard Limit  Units\nMax open files  1024  4096  files\n")
+    for pid, links in (("10", ("socket:[1]", "/dev/null")), ("11", ("socket:[2]",))):
+        (tmp_path / f"proc/{pid}/fd").mkdir(parents=True)
+        for number, link in enumerate(links):
+            (tmp_path / f"proc/{pid}/fd/{number}").symlink_to(link)
     readings = LocalHostStats(str(tmp_path), root=str(tmp_path)).processes((42, 43))
     assert list(readings) == [42]
     found = readings[42]
@@ -183,6 +196,8 @@ def test_a_process_is_found_in_its_group_and_its_pod(tmp_path: Path) -> None:
     assert found.network is not None
     assert (found.network.default, found.network.interfaces[0].tx_bytes) == ("eth0", 3)
     assert found.threads == 3
+    assert (found.file_descriptors, found.sockets) == (3, 2), "of all processes of the group"
+    assert found.ulimits == (("max_open_files", 1024),)
 
 
 def test_a_machine_whose_root_group_has_no_memory_is_completed_from_proc(tmp_path: Path) -> None:
@@ -219,6 +234,41 @@ def test_7_1_what_all_pods_use_of_what_they_may_is_read_below_the_root_of_cgroup
     [pods] = [each for each in node.system if each.name == "pods"]
     assert pods.memory is not None
     assert (pods.memory.working_set, pods.memory.available, pods.memory.limit) == (600, 400, 1000)
+
+
+def test_the_agent_and_a_group_of_other_processes_are_told_by_their_groups(tmp_path: Path) -> None:
+    groups = ("system.slice/agent.service", "own/kubepods", "system")
+    files = {f"{group}/{name}": text for group in groups for name, text in V2.items()}
+    root = tree(tmp_path, {"cgroup.controllers": "memory\n", **files})
+    own = tmp_path / "proc/self"
+    own.mkdir(parents=True)
+    (own / "cgroup").write_text("0::/system.slice/agent.service\n")
+    (own / "stat").write_text(f"1 (python) S {'0 ' * 20}500 0\n")
+    node = LocalHostStats(root, root=root, cgroup_root="/own", system_cgroups="/system").node()
+    kubelet, pods, misc = node.system
+    assert [each.name for each in node.system] == ["kubelet", "pods", "misc"]
+    assert [each.cgroup.path for each in node.system if each.cgroup] == [f"/{group}" for group in groups]
+    for each in (kubelet, pods, misc):
+        assert each.cgroup is not None
+        assert each.memory is not None
+        assert (each.cgroup.io_pressure, each.memory.pressure) == (PRESSURE, PRESSURE)
+        assert (each.memory.page_faults, each.memory.major_page_faults, each.memory.swap_usage) == (11, 1, 64)
+
+
+def test_an_agent_in_the_root_group_is_told_by_its_process_alone(tmp_path: Path) -> None:
+    root = tree(tmp_path, {"cgroup.controllers": "memory\n", **V2})
+    own = tmp_path / "proc/self"
+    own.mkdir(parents=True)
+    (own / "cgroup").write_text("0::/\n")
+    (own / "stat").write_text("1 (python) S 1 1 1 0 0 0 7 0 2 0 3 1 0 0 0 0 0 0 500 0\n")
+    (own / "statm").write_text("10 4\n")
+    (kubelet,) = LocalHostStats(root, root=root).node().system
+    assert kubelet.cgroup is None
+    assert kubelet.cpu is not None
+    assert kubelet.memory is not None
+    assert kubelet.cpu.used_ns == 40_000_000
+    assert (kubelet.memory.page_faults, kubelet.memory.major_page_faults) == (9, 2)
+    assert kubelet.memory.working_set == 4 * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_this_machine_says_what_it_uses(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.stats import kernel_files as files
-from runtime.stats.readings import DeviceIo, InterfaceReading, Stall, StallPressure
+from runtime.stats.readings import BlockDevice, DeviceIo, InterfaceReading, Stall, StallPressure
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,25 @@ def test_tasks_and_times_of_processes() -> None:
     name_with_brackets = "42 (a) b) S 1 42 42 0 -1 0 0 0 0 0 70 30 0 0 20 0 1 0 1234 0 0"
     assert files.process_times(name_with_brackets) == (1_000_000_000, 1234)
     assert files.process_times("") is None
+    assert files.process_faults(name_with_brackets) == (0, 0)
+
+
+def test_disks_that_did_something_are_told_by_number_and_name() -> None:
+    line = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n"
+    idle = "   8      16 sdb 0 0 0 0 0 0 0 0 0 0 0\n   1  0 ram0 1 1 1 1 1 1 1 1 1 1 1\nshort 1\n"
+    assert files.diskstats(line + idle) == (BlockDevice("8:0", "/dev/sda", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("Max open files            1024                 4096      files\n", (("max_open_files", 1024),)),
+        ("Max open files            unlimited            unlimited files\n", (("max_open_files", -1),)),
+        ("Max cpu time              unlimited            unlimited seconds\n", ()),
+        ("", ()),
+    ],
+)
+def test_the_limit_of_open_files_is_told_under_the_name_of_cadvisor(
+    text: str, limits: tuple[tuple[str, int], ...]
+) -> None:
+    assert files.ulimits(text) == limits

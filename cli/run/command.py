@@ -30,6 +30,7 @@ from cli.run.node_start import (
     NodeMachine,
     addresses_of,
     open_lines,
+    open_runtime,
     plan_of,
     real_capabilities,
     runtime_name_of,
@@ -41,7 +42,6 @@ from config.kubelet import KubeletConfiguration
 from config.start_configuration import ConfigurationRejected, StartConfiguration
 from runtime.api.access import read_access
 from runtime.api.lines import HttpApiLines
-from runtime.cri.client import GrpcCri
 from runtime.cri.endpoint import EndpointError
 from runtime.files.directories import make_directories
 from runtime.files.lock_file import LockFile, LockFileError
@@ -113,7 +113,7 @@ def run(start: StartConfiguration) -> int:
         prepare_machine(configuration, found, kernel)
         runtime = configuration.container_runtime_endpoint
         try:
-            cri = after.enter_context(GrpcCri(runtime, configuration.image_service_endpoint or None))
+            cri = after.enter_context(open_runtime(configuration))
         except EndpointError as error:
             raise AgentRefusedError(f"--container-runtime-endpoint: {error}") from None
         loop = after.enter_context(closing(LoopThread("http")))

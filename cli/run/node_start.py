@@ -28,6 +28,7 @@ from runtime.api.lines import HttpApiLines, api_lines
 from runtime.cgroups.systemd_units import BusSystemdUnits
 from runtime.cgroups.tree import LocalCgroupTree
 from runtime.cri import Cri
+from runtime.cri.client import GrpcCri
 from runtime.csi.client import GrpcCsiDrivers
 from runtime.hooks.http_call import NetworkHookCaller
 from runtime.host.facts import HostFacts, LocalHostFacts
@@ -153,6 +154,15 @@ def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfig
         burst=configuration.kube_api_burst,
         event_qps=configuration.event_record_qps,
         event_burst=configuration.event_burst,
+    )
+
+
+def open_runtime(configuration: KubeletConfiguration) -> GrpcCri:
+    """The runtime of the configuration, with its `runtimeRequestTimeout`. Nothing is sent yet. Raises EndpointError."""
+    return GrpcCri(
+        configuration.container_runtime_endpoint,
+        configuration.image_service_endpoint or None,
+        configuration.runtime_request_timeout,
     )
 
 

@@ -6,7 +6,7 @@ field of NodeFlags, which no file has, or a field of KubeletConfiguration (`appl
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
@@ -18,6 +18,8 @@ from config.flags.node_labels import node_label_faults
 from config.flags.table import BARE, FLAGS, REFUSED, SHORT, Flag
 from config.flags.values import read_value
 from config.kubelet.configuration import KubeletConfiguration
+from config.kubelet.reading import DEPRECATED_FIELDS
+from config.kubelet.unhonoured import NO_EFFECT
 from config.values.nearest import nearest
 
 
@@ -66,7 +68,7 @@ def parse_flags(argv: Sequence[str]) -> ParsedFlags:
     node = NodeFlags(**own)
     settings = {f.attribute: reader.values[n] for n, f in reader.given.items() if f.configures}
     warnings = tuple(_deprecation(flag) for flag in reader.given.values() if flag.deprecated)
-    return ParsedFlags(node, settings, (*reader.faults, *_node_faults(node)), warnings)
+    return ParsedFlags(node, settings, (*reader.faults, *_node_faults(node)), (*warnings, *_unhonoured(node)))
 
 
 def apply_flags(configuration: KubeletConfiguration, flags: ParsedFlags) -> KubeletConfiguration:
@@ -157,11 +159,30 @@ def _nearest(name: str) -> str:
 
 
 def _deprecation(flag: Flag) -> DocumentError:
+    if flag.configures and flag.field in DEPRECATED_FIELDS:
+        return DocumentError(f"--{flag.name}", *DEPRECATED_FIELDS[flag.field])
     if flag.configures:
         return DocumentError(f"--{flag.name}", "deprecated", f"set {flag.field} in the file of --config")
     if flag.attribute:
         return DocumentError(f"--{flag.name}", "deprecated", "use --eviction-hard or --eviction-soft instead")
     return DocumentError(f"--{flag.name}", "has no effect", "remove it")
+
+
+UNHONOURED: Mapping[str, tuple[str, str]] = {
+    "runtime_cgroups": ("the agent reports no statistics of the runtime's cgroup", "remove it"),
+    "image_credential_provider_config": (
+        "the agent asks no credential provider, so pods need imagePullSecrets",
+        "remove it with its other half",
+    ),
+    "image_credential_provider_bin_dir": ("the agent runs no credential provider", "remove it with its other half"),
+}
+"""Flags without a field in the file that have no effect here: why, and what to do."""
+
+
+def _unhonoured(node: NodeFlags) -> Iterator[DocumentError]:
+    for attribute, (why, hint) in UNHONOURED.items():
+        if getattr(node, attribute):
+            yield DocumentError(f"--{attribute.replace('_', '-')}", f"{NO_EFFECT}: {why}", hint)
 
 
 def _node_faults(node: NodeFlags) -> list[DocumentError]:

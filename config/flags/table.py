@@ -233,7 +233,7 @@ _REPLACED = """
 _IGNORED = """
     application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace
     event-storage-age-limit event-storage-event-limit global-housekeeping-interval housekeeping-interval
-    machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host
+    max-housekeeping-interval machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host
     storage-driver-password storage-driver-table storage-driver-user experimental-mounter-path
     pod-infra-container-image container-runtime network-plugin cni-bin-dir cni-conf-dir cni-cache-dir
     network-plugin-mtu cloud-config non-masquerade-cidr master-service-namespace

@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from config.documents.codec import DocumentError, Faults
+from config.kubelet import other_gates
 from config.values.nearest import did_you_mean
 
 
@@ -27,6 +28,7 @@ class FeatureGate(msgspec.Struct, frozen=True):
     since: str
     default: bool
     locked: bool
+    of_nodes: bool = True
 
 
 # name, stage, release the stage began in, and the word "locked" where the value cannot be changed.
@@ -36,7 +38,7 @@ _ON = """
     ComponentStatusz Beta 1.36
     ContainerCheckpoint Beta 1.30
     ContainerRestartRules Beta 1.35
-    CPUCFSQuotaPeriod GA 1.36
+    CustomCPUCFSQuotaPeriod GA 1.36
     CPUManagerPolicyBetaOptions Beta 1.23
     CPUManagerPolicyOptions GA 1.33 locked
     CSIServiceAccountTokenSecrets GA 1.36 locked
@@ -112,7 +114,7 @@ _ON = """
     LoggingBetaOptions Beta 1.24
     WatchListClient Beta 1.35
     InformerResourceVersion GA 1.35
-    InOrderInformers Beta 1.33
+    InOrderInformers GA 1.36 locked
     InOrderInformersBatchProcess Beta 1.35
     AtomicFIFO Beta 1.36
     UnlockWhileProcessingFIFO Beta 1.36
@@ -149,12 +151,13 @@ _OFF = """
     PodsAPI Alpha 1.36
     QOSReserved Alpha 1.11
     ReduceDefaultCrashLoopBackOffDecay Alpha 1.33
-    RuntimeClassInImageCriAPI Alpha 1.29
+    RuntimeClassInImageCriApi Alpha 1.29
     SELinuxMount Beta 1.33
     TopologyManagerPolicyAlphaOptions Alpha 1.26
     UserNamespacesHostNetworkSupport Alpha 1.35
     VolumeLimitScaling Alpha 1.35
     LoggingAlphaOptions Alpha 1.24
+    NativeHistograms Alpha 1.36
     ClientsAllowCBOR Alpha 1.32
     ClientsPreferCBOR Alpha 1.32
 """
@@ -163,13 +166,21 @@ ALL_OF_STAGE: Mapping[str, FeatureStage] = {"AllAlpha": FeatureStage.ALPHA, "All
 """Names that choose for every unlocked gate of a stage that is not named itself."""
 
 
-def _rows(table: str, default: bool) -> Iterator[FeatureGate]:
+def _rows(table: str, default: bool, of_nodes: bool = True) -> Iterator[FeatureGate]:
     for line in table.split("\n"):
         if words := line.split():
-            yield FeatureGate(words[0], FeatureStage(words[1]), words[2], default, "locked" in words[3:])
+            yield FeatureGate(words[0], FeatureStage(words[1]), words[2], default, "locked" in words[3:], of_nodes)
 
 
-GATES: Mapping[str, FeatureGate] = {gate.name: gate for gate in (*_rows(_ON, True), *_rows(_OFF, False))}
+GATES: Mapping[str, FeatureGate] = {
+    gate.name: gate
+    for gate in (
+        *_rows(_ON, True),
+        *_rows(_OFF, False),
+        *_rows(other_gates.ON, True, of_nodes=False),
+        *_rows(other_gates.OFF, False, of_nodes=False),
+    )
+}
 
 
 class FeatureGates(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from config.kubelet.feature_gates import FeatureGates, choose_gates
 from config.kubelet.node_resources import resource_faults
 from config.kubelet.ranges import range_faults
 from config.kubelet.tls import tls_faults, tls_warnings
+from config.kubelet.unhonoured import unhonoured_fields, unhonoured_gates
 from config.values.durations import format_duration_ns
 from config.values.quantity import QuantityError, parse_quantity
 
@@ -62,7 +63,13 @@ def validate(configuration: KubeletConfiguration, *, cgroup_version: int | None 
         *_user_namespaces(configuration),
         *_rest(configuration, cgroup_version),
     )
-    warnings = (*choice.warnings, *tls_warnings(configuration), *_doubtful(configuration))
+    warnings = (
+        *choice.warnings,
+        *tls_warnings(configuration),
+        *_doubtful(configuration),
+        *unhonoured_fields(configuration),
+        *unhonoured_gates(gates),
+    )
     return Validated(faults, warnings, gates)
 
 
@@ -104,9 +111,6 @@ def _doubtful(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
     for index, text in enumerate(configuration.cluster_dns):
         if not _is_ip(text):
             yield DocumentError(f"$.clusterDNS[{index}]", f"{text!r} is no IP address and is left out", "give an IP")
-    if configuration.reserved_memory and configuration.memory_manager_policy == "None":
-        hint = "set memoryManagerPolicy: Static, or remove the reservations"
-        yield DocumentError("$.reservedMemory", "has no effect without a memory manager", hint)
     for signal in ("containerfs.available", "containerfs.inodesFree"):
         if signal in configuration.eviction_hard or signal in configuration.eviction_soft:
             reason = f"{signal} is derived from nodefs or imagefs; the value given is ignored"
@@ -199,7 +203,7 @@ def _gated(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator
     """Fields that need a feature gate."""
     period = configuration.cpu_cfs_quota_period
     gated = (
-        ("cpuCFSQuotaPeriod", period != 100_000_000, "CPUCFSQuotaPeriod"),
+        ("cpuCFSQuotaPeriod", period != 100_000_000, "CustomCPUCFSQuotaPeriod"),
         (
             "crashLoopBackOff.maxContainerRestartPeriod",
             configuration.crash_loop_back_off.max_container_restart_period is not None,

@@ -59,7 +59,17 @@ def check(body: str, **facts: int) -> list[str]:
         ("containerLogMonitorInterval: 2s", "containerLogMonitorInterval"),
         ("cpuCFSQuotaPeriod: 999us", "cpuCFSQuotaPeriod"),
         ("cpuCFSQuotaPeriod: 1001ms", "cpuCFSQuotaPeriod"),
-        ("featureGates: {CPUCFSQuotaPeriod: false}\ncpuCFSQuotaPeriod: 50ms", "cpuCFSQuotaPeriod"),
+        ("featureGates: {CustomCPUCFSQuotaPeriod: false}\ncpuCFSQuotaPeriod: 50ms", "cpuCFSQuotaPeriod"),
+        (
+            "featureGates: {CPUManagerPolicyBetaOptions: false}\ncpuManagerPolicy: static\n"
+            "cpuManagerPolicyOptions: {distribute-cpus-across-numa: 'true'}",
+            "cpuManagerPolicyOptions.distribute-cpus-across-numa",
+        ),
+        (
+            "featureGates: {GracefulNodeShutdownBasedOnPodPriority: false}\n"
+            "shutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: 2}]",
+            "shutdownGracePeriodByPodPriority",
+        ),
         ("crashLoopBackOff: {maxContainerRestartPeriod: 999ms}", "crashLoopBackOff.maxContainerRestartPeriod"),
         ("crashLoopBackOff: {maxContainerRestartPeriod: 301s}", "crashLoopBackOff.maxContainerRestartPeriod"),
         (
@@ -240,6 +250,8 @@ def test_a_broken_rule_is_one_fault_at_its_path(body: str, path: str) -> None:
         "allowedUnsafeSysctls: [net.core.somaxconn, kernel.msg*, fs.mqueue.x, 'net.*', kernel/sem]",
         "cpuManagerPolicy: static\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}",
         "tlsCertFile: /a\ntlsPrivateKeyFile: /b\ntlsMinVersion: VersionTLS13",
+        "featureGates: {CPUManagerPolicyAlphaOptions: true}\ncpuManagerPolicy: static\n"
+        "cpuManagerPolicyOptions: {align-by-socket: 'true'}",
         "singleProcessOOMKill: true",
         "registerWithTaints: [{key: a, effect: NoSchedule}, {key: a, value: b, effect: NoExecute}]",
         "featureGates: {LoggingAlphaOptions: true}\nlogging: {options: {text: {splitStream: true}}}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,14 @@ def test_verbosity_is_that_of_the_kubelet(verbosity: int, level: int) -> None:
     finally:
         root.removeHandler(handler)
         root.setLevel(before)
+
+
+def test_a_line_is_written_sooner_than_any_flush_frequency(tmp_path: Path) -> None:
+    """`logging.flushFrequency` is the longest that a line may wait in memory. Here none waits."""
+    with open(tmp_path / "log", "w") as stream:
+        handler = log_to(stream)
+        try:
+            logging.getLogger("actorlet.test").warning("something")
+            assert "something" in (tmp_path / "log").read_text()
+        finally:
+            logging.getLogger().removeHandler(handler)

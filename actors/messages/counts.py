@@ -20,6 +20,17 @@ class RunningCount(msgspec.Struct, frozen=True):
     containers: Mapping[str, int]
 
 
+class CountVolumes(Message, frozen=True):
+    """Edge -> VolumeReconcilerActor (ask): a `VolumeCount`."""
+
+
+class VolumeCount(msgspec.Struct, frozen=True):
+    """Volumes of pods by plugin: those that pods want, and those that are on disk and can be used."""
+
+    desired: Mapping[str, int]
+    actual: Mapping[str, int]
+
+
 class CountPods(Message, frozen=True):
     """Edge -> SyncLoopActor (ask): a `PodCount`."""
 

@@ -25,6 +25,9 @@ from actors.node.certificate_rules import CertificateVerdict, renewal_at_ns, ser
 from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
 from runtime.api import Api, ApiError, BootstrapApi, create, get
+from runtime.metrics.families import Family
+from runtime.metrics.kubelet import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
+from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.certificate_keys import CertificateKeys, HeldCertificate
 
 T = TypeVar("T")
@@ -43,17 +46,33 @@ WITHOUT = "; the one in use has ended: begin the agent with --bootstrap-kubeconf
 
 
 class CertificatePurpose(msgspec.Struct, frozen=True):
-    """What a certificate is for. `named`: it holds the addresses of the node."""
+    """What a certificate is for. `named`: it holds the addresses of the node.
+
+    `failures` counts failed tries; `ages` has the age of each certificate that was replaced.
+    """
 
     name: str
     signer: str
     usages: tuple[str, ...]
     named: bool
+    failures: Family
+    ages: Family | None = None
 
 
-SERVING = CertificatePurpose("serving", "kubernetes.io/kubelet-serving", ("digital signature", "server auth"), True)
+SERVING = CertificatePurpose(
+    "serving",
+    "kubernetes.io/kubelet-serving",
+    ("digital signature", "server auth"),
+    named=True,
+    failures=SERVER_RENEWAL_ERRORS,
+    ages=SERVER_CERTIFICATE_AGE,
+)
 CLIENT = CertificatePurpose(
-    "client", "kubernetes.io/kube-apiserver-client-kubelet", ("digital signature", "client auth"), False
+    "client",
+    "kubernetes.io/kube-apiserver-client-kubelet",
+    ("digital signature", "client auth"),
+    named=False,
+    failures=CLIENT_RENEWAL_ERRORS,
 )
 
 
@@ -87,8 +106,10 @@ class NodeCertificateActor(Actor):
         node_name: str,
         node_status: ActorRef,
         bootstrap: BootstrapApi | None = None,
+        meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
+        self._meters = meters
         self._purpose = purpose
         self._api = api
         self._bootstrap = bootstrap
@@ -202,7 +223,9 @@ class NodeCertificateActor(Actor):
         except (ValueError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             self._try_again(f"the certificate of request {self._request} cannot be used: {failure}")
             return
-        self._held, self._request = held, ""
+        before, self._held, self._request = self._held, held, ""
+        if before is not None and self._purpose.ages is not None:
+            self._meters.took(self._purpose.ages, self.wall_ns() - before.begins_ns)
         self._answered = self._asked
         if left_out := sorted(set(self._asked) - set(held.names)):
             self.log.warning("the %s certificate is not for %s", self._purpose.name, ", ".join(left_out))
@@ -220,6 +243,7 @@ class NodeCertificateActor(Actor):
         self.after(self._look_ns, LookAtRequest())
 
     def _try_again(self, why: str) -> None:
+        self._meters.count(self._purpose.failures)
         self._request = ""
         if why != self._said:
             self._said = why

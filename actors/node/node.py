@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import pykka
 
 from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
-from actors.messages.counts import CountPods, CountRunning, PodCount, RunningCount
+from actors.messages.counts import CountPods, CountRunning, CountVolumes, PodCount, RunningCount, VolumeCount
 from actors.messages.events import RecordedEvent
 from actors.messages.history import KnownPod, ListHistories, PodStory, TellHistory
 from actors.messages.manifests import (
@@ -101,6 +101,11 @@ class NodeAgent:
     def volumes(self) -> tuple[PodVolume, ...]:
         """The usable volumes of all pods."""
         return self._ask("volume-reconciler", ListPodVolumes(), ())
+
+    def volume_count(self) -> VolumeCount | None:
+        """How many volumes pods want, and how many they have; None while unknown."""
+        unknown: VolumeCount | None = None
+        return self._ask("volume-reconciler", CountVolumes(), unknown)
 
     def running_count(self) -> RunningCount | None:
         """The running pods and containers; None before the runtime was listed."""

@@ -64,7 +64,8 @@ class NodeNumbers:
 
     def metrics(self) -> bytes:
         """`/metrics`: the measured values, with the present counts in their places."""
-        counted = {each.family.name: each for each in (*self._actors(), *self._facts(), *self._pods(), *self._disks())}
+        counts = (*self._actors(), *self._facts(), *self._pods(), *self._disks(), *self._volumes())
+        counted = {each.family.name: each for each in counts}
         measured = self._node.meters.told(*(each for each in ALL if each.name not in counted))
         every = {each.family.name: each for each in measured} | counted
         return exposition(every[name] for name in sorted(every))
@@ -122,10 +123,6 @@ class NodeNumbers:
             return
         yield FamilyRows(own.STATS_PROBLEMS, [MetricRow((), len(sample.problems))])
         volumes = self._node.volumes()
-        kinds = Counter(volume.plugin for volume in volumes)
-        yield FamilyRows(
-            names.MANAGED_VOLUMES, [MetricRow((kind, "actual"), count) for kind, count in sorted(kinds.items())]
-        )
         named = volumes_by_place(volumes)
         rows: dict[str, list[MetricRow]] = {family.name: [] for family, _ in _OF_VOLUMES}
         seen: set[tuple[str, str]] = set()
@@ -143,6 +140,14 @@ class NodeNumbers:
         yield FamilyRows(names.LOG_BYTES, logs)
         for family, _ in _OF_VOLUMES:
             yield FamilyRows(family, rows[family.name])
+
+    def _volumes(self) -> Iterable[FamilyRows]:
+        counted = self._node.volume_count()
+        if counted is None:
+            return
+        by_state = (("actual_state_of_world", counted.actual), ("desired_state_of_world", counted.desired))
+        rows = [MetricRow((plugin, state), n) for state, by in by_state for plugin, n in sorted(by.items())]
+        yield FamilyRows(names.MANAGED_VOLUMES, rows)
 
     def _actors(self) -> Iterable[FamilyRows]:
         node = self._node

@@ -6,11 +6,13 @@ There is one record per thing (`state.py`): the directory of a pod, a volume of 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from actors.volumes.state import ABSENT, Event, Found, ThingLife, advance
+from actors.volumes.state import ABSENT, Event, Found, ThingLife, advance, is_usable
 from runtime.volumes.capability import LocatedVolume, VolumePlace
 
 SECOND_NS = 1_000_000_000
@@ -135,6 +137,11 @@ class ActualWorld:
     def same_volume(self, place: VolumePlace) -> frozenset[VolumePlace]:
         """The places where other pods have, or may have, a volume of this name and plugin."""
         return frozenset(each for each in self._by_name.get((place.plugin, place.name), ()) if each.uid != place.uid)
+
+    def count_by_plugin(self) -> Mapping[str, int]:
+        """How many volumes of pods are made, those without a pod included."""
+        every = (each for things in self.pods.values() for each in things.volumes.items())
+        return Counter(place.plugin for place, thing in every if is_usable(thing.life))
 
     def _forget(self, key: Key) -> None:
         if isinstance(key, Device):

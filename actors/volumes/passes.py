@@ -8,7 +8,8 @@ changes or expires, and after a back-off when something failed. Any news ends th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -266,6 +267,11 @@ class VolumePasses:
             if found is not None and volume.at is not None:
                 claim = volume.spec.claim.metadata.name if volume.spec.claim is not None else ""
                 yield PodVolume(uid, volume.name, volume.at.place.plugin, found[1], claim, volume.spec.block)
+
+    def count_by_plugin(self) -> Mapping[str, int]:
+        """How many volumes pods want here, as far as their plugin is known."""
+        every = (volume.at for known in self._pods.values() for volume in known.volumes)
+        return Counter(at.place.plugin for at in every if at is not None)
 
 
 def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepared:

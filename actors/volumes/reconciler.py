@@ -18,6 +18,7 @@ from actors.messages.claims import ClaimsChanged, ClaimsResolved, ForgetClaims
 from actors.messages.node import NodeStatusStarted
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.messages.references import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
+from actors.messages.counts import CountVolumes, VolumeCount
 from actors.messages.volumes import (
     ListPodVolumes,
     PodVolume,
@@ -284,6 +285,10 @@ class VolumeReconcilerActor(Actor):
             self._sub_paths.mounted(message)
 
     # --- questions --------------------------------------------------------------------------------------------------
+
+    @handles(CountVolumes)
+    def count_volumes(self, _: CountVolumes) -> VolumeCount:
+        return VolumeCount(self._passes.count_by_plugin(), self._actual.count_by_plugin())
 
     @handles(ListPodVolumes)
     def list_pod_volumes(self, message: ListPodVolumes) -> tuple[PodVolume, ...]:

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 _REASONS: Mapping[str, str] = {
     "it is not measured yet": """
-        kubelet_certificate_manager_client_expiration_renew_errors kubelet_certificate_manager_server_rotation_seconds
-        kubelet_server_expiration_renew_errors plugin_manager_total_plugins rest_client_exec_plugin_call_total
+        plugin_manager_total_plugins rest_client_exec_plugin_call_total
         rest_client_exec_plugin_certificate_rotation_age rest_client_exec_plugin_policy_call_total
         rest_client_exec_plugin_ttl_seconds rest_client_rate_limiter_duration_seconds rest_client_request_retries_total
         rest_client_request_size_bytes rest_client_response_size_bytes workqueue_adds_total workqueue_depth

@@ -237,6 +237,17 @@ CLIENT_CERTIFICATE_TTL = gauge(
 SERVER_CERTIFICATE_TTL = gauge(
     "kubelet_certificate_manager_server_ttl_seconds", "How long the serving certificate is good; +Inf without one."
 )
+CLIENT_RENEWAL_ERRORS = counter(
+    "kubelet_certificate_manager_client_expiration_renew_errors", "Failed tries to renew the client certificate."
+)
+SERVER_RENEWAL_ERRORS = counter(
+    "kubelet_server_expiration_renew_errors", "Failed tries to renew the serving certificate."
+)
+SERVER_CERTIFICATE_AGE = histogram(
+    "kubelet_certificate_manager_server_rotation_seconds",
+    "Age of a serving certificate when another took its place.",
+    buckets=(60, 3_600, 14_400, *(day * 86_400 for day in (1, 7, 30, 90, 180, 360, 1_440))),
+)
 
 # --- the API server -------------------------------------------------------------------------------------------------
 

@@ -85,6 +85,7 @@ def start_certificates(node: Wiring) -> None:
             keys=can.serving_keys,
             node_name=node.name,
             node_status=node_status,
+            meters=can.meters,
         )
     if can.client_keys is not None and told.rotate_certificates:
         node.start(
@@ -96,4 +97,5 @@ def start_certificates(node: Wiring) -> None:
             node_name=node.name,
             node_status=node_status,
             bootstrap=can.bootstrap,
+            meters=can.meters,
         )

@@ -37,12 +37,14 @@ spec:
 
 
 class Counted:
-    """A node with so many pods, a minute old."""
+    """A node with so many pods, a minute old. `hangs`: a directory that does not answer from the beginning."""
 
-    def __init__(self, pods: int = 1) -> None:
+    def __init__(self, pods: int = 1, hangs: str = "") -> None:
         self.dispatcher = SimulatedDispatcher(seed=7)
         texts = {f"{i}.yaml": POD.replace("NAME", f"web{i}") for i in range(pods)}
         self.world = SimulatedNode(self.dispatcher, manifests=texts)
+        if hangs:
+            self.world.host.tree.hang(hangs)
         self.world.start()
         self.dispatcher.run_for(60 * SECOND_NS)
         self.numbers = NodeNumbers(self.world.node, "1")
@@ -53,8 +55,12 @@ class Counted:
         return json.loads(document)
 
     def calls_of(self, verb: str) -> float:
+        return self.value(f'kubelet_runtime_operations_total{{operation_type="{verb}"}}')
+
+    def value(self, series: str) -> float:
+        """Of a series of `/metrics`, as it is written there; 0 without one."""
         page = self.numbers.metrics().decode()
-        line = f'kubelet_runtime_operations_total{{operation_type="{verb}"}} '
+        line = f"{series} "
         return next((float(each.removeprefix(line)) for each in page.splitlines() if each.startswith(line)), 0)
 
 
@@ -171,6 +177,14 @@ def test_every_page_is_read_by_a_client_of_prometheus() -> None:
     assert len(read[2]["pod_memory_working_set_bytes"].samples) == 3
     probed = read[3]["prober_probe"].samples
     assert {sample.labels["result"] for sample in probed if sample.name == "prober_probe_total"} == {"successful"}
+
+
+@pytest.mark.parametrize(("hangs", "actual"), [("", 2), (f"{ROOT}/pods", 0)])
+def test_volumes_are_counted_as_pods_want_them_and_as_they_are(hangs: str, actual: int) -> None:
+    counted = Counted(pods=2, hangs=hangs)
+    series = 'volume_manager_total_volumes{{plugin_name="kubernetes.io/empty-dir",state="{}"}}'
+    assert counted.value(series.format("desired_state_of_world")) == 2
+    assert counted.value(series.format("actual_state_of_world")) == actual
 
 
 def test_the_probes_of_a_pod_are_forgotten_with_it() -> None:

@@ -15,6 +15,8 @@ from actors.node.certificate import CLIENT as CLIENT_PURPOSE
 from actors.node.certificate import NodeCertificateActor
 from config.kubelet import KubeletConfiguration
 from runtime.api import Api, ApiCall, ApiError
+from runtime.metrics.kubelet import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
+from runtime.metrics.meters import Meters
 from runtime.state.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
 from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
@@ -87,6 +89,9 @@ def test_it_is_renewed_in_time_and_found_again_by_the_next_agent(tmp_path: Path)
     decide(made, new, "Approved")
     made.until(lambda: (tmp_path / CURRENT).read_bytes() != first)
     assert len(list(tmp_path.glob("*.pem"))) == 2, "the key of before is gone"
+    meters = made.node.node.meters
+    assert meters.value(SERVER_CERTIFICATE_AGE) == 1, "the first one replaced none"
+    assert meters.value(SERVER_RENEWAL_ERRORS) == 0
 
 
 def test_a_request_that_was_denied_is_made_again_more_and_more_slowly(tmp_path: Path) -> None:
@@ -97,6 +102,7 @@ def test_a_request_that_was_denied_is_made_again_more_and_more_slowly(tmp_path: 
         decide(made, new, "Denied")
     made.run(20 * SECOND)
     assert 3 <= len(requests(made)) <= 4
+    assert made.node.node.meters.value(SERVER_RENEWAL_ERRORS) == 3
     assert not (tmp_path / CURRENT).exists()
 
 
@@ -178,7 +184,8 @@ class Actors:
         self.made.run(2 * MINUTE)
         system = self.made.node.node.system
         status, _ = Recorder.spawn_in(system, "status", FollowNode)
-        given = (CLIENT_PURPOSE, Unauthorized(), self.keys, "node", status, bootstrap)
+        self.meters = Meters()
+        given = (CLIENT_PURPOSE, Unauthorized(), self.keys, "node", status, bootstrap, self.meters)
         system.spawn(NodeCertificateActor, *given, name="client-certificate")
 
     def put_in_place(self, lasts: timedelta) -> None:
@@ -213,6 +220,7 @@ def test_without_a_bootstrap_it_is_said_what_to_do_and_a_certificate_that_is_put
     world = Actors(tmp_path, None)
     world.made.run(5 * MINUTE)
     assert "begin the agent with --bootstrap-kubeconfig, or put a valid one in its place" in caplog.text
+    assert world.meters.value(CLIENT_RENEWAL_ERRORS) >= 5
     caplog.clear()
     world.put_in_place(timedelta(days=1))
     world.made.run(60 * MINUTE)

@@ -33,7 +33,7 @@ from actors.node.supervisor import NodeSupervisor
 from actors.node.wiring.known_actors import LONG_LIVED
 from actors.node_object.conditions import ConditionVerdict
 from config.objects import Pod
-from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL
+from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
 from runtime.metrics.measured_cri import MeasuredCri
 from runtime.metrics.measured_volumes import MeasuredVolumes
@@ -55,8 +55,9 @@ class NodeAgent:
         self.plan = plan
         self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
         self.meters = capabilities.meters
-        for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL):
-            self.meters.put(family, math.inf)  # until the owner of a certificate reports its expiry
+        for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL):
+            if not self.meters.value(family):
+                self.meters.put(family, math.inf)  # until the owner of a certificate reports its expiry
         self._capabilities = _measured(capabilities, dispatcher)
 
     def start(self) -> None:

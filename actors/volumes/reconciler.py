@@ -15,10 +15,10 @@ from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, Lane, Message, handles
 from actors.messages.claims import ClaimsChanged, ClaimsResolved, ForgetClaims
+from actors.messages.counts import CountVolumes, VolumeCount
 from actors.messages.node import NodeStatusStarted
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.messages.references import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
-from actors.messages.counts import CountVolumes, VolumeCount
 from actors.messages.volumes import (
     ListPodVolumes,
     PodVolume,

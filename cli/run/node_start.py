@@ -42,6 +42,7 @@ from runtime.manifests.http import HttpManifests
 from runtime.manifests.local import LocalManifests
 from runtime.manifests.store import LocalManifestStore
 from runtime.memory_notices.local import LocalMemoryNotices
+from runtime.metrics.measured_api import observe_lines
 from runtime.metrics.measured_volumes import drivers_asked
 from runtime.metrics.meters import Meters
 from runtime.node_shutdown.logind import Logind
@@ -215,6 +216,8 @@ def real_capabilities(
     """What a node on this machine can do. `containers`: a loop for what containers send, and for nothing else."""
     facts, mounts, meters = plan.facts, KernelMounts(), Meters()
     drivers = GrpcCsiDrivers(asked=drivers_asked(meters))
+    if isinstance(api, HttpApiLines):
+        observe_lines(api, meters)
     directories = PodDirectories(facts.root_directory, mounts)
     return NodeCapabilities(
         cri=cri,

@@ -175,6 +175,7 @@ class ApiClient:
             if wait_ns is None:
                 raise error
             retries += 1
+            self._connections.observer.repeated(call.method, error.code)
             await self._pause(wait_ns / 1e9)
 
     async def _exchange(self, call: ApiCall[Any], left_ns: int) -> tuple[int, bytes, str]:
@@ -184,7 +185,9 @@ class ApiClient:
                 asyncio.timeout(max(left_ns, 1) / 1e9),
                 self._connections.send(call.method, call.path, call.query, call.body, call.content_type) as response,
             ):
-                return response.status, await response.read(), response.header("retry-after")
+                body = await response.read()
+                self._connections.observer.exchanged(call.method, len(call.body or b""), len(body))
+                return response.status, body, response.header("retry-after")
         except NO_ANSWER as fault:
             raise no_answer(fault, call.verb) from None
 

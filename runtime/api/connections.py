@@ -19,6 +19,7 @@ from config.credentials.kubeconfig import ApiAccess
 from runtime.api.calls import Query
 from runtime.api.credentials import Credentials, CredentialsError, Held
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
+from runtime.api.observer import UNOBSERVED, ApiObserver
 from runtime.api.proxy import is_loopback, proxy_for
 from runtime.api.tls import Pair, TlsContexts, TlsError
 from runtime.http_client import HttpError, HttpOrigin, HttpPool, HttpResponse
@@ -61,6 +62,11 @@ class ApiConnections:
         self._suspected_at: float | None = None
         self.shown = Held()
         """What the last request has shown."""
+        self.observer: ApiObserver = UNOBSERVED
+
+    def observe(self, observer: ApiObserver) -> None:
+        """Tell `observer` of every exchange, and of every run of a credential plugin."""
+        self.observer = self.credentials.observer = observer
 
     @asynccontextmanager
     async def send(

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from config.credentials.kubeconfig import ApiAccess, ExecPlugin
+from config.credentials.kubeconfig import ApiAccess, ExecPlugin, Pem
 from config.credentials.masked import masked
 from runtime.api.exec_credential import CredentialPluginError, PluginAnswer, exec_info, read_answer
+from runtime.api.observer import EXECUTION_ERROR, NO_ERROR, NOT_FOUND_ERROR, UNOBSERVED, ApiObserver
 from runtime.api.tls import Pair
 from runtime.files.text_file import text_or_empty
 from runtime.io.programs import Program, running
@@ -28,6 +29,8 @@ TOKEN_FILE_EVERY_NS = 60 * 10**9
 PLUGIN_REST_NS = 5 * 10**9
 PLUGIN_TIMEOUT_SECONDS = 60.0
 STDERR_SHOWN_CHARACTERS = 500
+FAILED_TO_RUN = 1
+"""The exit status that upstream counts for a plugin that could not be run."""
 PRINTED_BYTES_AT_MOST = 1024 * 1024
 """An ExecCredential has a token, or a certificate with its key."""
 
@@ -77,6 +80,7 @@ class Credentials:
         self._rest_until_ns = 0
         self._failure = ""
         self._running: asyncio.Task[Held] | None = None
+        self.observer: ApiObserver = UNOBSERVED
         if self._user.exec is None and not self._user.token_file:
             self._held = _static(access)
 
@@ -114,6 +118,11 @@ class Credentials:
             return False
         self._held = None
         return True
+
+    def plugin_certificate(self) -> Pem | None:
+        """The certificate that a plugin gave; None without one."""
+        held = self._held
+        return held.pair[0] if self._user.exec is not None and held is not None and held.pair is not None else None
 
     async def close(self) -> None:
         """Ends a plugin that runs."""
@@ -170,9 +179,12 @@ class Credentials:
             async with running([plugin.command, *plugin.args], environment) as program:
                 printed, complaint, status = await _whole(plugin, program)
         except (OSError, ValueError) as error:
+            not_found = isinstance(error, FileNotFoundError)
+            self.observer.plugin_ran(NOT_FOUND_ERROR if not_found else EXECUTION_ERROR, FAILED_TO_RUN)
             raise CredentialPluginError(
                 _with_hint(plugin, f"{plugin.command} cannot be run: {_reason(error)}")
             ) from None
+        self.observer.plugin_ran(EXECUTION_ERROR if status else NO_ERROR, status)
         if status:
             heard = masked(complaint.decode(errors="replace"), _secrets_of(plugin, printed))
             said = " ".join(heard.split())[-STDERR_SHOWN_CHARACTERS:]

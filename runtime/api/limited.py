@@ -17,8 +17,11 @@ from typing import Any
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
+from runtime.api.observer import UNOBSERVED, ApiObserver
 from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded
 
+GET = "GET"
+"""The method of a watch."""
 CLOSED = "the client was closed"
 SECOND_NS = 1_000_000_000
 DEFAULT_QPS = 5
@@ -81,15 +84,17 @@ class LimitedApi:
         self._waiting: deque[_WaitingCall | _WaitingWatch] = deque()
         self._ticking = False
         self._closed = False
+        self.observer: ApiObserver = UNOBSERVED
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`."""
         with self._lock:
             direct = self._may_leave()
             if not direct:
-                waiting = _WaitingCall(call, timeout_ns)
+                waiting = _WaitingCall(call, timeout_ns, self._now_ns())
                 self._waiting.append(waiting)
         if direct:
+            self.observer.waited(call.method, 0)
             return self._api.call(call, timeout_ns=timeout_ns)
         self._tick()
         return waiting.answer
@@ -104,9 +109,10 @@ class LimitedApi:
         with self._lock:
             direct = self._may_leave()
             if not direct:
-                waiting = _WaitingWatch(call, on_event, on_end)
+                waiting = _WaitingWatch(call, on_event, on_end, self._now_ns())
                 self._waiting.append(waiting)
         if direct:
+            self.observer.waited(GET, 0)
             return self._api.watch(call, on_event, on_end)
         self._tick()
         return waiting
@@ -153,15 +159,18 @@ class LimitedApi:
                 else:
                     break
         for each in leaving:
+            self.observer.waited(each.method, self._now_ns() - each.began_ns)
             each.leave(self._api)
         self._tick()
 
 
 class _WaitingCall:
-    __slots__ = ("answer", "call", "timeout_ns")
+    __slots__ = ("answer", "began_ns", "call", "method", "timeout_ns")
 
-    def __init__(self, call: ApiCall[Any], timeout_ns: int | None) -> None:
+    def __init__(self, call: ApiCall[Any], timeout_ns: int | None, began_ns: int) -> None:
         self.call = call
+        self.method = call.method
+        self.began_ns = began_ns
         self.timeout_ns = timeout_ns
         self.answer: Future[Any] = Future()
 
@@ -197,10 +206,18 @@ class _WaitingCall:
 class _WaitingWatch:
     """A watch that has not begun; closing it ends it, or the real one behind it."""
 
-    __slots__ = ("_inner", "_lock", "_over", "call", "on_end", "on_event")
+    __slots__ = ("_inner", "_lock", "_over", "began_ns", "call", "on_end", "on_event")
+    method = GET
 
-    def __init__(self, call: WatchCall[Any], on_event: Callable[[Any], None], on_end: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        call: WatchCall[Any],
+        on_event: Callable[[Any], None],
+        on_end: Callable[[Any], None],
+        began_ns: int,
+    ) -> None:
         self.call = call
+        self.began_ns = began_ns
         self.on_event = on_event
         self.on_end = on_end
         self._lock = threading.Lock()

@@ -17,6 +17,7 @@ from runtime.api.capability import Api, ApiLines
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
 from runtime.api.limited import LimitedApi, bucket_of
+from runtime.api.observer import ApiObserver
 from runtime.io.event_loop import LoopThread
 
 DEFAULT_QPS = 50
@@ -39,6 +40,13 @@ class HttpApiLines(ApiLines):
     closers: tuple[LimitedApi | ApiClient, ...]
     shared: bool = False
     """The connections are those of others, too."""
+
+    def observe(self, observer: ApiObserver) -> None:
+        """Tell `observer` what these lines do. For lines with connections of their own."""
+        self.connections.observe(observer)
+        for line in self.closers:
+            if isinstance(line, LimitedApi):
+                line.observer = observer
 
     def close(self) -> None:
         """See the class. May be called more than once, and after the end of the loop."""

@@ -9,10 +9,7 @@ from collections.abc import Mapping
 
 _REASONS: Mapping[str, str] = {
     "it is not measured yet": """
-        plugin_manager_total_plugins rest_client_exec_plugin_call_total
-        rest_client_exec_plugin_certificate_rotation_age rest_client_exec_plugin_policy_call_total
-        rest_client_exec_plugin_ttl_seconds rest_client_rate_limiter_duration_seconds rest_client_request_retries_total
-        rest_client_request_size_bytes rest_client_response_size_bytes workqueue_adds_total workqueue_depth
+        plugin_manager_total_plugins workqueue_adds_total workqueue_depth
         workqueue_longest_running_processor_seconds workqueue_retries_total workqueue_unfinished_work_seconds
         apiserver_client_certificate_expiration_seconds apiserver_delegated_authn_request_duration_seconds
         apiserver_delegated_authn_request_total apiserver_delegated_authz_request_duration_seconds
@@ -96,6 +93,8 @@ _REASONS: Mapping[str, str] = {
         rest_client_transport_cache_gc_calls_total rest_client_transport_cert_rotation_gc_calls_total
         rest_client_transport_ca_reload_total rest_client_dns_resolution_duration_seconds
     """,
+    "no policy says which credential plugins may run": "rest_client_exec_plugin_policy_call_total",
+    "credential plugins replace their certificates themselves": "rest_client_exec_plugin_certificate_rotation_age",
     "what a kubelet links of the API server and never uses": """
         aggregator_discovery_aggregation_count_total apiserver_audit_event_total apiserver_audit_requests_rejected_total
         apiserver_envelope_encryption_dek_cache_fill_percent apiserver_storage_data_key_generation_duration_seconds

@@ -12,6 +12,8 @@ _MINUTES = (60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
 _START_BUCKETS = (0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, *_MINUTES)
 _PULL_BUCKETS = (1, 5, 10, 20, 30, *_MINUTES)
 _VOLUME_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600)
+_REST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
+_SIZE_BUCKETS = (64, 256, 512, *(1024 * 4**each for each in range(8)))
 _CALL_BUCKETS = powers(0.005, 2.5, 14)
 
 # --- the node -------------------------------------------------------------------------------------------------------
@@ -257,7 +259,28 @@ REST_DURATION = histogram(
     "Calls to the API server, with the wait for our own rate limit.",
     "host",
     "verb",
-    buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60),
+    buckets=_REST_BUCKETS,
+)
+REST_WAITED = histogram(
+    "rest_client_rate_limiter_duration_seconds",
+    "How long calls to the API server waited for our own rate limit.",
+    *("host", "verb"),
+    buckets=_REST_BUCKETS,
+)
+REST_RETRIES = counter(
+    "rest_client_request_retries_total", "Calls to the API server that were sent again.", "code", "host", "verb"
+)
+REST_SENT = histogram(
+    "rest_client_request_size_bytes", "Bodies sent to the API server.", "host", "verb", buckets=_SIZE_BUCKETS
+)
+REST_RECEIVED = histogram(
+    "rest_client_response_size_bytes", "Bodies of its answers.", "host", "verb", buckets=_SIZE_BUCKETS
+)
+CREDENTIAL_PLUGIN_TTL = gauge(
+    "rest_client_exec_plugin_ttl_seconds", "How long the certificate of that plugin is good; +Inf without one."
+)
+CREDENTIAL_PLUGIN_RUNS = counter(
+    "rest_client_exec_plugin_call_total", "Runs of the credential plugin of the kubeconfig.", "call_status", "code"
 )
 
 # --- probes, at /metrics/probes ---------------------------------------------------------------------------------------

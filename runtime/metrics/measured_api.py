@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
@@ -10,8 +11,10 @@ import msgspec
 
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
+from runtime.api.lines import HttpApiLines
 from runtime.io.pending import PendingAnswer, Subscription
 from runtime.metrics import kubelet as names
+from runtime.metrics.certificates import seconds_left
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 
 _NO_ANSWER = "<error>"
@@ -63,6 +66,39 @@ class MeasuredApi:
         if _nobody not in found:
             self._series[method, code] = found
         return found
+
+
+class ApiMeters:
+    """An `ApiObserver`. `host`: who the server is, for the labels."""
+
+    def __init__(self, host: str, meters: Meters) -> None:
+        self._host = host
+        self._meters = meters
+
+    def exchanged(self, method: str, sent_bytes: int, received_bytes: int) -> None:
+        self._meters.observe(names.REST_SENT, sent_bytes, self._host, method)
+        self._meters.observe(names.REST_RECEIVED, received_bytes, self._host, method)
+
+    def repeated(self, method: str, code: int) -> None:
+        self._meters.count(names.REST_RETRIES, str(code) if code else _NO_ANSWER, self._host, method)
+
+    def waited(self, method: str, ns: int) -> None:
+        self._meters.took(names.REST_WAITED, ns, self._host, method)
+
+    def plugin_ran(self, status: str, code: int) -> None:
+        self._meters.count(names.CREDENTIAL_PLUGIN_RUNS, status, str(code))
+
+
+def observe_lines(lines: HttpApiLines, meters: Meters) -> None:
+    """Measure what goes over these lines, beside the calls themselves."""
+    lines.observe(ApiMeters(lines.server, meters))
+    credentials = lines.connections.credentials
+
+    def plugin_certificate_left() -> float:
+        certificate = credentials.plugin_certificate()
+        return math.inf if certificate is None else seconds_left(certificate)
+
+    meters.follow(names.CREDENTIAL_PLUGIN_TTL, plugin_certificate_left)
 
 
 class _Begun(msgspec.Struct, eq=False):

@@ -14,7 +14,7 @@ VERSION = cgroup_version()
 GROUPS = Path("/sys/fs/cgroup") if VERSION == 2 else Path("/sys/fs/cgroup/memory")
 LIMIT = "memory.max" if VERSION == 2 else "memory.limit_in_bytes"
 MAY_BE_MADE = os.access(GROUPS, os.W_OK) and (VERSION == 2 or (GROUPS / "cgroup.procs").exists())
-WAIT_S = 20
+WAIT_S = 120
 
 
 class MemoryGroup:

@@ -18,7 +18,7 @@ from tests.real.waiting import until
 
 TREE = Path(__file__).parents[2]
 NAME = "test.csi.example"
-START_S = 30.0
+START_S = 120.0
 
 
 class DriverProcess:
@@ -65,7 +65,7 @@ class DriverProcess:
         """SIGTERM: it takes its sockets away."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(30)
+            self._process.wait(120)
 
     def renew(self) -> None:
         """As if it had been started just now on an empty disk, without the cost of that where it runs as usual."""

@@ -20,7 +20,7 @@ from simulation.apiserver.in_process import InProcessApi
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 OLDEST = "1.31"
 """The first kubectl that can wait for what is to be created."""
 NODE = "demo"
@@ -124,7 +124,7 @@ class Kubectl:
     def running(self, name: str = "web", document: str = POD) -> None:
         """A pod of that document, until it is ready."""
         self.apply(document)
-        self("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=30s")
+        self("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=120s")
 
 
 class World:
@@ -163,8 +163,8 @@ def world(directory: Path) -> Iterator[World]:
         after.callback(node.stop)
         found = World(api, directory)
         first = found.kubectl()
-        first("wait", f"node/{NODE}", "--for=create", "--timeout=30s")
-        first("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=30s")
+        first("wait", f"node/{NODE}", "--for=create", "--timeout=120s")
+        first("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=120s")
         yield found
 
 

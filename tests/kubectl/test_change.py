@@ -92,7 +92,7 @@ def test_an_image(kubectl: Kubectl) -> None:
     kubectl.running()
     assert kubectl("set", "image", "pod/web", "main=busybox:1.36").out == "pod/web image updated\n"
     restarted = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
-    kubectl("wait", "pod/web", restarted, "--timeout=30s")
+    kubectl("wait", "pod/web", restarted, "--timeout=120s")
     assert "definition" in kubectl("get", "events", "--field-selector", "reason=Killing").out
 
 

@@ -69,7 +69,7 @@ def other_user(kubectl: Kubectl, token: str) -> str:
 
 def test_a_pod_from_an_image(kubectl: Kubectl) -> None:
     assert kubectl("run", "web", "--image=nginx:1.27", "--labels=app=web", "--port=80").out == "pod/web created\n"
-    kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=120s")
     assert kubectl("get", "pods").row("web")["STATUS"] == "Running"
     assert 'pods "web" already exists' in kubectl.refused("run", "web", "--image=nginx:1.27")
 
@@ -77,7 +77,7 @@ def test_a_pod_from_an_image(kubectl: Kubectl) -> None:
 def test_a_pod_that_does_its_work_and_ends(kubectl: Kubectl) -> None:
     annotation = "--annotations=simulated.actorlet.dev/run-for=10ms"
     kubectl("run", "job", "--image=busybox:1.36", "--restart=Never", annotation, "--command", "--", "true")
-    kubectl("wait", "pod/job", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
+    kubectl("wait", "pod/job", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=120s")
     row = kubectl("get", "pods").row("job")
     assert (row["READY"], row["STATUS"]) == ("0/1", "Completed")
 
@@ -86,7 +86,7 @@ def test_a_pod_that_crashes_says_so(kubectl: Kubectl) -> None:
     knobs = [f"--annotations=simulated.actorlet.dev/{knob}" for knob in ("run-for=10ms", "exit-code=1")]
     kubectl("run", "web", "--image=busybox:1.36", *knobs)
     waiting = "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff"
-    kubectl("wait", "pod/web", waiting, "--timeout=30s")
+    kubectl("wait", "pod/web", waiting, "--timeout=120s")
     row = kubectl("get", "pods").row("web")
     assert row["STATUS"] == "CrashLoopBackOff"
     assert row["RESTARTS"].endswith(" ago)")

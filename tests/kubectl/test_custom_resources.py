@@ -61,7 +61,7 @@ def defined(shared_world: World) -> Iterator[World]:
     kubectl = shared_world.kubectl()
     said = kubectl("create", "-f", "-", stdin=DEFINITION).out
     assert said == f"customresourcedefinition.apiextensions.k8s.io/{NAME} created\n"
-    kubectl("wait", "--for=condition=established", f"crd/{NAME}", "--timeout=10s")
+    kubectl("wait", "--for=condition=established", f"crd/{NAME}", "--timeout=120s")
     yield shared_world
     kubectl.attempt("delete", "crd", NAME)
 
@@ -107,7 +107,7 @@ def test_the_columns_are_those_of_the_definition(shop: Kubectl) -> None:
     assert "READY" not in row
     assert shop("get", "wd", "-o", "wide").row("lamp")["READY"] == "True"
     assert shop("get", "shop", "-o", "name").out == "widget.shop.example.com/lamp\n"
-    shop("wait", "--for=condition=Ready", "wd/lamp", "--timeout=10s")
+    shop("wait", "--for=condition=Ready", "wd/lamp", "--timeout=120s")
 
 
 def test_what_the_schema_forbids_is_refused_in_its_words(shop: Kubectl) -> None:

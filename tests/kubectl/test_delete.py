@@ -42,10 +42,10 @@ def test_by_the_document(kubectl: Kubectl) -> None:
 def test_a_finalizer_holds_what_is_deleted(kubectl: Kubectl) -> None:
     kubectl.running(document=HELD)
     kubectl("delete", "pod", "web", "--wait=false")
-    kubectl("wait", "pod/web", "--for=jsonpath={.metadata.deletionTimestamp}", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=jsonpath={.metadata.deletionTimestamp}", "--timeout=120s")
     assert "web" in kubectl("get", "pods").out
     kubectl("patch", "pod", "web", "--type=json", "-p", '[{"op":"remove","path":"/metadata/finalizers"}]')
-    kubectl("wait", "pod/web", "--for=delete", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=delete", "--timeout=120s")
 
 
 def test_by_force_without_waiting_for_the_node(kubectl: Kubectl) -> None:
@@ -70,7 +70,7 @@ def test_a_namespace_goes_with_all_that_is_in_it(kubectl: Kubectl) -> None:
     kubectl("create", "namespace", other)
     kubectl("create", "configmap", "kept", "--namespace", other)
     kubectl("apply", "--namespace", other, "-f", "-", stdin=POD)
-    ran = kubectl.attempt("delete", "namespace", other, "--timeout=30s")
+    ran = kubectl.attempt("delete", "namespace", other, "--timeout=120s")
     assert (ran.code, ran.out) == (0, f'namespace "{other}" deleted\n')
     assert "not found" in kubectl.refused("get", "namespace", other)
     assert kubectl("get", "configmaps,pods", "--namespace", other, "-o", "name").out == ""
@@ -78,22 +78,22 @@ def test_a_namespace_goes_with_all_that_is_in_it(kubectl: Kubectl) -> None:
 
 def test_waiting_for_a_condition(kubectl: Kubectl) -> None:
     kubectl.apply(POD)
-    assert kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s").out == "pod/web condition met\n"
+    assert kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=120s").out == "pod/web condition met\n"
     phase = "--for=jsonpath={.status.phase}=Running"
-    assert kubectl("wait", "pods", "-l", "app=web", phase, "--timeout=30s").out == "pod/web condition met\n"
+    assert kubectl("wait", "pods", "-l", "app=web", phase, "--timeout=120s").out == "pod/web condition met\n"
 
 
 def test_waiting_for_what_is_created_later(kubectl: Kubectl) -> None:
     with kubectl.following("get", "pods", "--watch") as lines:
         kubectl.apply(POD)
         next(lines)
-    assert kubectl("wait", "--for=create", "pod/web", "--timeout=30s").out == "pod/web condition met\n"
+    assert kubectl("wait", "--for=create", "pod/web", "--timeout=120s").out == "pod/web condition met\n"
 
 
 def test_waiting_for_the_end(kubectl: Kubectl) -> None:
     kubectl.running()
     kubectl("delete", "pod", "web", "--wait=false")
-    kubectl("wait", "pod/web", "--for=delete", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=delete", "--timeout=120s")
     assert kubectl("get", "pods", "-o", "name").out == ""
 
 
@@ -132,4 +132,4 @@ def test_what_is_owned_goes_as_the_cascade_says(kubectl: Kubectl) -> None:
     kubectl("wait", "--for=delete", "configmap/child", "--timeout=0")
     owned(kubectl, "third")
     kubectl("delete", "configmap", "third")
-    kubectl("wait", "--for=delete", "configmap/child", "--timeout=10s")
+    kubectl("wait", "--for=delete", "configmap/child", "--timeout=120s")

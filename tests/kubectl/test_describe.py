@@ -44,7 +44,7 @@ def test_a_pod_with_the_usual_events(kubectl: Kubectl) -> None:
 def test_a_pod_that_fits_nowhere_says_why(kubectl: Kubectl) -> None:
     asking = POD.replace('image: "nginx:1.27"', 'image: "nginx:1.27", resources: {requests: {cpu: "64"}}')
     kubectl.apply(asking)
-    kubectl("wait", "pod/web", "--for=condition=PodScheduled=False", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=condition=PodScheduled=False", "--timeout=120s")
     lines = kubectl("describe", "pod", "web").lines
     assert "  PodScheduled   False " in lines
     events = "\n".join(section(lines, "Events:"))

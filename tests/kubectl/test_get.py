@@ -158,12 +158,12 @@ def test_watched_with_the_kind_of_change(kubectl: Kubectl) -> None:
 
 def test_a_pod_that_fails_while_it_initializes_says_so(kubectl: Kubectl) -> None:
     kubectl.apply(FAILING)
-    kubectl("wait", "pod/web", "--for=jsonpath={.status.phase}=Failed", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=jsonpath={.status.phase}=Failed", "--timeout=120s")
     assert kubectl("get", "pods").row("web")["STATUS"].startswith("Init:")
 
 
 def test_a_pod_without_its_image_says_so(kubectl: Kubectl) -> None:
     kubectl.apply(POD.replace("nginx:1.27", 'nginx:9.99", imagePullPolicy: "Never'))
     reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImageNeverPull"
-    kubectl("wait", "pod/web", f"--for={reason}", "--timeout=30s")
+    kubectl("wait", "pod/web", f"--for={reason}", "--timeout=120s")
     assert kubectl("get", "pods").row("web")["STATUS"] == "ErrImageNeverPull"

@@ -7,7 +7,7 @@ from tests.kubectl.cluster import NODE, POD, Kubectl
 
 def waits(kubectl: Kubectl, name: str, why: str) -> None:
     """The pod is told that it fits nowhere, and why."""
-    kubectl("wait", f"pod/{name}", "--for=condition=PodScheduled=False", "--timeout=30s")
+    kubectl("wait", f"pod/{name}", "--for=condition=PodScheduled=False", "--timeout=120s")
     assert why in kubectl("events", "--for", f"pod/{name}").out
 
 
@@ -20,7 +20,7 @@ def test_a_cordoned_node_gets_no_new_pods(own_kubectl: Kubectl) -> None:
     waits(kubectl, "late", "1 node(s) were unschedulable")
     assert kubectl("get", "pods").row("web")["STATUS"] == "Running"
     assert kubectl("uncordon", NODE).out == f"node/{NODE} uncordoned\n"
-    kubectl("wait", "pod/late", "--for=condition=Ready", "--timeout=30s")
+    kubectl("wait", "pod/late", "--for=condition=Ready", "--timeout=120s")
 
 
 def test_a_taint_keeps_away_who_does_not_tolerate_it(own_kubectl: Kubectl) -> None:
@@ -33,14 +33,14 @@ def test_a_taint_keeps_away_who_does_not_tolerate_it(own_kubectl: Kubectl) -> No
         POD.replace("web", "able").replace("containers:", "tolerations: [{key: gpu, operator: Exists}]\n  containers:"),
     )
     assert kubectl("taint", "node", NODE, "gpu-").out == f"node/{NODE} untainted\n"
-    kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
+    kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=120s")
 
 
 def test_a_drained_node_has_no_pods(own_kubectl: Kubectl) -> None:
     kubectl = own_kubectl
     kubectl.running()
     assert "cannot delete" in kubectl.refused("drain", NODE)
-    ran = kubectl.attempt("drain", NODE, "--force", "--timeout=30s")
+    ran = kubectl.attempt("drain", NODE, "--force", "--timeout=120s")
     assert ran.code == 0, ran.err
     assert ran.lines[-1] == f"node/{NODE} drained"
     assert kubectl("get", "pods", "-o", "name").out == ""
@@ -53,5 +53,5 @@ def test_a_deleted_node_comes_back(own_kubectl: Kubectl) -> None:
     kubectl("label", "node", NODE, "zone=a")
     assert kubectl("get", "nodes", "-l", "zone=a", "-o", "name").out == f"node/{NODE}\n"
     assert kubectl.attempt("delete", "node", NODE).out.startswith(f'node "{NODE}" deleted')
-    kubectl("wait", "--for=create", f"node/{NODE}", "--timeout=30s")
+    kubectl("wait", "--for=create", f"node/{NODE}", "--timeout=120s")
     assert kubectl("get", "node", NODE, "-o", "jsonpath={.metadata.uid}").out != before

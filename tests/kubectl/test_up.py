@@ -53,8 +53,8 @@ def up(directory: Path) -> Iterator[Up]:
         name, _, path = assignment.partition("=")
         assert name == "KUBECONFIG"
         kubectl = Kubectl(EmbeddedApi(None, "", path, {}), home, "default")  # type: ignore[arg-type]  # it is elsewhere
-        kubectl("wait", "node/demo", "--for=create", "--timeout=30s")
-        kubectl("wait", "node/demo", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", "node/demo", "--for=create", "--timeout=120s")
+        kubectl("wait", "node/demo", "--for=condition=Ready", "--timeout=120s")
         yield Up(process, kubectl)
     finally:
         process.kill()
@@ -65,10 +65,10 @@ def up(directory: Path) -> Iterator[Up]:
 def test_what_it_prints_is_all_that_kubectl_needs(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         kubectl = running.kubectl
-        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
-        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=120s")
+        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=120s")
         kubectl("run", "web", "--image=nginx:1.27")
-        kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=120s")
         rows = kubectl("get", "pods", "-o", "wide")
         assert [rows.row(name)["NODE"] for name in ("static-demo", "web")] == ["demo", "demo"]
         assert "Container started" in kubectl("describe", "pod", "web").out
@@ -81,7 +81,7 @@ def test_what_it_prints_is_all_that_kubectl_needs(tmp_path: Path) -> None:
 def test_a_deleted_mirror_comes_back(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         kubectl = running.kubectl
-        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=120s")
         with kubectl.following("get", "pod", "static-demo", "--watch", "--output-watch-events") as lines:
             assert next(lines).split()[0] == "EVENT"
             assert next(lines).split()[0] == "ADDED"
@@ -89,7 +89,7 @@ def test_a_deleted_mirror_comes_back(tmp_path: Path) -> None:
             for kind in ("DELETED", "ADDED"):
                 while next(lines).split()[0] != kind:
                     pass
-        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=120s")
 
 
 def test_what_a_killed_one_has_left_is_gone_with_the_next(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_logs_come_from_the_simulated_disk_and_sessions_are_refused_in_words(tmp
 def test_what_nodes_and_pods_use_is_shown(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         kubectl = running.kubectl
-        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=30s")
-        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", "pod/static-demo", "--for=create", "--timeout=120s")
+        kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=120s")
         row = kubectl("top", "pods").row("static-demo")
         assert row["MEMORY(bytes)"] == "16Mi"
         assert row["CPU(cores)"] in ("10m", "11m"), "a rate between two moments of real time, rounded up by kubectl"

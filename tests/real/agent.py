@@ -34,8 +34,8 @@ TREE = Path(__file__).parents[2]
 NODE = "node-1"
 CONTAINER_LOGS = Path("/var/log/containers")
 CGROUPS = Path("/sys/fs/cgroup")
-START_S = 30.0
-PATIENCE_S = 30.0
+START_S = 120.0
+PATIENCE_S = 120.0
 
 
 def cgroup_directories(path: str) -> dict[str, Path]:
@@ -180,7 +180,7 @@ class Agent:
     def _answers(self) -> bool:
         assert self.alive, f"the agent has ended with {self._process_().returncode}: {self.said()[-3000:]}"
         try:
-            return ask(str(self.root), HEALTH, 5).status in (200, 503)
+            return ask(str(self.root), HEALTH, 30).status in (200, 503)
         except LocalEndpointError:
             return False
 
@@ -196,7 +196,7 @@ class Agent:
     # --- what it says
 
     def _view(self, view: str) -> bytes:
-        answer = ask(str(self.root), view, 20)
+        answer = ask(str(self.root), view, 120)
         assert answer.status == 200, answer.body
         return answer.body
 
@@ -204,7 +204,7 @@ class Agent:
         """Its pods by the names in the manifests. Of two incarnations of one name the list has the later. None while it
         begins, and cannot say.
         """
-        if ask(str(self.root), PODS, 20).status == 503:
+        if ask(str(self.root), PODS, 120).status == 503:
             return {}
         return {pod.metadata.name.removesuffix(f"-{NODE}"): pod for pod in pods_in(self._view(PODS))}
 

@@ -18,7 +18,7 @@ import aiohttp
 from runtime.io.event_loop import LoopThread
 from tests.real.waiting import until
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 WIDTH, HEIGHT = 1500, 950
 
 
@@ -118,7 +118,7 @@ def browser(directory: Path) -> Iterator[Browser]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(120)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

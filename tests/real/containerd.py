@@ -52,7 +52,7 @@ from tests.real.images import PAUSE, Image, archive
 from tests.real.waiting import until
 
 NAMESPACE = "k8s.io"
-_START_S = 30.0
+_START_S = 120.0
 _CGROUPS = Path("/sys/fs/cgroup")
 _HOST_PORTS = "CNI-HOSTPORT-"
 _FORGOTTEN = "failed to get task pid: context canceled"
@@ -125,7 +125,7 @@ class Containerd:
         if self._process is not None and self.alive:
             self._process.terminate()
             try:
-                self._process.wait(10)
+                self._process.wait(120)
             except subprocess.TimeoutExpired:
                 self.kill()
         self._end_processes()
@@ -176,7 +176,7 @@ class Containerd:
 
     @staticmethod
     def _known(cri: GrpcCri, request: ImageStatusRequest) -> bool:
-        return cri.call(IMAGE_STATUS, request).result(20).image is not None
+        return cri.call(IMAGE_STATUS, request).result(120).image is not None
 
     def mirror(self, host: str, address: str) -> None:
         """Pulls from `host` go to the plain HTTP registry at `address`, from now on."""

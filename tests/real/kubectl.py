@@ -16,7 +16,7 @@ from tests.kubectl.cluster import missing
 from tests.ports import free_port
 from tests.real.agent import NODE, Agent
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 WEBSOCKETS = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "true"}
 SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
 """What of the two kubectl speaks; it speaks websockets when nothing is said, and SPDY where those are refused."""
@@ -58,7 +58,7 @@ class Kubectl:
         """A pod of this document, once it is ready; its name."""
         self("apply", "-f", "-", stdin=json.dumps(document))
         name: str = document["metadata"]["name"]
-        self("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=30s")
+        self("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=120s")
         return name
 
 
@@ -96,8 +96,8 @@ def kubectl_on(agent: Agent, *flags: str, **fields: Any) -> Iterator[Kubectl]:
         joined = ["--kubeconfig", served.node_kubeconfigs[NODE], "--cert-dir", str(agent.directory / "pki")]
         agent.start(*joined, *flags)
         found = Kubectl(served.kubeconfig)
-        found("wait", f"node/{NODE}", "--for=create", "--timeout=30s")
-        found("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=30s")
+        found("wait", f"node/{NODE}", "--for=create", "--timeout=120s")
+        found("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=120s")
         yield found
         agent.take_down()
 

@@ -178,13 +178,13 @@ class Truth:
 
     def run(self, life: Life, *command: str) -> str:
         """What a command says in a container."""
-        answer = self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=command, timeout=20))
+        answer = self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=command, timeout=120))
         assert answer.exit_code == 0, (command, answer)
         return str(answer.stdout.decode())
 
     def end(self, life: Life) -> None:
         """Make a container end by itself. It may take the messenger with it, so his fate is not asked."""
-        self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=("kill", "1"), timeout=20))
+        self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=("kill", "1"), timeout=120))
 
     def remove(self, life: Life) -> None:
         """Let the runtime forget a container, dead or alive."""

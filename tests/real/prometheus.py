@@ -51,7 +51,7 @@ class Prometheus:
     def stop(self) -> None:
         """End it."""
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(120)
 
     def targets(self) -> list[dict[str, Any]]:
         """What it scrapes, with the last error of each."""
@@ -64,7 +64,7 @@ class Prometheus:
         return found
 
     def _ask(self, what: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{what}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{what}", timeout=120) as answer:
             return json.load(answer)["data"]
 
     def _answers(self) -> bool:

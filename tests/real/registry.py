@@ -60,7 +60,7 @@ class Registry:
     def _ask(self, method: str, path: str, data: bytes | None = None, kind: str = "application/octet-stream") -> Any:
         url = path if path.startswith("http") else f"http://{self.address}{path}"
         request = urllib.request.Request(url, data=data, method=method, headers={"Content-Type": kind, **self._headers})
-        return urllib.request.urlopen(request, timeout=20)
+        return urllib.request.urlopen(request, timeout=120)
 
     def push(self, image: Image, repository: str, tag: str) -> str:
         """Push; the digest of the manifest is the answer."""
@@ -72,7 +72,7 @@ class Registry:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 class Throttle:

@@ -44,7 +44,7 @@ SYSTEMD = "org.freedesktop.systemd1"
 SYSTEMD_PATH = "/org/freedesktop/systemd1"
 SYSTEMD_MANAGER = "org.freedesktop.systemd1.Manager"
 PROPERTIES = "org.freedesktop.DBus.Properties"
-START_S = 10.0
+START_S = 120.0
 
 Answer = tuple[str, tuple[Any, ...]]
 """Signature and body."""

@@ -26,7 +26,7 @@ from tests.real.waiting import until
 KIND = "io.cri-containerd.kind"
 START_ERROR = "StartError"
 _LINE = re.compile(r"(\S+ \d\d:\d\d:\d\d)(\.\d+)? \+0000 UTC \S+ (/\S+) (\{.*\})$")
-_ANSWER_S = 30.0
+_ANSWER_S = 120.0
 
 
 @dataclass

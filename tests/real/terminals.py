@@ -31,13 +31,13 @@ class Terminal:
         fcntl.ioctl(self._screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._process.send_signal(signal.SIGWINCH)
 
-    def until(self, text: str, seconds: float = 30.0) -> None:
+    def until(self, text: str, seconds: float = 120.0) -> None:
         """Read until it is shown."""
         end = time.monotonic() + seconds
         while text not in self.shown:
             assert self._read(end), f"not within {seconds:g} s: {text!r} in {self.shown!r}"
 
-    def end(self, seconds: float = 30.0) -> int:
+    def end(self, seconds: float = 120.0) -> int:
         """Its exit status, once it has ended."""
         end = time.monotonic() + seconds
         while self._read(end):

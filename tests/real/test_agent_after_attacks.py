@@ -30,13 +30,13 @@ LEASE_NAMESPACE = "kube-node-lease"
 
 
 def is_ready(cluster: Cluster) -> bool:
-    node = cluster.lines.main.call(get(NODES, "", NODE)).result(10)
+    node = cluster.lines.main.call(get(NODES, "", NODE)).result(120)
     conditions = node.status.conditions if node.status is not None else ()
     return any(each.type == "Ready" and each.status == "True" for each in conditions)
 
 
 def renewed_at(cluster: Cluster) -> datetime:
-    lease = cluster.lines.main.call(get(LEASES, LEASE_NAMESPACE, NODE)).result(10)
+    lease = cluster.lines.main.call(get(LEASES, LEASE_NAMESPACE, NODE)).result(120)
     return datetime.fromisoformat(str(lease.spec.renew_time))
 
 

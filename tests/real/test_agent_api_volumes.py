@@ -11,7 +11,7 @@ from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod
 from tests.real.waiting import until
 
-PATIENCE_S = 10
+PATIENCE_S = 120
 VOLUMES: list[dict[str, Any]] = [
     {"name": "map", "configMap": {"name": "settings", "items": [{"key": "a", "path": "deep/a", "mode": 0o440}]}},
     {"name": "hidden", "secret": {"secretName": "hidden", "defaultMode": 0o400}},

@@ -189,7 +189,7 @@ def test_a_pod_has_a_name_and_a_network_of_its_own_or_those_of_the_host(agent: A
 
     def answers() -> bool:
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            with urllib.request.urlopen(url, timeout=10) as answer:
                 said.append(answer.read())
         except OSError:
             return False

@@ -100,7 +100,7 @@ class Storage:
         self._ask(patch(resource, namespace, name, body, patch_type=PatchType.MERGE, subresource=subresource))
 
     def _ask(self, call: Any) -> Any:
-        return self.cluster.lines.main.call(call).result(10)
+        return self.cluster.lines.main.call(call).result(120)
 
     def left(self) -> list[str]:
         """Mounts and notes of volumes on the node."""

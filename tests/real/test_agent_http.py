@@ -98,7 +98,7 @@ def test_ports_are_forwarded(kubectl: Kubectl) -> None:
         port = int(next(told).split(" -> ")[0].rpartition(":")[2])
 
         def fetched(_: int) -> str:
-            with socket.create_connection(("127.0.0.1", port), 10) as client:
+            with socket.create_connection(("127.0.0.1", port), 120) as client:
                 client.sendall(b"GET / HTTP/1.0\r\n\r\n")
                 parts = b""
                 while part := client.recv(4096):
@@ -154,7 +154,7 @@ def test_without_rights_curl_gets_401_or_403(agent: Agent, kubectl: Kubectl) -> 
                 ],
                 capture_output=True,
                 text=True,
-                timeout=20,
+                timeout=120,
                 check=True,
             )
             assert done.stdout == "401", (path, method)
@@ -162,6 +162,6 @@ def test_without_rights_curl_gets_401_or_403(agent: Agent, kubectl: Kubectl) -> 
     listed = json.loads(kubectl("get", "--raw", f"/api/v1/nodes/{NODE}/proxy/pods"))
     assert listed["kind"] == "PodList"
     health = json.loads(agent.config.read_text())["healthzPort"]
-    with socket.create_connection(("127.0.0.1", health), 10) as client:
+    with socket.create_connection(("127.0.0.1", health), 120) as client:
         client.sendall(b"GET /readyz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
         assert b" 200 " in client.recv(4096)

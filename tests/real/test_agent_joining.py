@@ -32,8 +32,8 @@ def test_a_node_asks_for_a_certificate_and_joins_once_it_is_approved(agent: Agen
         assert "token" not in kubeconfig.read_text()
         assert str(pki / "kubelet-client-current.pem") in kubeconfig.read_text()
         assert kubeconfig.stat().st_mode & 0o777 == 0o600
-        kubectl("wait", f"node/{NODE}", "--for=create", "--timeout=30s")
-        kubectl("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", f"node/{NODE}", "--for=create", "--timeout=120s")
+        kubectl("wait", f"node/{NODE}", "--for=condition=Ready", "--timeout=120s")
 
         # What is valid is used: the bootstrap is needed no more, and nothing is asked for.
         agent.terminate()

@@ -90,7 +90,7 @@ def forwarded(kubectl: Kubectl) -> None:
     with following(kubectl.popen("port-forward", "pod/web", ":8080", "--address=127.0.0.1")) as told:
         port = int(next(told).split(" -> ")[0].rpartition(":")[2])
         for _ in range(5):
-            with socket.create_connection(("127.0.0.1", port), 10) as client:
+            with socket.create_connection(("127.0.0.1", port), 120) as client:
                 client.sendall(b"GET /big HTTP/1.0\r\n\r\n")
                 size = 0
                 while part := client.recv(65536):

@@ -31,8 +31,10 @@ def claim(cluster: Cluster, name: str, path: Path | str, *, mode: str = "Filesys
     main = cluster.lines.main
     bound = {"status": {"phase": "Bound", "capacity": size}}
     kind = PatchType.MERGE
-    main.call(patch(PERSISTENT_VOLUME_CLAIMS, "default", name, bound, patch_type=kind, subresource="status")).result(10)
-    found: PersistentVolumeClaim = main.call(get(PERSISTENT_VOLUME_CLAIMS, "default", name)).result(10)
+    main.call(patch(PERSISTENT_VOLUME_CLAIMS, "default", name, bound, patch_type=kind, subresource="status")).result(
+        120
+    )
+    found: PersistentVolumeClaim = main.call(get(PERSISTENT_VOLUME_CLAIMS, "default", name)).result(120)
     holder = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": found.metadata.uid}
     source = {"local": {"path": str(path)}, "capacity": size, "accessModes": ["ReadWriteOnce"], "claimRef": holder}
     cluster.create(PERSISTENT_VOLUMES, f"pv-{name}", spec={**source, "volumeMode": mode, **spec})

@@ -49,7 +49,7 @@ class Curl:
         """Status and document."""
         who = ["-H", f"Authorization: Bearer {self._token}"] if known else []
         command = ["curl", "-sk", "-w", "\\n%{http_code}", *who, *arguments, self._url + path]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120, check=True)
         body, _, status = done.stdout.rpartition("\n")
         return int(status), json.loads(body) if body.startswith("{") else body
 
@@ -65,8 +65,8 @@ def test_pods_come_by_curl_survive_a_restart_and_go_by_curl(agent: Agent, kubect
         ("default", f"two-{NODE}", "created"),
     ]
     for name in ("one", "two"):
-        kubectl("wait", f"pod/{name}-{NODE}", "--for=create", "--timeout=30s")
-        kubectl("wait", f"pod/{name}-{NODE}", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", f"pod/{name}-{NODE}", "--for=create", "--timeout=120s")
+        kubectl("wait", f"pod/{name}-{NODE}", "--for=condition=Ready", "--timeout=120s")
     sees = "{.metadata.annotations.kubernetes\\.io/config\\.source} {.status.containerStatuses[0].containerID}"
     before = kubectl("get", "pod", f"one-{NODE}", "-o", f"jsonpath={sees}")
     assert before.startswith("http-push containerd://")
@@ -79,12 +79,12 @@ def test_pods_come_by_curl_survive_a_restart_and_go_by_curl(agent: Agent, kubect
     agent.kill()
     agent.start(*agent.flags)
     until(lambda: [each["metadata"]["name"] for each in _held(curl)] == ["one", "two"], 30, "they are forgotten")
-    kubectl("wait", f"pod/one-{NODE}", "--for=condition=Ready", "--timeout=30s")
+    kubectl("wait", f"pod/one-{NODE}", "--for=condition=Ready", "--timeout=120s")
     assert kubectl("get", "pod", f"one-{NODE}", "-o", f"jsonpath={sees}") == before
 
     assert curl("/manifests/default/one", "-X", "DELETE")[0] == 200
     assert curl("/manifests/default/one", "-X", "DELETE")[0] == 404
-    kubectl("wait", f"pod/one-{NODE}", "--for=delete", "--timeout=30s")
+    kubectl("wait", f"pod/one-{NODE}", "--for=delete", "--timeout=120s")
     assert kubectl("get", "pods", "-o", "name") == f"pod/two-{NODE}\n"
 
 

@@ -69,7 +69,7 @@ def test_nothing_that_a_live_agent_says_has_a_secret(cluster: Cluster, agent: Ag
             agent.await_that(lambda: agent.events_of(name, reason), f"nothing says {reason} of {name}")  # noqa: B023
         agent.await_that(lambda: "no disk for ***" in agent.said(), "the driver's words are not passed on")
         agent.await_that(agent.problems, "the server of manifests is not missed")
-        events = cluster.lines.main.call(list_objects(EVENTS, "default")).result(30)
+        events = cluster.lines.main.call(list_objects(EVENTS, "default")).result(120)
         shown = [agent.said(), agent.told("actors"), repr(events), repr(agent.events()), repr(agent.problems())]
         shown += [agent.told("explain", f"{name}-node-1") for name in told]
         shown += [msgspec.json.encode(agent.status(name)).decode() for name in told]

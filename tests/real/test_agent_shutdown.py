@@ -38,7 +38,7 @@ def by_priority(*entries: tuple[int, int]) -> dict[str, object]:
 
 
 def ready(cluster: Cluster) -> tuple[str, str]:
-    node = cluster.lines.main.call(get(NODES, "", NODE)).result(10)
+    node = cluster.lines.main.call(get(NODES, "", NODE)).result(120)
     assert node is not None
     assert node.status is not None
     found = next(each for each in node.status.conditions if each.type == "Ready")

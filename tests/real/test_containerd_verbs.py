@@ -192,11 +192,11 @@ def test_the_user_of_the_image_and_of_the_config(cri: GrpcCri, containerd: Conta
     pod = Pod(cri, containerd, "users")
     context = LinuxContainerSecurityContext(run_as_user=Int64Value(value=1234), run_as_group=Int64Value(value=55))
     cases = {
-        "root": (pod.run("sleep", "60", name="root"), "0 0"),
-        "named": (pod.run("sleep", "60", name="named", image="actorlet.test/user-name:1"), "1000 1000"),
-        "numbered": (pod.run("sleep", "60", name="numbered", image="actorlet.test/user-id:1"), "1000 1000"),
+        "root": (pod.run("sleep", "6000", name="root"), "0 0"),
+        "named": (pod.run("sleep", "6000", name="named", image="actorlet.test/user-name:1"), "1000 1000"),
+        "numbered": (pod.run("sleep", "6000", name="numbered", image="actorlet.test/user-id:1"), "1000 1000"),
         "told": (
-            pod.run("sleep", "60", name="told", linux=LinuxContainerConfig(security_context=context)),
+            pod.run("sleep", "6000", name="told", linux=LinuxContainerConfig(security_context=context)),
             "1234 55",
         ),
     }
@@ -226,7 +226,7 @@ def test_a_port_is_reached_at_the_pod_and_at_the_host(cri: GrpcCri, containerd: 
 
 def answers(url: str, text: bytes) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=5) as page:
+        with urllib.request.urlopen(url, timeout=10) as page:
             return bool(page.read() == text)
     except OSError:
         return False
@@ -234,7 +234,7 @@ def answers(url: str, text: bytes) -> bool:
 
 def test_a_command_that_takes_too_long_is_ended(cri: GrpcCri, containerd: Containerd) -> None:
     pod = Pod(cri, containerd, "slow")
-    main = pod.run("sleep", "60")
+    main = pod.run("sleep", "6000")
     request = ExecSyncRequest(container_id=main, cmd=("sleep", "30"), timeout=1)
     assert refusal(cri.call(EXEC_SYNC, request)).code == StatusCode.DEADLINE_EXCEEDED
 
@@ -243,7 +243,7 @@ def test_lists_can_be_filtered(cri: GrpcCri, containerd: Containerd) -> None:
     pods = [Pod(cri, containerd, name) for name in ("one", "two")]
     for pod in pods:
         for number in range(5):
-            pod.run("sleep", "60", name=f"c{number}")
+            pod.run("sleep", "6000", name=f"c{number}")
     ask = pods[0].ask
     assert len(ask(LIST_CONTAINERS, ListContainersRequest()).containers) == 10
     of_one = ContainerFilter(pod_sandbox_id=pods[0].id, label_selector={"name": "c3"})
@@ -306,7 +306,7 @@ def test_container_events_are_served_or_said_to_be_missing(cri: GrpcCri, contain
     """containerd serves them from 1.7 on; 1.6 must give a clear end, not a silence."""
     said: Queue[Any] = Queue()
     following = cri.stream(GET_CONTAINER_EVENTS, GetEventsRequest(), said.put, said.put)
-    Pod(cri, containerd, "events").run("sleep", "60")
+    Pod(cri, containerd, "events").run("sleep", "6000")
     first = said.get(timeout=PATIENCE_S)
     assert getattr(first, "container_id", "") or first.code == StatusCode.UNIMPLEMENTED
     following.close()

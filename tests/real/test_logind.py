@@ -31,7 +31,7 @@ class Holding:
         self.told: queue.Queue[Any] = queue.Queue()
         wanted_ns = int((wanted_s or least_s) * SECOND_NS)
         pending = machine.hold(int(least_s * SECOND_NS), wanted_ns, self.told.put, self.told.put)
-        self.hold: Hold = pending.result(20)
+        self.hold: Hold = pending.result(120)
 
 
 def test_a_lock_is_held_until_it_is_released(bus, loop, logind, tmp_path):
@@ -42,16 +42,16 @@ def test_a_lock_is_held_until_it_is_released(bus, loop, logind, tmp_path):
     assert list(tmp_path.iterdir()) == [], "what is enough already is left as it is"
     assert logind.held == 1
     logind.begin()
-    assert holding.told.get(timeout=10) is True
+    assert holding.told.get(timeout=120) is True
     assert logind.held == 1
     holding.hold.release()
     logind.await_released(10)  # the bus may still have its copy for a moment
     logind.call_off()
-    assert holding.told.get(timeout=10) is False, "it is told all the same"
+    assert holding.told.get(timeout=120) is False, "it is told all the same"
     again = Holding(machine, 5)
     assert logind.held == 1
     logind.begin()
-    assert again.told.get(timeout=10) is True
+    assert again.told.get(timeout=120) is True
     assert holding.told.empty(), "who was replaced is told no more"
 
 
@@ -89,7 +89,7 @@ def test_a_bus_that_goes_away_takes_no_lock_with_it(bus, loop, logind, tmp_path)
     machine = Logind(loop, bus.address, str(tmp_path))
     holding = Holding(machine, 5)
     bus.stop()
-    assert "bus" in holding.told.get(timeout=10)
+    assert "bus" in holding.told.get(timeout=120)
     assert logind.held == 1
     with pytest.raises(MachineShutdownError, match="cannot be reached"):
         Holding(machine, 5)

@@ -18,7 +18,7 @@ from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 120
+PATIENCE_S = 300
 POD = f"""
 apiVersion: v1
 kind: Pod
@@ -83,7 +83,7 @@ def test_a_pod_of_kubectl_runs_on_containerd(containerd: Containerd, tmp_path: P
 
         kubectl("create", "configmap", "settings", "--from-literal=sky=blue")
         kubectl("apply", "-f", "-", stdin=POD)
-        kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=30s")
+        kubectl("wait", "pod/web", "--for=condition=Ready", "--timeout=120s")
         assert "containerd://" in kubectl("get", "nodes", "-o", "wide")
         described = kubectl("describe", "pod", "web")
         for told in ("Successfully assigned default/web to", "Container created", "Container started"):

@@ -121,7 +121,7 @@ class HostileServer:
         self._attack = attack
         self.sent = self.asked = self.open = 0
         self.most_open = 0
-        self.port: int = loop.submit(self._serve(tls)).result(10)
+        self.port: int = loop.submit(self._serve(tls)).result(120)
 
     async def _serve(self, tls: ssl.SSLContext | None) -> int:
         listening = socket.create_server(("127.0.0.1", 0), backlog=1_024)

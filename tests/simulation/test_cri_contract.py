@@ -54,7 +54,7 @@ class Served:
         self._logs = logs
 
     def wait(self, pending: PendingAnswer[Any]) -> Any:
-        return pending.result(30)
+        return pending.result(120)
 
     def until(self, holds: Callable[[], object]) -> None:
         until(holds, 30, "the simulated runtime does not get there")

@@ -235,7 +235,7 @@ def test_submitting_from_many_threads_loses_and_doubles_nothing(pool: PoolDriver
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     pool.until(lambda: len(ran) == 800)
     assert len(set(ran)) == 800
     pool.until(lambda: (report_of(pool).running, report_of(pool).waiting) == (0, 0))

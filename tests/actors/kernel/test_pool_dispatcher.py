@@ -18,14 +18,14 @@ def test_a_handler_that_blocks_its_thread_for_ever_is_named_replaced_and_others_
 ):
     caplog.set_level(logging.ERROR)
     gate = threading.Event()
-    driver = PoolDriver(workers=2, stuck_after_ns=30 * MS)
+    driver = PoolDriver(workers=2, stuck_after_ns=500 * MS)  # so that a busy machine makes nobody else look stuck
     for number in range(3):  # more than there are workers
         driver.spawn(Block, gate, name=f"stuck{number}").tell(Say("block"))
     driver.until(lambda: len(driver.dispatcher.stuck()) == 3)
     assert sorted(path for path, _ in driver.dispatcher.stuck()) == ["/stuck0", "/stuck1", "/stuck2"]
     well = driver.spawn(name="well")
     for number in range(50):
-        assert well.ask(Say(str(number)), timeout=10) == str(number)
+        assert well.ask(Say(str(number)), timeout=120) == str(number)
     assert sorted(path for path, _ in driver.system.report().stuck) == ["/stuck0", "/stuck1", "/stuck2"]
     assert "/stuck0 has held a thread" in caplog.text
     gate.set()
@@ -49,15 +49,15 @@ def test_a_worker_that_comes_back_while_it_is_replaced_leaves_none_too_many(monk
     def come_back_first(thread: threading.Thread) -> None:
         if thread.name == "kernel-worker":
             gate.set()
-            assert well.ask(Say("back"), timeout=10) == "back"
+            assert well.ask(Say("back"), timeout=120) == "back"
         start(thread)
         replaced.set()
 
     monkeypatch.setattr(threading.Thread, "start", come_back_first)
     driver.spawn(Block, gate, name="stuck").tell(Say("block"))
-    assert replaced.wait(10)
+    assert replaced.wait(120)
     driver.until(lambda: workers() == 1)
-    assert well.ask(Say("well"), timeout=10) == "well"
+    assert well.ask(Say("well"), timeout=120) == "well"
     assert driver.system.stop()
 
 
@@ -75,7 +75,7 @@ def test_a_machine_without_a_thread_left_is_asked_again_until_it_has_one(monkeyp
     monkeypatch.setattr(threading.Thread, "start", start_or_refuse)
     driver.spawn(Block, gate, name="stuck").tell(Say("block"))
     driver.until(lambda: [path for path, _ in driver.dispatcher.stuck()] == ["/stuck"])
-    assert driver.spawn(name="well").ask(Say("well"), timeout=10) == "well"
+    assert driver.spawn(name="well").ask(Say("well"), timeout=120) == "well"
     gate.set()
     assert driver.system.stop()
 
@@ -91,16 +91,16 @@ def test_a_constructor_that_blocks_is_named_too():
     driver = PoolDriver(workers=1, stuck_after_ns=30 * MS)
     driver.spawn(BlocksAtBirth, name="stuck")
     driver.until(lambda: [path for path, _ in driver.dispatcher.stuck()] == ["/stuck"])
-    assert driver.spawn(name="well").ask(Say("well"), timeout=10) == "well"
+    assert driver.spawn(name="well").ask(Say("well"), timeout=120) == "well"
     gate.set()
     assert driver.system.stop()
 
 
 def test_an_actor_that_is_busy_with_many_messages_is_not_stuck():
-    driver = PoolDriver(workers=1, stuck_after_ns=40 * MS)
+    driver = PoolDriver(workers=1, stuck_after_ns=SECOND)  # so long holds no message its thread on a busy machine
     busy = driver.spawn(name="busy")
-    for _ in range(30):
-        busy.tell(Do(lambda puppet: threading.Event().wait(0.004)))
+    for _ in range(20):
+        busy.tell(Do(lambda puppet: threading.Event().wait(0.1)))
     driver.until(lambda: driver.system.report().actors[1].handled >= 15)
     assert driver.dispatcher.stuck() == ()
     assert driver.system.stop()
@@ -117,7 +117,7 @@ def test_a_busy_actor_does_not_keep_its_worker_from_the_others():
 
     endless = driver.spawn(Endless, notes, name="endless")
     endless.tell(Tick())
-    assert driver.spawn(name="other").ask(Say("my turn"), timeout=10) == "my turn"
+    assert driver.spawn(name="other").ask(Say("my turn"), timeout=120) == "my turn"
     assert driver.system.stop()
 
 
@@ -128,7 +128,7 @@ def test_timers_fire_in_their_order_however_they_were_set():
     for after_ms in (15, 5, 10, 1):
         driver.dispatcher.schedule(after_ms * MS, partial(fired.append, after_ms))
     driver.dispatcher.schedule(20 * MS, done.set)
-    assert done.wait(10)
+    assert done.wait(120)
     assert fired == [1, 5, 10, 15]
     assert driver.system.stop()
 
@@ -137,7 +137,7 @@ def test_a_scheduled_function_that_raises_does_not_end_the_timers(pool: PoolDriv
     done = threading.Event()
     pool.dispatcher.schedule(0, lambda: 1 / 0)
     pool.dispatcher.schedule(MS, done.set)
-    assert done.wait(10)
+    assert done.wait(120)
 
 
 def test_an_actor_never_runs_on_two_threads_at_once():
@@ -163,7 +163,7 @@ def test_an_actor_never_runs_on_two_threads_at_once():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     driver.until(lambda: len(notes) == 4_000)
     assert overlaps == []
     for me in range(4):

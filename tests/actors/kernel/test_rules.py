@@ -286,7 +286,7 @@ def test_callbacks_run_exactly_once_and_values_are_set_once_whichever_threads_me
         start = threading.Barrier(4)
 
         def add(promise: Promise[str] = promise, ran: Any = ran, start: threading.Barrier = start) -> None:
-            start.wait(10)
+            start.wait(120)
             for number in range(20):
 
                 def note(done: Promise[str], number: int = number) -> None:
@@ -295,7 +295,7 @@ def test_callbacks_run_exactly_once_and_values_are_set_once_whichever_threads_me
                 promise.add_done_callback(note)
 
         def keep(value: str, promise: Promise[str] = promise, start: threading.Barrier = start) -> None:
-            start.wait(10)
+            start.wait(120)
             promise.set_result(value)
 
         threads = [threading.Thread(target=add) for _ in range(2)]
@@ -303,7 +303,7 @@ def test_callbacks_run_exactly_once_and_values_are_set_once_whichever_threads_me
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(120)
         assert sorted(number for number, _ in ran) == sorted([*range(20), *range(20)])
         assert {value for _, value in ran} == {promise.result()}
 

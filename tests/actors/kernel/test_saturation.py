@@ -184,7 +184,7 @@ def test_a_crash_loop_heals_and_its_mail_is_kept(driver: Driver):
     attempts: list[int] = []
     ref = driver.spawn(FailsToStart, attempts, 30, strategy=QUICK, name="loop")
     answer = ref.ask(Say("healed"), block=False)
-    assert answer.get(timeout=30) == "healed"
+    assert answer.get(timeout=120) == "healed"
     assert len(attempts) == 31
 
 

@@ -251,5 +251,5 @@ def test_threads_end_with_their_dispatcher():
     assert len(ours) == 5  # three workers, the timers, one lane thread
     assert driver.system.stop()
     for thread in ours:
-        thread.join(10)
+        thread.join(120)
     assert not any(thread.is_alive() for thread in ours)

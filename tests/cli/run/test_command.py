@@ -214,7 +214,7 @@ def fetched(url: str) -> bytes:
     whatever.check_hostname = False
     whatever.verify_mode = ssl.CERT_NONE
     context = whatever if url.startswith("https") else None
-    with urllib.request.urlopen(url, timeout=10, context=context) as answer:
+    with urllib.request.urlopen(url, timeout=120, context=context) as answer:
         body: bytes = answer.read()
         return body
 

@@ -55,13 +55,13 @@ class Joining:
         return join_with_bootstrap(self.start, NODE, self.loop, time.time_ns(), lambda _: next(looks, None) is not None)
 
     def requests(self) -> tuple[CertificateSigningRequest, ...]:
-        return self.admin.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10).items
+        return self.admin.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(120).items
 
     def decide(self, request: CertificateSigningRequest, kind: str) -> None:
         condition = CertificateSigningRequestCondition(type=kind, status="True", reason="ByTest", message="so")
         status = CertificateSigningRequestStatus(conditions=(condition,))
         decided = msgspec.structs.replace(request, status=status)
-        self.admin.call(update(CERTIFICATE_SIGNING_REQUESTS, "", decided, subresource="approval")).result(10)
+        self.admin.call(update(CERTIFICATE_SIGNING_REQUESTS, "", decided, subresource="approval")).result(120)
 
     @property
     def key(self) -> Path:
@@ -129,10 +129,10 @@ def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -
             credentials.api()
         path.write_bytes(given.read_bytes())
         first = credentials.api()
-        assert len(joining.requests()) == len(first.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10).items)
+        assert len(joining.requests()) == len(first.call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(120).items)
         path.write_text(re.sub("token: .*", "token: old", path.read_text()))
         with pytest.raises(ApiError, match="Unauthorized"):
-            credentials.api().call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(10)
+            credentials.api().call(list_objects(CERTIFICATE_SIGNING_REQUESTS)).result(120)
 
 
 @pytest.mark.parametrize("inline", [True, False])

@@ -269,7 +269,7 @@ def test_the_command_and_the_files_of_the_manifests_are_understood(manifests: di
 def test_a_server_that_answers_nobody_is_waited_for_once_and_not_for_each_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    nodes_at_all, wait_s = 60, 0.5
+    nodes_at_all, wait_s = 100, 2.0
     monkeypatch.setattr(simulation.node.hollow_nodes, "REMOVAL_SECONDS", wait_s)
     with socket.create_server(("127.0.0.1", 0)) as silent, closing(LoopThread("hollow")) as loop:
         kubeconfig = tmp_path / "kubeconfig"

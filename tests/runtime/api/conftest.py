@@ -55,4 +55,4 @@ def connect(loop: LoopThread) -> Iterator[Connect]:
     yield open_client
     for client, shared in opened:
         client.close()
-        loop.submit(shared.close()).result(10)
+        loop.submit(shared.close()).result(120)

@@ -22,7 +22,7 @@ from config.credentials.kubeconfig import ApiAccess, ClusterAccess, UserAccess
 from runtime.io.event_loop import LoopThread
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-WAIT = 20
+WAIT = 120
 """Seconds that a test waits for what must happen; it fails after that."""
 
 

@@ -48,6 +48,7 @@ from runtime.cri.verbs import (
     VERSION,
 )
 from tests.ports import free_port
+from tests.real.waiting import until
 from tests.runtime.cri.tiny import TinyCri, TinyStream
 
 SECOND_NS = 10**9
@@ -267,7 +268,7 @@ class TestRestart:
             client.call(VERSION, VersionRequest()).result(PATIENCE_S)
         assert refusal(client.call(VERSION, VersionRequest())).code == StatusCode.UNAVAILABLE
         with CriServer(tiny, path):
-            retry_for_a_second(client)
+            retry(client)
 
     def test_a_runtime_that_comes_late_is_found_within_a_second(
         self, client: GrpcCri, tiny: TinyCri, path: str
@@ -275,7 +276,7 @@ class TestRestart:
         for _ in range(50):
             assert refusal(client.call(VERSION, VersionRequest())).code == StatusCode.UNAVAILABLE
         with CriServer(tiny, path):
-            retry_for_a_second(client)
+            retry(client)
 
     def test_calls_in_flight_fail_when_the_runtime_dies(self, client: GrpcCri, path: str) -> None:
         asked = threading.Event()
@@ -312,14 +313,13 @@ class TestNobodyAnswers:
         assert f"user {os.geteuid()} may not use the socket" in fault
 
 
-def retry_for_a_second(client: GrpcCri) -> None:
-    """Ask until it answers; the waits between are events that never come, up to a second in all."""
-    never = threading.Event()
-    for _ in range(20):
-        if client.call(VERSION, VersionRequest()).exception(PATIENCE_S) is None:
-            return
-        never.wait(0.05)
-    pytest.fail("the runtime was not found within a second")
+def retry(client: GrpcCri) -> None:
+    """Ask until it answers."""
+    until(
+        lambda: client.call(VERSION, VersionRequest()).exception(PATIENCE_S) is None,
+        PATIENCE_S,
+        "the runtime is not found again",
+    )
 
 
 class TestServer:

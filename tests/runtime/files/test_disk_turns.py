@@ -29,7 +29,7 @@ def test_the_last_operation_waits_for_one_that_nobody_waits_for_any_more(shut: b
 
     def slow() -> None:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(120)
         done.append("opened")
 
     async def walk() -> None:
@@ -57,7 +57,7 @@ def test_a_disk_that_takes_too_long_is_a_fault_of_the_disk() -> None:
     async def walk() -> None:
         turns = DiskTurns(threads, seconds=0.01)
         with pytest.raises(OSError):
-            await turns.take(lambda: go_on.wait(10))
+            await turns.take(lambda: go_on.wait(120))
         turns.end(closed.set)
 
     with ThreadPoolExecutor(1) as threads:

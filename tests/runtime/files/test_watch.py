@@ -11,7 +11,7 @@ from watchdog.events import FileCreatedEvent, FileSystemEvent
 
 from runtime.files.watch import FileWatch
 
-WAIT = 10
+WAIT = 120
 
 
 class Listener:

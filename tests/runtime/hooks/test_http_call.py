@@ -57,7 +57,7 @@ def server() -> Iterator[Server]:
 
 def get(url: str, *headers: tuple[str, str]) -> HookAnswer:
     with closing(LoopThread("test")) as loop:
-        return NetworkHookCaller(loop).get("id", url, headers).result(10)
+        return NetworkHookCaller(loop).get("id", url, headers).result(120)
 
 
 @pytest.mark.parametrize("status", [200, 404, 500])

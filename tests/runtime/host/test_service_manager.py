@@ -19,7 +19,7 @@ def test_systemd_is_told_at_the_socket_it_names(tmp_path: Path, abstract: bool) 
     name = f"{tmp_path}/notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind("\0" + name if abstract else name)
-        systemd.settimeout(10)
+        systemd.settimeout(120)
         assert notify(READY, {"NOTIFY_SOCKET": "@" + name if abstract else name})
         assert systemd.recv(100) == b"READY=1"
 

@@ -30,7 +30,7 @@ def ask(*pieces: bytes, endless: bytes = b"") -> HttpAnswer:
     async def serve_and_ask() -> HttpAnswer:
         server = await asyncio.start_server(talk, "127.0.0.1", 0)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 return await get(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", (), "test")
         finally:
             server.close()

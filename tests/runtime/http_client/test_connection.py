@@ -78,7 +78,7 @@ class Line:
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     async def limited() -> T:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             return await coroutine
 
     return asyncio.run(limited())

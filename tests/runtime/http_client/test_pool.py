@@ -37,7 +37,7 @@ async def serving(talk: Talk) -> AsyncIterator[HttpOrigin]:
 
 
 async def ask(pool: HttpPool, origin: HttpOrigin, method: str = "GET", body: bytes | None = None) -> bytes:
-    async with asyncio.timeout(20), pool.exchange(origin, method, "/", [], body) as response:
+    async with asyncio.timeout(120), pool.exchange(origin, method, "/", [], body) as response:
         return await response.read()
 
 
@@ -110,7 +110,7 @@ def test_an_idle_connection_is_closed_in_time() -> None:
                 ended.set()
 
         pool = HttpPool(idle_seconds=0.01)
-        async with serving(talk) as origin, asyncio.timeout(20):
+        async with serving(talk) as origin, asyncio.timeout(120):
             await ask(pool, origin)
             await ended.wait()
 

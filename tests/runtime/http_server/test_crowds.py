@@ -49,7 +49,7 @@ def crowd(port: int, count: int, say: bytes = b"") -> Iterator[list[socket.socke
     made: list[socket.socket] = []
     try:
         for _ in range(count):
-            each = socket.create_connection(("127.0.0.1", port), 30)
+            each = socket.create_connection(("127.0.0.1", port), 120)
             each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             made.append(each)
             with contextlib.suppress(OSError):  # it may have made room already
@@ -141,6 +141,7 @@ def test_a_connection_that_speaks_without_waiting_for_answers_is_read_no_further
         with contextlib.suppress(TimeoutError):
             while sent < 64 * MIB:
                 sent += client.socket.send(pipelined)
+        until(lambda: asked[0], 60, "it is not asked")
         assert asked[0] == 1
         assert sent < 16 * MIB, "the rest waits where it is"
         going.set()
@@ -226,7 +227,7 @@ def test_a_tunnel_that_the_other_side_refuses_is_none(reply: bytes, status: int,
         client.send(b"GET /another/token HTTP/1.1\r\nHost: n\r\n\r\n")
         told = said(client.rest())
         assert (told.status, text in told.body) == (status, True)
-        assert behind.ended.wait(10)
+        assert behind.ended.wait(120)
         assert b"another" not in behind.heard
 
 

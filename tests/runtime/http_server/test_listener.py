@@ -37,7 +37,7 @@ def test_every_address_is_that_of_both_families(host: str) -> None:
         listener.start()
         with closing(listener):
             for each in ("127.0.0.1", "::1"):
-                with closing(socket.create_connection((each, listener.port), 10)) as client:
+                with closing(socket.create_connection((each, listener.port), 120)) as client:
                     client.sendall(b"GET / HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
                     assert client.recv(12) == b"HTTP/1.1 200"
 
@@ -218,7 +218,7 @@ def test_a_client_that_goes_ends_its_handler() -> None:
         client = Client(listener.port)
         client.send("GET / HTTP/1.1\r\nHost: n\r\n\r\n")
         client.close()
-        assert ended.wait(10)
+        assert ended.wait(120)
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:

@@ -51,7 +51,7 @@ class Counting(LocalLogSource):
     def open(self, path: str) -> OpenLog:
         self.begun.set()
         if self.hang is not None:
-            self.hang.wait(20)
+            self.hang.wait(120)
         opened = _Counted(super().open(path), self)
         self.opened.put(opened)
         return opened
@@ -159,11 +159,11 @@ def test_who_goes_away_while_the_disk_is_slow_leaves_no_file_open(tmp_path: Path
     with serving(OneContainer(log), source, left) as listener:
         with closing(Client(listener.port)) as client:
             client.send("GET /all HTTP/1.1\r\nHost: n\r\n\r\n")
-            assert source.begun.wait(10)
-        assert left.wait(10)
+            assert source.begun.wait(120)
+        assert left.wait(120)
         source.hang.set()
-        opened = [source.opened.get(timeout=10) for _ in files]
-        assert all(each.closed.wait(3) for each in opened)
+        opened = [source.opened.get(timeout=120) for _ in files]
+        assert all(each.closed.wait(120) for each in opened)
 
 
 def test_a_log_that_is_not_there_says_so(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.io.event_loop import LoopThread
 
-WAIT = 20
+WAIT = 120
 
 
 @pytest.fixture

@@ -47,19 +47,19 @@ def loop() -> Iterator[LoopThread]:
 
 def test_an_answer_has_status_and_body_and_headers_have_several_values(loop: LoopThread, url: str):
     server = HttpManifests(loop)
-    answer = server.get(url, {"X-Key": ("a", "b")}).result(10)
+    answer = server.get(url, {"X-Key": ("a", "b")}).result(120)
     assert (answer.status, answer.body) == (200, b"a,b")
-    assert server.get(f"{url}/missing", {}).result(10).status == 404
+    assert server.get(f"{url}/missing", {}).result(120).status == 404
 
 
 def test_what_gives_no_answer_fails_with_a_reason(loop: LoopThread, url: str):
     server = HttpManifests(loop)
     with pytest.raises(ManifestFetchError, match="larger than 10 MiB"):
-        server.get(f"{url}/huge", {}).result(10)
+        server.get(f"{url}/huge", {}).result(120)
     with pytest.raises(ManifestFetchError, match="127"):
-        server.get("http://127.0.0.1:1/", {}).result(10)
+        server.get("http://127.0.0.1:1/", {}).result(120)
     with pytest.raises(ManifestFetchError):
-        server.get("not a url", {}).result(10)
+        server.get("not a url", {}).result(120)
 
 
 async def name_of_thread() -> str:
@@ -73,7 +73,7 @@ def names_of_threads() -> set[str]:
 def test_no_thread_before_the_first_coroutine_and_one_for_all():
     loop = LoopThread("lazy")
     assert "lazy" not in names_of_threads()
-    assert {loop.submit(name_of_thread()).result(10) for _ in range(3)} == {"lazy"}
+    assert {loop.submit(name_of_thread()).result(120) for _ in range(3)} == {"lazy"}
     loop.close()
     assert "lazy" not in names_of_threads()
 
@@ -104,7 +104,7 @@ def test_a_redirect_is_followed_and_an_address_may_name_a_user(loop: LoopThread)
     server = HTTPServer(("127.0.0.1", 0), Redirecting)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        answer = HttpManifests(loop).get(f"http://me:word@127.0.0.1:{server.server_port}/old", {}).result(10)
+        answer = HttpManifests(loop).get(f"http://me:word@127.0.0.1:{server.server_port}/old", {}).result(120)
     finally:
         server.shutdown()
         server.server_close()
@@ -130,7 +130,7 @@ def test_the_proxy_of_the_environment_is_taken(loop: LoopThread, monkeypatch: py
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("HTTP_PROXY", f"http://me:word@127.0.0.1:{server.server_port}")
     try:
-        answer = HttpManifests(loop).get("http://manifests.example/pods?x=1", {}).result(10)
+        answer = HttpManifests(loop).get("http://manifests.example/pods?x=1", {}).result(120)
     finally:
         server.shutdown()
         server.server_close()

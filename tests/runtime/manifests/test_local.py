@@ -12,7 +12,7 @@ import pytest
 from runtime.manifests.files import LIMIT_BYTES
 from runtime.manifests.local import LocalManifests, LocalManifestWatch
 
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 120.0
 
 
 def read(path: Path | str) -> dict[str, bytes | str]:

@@ -20,7 +20,7 @@ from runtime.memory_notices.pressure import PressureNotices
 from runtime.memory_notices.usage_marks import UsageMarks, usage_at
 from tests.memory_group import MAY_BE_MADE, VERSION, MemoryGroup
 
-WAIT = 20
+WAIT = 120
 MIB = 2**20
 GIB = 2**30
 PSI = Path("/proc/pressure/memory")

@@ -14,7 +14,7 @@ from runtime.oom import OomKill
 from runtime.oom.kernel_log import DEVICE, KernelOomLog, kernel_texts
 from tests.memory_group import MAY_BE_MADE, MemoryGroup
 
-WAIT = 20
+WAIT = 120
 KILL = b"Out of memory: Killed process 7 (x) total-vm:4kB"
 
 

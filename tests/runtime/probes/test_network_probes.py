@@ -25,6 +25,8 @@ from runtime.probes.prober import NetworkProber
 from tests.ports import free_port
 
 SECOND = 10**9
+LONG = 60 * SECOND
+"""A timeout that passes only when something hangs."""
 
 
 class NoRuntime:
@@ -46,19 +48,18 @@ class Servers:
         self.asked: list[web.BaseRequest] = []
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return self.loop.submit(coroutine).result(10)
+        return self.loop.submit(coroutine).result(120)
 
     def begin(self, check: Check) -> PendingAnswer[ProbeAnswer]:
         """Ask, and do not wait."""
-        return self._prober.probe("c", "liveness", check, SECOND)
+        return self._prober.probe("c", "liveness", check, LONG)
 
-    def ask(self, check: Check, timeout_ns: int = SECOND) -> ProbeAnswer:
+    def ask(self, check: Check, timeout_ns: int = LONG) -> ProbeAnswer:
         """An answer; on a machine that is too busy to say anything, as `LATE` means, asked again."""
-        for _ in range(20):
-            answer = self._prober.probe("c", "liveness", check, timeout_ns).result(10)
+        while True:
+            answer = self._prober.probe("c", "liveness", check, timeout_ns).result(2 * LONG // SECOND)
             if answer.outcome is not ProbeOutcome.LATE:
-                break
-        return answer
+                return answer
 
     def http(self, answer: Callable[[web.BaseRequest], Any], tls: ssl.SSLContext | None = None) -> int:
         """Serve; the port."""
@@ -215,7 +216,7 @@ def test_spec_5_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
     assert answer.outcome is ProbeOutcome.FAILURE
     assert "context deadline exceeded" in answer.text
     assert servers.ask(GrpcCheck("127.0.0.1", port), SECOND // 5).outcome is ProbeOutcome.FAILURE
-    assert servers.ask(TcpCheck("127.0.0.1", port), SECOND // 5).outcome is ProbeOutcome.SUCCESS
+    assert servers.ask(TcpCheck("127.0.0.1", port)).outcome is ProbeOutcome.SUCCESS
 
 
 def test_spec_5_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
@@ -260,11 +261,11 @@ def test_spec_5_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers)
     health = Health({"": 1, "shop": 1, "cart": 2})
     try:
         ok = ProbeAnswer(ProbeOutcome.SUCCESS)
-        assert servers.ask(GrpcCheck("127.0.0.1", health.port), 5 * SECOND) == ok
-        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "shop"), 5 * SECOND) == ok
-        bad = servers.ask(GrpcCheck("127.0.0.1", health.port, "cart"), 5 * SECOND)
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port), LONG) == ok
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "shop"), LONG) == ok
+        bad = servers.ask(GrpcCheck("127.0.0.1", health.port, "cart"), LONG)
         assert bad == ProbeAnswer(ProbeOutcome.FAILURE, 'service unhealthy (responded with "NOT_SERVING")')
-        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "none"), 5 * SECOND).outcome is ProbeOutcome.FAILURE
+        assert servers.ask(GrpcCheck("127.0.0.1", health.port, "none"), LONG).outcome is ProbeOutcome.FAILURE
         assert health.asked[1] == ("shop", "kube-probe/1.36")
     finally:
         health.server.stop(None)
@@ -273,7 +274,7 @@ def test_spec_5_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers)
 def test_spec_5_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Servers) -> None:
     other = Health({})
     try:
-        answer = servers.ask(GrpcCheck("127.0.0.1", other.port), 5 * SECOND)
+        answer = servers.ask(GrpcCheck("127.0.0.1", other.port), LONG)
         assert answer.outcome is ProbeOutcome.FAILURE
         assert "does not implement the grpc health protocol" in answer.text
     finally:
@@ -281,15 +282,17 @@ def test_spec_5_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers
 
 
 def test_spec_5_no_answer_in_time_on_a_loop_that_is_busy_says_nothing_of_the_container(servers: Servers) -> None:
-    port, busy = servers.raw(None), Event()
+    port, asked, passes = servers.raw(None), Event(), Event()
     prober = NetworkProber(NoRuntime(), servers.loop)
-    pending = prober.probe("c", "liveness", HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
 
     def block() -> None:
-        busy.wait(0.4)
+        asked.wait(120)
+        passes.wait(0.4)  # which nobody sets: the loop is busy for twice the timeout after the probe was asked for
 
     servers.loop.post(block)
-    answer = pending.result(10)
+    pending = prober.probe("c", "liveness", HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
+    asked.set()
+    answer = pending.result(120)
     assert answer.outcome is ProbeOutcome.LATE
     assert "this node is too busy" in answer.text
 
@@ -302,12 +305,12 @@ def test_spec_5_probes_that_hang_hold_up_no_other(servers: Servers) -> None:
         for _ in range(100)
     ]
     for _ in range(20):
-        assert servers.ask(HttpCheck(f"http://127.0.0.1:{well}/"), 5 * SECOND).outcome is ProbeOutcome.SUCCESS
+        assert servers.ask(HttpCheck(f"http://127.0.0.1:{well}/"), LONG).outcome is ProbeOutcome.SUCCESS
     assert not any(each.done() for each in hanging)
 
 
 def wait_for(event: Event) -> None:
-    event.wait(10)
+    event.wait(120)
 
 
 def test_a_probe_that_is_given_up_before_it_begins_leaves_nothing_unawaited(

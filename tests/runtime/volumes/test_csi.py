@@ -252,7 +252,7 @@ def test_a_final_refusal_leaves_nothing_and_one_in_doubt_keeps_the_note(node: No
 
 
 def test_a_driver_that_hangs_costs_its_time_and_what_it_did_is_found(node: Node):
-    node.forget(timeout_s=0.3)
+    node.forget(timeout_s=2.0)
     node.driver.order(NodePublishVolume={"late": True})
     with pytest.raises(VolumeFailedError, match="DEADLINE_EXCEEDED"):
         node.make(pod(), spec())

@@ -267,11 +267,11 @@ def test_a_path_that_has_become_another_disk_is_mapped_anew(world: World):
 
 def test_a_disk_that_cannot_be_written_to_is_held_as_well(world: World):
     disk = world.disk()
-    assert HostCommands().run(HostCommand("blockdev", ("--setro", disk)), 10).code == 0
+    assert HostCommands().run(HostCommand("blockdev", ("--setro", disk)), 120).code == 0
     try:
         assert os.readlink(world.prepare(local(disk, block=True))) == disk
     finally:
-        HostCommands().run(HostCommand("blockdev", ("--setrw", disk)), 10)
+        HostCommands().run(HostCommand("blockdev", ("--setrw", disk)), 120)
     hold = world.root / "plugins/kubernetes.io/local-volume/volumeDevices/pv/u"
     assert len(world.loops.holding(str(hold))) == 1
 

@@ -122,7 +122,7 @@ def test_a_server_name_does_not_make_mount_read_another_fstab(tmp_path: Path):
 def test_the_programs_of_the_host_take_no_operand_for_an_option(program: str):
     """The real ones: each says of `--version` that there is no such file, and tells no version."""
     operands = ("--version", "--version") if program == "mount" else ("--version",)
-    ended = HostCommands().run(HostCommand(program, operands=operands), 30)
+    ended = HostCommands().run(HostCommand(program, operands=operands), 120)
     assert ended.code not in (0, NOT_FOUND)
     assert "util-linux" not in ended.output
 
@@ -206,10 +206,10 @@ def test_what_is_not_mounted_needs_no_program(world: World):
 
 
 def test_a_program_of_the_host_tells_how_it_ended():
-    assert HostCommands().run(HostCommand("sh", ("-c", "echo word; echo trouble >&2; exit 3")), 10) == CommandResult(
+    assert HostCommands().run(HostCommand("sh", ("-c", "echo word; echo trouble >&2; exit 3")), 120) == CommandResult(
         3, "word\ntrouble"
     )
-    assert HostCommands().run(HostCommand("/no/such/program"), 10).code == NOT_FOUND
+    assert HostCommands().run(HostCommand("/no/such/program"), 120).code == NOT_FOUND
 
 
 def test_a_program_that_hangs_is_killed_with_the_helpers_that_it_has_started(tmp_path: Path):

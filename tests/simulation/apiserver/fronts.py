@@ -22,7 +22,7 @@ from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.tls import Authority
 
-WAIT_S = 10.0
+WAIT_S = 120.0
 FRONTS = ("in process", "http", "https")
 
 

@@ -19,7 +19,7 @@ from tests.simulation.apiserver.fronts import Front, front_of
 from tests.simulation.apiserver.worlds import PODS, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-WAIT_S = 10.0
+WAIT_S = 120.0
 
 
 @pytest.fixture

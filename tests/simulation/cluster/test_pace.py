@@ -51,7 +51,7 @@ def driven(
         pace = Pace(dispatcher, speed, Clock(tick_s))
         runner = asyncio.create_task(pace.run())
         try:
-            await asyncio.wait_for(course(pace, dispatcher), 30)
+            await asyncio.wait_for(course(pace, dispatcher), 120)
         finally:
             runner.cancel()
 

@@ -23,7 +23,7 @@ from cli.file_errors import why
 from cli.inspect.local_views import questions_of, views_of
 from cli.main import own_version, version_text
 from cli.run.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
-from cli.run.log_lines import log_to
+from cli.run.log_lines import log_as
 from cli.run.machine_checks import Findings, look_at_machine, prepare_machine
 from cli.run.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, node_server
 from cli.run.node_start import (
@@ -102,7 +102,7 @@ def run(start: StartConfiguration) -> int:
     kernel = LocalKernelParameters()
     found = look_at_machine(configuration, machine.facts, root, kernel)
     _refuse(start, found)
-    log_to(sys.stderr, configuration.logging.verbosity)
+    log_as(configuration.logging, sys.stderr, sys.stdout)
     LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
     _tell_warnings(start)
     with ExitStack() as after:

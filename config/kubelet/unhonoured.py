@@ -32,7 +32,7 @@ _UNVERIFIED = Unhonoured(
     "use imagePullPolicy: Always where that matters, or set NeverVerify",
     kept=("", "NeverVerify"),
 )
-_ONE_STREAM = Unhonoured("all lines go to standard error at once")
+_UNBUFFERED = Unhonoured("each line is written at once")
 
 FIELDS: Mapping[str, Unhonoured] = {
     "content_type": Unhonoured("the agent talks JSON to the API server", "set application/json", ("application/json",)),
@@ -45,12 +45,8 @@ FIELDS: Mapping[str, Unhonoured] = {
     ),
     "image_pull_credentials_verification_policy": _UNVERIFIED,
     "preloaded_images_verification_allowlist": _UNVERIFIED,
-    "logging.format": Unhonoured("log lines are text", "set text"),
-    "logging.vmodule": Unhonoured("one verbosity holds for all modules", "set logging.verbosity"),
-    "logging.options.text.split_stream": _ONE_STREAM,
-    "logging.options.text.info_buffer_size": _ONE_STREAM,
-    "logging.options.json.split_stream": _ONE_STREAM,
-    "logging.options.json.info_buffer_size": _ONE_STREAM,
+    "logging.options.text.info_buffer_size": _UNBUFFERED,
+    "logging.options.json.info_buffer_size": _UNBUFFERED,
     "make_iptables_util_chains": Unhonoured("the agent makes no iptables chains in any case"),
     "memory_manager_policy": _NO_MEMORY,
     "reserved_memory": _NO_MEMORY,
@@ -77,6 +73,7 @@ HONOURED_GATES = frozenset(
         "KubeletCrashLoopBackOffMax",
         "KubeletEnsureSecretPulledImages",
         "LoggingAlphaOptions",
+        "LoggingBetaOptions",
         "MemoryQoS",
         "NodeDeclaredFeatures",
         "PreventStaticPodAPIReferences",

@@ -251,6 +251,9 @@ def _covers_ipc(name: str) -> bool:
 
 def _logging(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:
     logging = configuration.logging
+    if logging.format == "json" and not gates.enabled("LoggingBetaOptions"):
+        hint = "set featureGates.LoggingBetaOptions: true"
+        yield DocumentError("$.logging.format", "json needs the feature gate LoggingBetaOptions", hint)
     if logging.vmodule and logging.format != "text":
         yield DocumentError("$.logging.vmodule", f"has no meaning in format {logging.format}", "set format: text")
     for index, entry in enumerate(logging.vmodule):

@@ -59,6 +59,7 @@ def check(body: str, **facts: int) -> list[str]:
         ("containerLogMonitorInterval: 2s", "containerLogMonitorInterval"),
         ("cpuCFSQuotaPeriod: 999us", "cpuCFSQuotaPeriod"),
         ("cpuCFSQuotaPeriod: 1001ms", "cpuCFSQuotaPeriod"),
+        ("featureGates: {LoggingBetaOptions: false}\nlogging: {format: json}", "logging.format"),
         ("featureGates: {CustomCPUCFSQuotaPeriod: false}\ncpuCFSQuotaPeriod: 50ms", "cpuCFSQuotaPeriod"),
         (
             "featureGates: {CPUManagerPolicyBetaOptions: false}\ncpuManagerPolicy: static\n"

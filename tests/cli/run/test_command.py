@@ -123,6 +123,14 @@ def test_an_agent_runs_its_manifests_and_tells_what_it_does(directory: Path) -> 
     assert not (directory / "root/actorlet.sock").exists()
 
 
+def test_an_agent_logs_json_where_the_format_says_so(directory: Path) -> None:
+    agent = Agent(directory, "--logging-format=json")
+    assert agent.end() == 0
+    lines = [json.loads(line) for line in agent.log.read_text().splitlines()]
+    assert any("the agent ends" in line["msg"] for line in lines)
+    assert all({"ts", "caller", "msg"} <= line.keys() for line in lines)
+
+
 def test_the_next_agent_finds_the_containers_of_one_that_was_killed(directory: Path) -> None:
     first = Agent(directory)
     before = pod_when_it_runs(directory)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import re
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from cli.run.log_lines import LineFormatter, log_to
+from cli.run.log_lines import LineFormatter, log_as, log_to, set_verbosity
+from config.kubelet.configuration import Logging, LogOptions, LogStream, VerbosityByFile
 
 
 @pytest.mark.parametrize(
@@ -57,3 +61,79 @@ def test_a_line_is_written_sooner_than_any_flush_frequency(tmp_path: Path) -> No
             assert "something" in (tmp_path / "log").read_text()
         finally:
             logging.getLogger().removeHandler(handler)
+
+
+def lines_of(settings: Logging, write: Callable[[logging.Logger], None]) -> tuple[list[str], list[str]]:
+    """The lines that go to standard error, and those that go to standard output."""
+    errors, information = io.StringIO(), io.StringIO()
+    root = logging.getLogger()
+    before = root.level
+    handlers = log_as(settings, errors, information)
+    try:
+        write(logging.getLogger("actorlet.X"))
+    finally:
+        for handler in handlers:
+            root.removeHandler(handler)
+        root.setLevel(before)
+    return errors.getvalue().splitlines(), information.getvalue().splitlines()
+
+
+def speak(log: logging.Logger) -> None:
+    log.debug("detail")
+    log.info("pod %s runs", "wéb\n")
+    log.warning("late")
+    try:
+        raise ValueError("no")
+    except ValueError:
+        log.exception("it failed")
+
+
+def test_json_lines_have_the_fields_that_a_kubelet_writes() -> None:
+    lines, nothing = lines_of(Logging(format="json", verbosity=4), speak)
+    detail, runs, late, failed = (json.loads(line) for line in lines)
+    assert not nothing
+    assert list(runs) == ["ts", "logger", "caller", "msg", "v"]
+    assert (runs["logger"], runs["msg"], runs["v"]) == ("actorlet.X", "pod wéb\n runs", 0)
+    assert re.fullmatch(r"run/test_log_lines\.py:\d+", runs["caller"])
+    assert runs["ts"] == pytest.approx(datetime.now(UTC).timestamp() * 1000, abs=3_600_000), "in milliseconds"
+    assert (detail["v"], late["v"]) == (4, 0)
+    assert (failed["msg"], failed["err"], "v" in failed) == ("it failed", "no", False)
+    assert failed["stacktrace"].startswith("Traceback")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_where_streams_are_split_errors_alone_go_to_standard_error(form: str) -> None:
+    split = LogStream(split_stream=True)
+    errors, information = lines_of(Logging(format=form, options=LogOptions(text=split, json=split)), speak)
+    assert "it failed" in errors[0]
+    assert "wéb" in information[0]
+    assert "late" in information[-1]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "verbosity", "own", "shown"),
+    [
+        ("test_log*", 0, 4, True),
+        ("test_log_lines", 0, 5, True),
+        ("test_log_lines", 4, 3, False),
+        ("other", 0, 4, False),
+        ("other", 4, 0, True),
+    ],
+)
+def test_vmodule_is_the_verbosity_of_single_files(pattern: str, verbosity: int, own: int, shown: bool) -> None:
+    entry = VerbosityByFile(file_pattern=pattern, verbosity=own)
+    lines, _ = lines_of(Logging(verbosity=verbosity, vmodule=(entry,)), speak)
+    assert any("detail" in line for line in lines) == shown
+    assert any("late" in line for line in lines)
+
+
+def test_vmodule_holds_when_the_verbosity_is_set_while_the_agent_runs() -> None:
+    def change(log: logging.Logger) -> None:
+        set_verbosity(5)
+        log.debug("one")
+        set_verbosity(0)
+        log.debug("two")
+
+    entry = VerbosityByFile(file_pattern="test_log_lines", verbosity=4)
+    assert len(lines_of(Logging(vmodule=(entry,)), change)[0]) == 2
+    assert len(lines_of(Logging(vmodule=(VerbosityByFile(file_pattern="x", verbosity=4),)), change)[0]) == 1

@@ -76,12 +76,14 @@ class ReadManifest(msgspec.Struct, frozen=True):
     """The pods of a manifest, or else its errors. Warnings name fields that are kept but not known here.
 
     `names`: of the pods in it, where it has errors: `namespace/name` as written, and as far as they can be read.
+    `given`: the UIDs that the manifest itself gives its pods.
     """
 
     pods: tuple[Pod, ...] = ()
     errors: tuple[ManifestError, ...] = ()
     warnings: tuple[ManifestError, ...] = ()
     names: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
 
 
 def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_references: bool = True) -> ReadManifest:
@@ -95,6 +97,7 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
         return ReadManifest(errors=_located(error.faults, origin, None))
     faults = Faults(document.faults)
     pods: list[Pod] = []
+    given: set[str] = set()
     warnings = Faults()
     if not faults:
         for path, value in _pods_in(document.value, faults):
@@ -105,6 +108,8 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
                 continue
             unknown = unknown_sources(pod)
             faults += _unknown_volumes(unknown, path)
+            if pod.metadata.uid:
+                given.add(pod.metadata.uid)
             pod = static_pod(pod, origin, node_name)
             faults += _faults_of(pod, path, prevent_api_references)
             pods.append(pod)
@@ -112,7 +117,9 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
         _check_distinct(pods, faults)
     errors = _located(faults, origin, document)
     names = _names_in(document.value) if errors else ()
-    return ReadManifest(() if errors else tuple(pods), errors, _located(warnings, origin, document), names)
+    return ReadManifest(
+        () if errors else tuple(pods), errors, _located(warnings, origin, document), names, frozenset(given)
+    )
 
 
 def split_manifest(data: bytes) -> tuple[bytes, ...]:

@@ -19,10 +19,14 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, SoleMessage, handles
 from actors.messages.pods import ListProblems, SourceProblem, SourceRead
+from actors.sources.kept_uids import Running, kept_uids, with_uid
 from config.credentials.masked_urls import masked_url
 from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
 from config.objects import Pod
 from config.pods.identity import SOURCE_FILE, SOURCE_HTTP
+from runtime.cri import Cri, CriError
+from runtime.cri.messages import ListContainersRequest, ListPodSandboxRequest
+from runtime.cri.verbs import LIST_CONTAINERS, LIST_POD_SANDBOX
 from runtime.manifests.files import ManifestDirectory, ManifestFile, ManifestReading, ManifestWatch
 from runtime.manifests.url import ManifestAnswer, ManifestFetchError, ManifestServer
 
@@ -37,6 +41,9 @@ READING_LIMIT_NS = 60 * SECOND_NS
 GIVE_UP_NS = 30 * SECOND_NS
 """For a server capability that does not keep its own deadline."""
 LOUD_FAILURES = 3
+ASK_RUNTIME_NS = 10 * SECOND_NS
+RUNTIME_LIMIT_NS = 15 * SECOND_NS
+"""After this, pods are told without the runtime's answer."""
 
 Decode = Callable[[bytes, str], ReadManifest]
 """(content, path or URL of a manifest) -> its pods, errors and warnings."""
@@ -127,6 +134,10 @@ class FileState(msgspec.Struct, frozen=True):
     content: bytes | None
     pods: tuple[Pod, ...]
     problems: tuple[SourceProblem, ...] = ()
+    given: frozenset[str] = frozenset()
+    """UIDs that the manifest itself gives."""
+    touched_ns: int = 0
+    """When the file was last touched before this content was read; 0: not known."""
 
 
 class FilesRead(msgspec.Struct, frozen=True):
@@ -142,14 +153,26 @@ class FileSourceActor(SourceActor):
 
     The disk may hang, so a reading is one call on a lane with a deadline; while it hangs, the known pods stay. A
     missing path is an empty set of pods and is logged once.
+
+    Before the first pods are told, the runtime is asked which of them run already under the UID of another agent
+    (`actors.sources.kept_uids`). If it does not answer for 15 s, none does. Without `cri` nobody is asked.
     """
 
     source: ClassVar[str] = SOURCE_FILE
 
     def __init__(
-        self, storage: ActorRef, directory: ManifestDirectory, path: str, period_ns: int, decode: Decode
+        self,
+        storage: ActorRef,
+        directory: ManifestDirectory,
+        path: str,
+        period_ns: int,
+        decode: Decode,
+        cri: Cri | None = None,
     ) -> None:
         super().__init__(storage, period_ns, decode)
+        self._cri = cri
+        self._kept: dict[str, str] = {}
+        """UID from the manifest -> UID that the pod keeps."""
         self._directory = directory
         self._path = path
         self._watch: ManifestWatch | None = None
@@ -186,10 +209,46 @@ class FileSourceActor(SourceActor):
             read = FilesRead(None, SourceProblem(self.source, self._path, "", f"cannot be read: {failure}"))
         files = read.files
         if files is not None and (self._pods is None or list(files.items()) != list(self._files.items())):
+            if self._pods is None:
+                self._kept = await self._kept_uids(files)
             self._files = files
-            self._pods = tuple(pod for state in files.values() for pod in state.pods)
+            self._pods = tuple(self._known_as(pod) for state in files.values() for pod in state.pods)
         of_files = [problem for state in self._files.values() for problem in state.problems]
         self.show(*of_files, *([] if read.problem is None else [read.problem]))
+
+    async def _kept_uids(self, files: Mapping[str, FileState]) -> dict[str, str]:
+        made, cri = may_keep(files), self._cri
+        if not made or cri is None:
+            return {}
+        until_ns = self.now_ns() + RUNTIME_LIMIT_NS
+        while True:
+            try:
+                running = await self._running(cri)
+                break
+            except (CriError, DeadlineExceededError) as failure:
+                if self.now_ns() >= until_ns:
+                    self.log.warning(
+                        "static pods keep no UID of another agent: the runtime does not answer: %s", failure
+                    )
+                    return {}
+            await self.sleep(SECOND_NS)
+        kept = kept_uids(made, (pod for state in files.values() for pod in state.pods), self.source, running)
+        for uid in kept.values():
+            self.log.info("the static pod %s keeps its UID: another agent runs it, and its manifest is unchanged", uid)
+        return kept
+
+    async def _running(self, cri: Cri) -> Running:
+        sandboxes = cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest())
+        containers = cri.call(LIST_CONTAINERS, ListContainersRequest())
+        wait, what = self.wait, "what the runtime runs"
+        return Running(
+            (await wait(sandboxes, timeout_ns=ASK_RUNTIME_NS, what=what)).items,
+            (await wait(containers, timeout_ns=ASK_RUNTIME_NS, what=what)).containers,
+        )
+
+    def _known_as(self, pod: Pod) -> Pod:
+        uid = self._kept.get(pod.metadata.uid)
+        return pod if uid is None else with_uid(pod, uid)
 
     def _read_all(self, known: Mapping[str, FileState]) -> FilesRead:
         """On the lane."""
@@ -221,7 +280,18 @@ def _next_state(known: FileState | None, file: ManifestFile, decode: Decode, sou
         return known
     manifest = decode(file.content, file.path)
     pods = last_good if manifest.errors else manifest.pods
-    return FileState(file.content, pods, problems_of(source, manifest))
+    return FileState(file.content, pods, problems_of(source, manifest), manifest.given, file.touched_ns)
+
+
+def may_keep(files: Mapping[str, FileState]) -> dict[str, int]:
+    """UIDs of the pods whose UIDs the agent has made, and when their files were last touched."""
+    return {
+        pod.metadata.uid: state.touched_ns
+        for state in files.values()
+        if state.touched_ns
+        for pod in state.pods
+        if pod.metadata.uid not in state.given
+    }
 
 
 # --- a URL ------------------------------------------------------------------------------------------------------------

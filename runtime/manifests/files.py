@@ -25,6 +25,8 @@ class ManifestFile(msgspec.Struct, frozen=True):
     path: str
     content: bytes | None
     problem: str = ""
+    touched_ns: int = 0
+    """When content, name or rights were last changed, in wall-clock nanoseconds; 0: not known. Nobody can set it."""
 
 
 class ManifestReading(msgspec.Struct, frozen=True):

@@ -53,14 +53,17 @@ def _read_file(path: str) -> ManifestFile:
         # Without O_NONBLOCK, opening a named pipe would block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 return ManifestFile(path, None, "it is neither a file nor a directory")
+            # A link may lead to an older file than before.
+            touched_ns = max(status.st_ctime_ns, os.lstat(path).st_ctime_ns)
             content = file.read(LIMIT_BYTES + 1)
     except OSError as failure:
         return ManifestFile(path, None, _reason(failure))
     if len(content) > LIMIT_BYTES:
         return ManifestFile(path, None, f"it is larger than {LIMIT_BYTES // 1024 // 1024} MiB")
-    return ManifestFile(path, content)
+    return ManifestFile(path, content, touched_ns=touched_ns)
 
 
 def _reason(failure: OSError) -> str:

@@ -76,6 +76,7 @@ def start_sources(node: Wiring) -> None:
             path=configuration.static_pod_path,
             period_ns=configuration.file_check_frequency,
             decode=_decoder(node, SOURCE_FILE),
+            cri=can.cri,
         )
     if configuration.static_pod_url:
         node.start(

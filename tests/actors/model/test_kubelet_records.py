@@ -99,7 +99,7 @@ def test_the_file_of_an_earlier_agent_holds_allocations_without_records() -> Non
     document = json.loads(book_of(WEB).written().allocated)
     del document["data"], document["checksum"]
     kept = decoded(json.dumps(document).encode(), book_in)
-    assert ([each.uid for each in kept.allocations], kept.records) == (["web"], {})
+    assert ([each.uid for each in kept.allocations], dict(kept.records)) == (["web"], {})
     assert Book(kept.allocations, kept.records).record(WEB)
 
 

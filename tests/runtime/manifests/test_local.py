@@ -57,6 +57,18 @@ def test_what_cannot_be_read_is_said_file_by_file(tmp_path: Path):
     assert files["nowhere"] == "the link leads nowhere"
 
 
+def test_when_a_file_was_touched_cannot_be_set_back(tmp_path: Path):
+    file = tmp_path / "real"
+    file.write_text("x")
+    made_ns = file.stat().st_ctime_ns
+    (tmp_path / "m").mkdir()
+    link = tmp_path / "m" / "pod.yaml"
+    os.utime(file, (0, 0))
+    link.symlink_to(file)
+    [read_file] = LocalManifests().read(str(link.parent)).files
+    assert read_file.touched_ns == max(file.stat().st_ctime_ns, link.lstat().st_ctime_ns) >= made_ns
+
+
 def test_a_path_below_a_file_cannot_be_listed(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"")
     assert LocalManifests().read(str(tmp_path / "file" / "below")).problem == "Not a directory"

@@ -6,8 +6,9 @@ gets the failure, and another call may run in its place. The key keeps one slot 
 dead mount can take the slots of its own key and no others. A lane that has written off `MAX_WRITTEN_OFF` calls refuses
 more, so lost threads are bounded.
 
-`size` is meant for short calls. A call that has run for `PATIENCE_NS` while others wait is slow: it goes on, but is not
+`size` is meant for short calls. A call that has run for `PATIENCE_NS` when others wait is slow: it goes on, but is not
 counted in `size` any more. So a lane may be small, and a few dead mounts hold nobody up, long before their deadlines.
+A call of a key that has a slow or lost call is slow from its beginning: a thing that hangs holds others up once.
 """
 
 from __future__ import annotations
@@ -152,8 +153,25 @@ class LaneBase(abc.ABC):
     def _runs(self, call: LaneCall) -> None:
         call.stage = CallStage.RUNNING
         call.started_ns = self._dispatcher.now_ns()
+        if self._hangs(call.key):
+            self._now_slow(call)
         self._running[call] = None
         self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
+
+    def _hangs(self, key: Hashable) -> bool:
+        """Whether a call of this key is slow or lost. Few keys have more than one call under way."""
+        if not self._in_use.get(key) or not self._may_have_more_slow():
+            return False
+        return any(call.key == key for call in self._lost) or any(
+            call.slow and call.key == key for call in self._running
+        )
+
+    def _now_slow(self, call: LaneCall) -> None:
+        call.slow = True
+        self._slow += 1
+
+    def _may_have_more_slow(self) -> bool:
+        return self._slow + len(self._lost) < MAX_WRITTEN_OFF
 
     def _runs_no_more(self, call: LaneCall) -> None:
         del self._running[call]
@@ -174,19 +192,22 @@ class LaneBase(abc.ABC):
         return not was_lost
 
     def _watch_for_slow(self) -> None:
-        """Calls wait and the lane is full: look soon whether that is because of slow ones."""
-        if not self._watching and self._slow + len(self._lost) < MAX_WRITTEN_OFF:
+        """Calls wait and the lane is full: look whether that is because of slow ones, when the first may be one."""
+        if self._watching or not self._may_have_more_slow():
+            return
+        first_ns = next((call.started_ns for call in self._running if not call.slow), None)
+        if first_ns is not None:
             self._watching = True
-            self._dispatcher.schedule(PATIENCE_NS, self._look_for_slow)
+            after_ns = max(0, first_ns + PATIENCE_NS - self._dispatcher.now_ns())
+            self._dispatcher.schedule(after_ns, self._look_for_slow)
 
     def _look_for_slow(self) -> None:
         with self._lock:
             self._watching = False
             since_ns = self._dispatcher.now_ns() - PATIENCE_NS
             for call in self._running if self._waiting else ():
-                if not call.slow and call.started_ns <= since_ns and self._slow + len(self._lost) < MAX_WRITTEN_OFF:
-                    call.slow = True
-                    self._slow += 1
+                if not call.slow and call.started_ns <= since_ns and self._may_have_more_slow():
+                    self._now_slow(call)
             self._start_all_with_a_slot()
 
 

@@ -257,6 +257,32 @@ def test_slow_calls_hold_up_nobody_else_long_before_their_deadlines(
     driver.until(lambda: all(call.done() for call in hung))
 
 
+def test_a_thing_that_hangs_holds_others_up_once(driver: Driver, gates: Gates, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lanes, "PATIENCE_NS", 50 * MS)
+    lane = driver.dispatcher.lane("lane", size=1, per_key=3)
+    hung = [lane.submit("dead", gates.call, "call 0")]
+    first = lane.submit("pod", divmod, 7, 2)
+    driver.until(first.done)
+    monkeypatch.setattr(lanes, "PATIENCE_NS", 3_600_000 * MS)
+    hung += [lane.submit("dead", gates.call, f"call {number}") for number in (1, 2)]
+    next_one = lane.submit("pod", divmod, 7, 2)
+    driver.until(next_one.done)
+    driver.until(lambda: len(gates.begun) == 3)
+    assert not any(call.done() for call in hung)
+    gates.open_all()
+    driver.until(lambda: all(call.done() for call in hung) and report_of(driver).running == 0)
+
+
+def test_a_call_that_has_hung_for_long_holds_up_nobody_who_comes_later():
+    dispatcher = SimulatedDriver(1).dispatcher
+    lane = dispatcher.lane("lane", size=1, per_key=1)
+    lane.submit("dead", lambda: Promise[str]())
+    dispatcher.run_for(lanes.PATIENCE_NS)
+    later = lane.submit("pod", divmod, 7, 2)
+    dispatcher.run_until_idle()
+    assert later.done()
+
+
 def test_threads_that_slow_calls_brought_go_again(gates: Gates, monkeypatch: pytest.MonkeyPatch, driver: Driver):
     if isinstance(driver, SimulatedDriver):
         return  # it has no threads

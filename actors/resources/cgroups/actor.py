@@ -127,6 +127,8 @@ class CgroupActor(Actor):
         """The known pods, told before there were cgroups to compare them with."""
         self._settles = False
         self._watches = False
+        self._began_ns = 0
+        """When the last turn of making began."""
         self._said: set[str] = set()
         self._failing: dict[str, str] = {}
         """UID -> why its cgroup could not be made."""
@@ -219,22 +221,27 @@ class CgroupActor(Actor):
         elif self._ground is not None and not self._ground.usable:
             for request in book.take_all():
                 request.worker.tell(PodAdmitted(outside=True))
-        elif self._ground is not None and book.wanted and (wanted := book.begin_making(AT_ONCE)):
-            groups = tuple([self._group_of(each) for each in wanted])
-            # A key of its own: turns that hang for ever must not use up the places of all.
-            what = f"make {groups[0].uid}"
-            self._on_lane(what, lambda made, why: PodGroupsMade(wanted, made or (), why), operations.make, groups)
-        elif self._ground is not None and book.wanted and not self._watches:
-            self._watches = True
-            self.after(PATIENCE_NS, LookForSlowTurns())
+        elif self._ground is not None and book.wanted:
+            while wanted := book.begin_making(AT_ONCE):
+                self._begin_turn(operations, wanted)
+            if book.waits_for_turn() and not self._watches:
+                self._watches = True
+                self.after(max(0, self._began_ns + PATIENCE_NS - self.now_ns()), LookForSlowTurns())
+
+    def _begin_turn(self, operations: CgroupOperations, turn: tuple[MakeCgroup, ...]) -> None:
+        self._began_ns = self.now_ns()
+        groups = tuple([self._group_of(each) for each in turn])
+        # A key of its own: turns that hang for ever must not use up the places of all.
+        what = f"make {groups[0].uid}"
+        self._on_lane(what, lambda made, why: PodGroupsMade(turn, made or (), why), operations.make, groups)
 
     @handles(LookForSlowTurns)
     def look_for_slow_turns(self, _: LookForSlowTurns) -> None:
         """Pods have waited for others' cgroups for a while: one that hangs holds up no more than its own turn."""
         self._watches = False
-        if self._book.wanted:
+        if self._began_ns <= self.now_ns() - PATIENCE_NS:
             self._book.call_slow()
-            self._go_on()
+        self._go_on()
 
     def _take_away(self) -> None:
         """Remove the cgroups of ended pods."""
@@ -261,6 +268,8 @@ class CgroupActor(Actor):
     @handles(PodGroupsMade)
     def made(self, message: PodGroupsMade) -> None:
         self._book.made(message.turn)
+        if message.error:
+            self._book.suspect(message.turn)
         by_uid = {each.uid: each for each in message.made}
         for request in message.turn:
             uid = request.pod.metadata.uid

@@ -39,6 +39,8 @@ class CgroupBook:
         self._making: dict[str, MakeCgroup] = {}
         self._slow: set[str] = set()
         """Those of them that nobody waits for any more."""
+        self._suspects: set[str] = set()
+        """Pods of turns that came to nothing."""
         self._removing: frozenset[str] = frozenset()
 
     # --- making -----------------------------------------------------------------------------------------------------
@@ -51,13 +53,23 @@ class CgroupBook:
         self.wanted[uid] = request
 
     def begin_making(self, at_most: int) -> tuple[MakeCgroup, ...]:
-        """The next pods to make cgroups for; () when none waits, or while others are being made that are not slow."""
-        if len(self._slow) < len(self._making) or not self.wanted:
+        """The next pods to make cgroups for; () when none waits, or while others are being made that are not slow.
+
+        A suspect has a turn of its own, which is slow from its beginning: it holds others up once.
+        """
+        if self.waits_for_turn() or not self.wanted:
             return ()
-        free = [uid for uid in self.wanted if uid not in self._removing and uid not in self._making][:at_most]
-        turn = {uid: self.wanted.pop(uid) for uid in free}
+        free = [uid for uid in self.wanted if uid not in self._removing and uid not in self._making]
+        others = [uid for uid in free if uid not in self._suspects][:at_most]
+        turn = {uid: self.wanted.pop(uid) for uid in others or free[:1]}
+        if not others:
+            self._slow.update(turn)
         self._making |= turn
         return tuple(turn.values())
+
+    def waits_for_turn(self) -> bool:
+        """Whether pods wait for a turn that is not slow."""
+        return bool(self.wanted) and len(self._slow) < len(self._making)
 
     def call_slow(self) -> None:
         """The turns under way take long: another may begin beside them."""
@@ -68,6 +80,11 @@ class CgroupBook:
         for request in turn:
             self._making.pop(request.pod.metadata.uid, None)
             self._slow.discard(request.pod.metadata.uid)
+
+    def suspect(self, turn: Iterable[MakeCgroup]) -> None:
+        """A turn came to nothing, and any of its pods may be the reason."""
+        uids = {request.pod.metadata.uid for request in turn}
+        self._suspects |= uids - self._leaving.keys()
 
     def put_off(self, request: MakeCgroup) -> None:
         """Retry a failed pod later, unless a newer request or its end has come."""
@@ -82,10 +99,12 @@ class CgroupBook:
         """Take all pods that wait; none waits afterwards."""
         everyone = (*self.later.values(), *self.wanted.values())
         self.wanted, self.later = {}, {}
+        self._suspects.clear()
         return everyone
 
     def put(self, uid: str, member: Member) -> bool:
         """Add the pod to its tier; False when it has ended meanwhile."""
+        self._suspects.discard(uid)
         if uid in self._leaving:
             return False
         self._take_out(uid)
@@ -102,6 +121,7 @@ class CgroupBook:
 
     def leave(self, uid: str) -> bool:
         """The pod has ended; returns whether it was known here."""
+        self._suspects.discard(uid)
         waited = self.wanted.pop(uid, None) or self.later.pop(uid, None)
         if self._take_out(uid) or uid in self.found or uid in self._making or waited is not None:
             self._leaving[uid] = None

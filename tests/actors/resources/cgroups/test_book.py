@@ -58,6 +58,30 @@ def test_another_turn_begins_beside_one_that_is_slow() -> None:
     assert uids(book.begin_making(9)) == ("a",)
 
 
+def test_pods_of_a_turn_that_came_to_nothing_hold_up_nobody_with_the_next_try() -> None:
+    book = CgroupBook()
+    for uid in "ab":
+        book.want(request(uid))
+    turn = book.begin_making(9)
+    book.made(turn)
+    book.suspect(turn)
+    for each in turn:
+        book.put_off(each)
+    book.try_again()
+    book.want(request("c"))
+    turns = [uids(book.begin_making(9)) for _ in range(3)]
+    assert turns == [("c",), (), ()], "who has not failed goes first, and is waited for"
+    book.made((request("c"),))
+    assert [uids(book.begin_making(9)) for _ in range(3)] == [("a",), ("b",), ()], "each alone, beside each other"
+    book.want(request("d"))
+    assert uids(book.begin_making(9)) == ("d",)
+    book.put("a", SOME)
+    book.made((request("a"), request("d")))
+    for uid in "ad":
+        book.want(request(uid))
+    assert uids(book.begin_making(9)) == ("a", "d"), "the one that worked is like any other"
+
+
 def test_a_pod_that_comes_again_waits_until_its_old_cgroup_is_gone() -> None:
     book = CgroupBook()
     book.put("a", SOME)

@@ -23,7 +23,7 @@ from runtime.api.exec_credential import CredentialPluginError, PluginAnswer, exe
 from runtime.api.observer import EXECUTION_ERROR, NO_ERROR, NOT_FOUND_ERROR, UNOBSERVED, ApiObserver
 from runtime.api.tls import Pair
 from runtime.files.text_file import text_or_empty
-from runtime.io.programs import Program, running
+from runtime.io.programs import Limits, ProgramCutShortError, run_to_end
 
 TOKEN_FILE_EVERY_NS = 60 * 10**9
 PLUGIN_REST_NS = 5 * 10**9
@@ -33,6 +33,7 @@ FAILED_TO_RUN = 1
 """The exit status that upstream counts for a plugin that could not be run."""
 PRINTED_BYTES_AT_MOST = 1024 * 1024
 """An ExecCredential has a token, or a certificate with its key."""
+LIMITS = Limits(PLUGIN_TIMEOUT_SECONDS, PRINTED_BYTES_AT_MOST, 4 * STDERR_SHOWN_CHARACTERS)
 
 
 class CredentialsError(Exception):
@@ -176,21 +177,22 @@ class Credentials:
         environment = dict(self._environment) | dict(plugin.env)
         environment["KUBERNETES_EXEC_INFO"] = exec_info(plugin, self._access.cluster, pem)
         try:
-            async with running([plugin.command, *plugin.args], environment) as program:
-                printed, complaint, status = await _whole(plugin, program)
+            ended = await run_to_end([plugin.command, *plugin.args], environment, LIMITS)
         except (OSError, ValueError) as error:
             not_found = isinstance(error, FileNotFoundError)
             self.observer.plugin_ran(NOT_FOUND_ERROR if not_found else EXECUTION_ERROR, FAILED_TO_RUN)
             raise CredentialPluginError(
                 _with_hint(plugin, f"{plugin.command} cannot be run: {_reason(error)}")
             ) from None
-        self.observer.plugin_ran(EXECUTION_ERROR if status else NO_ERROR, status)
-        if status:
-            heard = masked(complaint.decode(errors="replace"), _secrets_of(plugin, printed))
+        except ProgramCutShortError as error:
+            raise CredentialPluginError(_with_hint(plugin, f"{plugin.command} {error}")) from None
+        self.observer.plugin_ran(EXECUTION_ERROR if ended.status else NO_ERROR, ended.status)
+        if ended.status:
+            heard = masked(ended.complaints.decode(errors="replace"), _secrets_of(plugin, ended.output))
             said = " ".join(heard.split())[-STDERR_SHOWN_CHARACTERS:]
-            why = f"{plugin.command} ended with status {status}" + (f": {said}" if said else "")
+            why = f"{plugin.command} ended with status {ended.status}" + (f": {said}" if said else "")
             raise CredentialPluginError(_with_hint(plugin, why))
-        return read_answer(plugin, printed)
+        return read_answer(plugin, ended.output)
 
 
 def _static(access: ApiAccess) -> Held:
@@ -201,38 +203,6 @@ def _static(access: ApiAccess) -> Held:
         pair = f"{user.username}:{user.password}".encode()
         return Held(f"Basic {base64.b64encode(pair).decode()}")
     return Held()
-
-
-async def _whole(plugin: ExecPlugin, program: Program) -> tuple[bytes, bytes, int]:
-    """What it prints, the end of its complaints, and its exit status. Raises CredentialPluginError."""
-    complaining = asyncio.ensure_future(_end_of(program.complaints))
-    try:
-        async with asyncio.timeout(PLUGIN_TIMEOUT_SECONDS):
-            printed = await _beginning_of(program.output)
-            if len(printed) > PRINTED_BYTES_AT_MOST:
-                why = f"{plugin.command} printed more than {PRINTED_BYTES_AT_MOST} bytes"
-                raise CredentialPluginError(_with_hint(plugin, why))
-            return printed, await complaining, await program.status()
-    except TimeoutError:
-        raise CredentialPluginError(f"{plugin.command} did not end within {PLUGIN_TIMEOUT_SECONDS:.0f} s") from None
-    finally:
-        complaining.cancel()
-
-
-async def _beginning_of(stream: asyncio.StreamReader) -> bytes:
-    """All of it, or more than the limit."""
-    read = bytearray()
-    while len(read) <= PRINTED_BYTES_AT_MOST and (piece := await stream.read(65536)):
-        read += piece
-    return bytes(read)
-
-
-async def _end_of(stream: asyncio.StreamReader) -> bytes:
-    """The last bytes of a stream, which has more than is shown."""
-    read = b""
-    while piece := await stream.read(65536):
-        read = (read + piece)[-4 * STDERR_SHOWN_CHARACTERS :]
-    return read
 
 
 def _secrets_of(plugin: ExecPlugin, printed: bytes) -> tuple[str, ...]:

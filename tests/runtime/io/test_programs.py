@@ -10,9 +10,10 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 
-from runtime.io.programs import running
+from runtime.io.programs import Limits, ProgramCutShortError, run_to_end, running
 
 T = TypeVar("T")
 WAIT = 120
@@ -110,3 +111,48 @@ def test_one_that_is_not_there_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         waited(run())
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+# --- run to the end -------------------------------------------------------------------------------------------------
+
+LIMITS = Limits(seconds=WAIT, output_bytes=1000, complaint_bytes=10)
+ESCAPED_CHILD = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    open(sys.argv[1], "w").write(str(os.getpid()))
+    time.sleep(600)
+while not os.path.exists(sys.argv[1]) or not open(sys.argv[1]).read(): time.sleep(0.01)
+os.write(1, b"here")
+"""
+
+
+def test_one_that_is_run_to_its_end_gives_all_it_printed_and_reads_what_it_is_fed() -> None:
+    code = "import sys; print(sys.stdin.read()); print('0123456789 end', file=sys.stderr, end=''); sys.exit(3)"
+    ended = waited(run_to_end(python(code), None, LIMITS, fed=b"a question"))
+    assert (ended.output, ended.complaints, ended.status) == (b"a question\n", b"456789 end", 3)
+    assert "question" not in repr(ended)
+
+
+def test_one_that_reads_nothing_of_much_is_not_waited_for() -> None:
+    assert waited(run_to_end(python("print(1)"), None, LIMITS, fed=b"x" * 2**22)).output == b"1\n"
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_one_that_prints_too_much_or_never_ends_is_cut_short(stream: int) -> None:
+    code = f"import os\nwhile True: os.write({stream}, b'x' * 65536)"
+    limits = LIMITS if stream == 1 else msgspec.structs.replace(LIMITS, seconds=3.0)
+    with pytest.raises(ProgramCutShortError, match="printed more than 1000 bytes" if stream == 1 else "within 3 s"):
+        waited(run_to_end(python(code), None, limits))
+
+
+def test_a_child_that_outlives_the_program_is_ended_and_not_waited_for() -> None:
+    assert waited(run_to_end(python(PARENT_THAT_GOES), None, LIMITS)).output == b"gone"
+
+
+def test_a_child_that_has_left_the_session_does_not_hold_up_the_answer(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    try:
+        assert waited(run_to_end([*python(ESCAPED_CHILD), str(note)], None, LIMITS)).output == b"here"
+    finally:
+        os.kill(int(note.read_text()), signal.SIGKILL)

@@ -4,8 +4,9 @@ Each image has one flight per set of credentials, shared by all pods with the sa
 what another may. Requests may be repeated: a container that waits already keeps its place, so a worker that is not sure
 asks again. Each request gets one answer.
 
-The pod's credentials are tried in order, then the node's, which are read when the flight begins (spec 6.3). Without any
-the pull is anonymous.
+The pod's credentials are tried in order, then the node's, which are read when the flight begins (spec 6.3). When none
+of these works, the node's credential programs are asked through `ImageCredentialsActor`. Until they answer the flight
+is not in the air, so a program that hangs holds up no other image. Without any credential the pull is anonymous.
 
 With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
 in order of arrival. A pull has no deadline, because an image may be large. It is cancelled when no pod waits for it any
@@ -16,27 +17,45 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import msgspec
-
 from actors.images import pull_rules as rules
-from actors.images.pull_flights import Flight, FlightKey, PullWaiter, on_behalf_of, secrets_of, shown, together
-from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, ImageEvent, PullRate
-from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of
+from actors.images.pull_flights import (
+    UNLIMITED,
+    AskProvidersAgain,
+    CredentialPrograms,
+    Flight,
+    FlightKey,
+    FlightTag,
+    ImageMeasured,
+    NodeCredentialsRead,
+    PullEnded,
+    PullLimits,
+    PullWaiter,
+    error_of,
+    on_behalf_of,
+    secrets_of,
+    shown,
+    size_in,
+    together,
+)
+from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, ImageEvent
+from actors.kernel import Actor, ActorRef, ActorStopped, Pending, SoleMessage, handles
 from actors.messages.events import pod_event
-from actors.messages.images import ImagePulled, ImagePullFailed, PodWaitedForImage, PullImage, PullWaits
+from actors.messages.images import (
+    FindCredentials,
+    ImagePulled,
+    ImagePullFailed,
+    PodWaitedForImage,
+    ProviderCredentials,
+    PullImage,
+    PullWaits,
+)
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import ListPulls, PullInProgress
-from config.credentials.docker_config import credentials_for
+from config.credentials.docker_config import credentials_for, full_name
 from config.credentials.masked import masked
 from config.objects import Pod
-from runtime.cri import Cri, CriError
-from runtime.cri.messages import (
-    ImageSpec,
-    ImageStatusRequest,
-    ImageStatusResponse,
-    PullImageRequest,
-    PullImageResponse,
-)
+from runtime.cri import Cri
+from runtime.cri.messages import ImageSpec, ImageStatusRequest, PullImageRequest, PullImageResponse
 from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
@@ -44,42 +63,8 @@ from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
 
 SECOND_NS = 1_000_000_000
 CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
-UNLIMITED = 1_000
-"""Parallel pulls when the configuration sets no limit: as many as any node has pods."""
-
-
-class PullLimits(msgspec.Struct, frozen=True):
-    """`at_once`: flights in the air; `rate`: how fast they may begin."""
-
-    at_once: int
-    rate: PullRate
-
-    @classmethod
-    def of(cls, serialize: bool, max_parallel: int | None, per_second: int, burst: int) -> PullLimits:
-        """From the fields of a KubeletConfiguration (spec 6.2)."""
-        at_once = 1 if serialize else max_parallel or UNLIMITED
-        return cls(min(at_once, UNLIMITED), PullRate(per_second, burst))
-
-
-class PullEnded(Message, frozen=True):
-    """To itself: one try of a flight has ended, well or not (`error`)."""
-
-    key: FlightKey
-    error: str
-
-
-class NodeCredentialsRead(Message, frozen=True):
-    """To itself: the node's credentials, for the flight of that key."""
-
-    key: FlightKey
-    found: NodeCredentials
-
-
-class ImageMeasured(Message, frozen=True):
-    """To itself: the size of a pulled image, 0 if unknown. `waited`: (request, ns of pulling, ns including waiting)."""
-
-    size_bytes: int
-    waited: tuple[tuple[PullImage, int, int], ...]
+ASK_AGAIN_NS = 300 * SECOND_NS
+"""For credential programs whose answer was lost: longer than they may take."""
 
 
 class StartPulls(SoleMessage, frozen=True):
@@ -89,7 +74,7 @@ class StartPulls(SoleMessage, frozen=True):
 class ImagePullActor(Actor):
     """See the module. `node_status` hears of every pulled image, `status_manager` how long each pod waited.
 
-    `docker_config` None: the node has no credentials of its own.
+    `docker_config` None: the node has no credentials of its own; `programs` None: no program has some for it.
     """
 
     mailbox_capacity: ClassVar[int] = 50_000
@@ -105,8 +90,11 @@ class ImagePullActor(Actor):
         docker_config: DockerConfigFiles | None = None,
         meters: Meters = UNMEASURED,
         status_manager: ActorRef | None = None,
+        programs: CredentialPrograms | None = None,
     ) -> None:
         super().__init__()
+        self._programs = programs
+        self._numbers = 0
         self._status_manager = status_manager
         self._meters = meters
         self._cri = cri
@@ -137,10 +125,12 @@ class ImagePullActor(Actor):
             said = rules.backing_off(message.image)
             self._refuse(message, rules.IMAGE_PULL_BACK_OFF, text, back_off.until_ns, *said)
             return
-        flight_key = (verdict.image, message.credentials)
+        owner = uid if self._programs is not None and self._programs.want_token(verdict.image) else ""
+        flight_key = (verdict.image, message.credentials, owner)
         flight = self._flights.get(flight_key)
         if flight is None:
-            flight = self._flights[flight_key] = Flight(flight_key, self.now_ns())
+            self._numbers += 1
+            flight = self._flights[flight_key] = Flight(flight_key, self.now_ns(), self._numbers)
         key = (uid, message.container)
         known = flight.waiters.get(key)
         if known is not None:
@@ -172,7 +162,7 @@ class ImagePullActor(Actor):
         if flight.call is not None:
             flight.called_off = True
             flight.call.cancel()  # `PullEnded` follows
-        elif flight.started_ns is None:
+        elif flight.started_ns is None or not flight.is_in_the_air:
             del self._flights[flight.key]
 
     # --- pulling ----------------------------------------------------------------------------------------------------
@@ -185,6 +175,10 @@ class ImagePullActor(Actor):
         for flight in list(self._flights.values()):
             if self._in_the_air >= self._limits.at_once:
                 return
+            if flight.resumes:
+                flight.resumes = False
+                self._in_the_air += 1
+                self._try_next(flight)
             if flight.started_ns is not None:
                 continue
             self._tokens, wait_ns = self._limits.rate.take(self._tokens, self.now_ns())
@@ -200,7 +194,7 @@ class ImagePullActor(Actor):
 
     def _why_not_yet(self) -> str:
         """Why a requested pull has not begun, as text for people."""
-        ahead = sorted(each.image for each in self._flights.values() if each.started_ns is not None)
+        ahead = sorted(each.image for each in self._flights.values() if each.is_in_the_air)
         if self._in_the_air < self._limits.at_once or not ahead:
             return "the rate of pulls allows none now"
         more = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
@@ -212,7 +206,7 @@ class ImagePullActor(Actor):
             if waiter.told_to_wait:
                 waiter.told_to_wait = False
                 waiter.request.worker.tell(PullWaits(waiter.request.container, ""))
-        flight.errors = []
+        flight.begin_again()
         self._in_the_air += 1
         files, key = self._docker_config, flight.key
         if files is None:
@@ -244,22 +238,65 @@ class ImagePullActor(Actor):
     def _try(self, flight: Flight, node: NodeCredentials) -> None:
         own = flight.key[1]
         others = (each for each in credentials_for(flight.image, node.entries) if each not in own)
-        flight.untried = [*own, *others] or [None]
+        flight.untried = [*own, *others]
+        if not flight.untried and self._ask_programs(flight):
+            return
+        flight.untried = flight.untried or [None]
         self._try_next(flight)
+
+    def _ask_programs(self, flight: Flight) -> bool:
+        """Whether the flight waits for credential programs now, and is not in the air until they answer."""
+        if self._programs is None or flight.heard or not self._programs.are_for(flight.image):
+            return False
+        flight.asks = True
+        self._in_the_air -= 1
+        self._find_credentials(flight)
+        self._start_pulls()
+        return True
+
+    @handles(AskProvidersAgain)
+    def ask_again(self, message: AskProvidersAgain) -> None:
+        flight = self._flights.get(message.tag.key)
+        if flight is not None and flight.asks and flight.number == message.tag.number:
+            self._find_credentials(flight)
+
+    def _find_credentials(self, flight: Flight) -> None:
+        assert self._programs is not None, "the caller has looked"
+        first = next(iter(flight.waiters.values()))
+        tag = FlightTag(flight.key, flight.number)
+        self._programs.actor.tell(FindCredentials(self.ref, tag, first.request.pod, full_name(flight.image)))
+        self.after(ASK_AGAIN_NS, AskProvidersAgain(tag), key=flight.key)
+
+    @handles(ProviderCredentials)
+    def programs_answered(self, message: ProviderCredentials) -> None:
+        tag = message.tag
+        flight = self._flights.get(tag.key) if isinstance(tag, FlightTag) else None
+        if flight is None or not flight.asks or tag != FlightTag(flight.key, flight.number):
+            return  # nobody waits for it any more
+        self.cancel_timer(flight.key)
+        flight.asks, flight.heard, flight.problems = False, True, message.problems
+        flight.untried = [each.credential for each in message.found if each.credential not in flight.tried]
+        if flight.untried or not flight.tried:
+            flight.untried = flight.untried or [None]
+            flight.resumes = True
+            self._start_pulls()
+        else:
+            del self._flights[flight.key]
+            self._failed(flight, together(flight.errors))
 
     def _try_next(self, flight: Flight) -> None:
         image, key = flight.image, flight.key
         spec = ImageSpec(image=image, user_specified_image=image)
         first = next(iter(flight.waiters.values()), None)
         pod = None if first is None else on_behalf_of(first.request.pod)
-        request = PullImageRequest(image=spec, auth=shown(flight.untried.pop(0)), sandbox_config=pod)
+        request = PullImageRequest(image=spec, auth=shown(flight.next_credential()), sandbox_config=pod)
 
         def make() -> Pending[PullImageResponse]:
             flight.call = self._cri.call(PULL_IMAGE, request)
             return flight.call
 
         secrets = secrets_of(request.auth)
-        self.begin(make, lambda done: PullEnded(key, masked(_error_of(done), secrets)))
+        self.begin(make, lambda done: PullEnded(key, masked(error_of(done), secrets)))
 
     @handles(PullEnded)
     def pull_ended(self, message: PullEnded) -> None:
@@ -269,6 +306,8 @@ class ImagePullActor(Actor):
             flight.errors.append(message.error)
             if flight.untried:
                 self._try_next(flight)
+                return
+            if self._ask_programs(flight):
                 return
         self._in_the_air -= 1
         if message.error and called_off and flight.waiters:
@@ -282,6 +321,7 @@ class ImagePullActor(Actor):
         self._start_pulls()
 
     def _failed(self, flight: Flight, error: str) -> None:
+        error = "; ".join((error, *flight.problems))
         reason, message = rules.reason_of(error), rules.pull_message(flight.image, error)
         now_ns = self.now_ns()
         for key in [key for key, old in self._back_offs.items() if rules.is_forgotten(old, now_ns)]:
@@ -313,7 +353,7 @@ class ImagePullActor(Actor):
     def _measure(self, image: str, waited: tuple[tuple[PullImage, int, int], ...]) -> None:
         """Ask for the size, which the event shows next to the time; nothing waits for it."""
         request = ImageStatusRequest(image=ImageSpec(image=image))
-        self.begin(lambda: self._cri.call(IMAGE_STATUS, request), lambda done: ImageMeasured(_size_in(done), waited))
+        self.begin(lambda: self._cri.call(IMAGE_STATUS, request), lambda done: ImageMeasured(size_in(done), waited))
 
     @handles(ImageMeasured)
     def image_measured(self, message: ImageMeasured) -> None:
@@ -348,16 +388,3 @@ class ImagePullActor(Actor):
 
 def _name_of(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
-
-
-def _error_of(done: Pending[PullImageResponse]) -> str:
-    """The runtime's error text; empty on success."""
-    failure = outcome_of(done).error
-    if failure is None:
-        return ""
-    return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
-
-
-def _size_in(done: Pending[ImageStatusResponse]) -> int:
-    response = outcome_of(done).value
-    return 0 if response is None or response.image is None else response.image.size

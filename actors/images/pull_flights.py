@@ -1,16 +1,65 @@
-"""Records of the `ImagePullActor`: an image pull, who waits for it, and the parts of its CRI request."""
+"""Records of the `ImagePullActor`: its limits, an image pull, who waits for it, and what of it is told."""
 
 from __future__ import annotations
 
-from actors.kernel import Pending
-from actors.messages.images import PullImage
-from config.credentials.docker_config import Credential
-from config.objects import Pod
-from runtime.cri.identity import pod_labels
-from runtime.cri.messages import AuthConfig, PodSandboxConfig, PodSandboxMetadata, PullImageResponse
+import msgspec
 
-FlightKey = tuple[str, tuple[Credential, ...]]
-"""The image, and the pod's credentials for it."""
+from actors.images.pull_rules import PullRate
+from actors.kernel import ActorRef, Message, Pending, outcome_of
+from actors.messages.images import PullImage
+from config.credentials.docker_config import Credential, full_name
+from config.credentials.image_providers import ImageProvider
+from config.objects import Pod
+from runtime.cri import CriError
+from runtime.cri.identity import pod_labels
+from runtime.cri.messages import (
+    AuthConfig,
+    ImageStatusResponse,
+    PodSandboxConfig,
+    PodSandboxMetadata,
+    PullImageResponse,
+)
+from runtime.state.docker_config_files import NodeCredentials
+
+UNLIMITED = 1_000
+"""Parallel pulls when the configuration sets no limit: as many as any node has pods."""
+
+FlightKey = tuple[str, tuple[Credential, ...], str]
+"""The image, the pod's credentials for it, and the pod's uid where programs are given its token (else empty)."""
+
+
+class FlightTag(msgspec.Struct, frozen=True):
+    """Which flight an answer is for. `number`: flights of one key follow each other."""
+
+    key: FlightKey
+    number: int
+
+
+class PullLimits(msgspec.Struct, frozen=True):
+    """`at_once`: flights in the air; `rate`: how fast they may begin."""
+
+    at_once: int
+    rate: PullRate
+
+    @classmethod
+    def of(cls, serialize: bool, max_parallel: int | None, per_second: int, burst: int) -> PullLimits:
+        """From the fields of a KubeletConfiguration (spec 6.2)."""
+        at_once = 1 if serialize else max_parallel or UNLIMITED
+        return cls(min(at_once, UNLIMITED), PullRate(per_second, burst))
+
+
+class CredentialPrograms(msgspec.Struct, frozen=True):
+    """The programs of the node, and the `ImageCredentialsActor`, which asks them."""
+
+    known: tuple[ImageProvider, ...]
+    actor: ActorRef
+
+    def are_for(self, image: str) -> bool:
+        return any(each.is_for(full_name(image)) for each in self.known)
+
+    def want_token(self, image: str) -> bool:
+        """Whether what they give depends on the pod."""
+        return any(each.token is not None and each.is_for(full_name(image)) for each in self.known)
 
 
 class PullWaiter:
@@ -25,20 +74,74 @@ class PullWaiter:
 
 
 class Flight:
-    """The pull of one image; `started_ns` is None before it begins. `untried`: credentials, None for anonymous."""
+    """The pull of one image; `started_ns` is None before it begins. `untried`: credentials, None for anonymous.
 
-    __slots__ = ("call", "called_off", "errors", "image", "key", "since_ns", "started_ns", "untried", "waiters")
+    `asks`: it waits for credential programs, and is not in the air; `resumes`: they have answered, and it waits to be
+    in the air again. `heard`: they are not asked again; `problems`: why some gave nothing.
+    """
 
-    def __init__(self, key: FlightKey, since_ns: int) -> None:
+    __slots__ = (
+        *("asks", "call", "called_off", "errors", "heard", "image", "key", "number", "problems", "resumes"),
+        *("since_ns", "started_ns", "tried", "untried", "waiters"),
+    )
+
+    def __init__(self, key: FlightKey, since_ns: int, number: int = 0) -> None:
         self.key = key
+        self.number = number
         self.image = key[0]
         self.since_ns = since_ns
         self.started_ns: int | None = None
         self.called_off = False
         self.call: Pending[PullImageResponse] | None = None
-        self.untried: list[Credential | None] = []
-        self.errors: list[str] = []
         self.waiters: dict[tuple[str, str], PullWaiter] = {}
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """No credential has been tried."""
+        self.untried: list[Credential | None] = []
+        self.tried: list[Credential | None] = []
+        self.errors: list[str] = []
+        self.problems: tuple[str, ...] = ()
+        self.asks = self.resumes = self.heard = False
+
+    def next_credential(self) -> Credential | None:
+        """The one to try now; None: anonymous."""
+        self.tried.append(self.untried.pop(0))
+        return self.tried[-1]
+
+    @property
+    def is_in_the_air(self) -> bool:
+        return self.started_ns is not None and not self.asks and not self.resumes
+
+
+# --- what the actor tells itself ---
+
+
+class PullEnded(Message, frozen=True):
+    """To itself: one try of a flight has ended, well or not (`error`)."""
+
+    key: FlightKey
+    error: str
+
+
+class NodeCredentialsRead(Message, frozen=True):
+    """To itself: the node's credentials, for the flight of that key."""
+
+    key: FlightKey
+    found: NodeCredentials
+
+
+class ImageMeasured(Message, frozen=True):
+    """To itself: the size of a pulled image, 0 if unknown. `waited`: (request, ns of pulling, ns including waiting)."""
+
+    size_bytes: int
+    waited: tuple[tuple[PullImage, int, int], ...]
+
+
+class AskProvidersAgain(Message, frozen=True):
+    """To itself: the answer of the credential programs is overdue."""
+
+    tag: FlightTag
 
 
 def together(errors: list[str]) -> str:
@@ -73,3 +176,16 @@ def on_behalf_of(pod: Pod) -> PodSandboxConfig:
         labels={**meta.labels, **pod_labels(pod)},
         annotations=meta.annotations,
     )
+
+
+def error_of(done: Pending[PullImageResponse]) -> str:
+    """The runtime's error text; empty on success."""
+    failure = outcome_of(done).error
+    if failure is None:
+        return ""
+    return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
+
+
+def size_in(done: Pending[ImageStatusResponse]) -> int:
+    response = outcome_of(done).value
+    return 0 if response is None or response.image is None else response.image.size

@@ -1,4 +1,4 @@
-"""What pod workers say to `ImagePullActor` and `ImageGCActor`, and these to them. See `actors/messages/pods.py`."""
+"""What pod workers, `ImagePullActor`, `ImageCredentialsActor` and `ImageGCActor` say to each other."""
 
 from __future__ import annotations
 
@@ -27,6 +27,35 @@ class PullImage(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return (self.pod.metadata.uid, self.container, self.image)
+
+
+class FindCredentials(Message, frozen=True):
+    """ImagePullActor -> ImageCredentialsActor: what credential programs know for the image, on behalf of the pod.
+
+    `image` has its registry and no tag (`docker_config.full_name`). Answered once by `ProviderCredentials`.
+    """
+
+    reader: ActorRef
+    tag: Hashable
+    pod: Pod
+    image: str
+
+
+class ProvidedCredential(msgspec.Struct, frozen=True):
+    """What a program gave, and for which service account; without a name for no certain one."""
+
+    credential: Credential
+    namespace: str = ""
+    account: str = ""
+    account_uid: str = ""
+
+
+class ProviderCredentials(Message, frozen=True):
+    """ImageCredentialsActor -> ImagePullActor: in the order to be tried; `problems`: why programs gave nothing."""
+
+    tag: Hashable
+    found: tuple[ProvidedCredential, ...]
+    problems: tuple[str, ...] = ()
 
 
 class PullWaits(Message, frozen=True):

@@ -19,6 +19,7 @@ from runtime.cri import Cri
 from runtime.csi.capability import CsiDrivers
 from runtime.hooks import HookCaller
 from runtime.host.facts import HostFacts
+from runtime.image_providers.capability import ImageProviders
 from runtime.logs.files import LogFiles
 from runtime.logs.pod_files import PodFiles
 from runtime.logs.pod_logs import PodLogs
@@ -61,6 +62,8 @@ class NodeCapabilities:
     """None: the node stands alone and runs static pods only."""
     docker_config: DockerConfigFiles | None = None
     """None: the node has no registry credentials of its own."""
+    image_providers: ImageProviders | None = None
+    """None: no program has credentials for images."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
     serving_keys: CertificateKeys | None = None

@@ -22,6 +22,7 @@ from actors.node.plan import NodeCapabilities
 from cli.file_errors import why
 from cli.inspect.local_views import questions_of, views_of
 from cli.main import own_version, version_text
+from cli.run.image_providers import image_providers, provider_config
 from cli.run.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.run.log_lines import log_as
 from cli.run.machine_checks import Findings, look_at_machine, prepare_machine
@@ -102,6 +103,7 @@ def run(start: StartConfiguration) -> int:
     kernel = LocalKernelParameters()
     found = look_at_machine(configuration, machine.facts, root, kernel)
     _refuse(start, found)
+    providers = provider_config(start)
     log_as(configuration.logging, sys.stderr, sys.stdout)
     LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
     _tell_warnings(start)
@@ -125,8 +127,10 @@ def run(start: StartConfiguration) -> int:
             return 0
         api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
         server_keys, client_keys = certificate_keys(start)
+        capabilities = real_capabilities(cri, plan, loop, containers, api)
         capabilities = replace(
-            real_capabilities(cri, plan, loop, containers, api),
+            capabilities,
+            image_providers=image_providers(providers, start, loop, capabilities.meters),
             serving_keys=server_keys,
             client_keys=client_keys,
             bootstrap=_bootstrap(start, loop, after),

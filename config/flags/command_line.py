@@ -170,11 +170,6 @@ def _deprecation(flag: Flag) -> DocumentError:
 
 UNHONOURED: Mapping[str, tuple[str, str]] = {
     "runtime_cgroups": ("the agent reports no statistics of the runtime's cgroup", "remove it"),
-    "image_credential_provider_config": (
-        "the agent asks no credential provider, so pods need imagePullSecrets",
-        "remove it with its other half",
-    ),
-    "image_credential_provider_bin_dir": ("the agent runs no credential provider", "remove it with its other half"),
 }
 """Flags without a field in the file that have no effect here: why, and what to do."""
 

@@ -72,6 +72,7 @@ HONOURED_GATES = frozenset(
         "GracefulNodeShutdownBasedOnPodPriority",
         "KubeletCrashLoopBackOffMax",
         "KubeletEnsureSecretPulledImages",
+        "KubeletServiceAccountTokenForCredentialProviders",
         "LoggingAlphaOptions",
         "LoggingBetaOptions",
         "MemoryQoS",

@@ -8,6 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _REASONS: Mapping[str, str] = {
+    "it is not measured yet": """
+        plugin_manager_total_plugins workqueue_adds_total workqueue_depth
+        workqueue_longest_running_processor_seconds workqueue_retries_total workqueue_unfinished_work_seconds
+        apiserver_client_certificate_expiration_seconds apiserver_delegated_authn_request_duration_seconds
+        apiserver_delegated_authn_request_total apiserver_delegated_authz_request_duration_seconds
+        apiserver_delegated_authz_request_total authentication_token_cache_active_fetch_count
+        authentication_token_cache_fetch_total authentication_token_cache_request_duration_seconds
+        authentication_token_cache_request_total process_network_receive_bytes_total
+        process_network_transmit_bytes_total process_virtual_memory_max_bytes
+    """,
     "there are no device plugins yet": """
         kubelet_device_plugin_registration_total kubelet_device_plugin_alloc_duration_seconds
     """,
@@ -52,10 +62,6 @@ _REASONS: Mapping[str, str] = {
     "what a restart finds on disk becomes the state of the volumes at once; a volume without a pod is unmounted": """
         reconstruct_volume_operations_total reconstruct_volume_operations_errors_total
         force_cleaned_failed_volume_operations_total force_cleaned_failed_volume_operation_errors_total
-    """,
-    "there are no plugins for credentials yet": """
-        kubelet_credential_provider_plugin_errors_total kubelet_credential_provider_plugin_duration
-        kubelet_credential_provider_config_info
     """,
     "no volume is mounted with a context of SELinux yet": """
         volume_manager_selinux_container_errors_total volume_manager_selinux_container_warnings_total

@@ -6,7 +6,9 @@ import msgspec
 
 from actors.start.environment import everyone, references
 from config.api.secret_data import config_map_bytes, secret_bytes
+from config.credentials.image_providers import EXEC_V1, ImageProvider, decode_image_providers
 from config.credentials.kubeconfig import decode_kubeconfig
+from config.credentials.provider_answers import ProviderAnswerError, read_answer
 from config.documents.codec import DocumentError, decode, encode, to_builtins, unknown_fields
 from config.documents.text import read_documents
 from config.kubelet.drop_ins import NamedBytes, merge_documents
@@ -62,6 +64,20 @@ clusters: [{name: a, cluster: {server: "https://h:6443", certificate-authority-d
 users: [{name: a, user: {token: t, exec: {apiVersion: client.authentication.k8s.io/v1, command: x, args: [y]}}}]
 contexts: [{name: a, context: {cluster: a, user: a}}]
 """
+PROVIDERS = b"""apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: p
+  matchImages: ["*.r.io:5000/a"]
+  defaultCacheDuration: 1h
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  args: [a]
+  env: [{name: A, value: b}]
+  tokenAttributes: {serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: true,
+    requiredServiceAccountAnnotationKeys: [a/b], optionalServiceAccountAnnotationKeys: [c]}
+"""
+PROVIDED = b"""{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1",
+"cacheKeyType":"Registry","cacheDuration":"5m0s","auth":{"r.io":{"username":"u","password":"p"}}}"""
 SCENARIO = b"""about: x
 nodes: 2
 pods: [{name: a, count: 3, comes: 1s}]
@@ -108,6 +124,15 @@ def drop_ins(data: bytes) -> object:
     return merge_documents(NamedBytes("/c", first), parts)
 
 
+def image_providers(data: bytes) -> object:
+    first, _, second = data.partition(b"\0")
+    return decode_image_providers([("/a.yaml", first), *([("/b.yaml", second)] if second else [])])
+
+
+def provider_answer(data: bytes) -> object:
+    return read_answer(ImageProvider("p", ("r.io",), 0, EXEC_V1), data)
+
+
 def kubeconfig(data: bytes) -> object:
     return decode_kubeconfig(data, "/etc")
 
@@ -142,6 +167,8 @@ DOCUMENTS = (
     Decoder("kubelet-configuration", settings, (), (SETTINGS,)),
     Decoder("drop-ins", drop_ins, (), (SETTINGS + b"\0" + SETTINGS,)),
     Decoder("kubeconfig", kubeconfig, (DocumentError,), (KUBECONFIG,)),
+    Decoder("image-providers", image_providers, (DocumentError,), (PROVIDERS, PROVIDERS + b"\0" + PROVIDERS)),
+    Decoder("provider-answer", provider_answer, (ProviderAnswerError,), (PROVIDED,)),
     Decoder(
         "patches",
         patches,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,7 @@ from tests.real.cluster import Cluster
 from tests.real.containerd import Containerd
 from tests.real.images import Recipe, build
 from tests.real.pods import Truth, container, pod
-from tests.real.registry import AUTH, Registry
+from tests.real.registry import AUTH, PASSWORD, USER, Registry
 
 HOST = "private.test"
 IMAGE = f"{HOST}/team/app:1"
@@ -64,3 +65,51 @@ def test_a_pod_of_a_cluster_takes_its_image_and_its_variables_from_what_it_refer
     found = truth.run(truth.running("app", "main"), "env").splitlines()
     assert "A=1" in found
     assert any(line.startswith("KUBERNETES_SERVICE_HOST=") for line in found)
+
+
+PROVIDER = f"""#!{sys.executable}
+import json, sys, time
+image = json.load(sys.stdin)["image"]
+if image.endswith("/hangs"):
+    time.sleep(600)
+if image.endswith("/fails"):
+    sys.exit("no {PASSWORD} for you")
+auth = {{"{HOST}": {{"username": "{USER}", "password": "{PASSWORD}"}}}}
+print(json.dumps({{"kind": "CredentialProviderResponse", "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+    "cacheKeyType": "Image", "auth": auth}}))
+"""
+
+
+def test_a_credential_program_opens_a_private_registry_and_holds_up_only_those_who_need_it(
+    agent: Agent, private: Registry
+) -> None:
+    program = agent.directory / "providers" / "teller"
+    program.parent.mkdir()
+    program.write_text(PROVIDER)
+    program.chmod(0o755)
+    provider = {
+        "name": "teller",
+        "matchImages": [HOST],
+        "defaultCacheDuration": "1h",
+        "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+        "env": [{"name": "SHARED", "value": PASSWORD}],
+    }
+    config = {"apiVersion": "kubelet.config.k8s.io/v1", "kind": "CredentialProviderConfig", "providers": [provider]}
+    (agent.directory / "providers.json").write_text(json.dumps(config))
+    for name in ("hangs", "fails"):
+        agent.drop(f"{name}.json", pod(name, container(image=f"{HOST}/team/{name}:1", imagePullPolicy="Always")))
+    agent.start(
+        f"--image-credential-provider-config={agent.directory}/providers.json",
+        f"--image-credential-provider-bin-dir={program.parent}",
+    )
+
+    def told() -> str:
+        status = agent.container("fails")
+        waiting = status.state.waiting if status is not None and status.state is not None else None
+        return (waiting.message or "") if waiting is not None else ""
+
+    agent.await_that(lambda: "credential provider teller" in told(), "nobody says which program failed")
+    assert "exit status 1" in told()
+    agent.drop("app.json", pod("app", container(image=IMAGE, imagePullPolicy="Always")))
+    agent.await_running("app", limit_s=30)  # although serializeImagePulls is on, and a program hangs
+    assert "it wrote: no *** for you" in agent.said()

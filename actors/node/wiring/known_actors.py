@@ -16,6 +16,7 @@ from actors.containers.gc import ContainerGCActor
 from actors.events.historian import HistorianActor
 from actors.events.recorder import EventRecorderActor
 from actors.eviction.manager import EvictionActor
+from actors.images.credentials import ImageCredentialsActor
 from actors.images.gc import ImageGCActor
 from actors.images.pull import ImagePullActor
 from actors.kernel import Actor, ActorRef, RestartStrategy
@@ -77,6 +78,7 @@ class KnownActors:
         self.pleg = known(PlegActor, "pleg")
         self.runtime_monitor = known(RuntimeMonitorActor, "runtime-monitor")
         self.image_pull = known(ImagePullActor, "image-pull")
+        self.image_credentials = perhaps(can.image_providers is not None, ImageCredentialsActor, "image-credentials")
         self.image_gc = known(ImageGCActor, "image-gc")
         self.container_gc = known(ContainerGCActor, "container-gc")
         self.volume_reconciler = known(VolumeReconcilerActor, "volume-reconciler")

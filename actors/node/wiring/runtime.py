@@ -8,10 +8,12 @@ from actors.containers.log_rotation import LogRotationActor
 from actors.containers.log_rotation_children import LogTools
 from actors.containers.log_rotation_rules import log_limits
 from actors.containers.removal import GcTools
+from actors.images.credentials import ImageCredentialsActor
 from actors.images.gc import ImageGCActor, ImageTools
 from actors.images.gc_rules import GcLimits
 from actors.images.leases import ImageLeases
-from actors.images.pull import ImagePullActor, PullLimits
+from actors.images.pull import ImagePullActor
+from actors.images.pull_flights import CredentialPrograms, PullLimits
 from actors.node.wiring.known_actors import Wiring
 from actors.pleg.pleg import PlegActor
 from actors.pleg.runtime_monitor import RuntimeMonitorActor
@@ -47,6 +49,16 @@ def _start_images(node: Wiring) -> None:
         per_second=configuration.registry_pull_qps,
         burst=configuration.registry_burst,
     )
+    programs = None
+    if can.image_providers is not None and actors.image_credentials is not None:
+        programs = CredentialPrograms(can.image_providers.known, actors.image_credentials)
+        node.make(
+            actors.image_credentials,
+            ImageCredentialsActor,
+            providers=can.image_providers,
+            tokens=actors.tokens,
+            api=node.api,
+        )
     node.make(
         actors.image_pull,
         ImagePullActor,
@@ -57,6 +69,7 @@ def _start_images(node: Wiring) -> None:
         docker_config=can.docker_config,
         meters=can.meters,
         status_manager=actors.status_manager,
+        programs=programs,
     )
     tools = ImageTools(
         cri=can.cri,

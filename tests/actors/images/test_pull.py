@@ -8,13 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.images.pull import ImagePullActor, PullLimits
+from actors.images.pull import ASK_AGAIN_NS, ImagePullActor
+from actors.images.pull_flights import CredentialPrograms, PullLimits
 from actors.kernel import ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, kept
 from actors.messages.events import RecordEvent
-from actors.messages.images import ImagePulled, ImagePullFailed, PullImage
+from actors.messages.images import (
+    FindCredentials,
+    ImagePulled,
+    ImagePullFailed,
+    ProvidedCredential,
+    ProviderCredentials,
+    PullImage,
+)
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import ListPulls, PullInProgress
 from config.credentials.docker_config import Credential, RegistryEntry
+from config.credentials.image_providers import ImageProvider, TokenAttributes
 from config.objects import ObjectMeta, Pod
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import Image, ImageStatusResponse, PullImageResponse
@@ -46,14 +55,18 @@ class Registry:
 
 
 class World:
-    def __init__(self, limits: PullLimits, docker_config: DockerConfigFiles | None = None) -> None:
+    def __init__(
+        self, limits: PullLimits, docker_config: DockerConfigFiles | None = None, known: Sequence[ImageProvider] = ()
+    ) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         self.registry = Registry()
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
         node, self.node = Recorder.spawn_in(self.system, "node", ImagesChanged)
+        asked, self.asked = Recorder.spawn_in(self.system, "programs", FindCredentials)
+        programs = CredentialPrograms(tuple(known), asked) if known else None
         self.images = self.system.spawn(
-            ImagePullActor, self.registry, events, limits, node, docker_config, name="images"
+            ImagePullActor, self.registry, events, limits, node, docker_config, programs=programs, name="images"
         )
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
 
@@ -331,3 +344,103 @@ def test_a_pull_for_nobody_ends_between_two_tries(world: World):
     world.run(0)
     assert world.pulling() == []
     assert world.registry.shown == ["one"]
+
+
+# --- credential programs --------------------------------------------------------------------------------------------
+
+PROGRAM = ImageProvider("p", ("docker.io",), 0)
+WITH_TOKEN = ImageProvider("p", ("docker.io",), 0, token=TokenAttributes("a", True))
+
+
+class ProgramWorld(World):
+    def give(self, number: int, *names: str, problem: str = "") -> None:
+        """Answer a question to the programs."""
+        found = tuple(ProvidedCredential(Credential(name)) for name in names)
+        self.images.tell(ProviderCredentials(self.asked[number].tag, found, (problem,) if problem else ()))
+        self.run(0)
+
+
+def with_programs(
+    worlds: list[World], *known: ImageProvider, at_once: int = 1_000, node: NodeFiles | None = None
+) -> ProgramWorld:
+    world = ProgramWorld(limits(at_once), node, known)
+    worlds.append(world)
+    return world
+
+
+def test_programs_are_asked_only_when_no_other_credential_is_taken(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM, node=NodeFiles("node"))
+    answers = world.ask("a", "nginx", secrets=("mine",))
+    world.end("nginx:latest", "denied")
+    assert (world.asked, world.registry.shown) == ([], ["mine", "node"])
+    world.end("nginx:latest", "denied")
+    assert [each.image for each in world.asked] == ["docker.io/library/nginx"]
+    world.give(0, "node", "given")
+    assert world.registry.shown == ["mine", "node", "given"]
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+
+
+def test_without_any_credential_programs_come_before_an_anonymous_pull(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM)
+    world.ask("a", "nginx")
+    assert world.registry.shown == []
+    world.give(0)
+    assert world.registry.shown == [""]
+
+
+def test_programs_for_other_images_are_not_asked(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM)
+    world.ask("a", "r.example.com/app:1")
+    assert (world.asked, world.registry.shown) == ([], [""])
+
+
+def test_why_a_program_gave_nothing_is_told_with_the_refusal(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM)
+    answers = world.ask("a", "nginx", secrets=("mine",))
+    world.end("nginx:latest", "denied")
+    world.give(0, problem="credential provider p: exit status 1")
+    assert [answer.message for answer in answers] == ["denied; credential provider p: exit status 1"]
+
+
+def test_a_program_that_hangs_holds_up_no_other_pull(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM, at_once=1)
+    world.ask("a", "nginx")
+    answers = world.ask("b", "r.example.com/app:1")
+    world.end("r.example.com/app:1")
+    assert len(answers) == 1
+    world.ask("c", "r.example.com/other:1")
+    world.give(0, "given")
+    assert world.registry.shown == ["", ""]
+    world.end("r.example.com/other:1")
+    assert world.registry.shown == ["", "", "given"]
+
+
+def test_a_program_whose_answer_was_lost_is_asked_again(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM)
+    world.ask("a", "nginx")
+    world.run(ASK_AGAIN_NS)
+    assert len(world.asked) == 2
+    world.give(1, "given")
+    world.give(0, "late")
+    assert world.registry.shown == ["given"]
+
+
+def test_an_answer_for_a_pod_that_has_gone_is_for_nobody(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM)
+    world.ask("a", "nginx")
+    world.images.tell(world.stopped("a"))
+    world.run(0)
+    world.ask("b", "nginx")
+    world.give(0, "late")
+    assert world.registry.shown == []
+    world.give(1, "given")
+    assert world.registry.shown == ["given"]
+
+
+def test_pods_share_a_pull_unless_the_program_is_given_their_tokens(worlds: list[World]) -> None:
+    for program, questions in ((PROGRAM, ["a"]), (WITH_TOKEN, ["a", "b"])):
+        world = with_programs(worlds, program)
+        world.ask("a", "nginx")
+        world.ask("b", "nginx")
+        assert [each.pod.metadata.uid for each in world.asked] == questions

@@ -280,3 +280,13 @@ def test_an_unknown_command_is_told_with_those_there_are(capsys: pytest.CaptureF
     assert "there is no command 'runn'; did you mean run?" in capsys.readouterr().err
     assert main(["bananas"]) == 2
     assert "there is no command 'bananas'; there are up, run," in capsys.readouterr().err
+
+
+def test_credential_programs_that_cannot_be_run_stop_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "providers.yaml"
+    config.write_text("apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders: [{name: p}]\n")
+    own = [f"--image-credential-provider-config={config}", f"--image-credential-provider-bin-dir={tmp_path}"]
+    assert main(["run", *flags(tmp_path, *own)]) == 1
+    assert f"actorlet run: {config}: $.providers[0].matchImages: is required" in capsys.readouterr().err

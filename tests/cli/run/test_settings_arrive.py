@@ -16,7 +16,7 @@ import pytest
 
 from actors.containers.log_rotation_rules import log_limits
 from actors.images.gc_rules import GcLimits
-from actors.images.pull import PullLimits
+from actors.images.pull_flights import PullLimits
 from actors.kernel import SimulatedDispatcher
 from actors.node.plan import NodePlan
 from actors.node.wiring.known_actors import Wiring

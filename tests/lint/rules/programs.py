@@ -21,7 +21,7 @@ STARTS: Mapping[str, frozenset[str]] = {
     "subprocess": frozenset({"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}),
     "asyncio": frozenset({"create_subprocess_exec", "create_subprocess_shell"}),
     "os": frozenset({"system", "popen", "posix_spawn", "posix_spawnp"}),
-    "runtime.io.programs": frozenset({"running"}),
+    "runtime.io.programs": frozenset({"running", "run_to_end"}),
 }
 _OS_FAMILIES = ("exec", "spawn")
 
@@ -29,6 +29,10 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("actorlet/__main__.py", "main"): "the agent itself, with the words that its user typed",
     ("actorlet/testing.py", "__init__"): "the simulated cluster of a test: a module of ours, with options of ours",
     ("runtime/api/credentials.py", "_answer_of"): "the credential plugin and its words are the kubeconfig's",
+    (
+        "runtime/image_providers/programs.py",
+        "_ended",
+    ): "the program and its words are the configuration's",
     ("runtime/http_server/system_logs.py", "_journal"): "every value of the query follows an `=` in its own word",
     ("runtime/io/programs.py", "running"): "its callers stand here, each with its words",
     ("runtime/state/id_files.py", "_asked"): "getsubids with constant words",

@@ -44,6 +44,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "volumes",
         "metrics",
         "state",
+        "image_providers",
         "hooks",
         "probes",
         "manifests",

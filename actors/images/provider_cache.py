@@ -1,0 +1,86 @@
+"""What credential programs have answered, for as long as it is good (spec 6.3). Pure, without a clock.
+
+An answer is good for an image, for its registry or for all images, and for one account: what a program gives for one
+service account is of no use to another. Nothing here is written to disk or shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from config.credentials.docker_config import Entries
+from config.credentials.provider_answers import CacheScope, ProviderAnswer
+
+ANSWERS_AT_MOST = 1000
+"""Of one program. Pods name the images, so their number must have a limit."""
+
+
+class Account(msgspec.Struct, frozen=True):
+    """On whose behalf a program answers: a service account as it is now. `token`: digest of the one token for which the
+    answer is good, empty: for all of the account."""
+
+    namespace: str
+    name: str
+    uid: str
+    annotations: tuple[tuple[str, str], ...] = ()
+    token: str = ""
+
+
+NO_ACCOUNT = Account("", "", "")
+
+Key = tuple[CacheScope, str, Account]
+
+
+def token_digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def annotations_for(
+    required: tuple[str, ...], optional: tuple[str, ...], annotations: Mapping[str, str]
+) -> tuple[tuple[str, str], ...] | None:
+    """Those that the program is told; None: a required one is missing, and it is not to be asked."""
+    if any(key not in annotations for key in required):
+        return None
+    return tuple((key, annotations[key]) for key in sorted((*required, *optional)) if key in annotations)
+
+
+class ProviderCache:
+    """The answers of one program. All times are monotonic ns."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Key, tuple[Entries, int]] = {}
+
+    def find(self, image: str, account: Account, now_ns: int) -> Entries | None:
+        """The closest answer that is good for the image (with its registry, without its tag)."""
+        for scope in (CacheScope.IMAGE, CacheScope.REGISTRY, CacheScope.GLOBAL):
+            kept = self._kept.get((scope, _scope_name(scope, image), account))
+            if kept is not None and now_ns <= kept[1]:
+                return kept[0]
+        return None
+
+    def store(self, image: str, account: Account, answer: ProviderAnswer, now_ns: int) -> None:
+        if answer.cache_ns <= 0:
+            return
+        key = (answer.scope, _scope_name(answer.scope, image), account)
+        self._kept.pop(key, None)
+        if len(self._kept) >= ANSWERS_AT_MOST:
+            self.purge(now_ns)
+        if len(self._kept) >= ANSWERS_AT_MOST:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = (answer.entries, now_ns + answer.cache_ns)
+
+    def purge(self, now_ns: int) -> None:
+        """Forget what is not good any more."""
+        self._kept = {key: kept for key, kept in self._kept.items() if now_ns <= kept[1]}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def _scope_name(scope: CacheScope, image: str) -> str:
+    if scope is CacheScope.IMAGE:
+        return image
+    return image.partition("/")[0] if scope is CacheScope.REGISTRY else ""

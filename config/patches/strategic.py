@@ -131,7 +131,7 @@ def _merge_list(
 ) -> list[Any]:
     """Merge the patch's items into a list by key or a set. `order` gives the order of the result, else the patch
     does."""
-    _check_items((current or [], patch, order or []), rule, path)
+    _check_items((current or [], patch, order or []), patch, rule, path)
     if rule.key is None:
         wanted = _positions(order or patch)
         if order and current is not None:
@@ -192,8 +192,10 @@ def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
     return [item for item in items if item[key] not in deleted] if deleted else items
 
 
-def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None:
-    """Each item of a list by key must be a map with that key, each item of a set a plain value."""
+def _check_items(lists: Iterable[list[Any]], patch: list[Any], rule: FieldRule, path: str) -> None:
+    """Each item of a list by key must be a map with that key, each item of a set a plain value. Only in the patch an
+    item may be a directive without a key.
+    """
     kinds: set[type] = set()
     for items in lists:
         for position, item in enumerate(items):
@@ -203,7 +205,9 @@ def _check_items(lists: Iterable[list[Any]], rule: FieldRule, path: str) -> None
                     raise PatchError(f"{path}[{position}]", "must be a plain value", "the list is a set")
             elif not isinstance(item, dict):
                 raise PatchError(f"{path}[{position}]", "must be a map", f"the list is merged by {rule.key}")
-            elif item.get(_PATCH) != "replace" and not isinstance(item.get(rule.key), (str, int, float)):
+            elif items is patch and item.get(_PATCH) == "replace":
+                continue
+            elif not isinstance(item.get(rule.key), (str, int, float)):
                 raise PatchError(f"{path}[{position}]", f"has no {rule.key}", "it is what the list is merged by")
     if len(kinds) > 1:
         raise PatchError(path, "the items are of several types", "use one")
@@ -294,7 +298,7 @@ def _map_difference(
             if difference:
                 patch[name] = difference
         elif rule.merge and isinstance(before, list) and before and isinstance(after, list):
-            _check_items((before, after), rule, f"{path}.{name}")
+            _check_items((before, after), [], rule, f"{path}.{name}")
             if rule.key is None:
                 _set_difference(patch, name, before, after)
             else:

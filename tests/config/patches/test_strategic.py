@@ -122,6 +122,7 @@ def test_what_a_patch_makes_of_a_document(original: Any, patch: Any, result: Any
         ({"items": ["a"]}, "$.items[0]", "must be a map", False),
         ({"items": [{"name": []}]}, "$.items[0]", "has no name", False),
         ({"items": [{"$patch": "delete"}]}, "$.items[0]", "has no name", False),
+        ({"$setElementOrder/items": [{"$patch": "replace"}]}, "$.items[0]", "has no name", False),
         ({"items": [{"name": "a", "$patch": "merge"}]}, "$.items[]", "'merge' is not known", False),
         ({"union": {"$patch": "merge"}}, "$.union", "'merge' is not known", False),
         ({"items": [{"name": "a", "items": [{}]}]}, "$.items[name=a].items[0]", "has no name", False),

@@ -279,6 +279,7 @@ class ContainerGCActor(Actor):
         if message.error:
             self.log.warning("dead containers cannot be listed: %s", message.error)
             if message.asked.disk:
+                self._tools.tell_failure(message.error)
                 self._answer_if_done(f"dead containers cannot be listed: {message.error}")
         elif message.asked.disk:
             self._judge_all(message)

@@ -27,6 +27,7 @@ from actors.containers.gc_rules import (
 )
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
 from actors.messages.pods import CollectPod, Remains
+from actors.node_object.events import node_event
 from runtime.cri import Cri, CriError
 from runtime.cri.identity import POD_UID
 from runtime.cri.messages import (
@@ -74,6 +75,13 @@ class GcTools(msgspec.Struct, frozen=True):
     logs: PodLogs
     policy: GcPolicy
     places: Places
+    node: str = ""
+    events: ActorRef | None = None
+
+    def tell_failure(self, text: str) -> None:
+        """Record an event about the node: dead containers could not be collected."""
+        if self.events is not None:
+            self.events.tell(node_event(self.node, "Warning", "ContainerGCFailed", text))
 
 
 class ListDead(Message, frozen=True):

@@ -10,3 +10,10 @@ class ContainerRefusedError(ValueError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class NonRootRefusedError(ContainerRefusedError):
+    """A container may run as root, which its pod forbids. The text is upstream's; it names pod and container."""
+
+    def __str__(self) -> str:
+        return self.reason

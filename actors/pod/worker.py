@@ -42,6 +42,7 @@ from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.probes import RUNNER
 from actors.pod.services import PodServices
 from actors.pod.sync import PodSync
+from actors.pod.troubles import failed_sync_text
 from actors.pod_rules.lifecycle import (
     CleanedUp,
     ContainersStopped,
@@ -266,7 +267,7 @@ class PodWorker(PodActor):
         try:
             retry_ns = self._retry_after(await self._do_what_the_stage_asks())
         except (CriError, DeadlineExceededError) as failure:
-            self._say_trouble(str(failure))
+            self._say_trouble(failure)
             retry_ns = int(RETRY_NS * (1 + RETRY_JITTER * self.chance.random()))
             text = f"a pass has failed: {failure}"
             failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
@@ -352,16 +353,15 @@ class PodWorker(PodActor):
             if services.cgroups is not None:
                 services.cgroups.tell(released)
 
-    def _say_trouble(self, text: str) -> None:
+    def _say_trouble(self, failure: Exception) -> None:
         """Record an event for each new failure, not for each retry; none while the whole runtime is away."""
+        text = str(failure)
         if text == self._last_trouble or self._view.runtime.error:
             return
         self._last_trouble = text
         self.log.warning("pod %s: %s", self._view.name, text)
-        if self._view.pod is not None:
-            self._services.events.tell(
-                pod_event(self._view.pod, "Warning", "FailedSync", f"error syncing pod, trying again: {text}")
-            )
+        if self._view.pod is not None and (said := failed_sync_text(failure)):
+            self._services.events.tell(pod_event(self._view.pod, "Warning", "FailedSync", said))
 
     @handles(RuntimeStateObserved)
     def runtime_observed(self, message: RuntimeStateObserved) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.model.id_ranges import IdRange
-from actors.model.refusal import ContainerRefusedError
+from actors.model.refusal import ContainerRefusedError, NonRootRefusedError
 from config.objects import (
     AppArmorProfile,
     Container,
@@ -80,7 +80,7 @@ def container_security(
     user, username = _user(whole, own, image)
     if own.run_as_non_root if own.run_as_non_root is not None else whole.run_as_non_root:
         asked = own.run_as_user is not None or whole.run_as_user is not None
-        _check_non_root(user, username, f"{path}.securityContext.runAsNonRoot", asked=asked)
+        _check_non_root(user, username, f"{path}.securityContext.runAsNonRoot", _whose(pod, container), asked=asked)
     group = own.run_as_group if own.run_as_group is not None else whole.run_as_group
     if group is not None and user is None and not username:
         # The runtime needs a user along with a group; without one the container would run as root in that group.
@@ -217,16 +217,20 @@ def _user(whole: PodSecurityContext, own: SecurityContext, image: Image | None) 
     return (None, image.username) if image.username else (0, "")
 
 
-def _check_non_root(user: int | None, username: str, path: str, *, asked: bool) -> None:
-    """Upstream's words come first, because tools look for them. `asked`: the pod names the user, not the image."""
+def _whose(pod: Pod, container: Container | EphemeralContainer) -> str:
+    meta = pod.metadata
+    return f'(pod: "{meta.name}_{meta.namespace}({meta.uid})", container: {container.name})'
+
+
+def _check_non_root(user: int | None, username: str, path: str, whose: str, *, asked: bool) -> None:
+    """The words are upstream's, because tools look for them. `asked`: the pod names the user, not the image."""
     if user == 0 and asked:
-        raise ContainerRefusedError(path, "container's runAsUser breaks non-root policy; set it to another user")
+        raise NonRootRefusedError(path, f"container's runAsUser breaks non-root policy {whose}")
     if user is None and username:
         text = f"container has runAsNonRoot and image has non-numeric user ({username}), cannot verify user is non-root"
-        raise ContainerRefusedError(path, f"{text}; set runAsUser to its number")
+        raise NonRootRefusedError(path, f"{text} {whose}")
     if not user:
-        text = "container has runAsNonRoot and image will run as root"
-        raise ContainerRefusedError(path, f"{text}; set runAsUser to another user")
+        raise NonRootRefusedError(path, f"container has runAsNonRoot and image will run as root {whose}")
     if user < 0:
         raise ContainerRefusedError(path, f"the image's user {user} is no user")
 

@@ -87,7 +87,7 @@ def _start_images(node: Wiring) -> None:
 def _start_clean_up(node: Wiring) -> None:
     can, actors, pod_logs = node.can, node.actors, node.configuration.pod_logs_dir
     places = Places(pod_logs, node.plan.facts.container_logs_directory)
-    tools = GcTools(cri=can.cri, logs=can.logs, policy=node.plan.gc_policy, places=places)
+    tools = GcTools(can.cri, can.logs, node.plan.gc_policy, places, node.name, actors.events)
     node.make(actors.container_gc, ContainerGCActor, sync_loop=actors.sync_loop, tools=tools)
     limits = log_limits(node.configuration)
     if limits is not None:

@@ -28,6 +28,7 @@ from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.images import ImageRefusedError, PodImages
+from actors.pod.troubles import ToldError
 from actors.pod.view import PodView
 from actors.pod_rules.action_types import Start
 from actors.pod_rules.container_start import (
@@ -335,7 +336,7 @@ class ContainerStarts:
 
     def _failed_to(self, reason: str, one: _Try, failure: CriError) -> StepRefused:
         """Note why the container does not run. The call may have succeeded after all; the next look shows that."""
-        one.failure = failure = CriError(failure.code, masked(failure.message, one.secrets), failure.verb)
+        one.failure = failure = ToldError(failure.code, masked(failure.message, one.secrets), failure.verb)
         return self._refused(one.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:

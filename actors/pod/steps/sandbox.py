@@ -25,6 +25,7 @@ from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
+from actors.pod.troubles import ToldError
 from actors.pod.view import PodView, Question
 from actors.start import names
 from actors.start.cri_configs import sandbox_config
@@ -249,7 +250,7 @@ class PodSandbox:
             sandbox_id = await self._calls.run_sandbox(this.actions.sandbox_attempt, config, handler)
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
-            raise
+            raise ToldError(failure.code, failure.message, failure.verb) from failure
         await self._observer.look_at_sandbox(sandbox_id)
         return sandbox_id
 

@@ -11,6 +11,7 @@ from actors.containers.gc import IDLE_COLLECTORS, ContainerGCActor
 from actors.containers.gc_rules import GcPolicy, Places
 from actors.containers.removal import DeadListed, GcTools, PodCollector
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
+from actors.messages.events import RecordEvent
 from actors.messages.pods import (
     CollectorStarted,
     CollectPod,
@@ -349,6 +350,17 @@ def test_a_list_that_fails_is_tried_again(world: World):
     assert len(world.left()) == 3
     world.tell(seconds=60)
     assert world.left() == {"p2"}
+
+
+def test_a_list_that_fails_is_told_by_an_event_of_the_node(world: World):
+    events, heard = Recorder.spawn_in(world.system, "events", RecordEvent, CollectorStarted)
+    tools = GcTools(world.runtime, world.logs, GcPolicy(), Places(), "n", events)
+    world.runtime.listing = broken(CriError(StatusCode.UNAVAILABLE, "down", "ListContainers"))
+    world.system.spawn(ContainerGCActor, events, tools, name="another")
+    world.tell(seconds=62)
+    (event,) = [each for each in heard if isinstance(each, RecordEvent)]
+    assert (event.kind, event.name, event.type, event.reason) == ("Node", "n", "Warning", "ContainerGCFailed")
+    assert "down" in event.message
 
 
 def test_few_collectors_stay_when_there_is_nothing_to_collect(world: World):

@@ -39,7 +39,7 @@ def test_pain_1_one_call_that_hangs_holds_up_no_other_pod_and_is_named(verb: str
         late |= {actor.path for actor in world.node.node.late_actors()}
         if late:
             break
-    shown = [trouble for trouble in world.said("hung") if "DEADLINE_EXCEEDED" in trouble]
+    shown = [trouble for trouble in world.said("hung") if "no answer within" in trouble]
     assert late or shown, "the hang is told by health, or by an event of the pod when its deadline has passed"
     assert all("hung" in path or path.rpartition("/")[2] == uid_of(world, "hung") for path in late)
     world.node.put_manifest("late", manifest("late"))

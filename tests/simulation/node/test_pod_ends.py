@@ -60,11 +60,29 @@ def test_spec_2_6_a_pod_that_had_ended_is_cleaned_up_by_the_next_agent_and_nothi
     assert not [said for said in world.said("web") if said.startswith("Killing")]
 
 
-def test_spec_2_6_a_pass_that_fails_is_told_once_and_made_again_after_10_s_and_up_to_half_of_it_more():
+@pytest.mark.parametrize(
+    ("verb", "event"),
+    [("RunPodSandbox", "FailedCreatePodSandBox"), ("CreateContainer", "Failed"), ("StartContainer", "Failed")],
+)
+def test_spec_2_6_a_call_that_fails_is_told_by_one_event(verb: str, event: str):
+    world = World({"web": manifest("web", behaviour={"fail": f"{verb}=UNAVAILABLE*3"})}).start()
+    world.until(lambda: world.phases().get("web") == "Running")
+    reasons = [said.partition(":")[0] for said in world.said("web")]
+    assert event in reasons
+    assert "FailedSync" not in reasons
+
+
+def test_spec_2_6_a_pass_that_fails_is_made_again_after_10_s_and_up_to_half_of_it_more():
     world = World({"web": manifest("web", behaviour={"fail": "RunPodSandbox=UNAVAILABLE*3"})}).start()
     took_s = world.until(lambda: world.phases().get("web") == "Running") / SECOND
     assert 30 <= took_s <= 46
-    assert len([said for said in world.said("web") if said.startswith("FailedSync")]) == 1
+
+
+def test_spec_2_6_a_status_that_cannot_be_had_is_told_once_in_upstream_s_words():
+    world = World({"web": manifest("web", behaviour={"fail": "ContainerStatus=INTERNAL*3"})}).start()
+    world.until(lambda: world.phases().get("web") == "Running")
+    (said,) = [said for said in world.said("web") if said.startswith("FailedSync")]
+    assert said.startswith("FailedSync: error determining status: ContainerStatus")
 
 
 def test_spec_2_6_a_pass_that_the_end_of_its_pod_has_cancelled_is_no_failure():

@@ -20,6 +20,10 @@ from tests.real.agent import Agent
 from tests.real.pods import Truth, Witness, container, pod
 
 SECOND_NS = 1_000_000_000
+NEVER_S = 6000
+"""No test waits for so long: what would take it does not happen in one that passes."""
+LATE_WORD_S = 2.0
+"""So late may the agent of a busy machine write the time of its word."""
 NOTES_ITS_SIGNAL = "trap 'cat /proc/uptime >> /witness/log; exit 0' TERM; sleep 1000000 & wait"
 SECRET = [{"name": "Authorization", "value": "Bearer secret"}, {"name": "X-Pod", "value": "hooked"}]
 
@@ -121,22 +125,26 @@ def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
 
 
 def test_3_11_who_sleeps_at_the_start_holds_up_the_next_and_at_the_end_the_signal(agent: Agent, truth: Truth) -> None:
-    naps = {"postStart": {"sleep": {"seconds": 2}}, "preStop": {"sleep": {"seconds": 2}}}
+    naps = {"postStart": {"sleep": {"seconds": 6}}, "preStop": {"sleep": {"seconds": 4}}}
     at_once = {"postStart": {"sleep": {"seconds": 0}}}
     witness = Witness(agent.directory, "sleeps")
     first = container("first", NOTES_ITS_SIGNAL, lifecycle=naps, volumeMounts=[witness.mount])
     second = container("second", lifecycle=at_once)
-    agent.drop("sleeps.json", pod("sleeps", first, second, volumes=[witness.volume], terminationGracePeriodSeconds=9))
+    agent.drop(
+        "sleeps.json", pod("sleeps", first, second, volumes=[witness.volume], terminationGracePeriodSeconds=NEVER_S)
+    )
 
-    agent.await_that(lambda: truth.lives("sleeps", "first"), "it is not made")
-    agent.await_that(lambda: truth.life("sleeps", "first").running, "it does not run")
-    assert agent.waiting("sleeps", "first")[0] == "ContainerCreating", "it has not started before its hook has ended"
+    def naps_at_its_start() -> bool:
+        lives = truth.lives("sleeps", "first")
+        return bool(lives) and lives[0].running and agent.waiting("sleeps", "first")[0] == "ContainerCreating"
+
+    agent.await_that(naps_at_its_start, "it has not started before its hook has ended")
     agent.await_running("sleeps")
     begun = {name: truth.life("sleeps", name).status.started_at for name in ("first", "second")}
-    assert 2.0 <= (begun["second"] - begun["first"]) / SECOND_NS < 5.0
+    assert begun["second"] - begun["first"] >= 6 * SECOND_NS
     (agent.manifests / "sleeps.json").unlink()
     truth.await_none("sleeps")
-    assert 2.0 <= signal_after_s(agent, "sleeps", witness) < 5.0
+    assert signal_after_s(agent, "sleeps", witness) >= 4.0 - LATE_WORD_S
 
 
 def test_3_11_what_fails_at_the_start_ends_the_container_and_is_named(agent: Agent, truth: Truth) -> None:
@@ -161,9 +169,9 @@ def test_3_11_what_fails_at_the_start_ends_the_container_and_is_named(agent: Age
 def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, truth: Truth) -> None:
     """After a failed probe, too, the hook comes before the signal."""
     witness, timed = Witness(agent.directory, "probed"), Witness(agent.directory, "timed")
-    long = {"preStop": {"exec": {"command": ["sleep", "100"]}}}
+    long = {"preStop": {"exec": {"command": ["sleep", str(NEVER_S)]}}}
     slow = container(script=NOTES_ITS_SIGNAL, lifecycle=long, volumeMounts=[timed.mount])
-    manifest = agent.drop("long.json", pod("long", slow, volumes=[timed.volume], terminationGracePeriodSeconds=3))
+    manifest = agent.drop("long.json", pod("long", slow, volumes=[timed.volume], terminationGracePeriodSeconds=5))
     note = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook >> /witness/log"]}}}
     probed = {
         **witness.container("main", after_s=0.1, lifecycle=note),
@@ -180,6 +188,6 @@ def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, trut
     manifest.unlink()
     (witness.directory / "ok").unlink()
     truth.await_none("long")
-    assert 3.0 <= signal_after_s(agent, "long", timed) < 6.0
+    assert signal_after_s(agent, "long", timed) >= 5.0 - LATE_WORD_S
     agent.await_that(lambda: len(witness.said()) >= 4, f"{witness.said()}")
     assert witness.said()[:4] == ["main begins", "hook", "main ends", "main begins"]

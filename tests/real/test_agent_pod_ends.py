@@ -15,8 +15,9 @@ from tests.real.waiting import until
 DEAF = (
     "trap 'cat /proc/uptime >> /witness/signal' TERM; while :; do cat /proc/uptime >> /witness/alive; sleep 0.1; done"
 )
-LATE_S = 3.0
-"""What the runtime and a busy machine may add."""
+LATE_S = 120.0
+"""What the runtime and a busy machine may add. A grace that does not hold is much longer."""
+LONG_S = 6000
 EARLY_S = 1.0
 """What has passed since the order is taken off what the runtime gives, which counts whole seconds."""
 
@@ -28,7 +29,7 @@ class Deaf:
         self.name = name
         self._witness = Witness(agent.directory, name)
         main = container(script=DEAF, volumeMounts=[self._witness.mount])
-        self.document = pod(name, main, **{"terminationGracePeriodSeconds": 60, **spec})
+        self.document = pod(name, main, **{"terminationGracePeriodSeconds": LONG_S, **spec})
         self.document["spec"]["volumes"] = [self._witness.volume]
         self._ordered_s = 0.0
 
@@ -61,18 +62,18 @@ def test_2_6_the_grace_of_a_pod_is_the_deletions_before_the_specs_and_can_only_s
         cluster.run(each.document)
     cluster.join()
     cluster.await_phase("Running", *(each.name for each in pods))
-    for each, seconds in ((own, None), (least, None), (asked, 4), (hurried, None), (delayed, 3)):
+    for each, seconds in ((own, None), (least, None), (asked, 4), (hurried, None), (delayed, 12)):
         each.ordered()
         cluster.delete(each.name, seconds)
     agent.await_that(lambda: all(each.told for each in pods), "not all have their signal")
-    cluster.delete("delayed", 60)
+    cluster.delete("delayed", LONG_S)
     deleted = cluster.pod("hurried")
     assert deleted is not None
-    assert deleted.metadata.deletion_grace_period_seconds == 60
+    assert deleted.metadata.deletion_grace_period_seconds == LONG_S
     hurried.ordered()
     cluster.delete("hurried", 1)
     cluster.await_gone(*(each.name for each in pods))
-    for each, grace_s in ((own, 3.0), (least, 2.0), (asked, 4.0), (delayed, 3.0), (hurried, 2.0)):
+    for each, grace_s in ((own, 3.0), (least, 2.0), (asked, 4.0), (delayed, 12.0), (hurried, 2.0)):
         assert grace_s - EARLY_S <= each.lived_on_s() < grace_s + LATE_S, (each.name, each.lived_on_s())
     assert truth.lives() == ()
     assert truth.sandboxes() == ()
@@ -96,7 +97,7 @@ def test_2_6_without_grace_the_object_is_gone_at_once_and_its_containers_follow(
 
 def test_2_11_a_pod_ends_at_its_deadline_and_stays_to_be_read(agent: Agent, truth: Truth) -> None:
     # It counts from the pod's start, its sandbox's making included: long enough for the container to have run.
-    late = Deaf(agent, "late", activeDeadlineSeconds=6, terminationGracePeriodSeconds=1)
+    late = Deaf(agent, "late", activeDeadlineSeconds=15, terminationGracePeriodSeconds=1)
     agent.drop("late.json", late.document)
     agent.drop("soon.json", pod("soon", activeDeadlineSeconds=1000))
     agent.start()

@@ -13,6 +13,12 @@ LEAST_S = 30.0
 """No limit is shorter: it costs time only when a test fails."""
 
 
+def pass_by(seconds: float) -> None:
+    """Let so much time go by."""
+    end = time.monotonic() + seconds
+    until(lambda: time.monotonic() >= end, seconds, "time stands still")
+
+
 def until(holds: Callable[[], object], limit_s: float, otherwise: str | Callable[[], str]) -> None:
     """Return as soon as `holds()` is true. After `limit_s` seconds, times `BUSY`, fail with the text of `otherwise`."""
     limit_s = max(limit_s, LEAST_S) * BUSY

@@ -29,15 +29,14 @@ from runtime.api.resume import (
     WatchPlace,
     WatchStep,
     first_step,
+    list_limit_ns,
     next_step,
     watch_seconds,
 )
 from runtime.io.pending import Subscription
 
-SECOND_NS = 1_000_000_000
 PAGE = 500
 """Objects in one answer of a list that does not come from the server's cache."""
-LIST_LIMIT_NS = 60 * SECOND_NS
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -227,7 +226,7 @@ class Follower(Actor):
 
     def _list(self, followed: _Followed, version: str, continue_: str = "") -> None:
         """Ask for the set, or for its next page. A list not older than a version comes from a cache, and whole."""
-        attempt = followed.attempt
+        attempt, limit_ns = followed.attempt, list_limit_ns(followed.place)
         call = list_objects(
             followed.resource,
             followed.namespace,
@@ -237,7 +236,7 @@ class Follower(Actor):
             limit=PAGE if version == NEWEST_VERSION else 0,
             continue_=continue_,
         )
-        self.begin(lambda: self._api.call(call, timeout_ns=LIST_LIMIT_NS), lambda done: _listed(attempt, done))
+        self.begin(lambda: self._api.call(call, timeout_ns=limit_ns), lambda done: _listed(attempt, done))
 
     @handles(PageListed)
     def page_listed(self, message: PageListed) -> None:

@@ -13,6 +13,9 @@ There is no wait after success. Otherwise it is 0.8 s, doubling, with as much ag
 less than the server asked for. Only a watch with an event, or one that lasted a second, resets the wait. Otherwise a
 list that works and a watch that fails would alternate without a pause.
 
+A list first gets a few seconds to be answered, and twice as long after each failure (`list_limit_ns`): a request that
+was lost costs little, and a slow server is waited for.
+
 The caller keeps a `WatchPlace`, reports each end, and does the `WatchStep`. Objects, timers and connections are its
 own.
 """
@@ -29,6 +32,8 @@ from runtime.api.errors import ApiError
 SECOND_NS = 1_000_000_000
 FIRST_WAIT_NS = 800_000_000
 LONGEST_WAIT_NS = 30 * SECOND_NS
+FIRST_LIST_NS = 2 * SECOND_NS
+LONGEST_LIST_NS = 60 * SECOND_NS
 PROVEN_NS = SECOND_NS
 """A watch that ends sooner without an event counts as failed."""
 WATCH_SECONDS = 300
@@ -110,6 +115,11 @@ def next_step(place: WatchPlace, outcome: Outcome, chance: Callable[[], float]) 
 def watch_seconds(chance: Callable[[], float], least_seconds: int = WATCH_SECONDS) -> int:
     """The `timeoutSeconds` of a watch: between `least_seconds` and twice that."""
     return least_seconds + int(least_seconds * chance())
+
+
+def list_limit_ns(place: WatchPlace) -> int:
+    """How long to wait for the answer to a list, or to one page of it."""
+    return min(FIRST_LIST_NS << min(place.failures, 16), LONGEST_LIST_NS)
 
 
 def wait_ns(failures: int, chance: Callable[[], float]) -> int:

@@ -19,6 +19,7 @@ from runtime.api.resume import (
     WatchPlace,
     WatchStep,
     first_step,
+    list_limit_ns,
     next_step,
     wait_ns,
     watch_seconds,
@@ -181,6 +182,11 @@ def test_a_watch_that_never_works_after_a_list_waits_longer_each_time() -> None:
 @given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))
 def test_every_wait_is_between_the_shortest_and_the_longest(failures: int, part: float) -> None:
     assert FIRST_NS <= wait_ns(failures, lambda: part) <= LONGEST_WAIT_NS
+
+
+def test_a_list_gets_longer_after_each_failure_up_to_a_minute() -> None:
+    limits = [list_limit_ns(WatchPlace(failures=failures)) // 10**9 for failures in (0, 1, 2, 3, 4, 5, 6, 10_000)]
+    assert limits == [2, 4, 8, 16, 32, 60, 60, 60]
 
 
 def test_watches_spread_out() -> None:

@@ -35,6 +35,7 @@ from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
+from actors.resources.book_saves import BookSaves
 from actors.resources.preemption import MESSAGE, REASON
 from actors.resources.verdict import Rejected
 from config.api.resources import NODES
@@ -49,8 +50,11 @@ SECOND_NS = 1_000_000_000
 DISK_NS = 15 * SECOND_NS
 READ_NODE_NS = 10 * SECOND_NS
 SAVE_AGAIN_NS = 30 * SECOND_NS
+SAVE_PATIENCE_NS = SECOND_NS
+"""After so long, write the book once more beside a write that does not end."""
 WAITS_FOR_NODE = "what the node has is not known yet"
 WAITS_FOR_SHUTDOWN = "the machine goes down"
+WAITS_FOR_DISK = "what pods have been given is not on the disk yet: the write has not ended"
 
 
 class BookRead(Message, frozen=True):
@@ -61,10 +65,16 @@ class BookRead(Message, frozen=True):
 
 
 class BookSaved(Message, frozen=True):
-    """To itself: this version of the book is on disk, or the error."""
+    """To itself: this write of the book has ended, with an error or without."""
 
-    version: int
+    number: int
     error: str
+
+
+class SaveLate(Message, frozen=True):
+    """To itself: this write of the book has had its time."""
+
+    number: int
 
 
 class SaveAgain(Message, frozen=True):
@@ -117,8 +127,7 @@ class ResourceManagerActor(Actor):
         self._doubtful: set[str] = set()
         """Pods that only the node's labels reject, while the node is read again."""
         self._reading_node = False
-        self._version = self._saving = self._saved = 0
-        """Versions of the book: the current one, the one being written (0: none), the one on disk."""
+        self._saves = BookSaves()
         self._saves_later = False
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
@@ -142,26 +151,31 @@ class ResourceManagerActor(Actor):
 
     def _save(self) -> None:
         """Write the book to disk; changes during a write go into the next one."""
-        if self._saving or self._saved == self._version or self._book is None:
+        if self._book is None or (number := self._saves.begin()) is None:
             return
-        version = self._saving = self._version
         written = self._book.written(without=self._heirs)
-        save = partial(self._file.save, written.allocated, written.actuated)
-        self.attempt(
-            partial(self._disk.submit, "book", save, deadline_ns=DISK_NS),
-            lambda _, error: BookSaved(version, error),
-        )
+        save = partial(self._disk.submit, "book", self._file.save, written.allocated, written.actuated)
+        self.attempt(partial(save, deadline_ns=DISK_NS), lambda _, error: BookSaved(number, error))
+        self.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
+
+    @handles(SaveLate)
+    def save_late(self, message: SaveLate) -> None:
+        if not self._saves.late(message.number):
+            return
+        self.log.warning("%s", WAITS_FOR_DISK)
+        for uid in self._unsaid:
+            if (asked := self._asking.get(uid)) is not None:
+                asked.worker.tell(AdmissionWaits(WAITS_FOR_DISK))
+        self._save()
 
     @handles(BookSaved)
     def book_saved(self, message: BookSaved) -> None:
-        self._saving = 0
+        self.cancel_timer(("save", message.number))
+        said = self._saves.ended(message.number, message.error)
         if message.error:
             # The book is for the next agent; this one knows. Pods do not wait for a full disk.
             self.log.warning("what pods have been given cannot be kept on the disk: %s", message.error)
             self.after(SAVE_AGAIN_NS, SaveAgain())
-        else:
-            self._saved = message.version
-        said = message.version if not message.error else self._version
         for uid in [uid for uid, version in self._unsaid.items() if version <= said]:
             del self._unsaid[uid]
             if (asked := self._asking.pop(uid, None)) is not None:
@@ -211,7 +225,7 @@ class ResourceManagerActor(Actor):
         if has is not None and uid not in self._heirs:
             self._take(asked, resized(has, pod))
             if book.record(pod):  # an earlier agent kept none; nobody waits for it
-                self._version += 1
+                self._saves.changed()
                 self._save_later()
             return
         try:
@@ -249,13 +263,13 @@ class ResourceManagerActor(Actor):
         if wanted is not None and self._book is not None:
             self._book.put(wanted)
             self._book.record(asked.pod)
-            self._version += 1
+            self._saves.changed()
         uid = asked.pod.metadata.uid
-        if self._saved == self._version:
+        if self._saves.is_saved():
             del self._asking[uid]
             self._admit(asked)
         else:
-            self._unsaid[uid] = self._version
+            self._unsaid[uid] = self._saves.version
 
     def _admit(self, asked: AdmitPod) -> None:
         """Have the cgroup made; `CgroupActor` answers the worker then. Without cgroups, answer at once."""
@@ -309,7 +323,7 @@ class ResourceManagerActor(Actor):
 
     def _release(self, uid: str) -> None:
         if self._book is not None and self._book.remove(uid) is not None:
-            self._version += 1
+            self._saves.changed()
             self._save_later()
         if not self._heirs:
             return

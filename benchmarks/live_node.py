@@ -157,6 +157,7 @@ def _flags(place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> 
         "healthzPort": 0,
         "failCgroupV1": False,
         "failSwapOn": False,
+        "makeIPTablesUtilChains": False,
         "clusterDNS": ["10.0.0.10"],
         "cgroupsPerQOS": False,
         "enforceNodeAllocatable": ["none"],

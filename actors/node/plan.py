@@ -19,6 +19,7 @@ from runtime.cri import Cri
 from runtime.csi.capability import CsiDrivers
 from runtime.hooks import HookCaller
 from runtime.host.facts import HostFacts
+from runtime.host.packet_rules import PacketRules
 from runtime.image_providers.capability import ImageProviders
 from runtime.logs.files import LogFiles
 from runtime.logs.pod_files import PodFiles
@@ -86,6 +87,8 @@ class NodeCapabilities:
     """None: the machine's shutdown is not announced."""
     memory_notices: MemoryNotices | None = None
     """None: the kernel does not announce low memory."""
+    packet_rules: PacketRules | None = None
+    """None: the packet filter is left as it is."""
 
 
 _NO_FLAGS = GcPolicy()

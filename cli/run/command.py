@@ -48,6 +48,7 @@ from runtime.files.directories import make_directories
 from runtime.files.lock_file import LockFile, LockFileError
 from runtime.host.kernel_parameters import LocalKernelParameters
 from runtime.host.machine import cgroup_version
+from runtime.host.packet_rules import LocalPacketRules
 from runtime.host.service_manager import READY, STOPPING, WATCHDOG, notify, watchdog_interval_seconds
 from runtime.http_server.auth.gate import gate_faults
 from runtime.http_server.auth.serving_certificate import CertificateError
@@ -134,6 +135,7 @@ def run(start: StartConfiguration) -> int:
             serving_keys=server_keys,
             client_keys=client_keys,
             bootstrap=_bootstrap(start, loop, after),
+            packet_rules=LocalPacketRules(),
         )
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)

@@ -47,7 +47,6 @@ FIELDS: Mapping[str, Unhonoured] = {
     "preloaded_images_verification_allowlist": _UNVERIFIED,
     "logging.options.text.info_buffer_size": _UNBUFFERED,
     "logging.options.json.info_buffer_size": _UNBUFFERED,
-    "make_iptables_util_chains": Unhonoured("the agent makes no iptables chains in any case"),
     "memory_manager_policy": _NO_MEMORY,
     "reserved_memory": _NO_MEMORY,
     "show_hidden_metrics_for_version": Unhonoured("there are no hidden metrics"),

@@ -91,6 +91,8 @@ class Agent:
             # Ports are few, and few tests are about them.
             "enableServer": False,
             "healthzPort": 0,
+            # The packet filter of this machine is not ours.
+            "makeIPTablesUtilChains": False,
             # Full disks of the machine that runs the tests are no reason to remove what other tests need.
             "imageGCHighThresholdPercent": 100,
             **fields,

@@ -199,6 +199,7 @@ def test_flags_alone_configure_it_as_they_do_a_kubelet(agent: Agent, truth: Trut
         "--fail-cgroupv1=false",
         "--fail-swap-on=false",
         "--node-ip=192.0.2.7",
+        "--make-iptables-util-chains=false",
         "--v=2",
     ]
     agent.start(command=command)

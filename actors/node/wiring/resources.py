@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.eviction.manager import EvictionActor
 from actors.eviction.memory_notifier import MemoryNotifierActor, memory_marks
 from actors.eviction.steps import EvictionTools
+from actors.node.packet_rules import PacketRulesActor
 from actors.node.pod_cidr import PodCidrActor
 from actors.node.resolver_check import ResolverCheckActor
 from actors.node.shutdown import ShutdownActor, ShutdownTools
@@ -115,6 +116,8 @@ def start_watchers(node: Wiring) -> None:
             domain=configuration.cluster_domain,
             node=node.name,
         )
+    if can.packet_rules is not None and configuration.make_iptables_util_chains:
+        node.start("packet-rules", PacketRulesActor, rules=can.packet_rules)
     if can.oom_log is not None:
         node.start(
             "oom-watcher",

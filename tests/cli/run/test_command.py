@@ -47,6 +47,7 @@ def flags(directory: Path, *more: str) -> list[str]:
         # Pods of a simulated runtime have no processes here.
         "--cgroups-per-qos=false",
         "--enforce-node-allocatable=none",
+        "--make-iptables-util-chains=false",
         *more,
     ]
 

@@ -33,6 +33,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
         "runtime/image_providers/programs.py",
         "_ended",
     ): "the program and its words are the configuration's",
+    ("runtime/host/packet_rules.py", "_run"): "iptables with chains and rules that are constants of ours",
     ("runtime/http_server/system_logs.py", "_journal"): "every value of the query follows an `=` in its own word",
     ("runtime/io/programs.py", "running"): "its callers stand here, each with its words",
     ("runtime/state/id_files.py", "_asked"): "getsubids with constant words",

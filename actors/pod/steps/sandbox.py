@@ -251,7 +251,11 @@ class PodSandbox:
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
             raise ToldError(failure.code, failure.message, failure.verb) from failure
-        await self._observer.look_at_sandbox(sandbox_id)
+        try:
+            await self._observer.look_at_sandbox(sandbox_id)
+        except CriError as failure:
+            self._view.say("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {failure}")
+            raise ToldError(failure.code, failure.message, failure.verb) from failure
         return sandbox_id
 
 

@@ -62,7 +62,12 @@ def test_spec_2_6_a_pod_that_had_ended_is_cleaned_up_by_the_next_agent_and_nothi
 
 @pytest.mark.parametrize(
     ("verb", "event"),
-    [("RunPodSandbox", "FailedCreatePodSandBox"), ("CreateContainer", "Failed"), ("StartContainer", "Failed")],
+    [
+        ("RunPodSandbox", "FailedCreatePodSandBox"),
+        ("PodSandboxStatus", "FailedPodSandBoxStatus"),
+        ("CreateContainer", "Failed"),
+        ("StartContainer", "Failed"),
+    ],
 )
 def test_spec_2_6_a_call_that_fails_is_told_by_one_event(verb: str, event: str):
     world = World({"web": manifest("web", behaviour={"fail": f"{verb}=UNAVAILABLE*3"})}).start()

@@ -11,12 +11,11 @@ compares the two and does the resize itself. Pure.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 
 import msgspec
 
 from config.objects import PodSpec, ResourceRequirements
-from config.pods.identity import is_sidecar
 from config.pods.once_per_spec import once_per_spec
 from config.values.go_dump import hash_of_text
 
@@ -49,10 +48,9 @@ class _Data(msgspec.Struct):
 
 @once_per_spec
 def record_of(spec: PodSpec) -> bytes:
-    """The record of a pod of this spec, as JSON: its sidecars and regular containers, and the pod as a whole."""
+    """The record of a pod of this spec, as JSON: its init and regular containers, and the pod as a whole."""
     containers = {
-        each.name: each.resources or ResourceRequirements()
-        for each in chain(filter(is_sidecar, spec.init_containers), spec.containers)
+        each.name: each.resources or ResourceRequirements() for each in (*spec.init_containers, *spec.containers)
     }
     return msgspec.json.encode({"ContainerResources": containers, "PodLevelResources": spec.resources})
 

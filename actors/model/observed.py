@@ -16,6 +16,7 @@ containers then count as started and ready as soon as they run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from operator import attrgetter
@@ -29,9 +30,11 @@ from config.values.api_time import seconds_of
 from runtime.cri.identity import (
     BACK_OFF_NS,
     CONTAINER_NAME,
+    POD_UID,
     RESTART_COUNT,
     SANDBOX_ATTEMPT,
     TERMINATION_MESSAGE_FILE,
+    TERMINATION_MESSAGE_PATH,
     TERMINATION_MESSAGE_POLICY,
     whole_number,
 )
@@ -47,6 +50,7 @@ from runtime.cri.messages import (
 
 _NOTHING: Mapping[str, str] = {}
 
+_MESSAGE_NAME = re.compile("[0-9a-f]{8}")
 _RUNS_NOT = (ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_EXITED)
 
 
@@ -91,6 +95,8 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
     stop_signal: str = ""
     starting: bool = False
     """It runs, and its postStart hook has not ended: to others it does not count as running."""
+    mounted_message: str = ""
+    """The host path of its termination message, found among its mounts, where no note of ours tells it."""
 
     @property
     def running(self) -> bool:
@@ -118,7 +124,7 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
     @property
     def termination_file(self) -> str:
         """The host path of its termination message; empty when it was made without one."""
-        return self.annotations.get(TERMINATION_MESSAGE_FILE, "")
+        return self.annotations.get(TERMINATION_MESSAGE_FILE, "") or self.mounted_message
 
     @property
     def termination_policy(self) -> str:
@@ -252,7 +258,21 @@ def observed_container(status: ContainerStatus) -> ObservedContainer:
         status.user,
         status.resources.linux if status.resources is not None else None,
         status.stop_signal.name if status.stop_signal else "",
+        mounted_message="" if TERMINATION_MESSAGE_FILE in annotations else _mounted_message(status),
     )
+
+
+def _mounted_message(status: ContainerStatus) -> str:
+    """Where a kubelet keeps the message of this container; no other file of the host is one."""
+    place, name = status.annotations.get(TERMINATION_MESSAGE_PATH), status.labels.get(CONTAINER_NAME, "")
+    if not place:
+        return ""
+    directory = f"/pods/{status.labels.get(POD_UID, '')}/containers/{name}"
+    for mount in status.mounts:
+        above, _, file = mount.host_path.rpartition("/")
+        if mount.container_path == place and above.endswith(directory) and _MESSAGE_NAME.fullmatch(file):
+            return mount.host_path
+    return ""
 
 
 class SandboxChange(msgspec.Struct, frozen=True, gc=False):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -49,15 +50,42 @@ def container_hash(container: Container) -> str:
     return _hash_of(container.name, container.image)
 
 
+def _hashed_json(name: str, image: str) -> bytes:
+    """Go sorts the keys of a map."""
+    return b'{"image":%b,"name":%b}' % (_go_json(image), _go_json(name))
+
+
 @lru_cache(maxsize=4096)
 def _hash_of(name: str, image: str) -> str:
-    return f"{hash_of_bytes(_go_json({'image': image, 'name': name})):x}"
+    return f"{hash_of_bytes(_hashed_json(name, image)):x}"
 
 
-def _go_json(value: Mapping[str, str]) -> bytes:
-    """Encode like Go, which escapes the characters of HTML."""
-    text = msgspec.json.encode(value)
+_GO_ORDER = (
+    *("name", "hostPort", "containerPort", "protocol", "hostIP"),
+    *("exec", "command", "httpGet", "path", "tcpSocket", "port", "host", "scheme", "httpHeaders", "value", "sleep"),
+)
+"""The order of the fields of ports and hooks in Go's types."""
+_GO_PLACES = {name: place for place, name in enumerate(_GO_ORDER)}
+
+
+def _go_json(value: Any) -> bytes:
+    """Encode plain values like Go, which escapes the characters of HTML."""
+    text = msgspec.json.encode(_in_go_order(value))
     return text.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
+
+
+def _in_go_order(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in_go_order(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    names = sorted(value, key=lambda name: (_GO_PLACES.get(name, len(_GO_ORDER)), name))
+    return {name: _in_go_order(value[name]) for name in names}
+
+
+def _object_json(value: Any) -> str:
+    """An object of the API, or some, like Go."""
+    return _go_json(msgspec.json.decode(msgspec.json.encode(value))).decode()
 
 
 def same_definition(container: Container, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
@@ -151,9 +179,9 @@ def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
         notes[TERMINATION_GRACE_PERIOD] = str(spec.termination_grace_period_seconds)
     hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
     if hook is not None:
-        notes[PRE_STOP_HANDLER] = msgspec.json.encode(hook).decode()
+        notes[PRE_STOP_HANDLER] = _object_json(hook)
     if container.ports:
-        notes[PORTS] = msgspec.json.encode(container.ports).decode()
+        notes[PORTS] = _object_json(container.ports)
     return notes
 
 

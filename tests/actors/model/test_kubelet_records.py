@@ -43,7 +43,7 @@ def book_of(*pods: Pod) -> Book:
     return book
 
 
-def test_a_record_has_sidecars_and_regular_containers_and_the_pod_as_a_whole() -> None:
+def test_a_record_has_init_and_regular_containers_and_the_pod_as_a_whole() -> None:
     spec = PodSpec(
         init_containers=(Container(name="once", resources=BIG), Container(name="side", restart_policy="Always")),
         containers=(
@@ -56,7 +56,11 @@ def test_a_record_has_sidecars_and_regular_containers_and_the_pod_as_a_whole() -
         resources=BIG,
     )
     assert json.loads(record_of(spec)) == {
-        "ContainerResources": {"side": {}, "app": {"limits": {"cpu": "1"}, "requests": {"cpu": "100m"}}},
+        "ContainerResources": {
+            "once": {"requests": {"memory": "1Gi"}},
+            "side": {},
+            "app": {"limits": {"cpu": "1"}, "requests": {"cpu": "100m"}},
+        },
         "PodLevelResources": {"requests": {"memory": "1Gi"}},
     }
 

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from actors.model.observed import ObservedPod, observe, observed_container, observed_sandbox
-from runtime.cri.identity import BACK_OFF_NS, CONTAINER_NAME, RESTART_COUNT, SANDBOX_ATTEMPT, TERMINATION_MESSAGE_FILE
+from runtime.cri.identity import (
+    BACK_OFF_NS,
+    CONTAINER_NAME,
+    POD_UID,
+    RESTART_COUNT,
+    SANDBOX_ATTEMPT,
+    TERMINATION_MESSAGE_FILE,
+    TERMINATION_MESSAGE_PATH,
+)
 from runtime.cri.messages import (
     ContainerMetadata,
     ContainerState,
     ContainerStatus,
     ImageSpec,
     LinuxPodSandboxStatus,
+    Mount,
     Namespace,
     NamespaceMode,
     NamespaceOption,
@@ -68,6 +79,25 @@ def test_notes_on_a_container_are_read_and_nonsense_in_them_is_not() -> None:
     assert (good.attempt, good.back_off_ns, good.termination_file) == (7, 42, "/f")
     [bad] = look(made("x", 3, annotations={RESTART_COUNT: "many", BACK_OFF_NS: "-1"})).by_name["web"]
     assert (bad.attempt, bad.back_off_ns, bad.termination_file) == (3, None, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/root/pods/uid-1/containers/web/3941c736", True),
+        ("/root/pods/uid-2/containers/web/3941c736", False),
+        ("/root/pods/uid-1/containers/wab/3941c736", False),
+        ("/root/pods/uid-1/containers/web/../../../../etc/passwd", False),
+        ("/etc/passwd", False),
+    ],
+)
+def test_the_message_of_a_container_that_a_kubelet_made_is_among_its_mounts(path: str, found: bool) -> None:
+    labels, notes = {CONTAINER_NAME: "web", POD_UID: "uid-1"}, {TERMINATION_MESSAGE_PATH: "/dev/log"}
+    mounts = (Mount(container_path="/etc/hosts", host_path="/h"), Mount(container_path="/dev/log", host_path=path))
+    [seen] = look(made("x", 0, labels=labels, annotations=notes, mounts=mounts)).by_name["web"]
+    assert seen.termination_file == (path if found else "")
+    [other] = look(made("x", 0, labels=labels, mounts=mounts)).by_name["web"]
+    assert other.termination_file == "", "a container without a path has no message"
 
 
 def test_the_name_comes_from_the_label_or_the_runtime_and_the_nameless_is_left_out() -> None:

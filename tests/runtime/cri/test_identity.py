@@ -9,6 +9,8 @@ from config.objects import (
     ContainerPort,
     EnvVar,
     ExecAction,
+    HTTPGetAction,
+    HTTPHeader,
     Lifecycle,
     LifecycleHandler,
 )
@@ -94,6 +96,22 @@ def test_what_others_made_is_left_alone(labels: dict[str, str], notes: dict[str,
 )
 def test_the_hash_is_the_one_that_a_kubelet_writes(name: str, image: str, written: str) -> None:
     assert container_hash(container(name, image=image)) == written
+
+
+def test_ports_and_hooks_are_written_as_go_writes_them() -> None:
+    """Byte for byte: a kubelet 1.36 was shown this container."""
+    get = HTTPGetAction(path="/a?b&c", port=8080, host="h", scheme="HTTP", http_headers=(HTTPHeader("X-A", "<b>"),))
+    web = container(
+        "web",
+        lifecycle=Lifecycle(pre_stop=LifecycleHandler(http_get=get)),
+        ports=(ContainerPort(name="w", host_port=80, container_port=8080, protocol="TCP", host_ip="127.0.0.1"),),
+    )
+    notes = lasting_annotations(pod(web).spec, web)
+    assert notes[PORTS] == ('[{"name":"w","hostPort":80,"containerPort":8080,"protocol":"TCP","hostIP":"127.0.0.1"}]')
+    assert notes[PRE_STOP_HANDLER] == (
+        r'{"httpGet":{"path":"/a?b\u0026c","port":8080,"host":"h","scheme":"HTTP",'
+        r'"httpHeaders":[{"name":"X-A","value":"\u003cb\u003e"}]}}'
+    )
 
 
 def test_a_changed_image_ends_the_container_of_a_kubelet() -> None:

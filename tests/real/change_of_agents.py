@@ -1,0 +1,246 @@
+"""A node whose agent is another one before or after: a kubelet, or what a kubelet left.
+
+`Kubelet` runs the program that the environment variable `ACTORLET_TEST_KUBELET` names, version 1.36, in an `Agent`'s
+directories. Where none is named, `restore` puts back what one left, from `kubelet-1.36.json`: sandboxes and containers
+with its labels and annotations, and its state files. `python -m tests.real.record_kubelet` wrote that file.
+
+`PODS` are pods of the manifest directory and of the API server, each of another kind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from config.pods.identity import CONFIG_SEEN
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_UID
+from runtime.cri.messages import (
+    ContainerConfig,
+    ContainerMetadata,
+    CreateContainerRequest,
+    ImageSpec,
+    LinuxPodSandboxConfig,
+    PodSandboxConfig,
+    PodSandboxMetadata,
+    PodSandboxState,
+    RunPodSandboxRequest,
+    StartContainerRequest,
+)
+from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
+from tests.real.agent import CGROUPS, NODE, Agent
+from tests.real.cluster import Cluster
+from tests.real.pods import Truth, container, pod
+from tests.real.waiting import until
+
+PROGRAM = os.environ.get("ACTORLET_TEST_KUBELET", "")
+RECORDED = Path(__file__).with_name("kubelet-1.36.json")
+STATE_FILES = ("allocated_pods_state", "actuated_pods_state", "cpu_manager_state", "memory_manager_state")
+GIVEN = "given-by-the-manifest"
+SMALL = {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"cpu": "100m", "memory": "64Mi"}}
+PROBE = {"exec": {"command": ["true"]}, "periodSeconds": 1}
+PATIENCE_S = 60.0
+
+STATIC: Mapping[str, dict[str, Any]] = {
+    "plain": pod("plain", container(ports=[{"name": "web", "containerPort": 8080}]), labels={"app": "shop"}),
+    "side": pod(
+        "side",
+        container(resources=SMALL),
+        initContainers=[container("first", "true"), container("sidecar", restartPolicy="Always", resources=SMALL)],
+    ),
+    "given": pod("given"),
+    "done": pod("done", container(script="exit 0"), restartPolicy="Never"),
+}
+STATIC["given"]["metadata"]["uid"] = GIVEN
+OF_API: Mapping[str, dict[str, Any]] = {
+    "web": pod(
+        "web",
+        container(
+            readinessProbe=PROBE,
+            livenessProbe=PROBE,
+            lifecycle={"preStop": {"exec": {"command": ["echo", "<&>"]}}},
+            terminationMessagePath="/dev/other",
+            terminationMessagePolicy="FallbackToLogsOnError",
+            volumeMounts=[{"name": "own", "mountPath": "/own"}],
+        ),
+        labels={"app": "shop"},
+        volumes=[{"name": "own", "emptyDir": {}}],
+    ),
+    "sized": pod(
+        "sized",
+        container(
+            resources=SMALL,
+            resizePolicy=[{"resourceName": each, "restartPolicy": "RestartContainer"} for each in ("cpu", "memory")],
+        ),
+        container("second"),
+    ),
+    "failed": pod("failed", container(script="exit 3"), restartPolicy="Never"),
+}
+PODS = {**STATIC, **OF_API}
+ENDED = {"done": "Succeeded", "failed": "Failed"}
+RUNNING = tuple(name for name in PODS if name not in ENDED)
+
+
+class Kubelet(Agent):
+    """A kubelet in the place of an agent. It has no local endpoint: what it does is seen in the runtime alone."""
+
+    def command(self, *flags: str) -> list[str]:
+        own = ["--root-dir", str(self.root), "--config", str(self.config), "--hostname-override", NODE]
+        return [PROGRAM, *own, "--cert-dir", str(self.directory / "pki"), *flags]
+
+    def begin(self, *flags: str, command: list[str] | None = None) -> None:
+        for top in CGROUPS.iterdir():
+            if top.is_dir():  # it wants its root in each hierarchy, also in those without limits
+                (top / self.cgroup_root.strip("/")).mkdir(parents=True, exist_ok=True)
+        super().begin(*flags, command=command)
+
+
+def configure(agent: Agent) -> None:
+    """So that a kubelet starts without a cluster's certificates, and changes nothing of the machine that others use."""
+    agent.configure(
+        authentication={"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+        authorization={"mode": "AlwaysAllow"},
+        makeIPTablesUtilChains=False,
+        fileCheckFrequency="1s",
+    )
+
+
+def desire(agent: Agent, cluster: Cluster) -> None:
+    """Have all `PODS` wanted on the node."""
+    for name, document in STATIC.items():
+        agent.drop(f"{name}.json", document)
+    for document in OF_API.values():
+        cluster.run(document)
+
+
+def await_pods(truth: Truth, agent: Agent) -> None:
+    """Return once the runtime runs all of `PODS` that last, and has run the others."""
+
+    def settled() -> bool:
+        lives = truth.lives()
+        running = {(life.status.labels[POD_NAME], life.name) for life in lives if life.running}
+        ended = {life.status.labels[POD_NAME] for life in lives if not life.running}
+        wanted = {
+            (f"{name}-{NODE}", each["name"])
+            for name in RUNNING
+            for each in (*PODS[name]["spec"]["containers"], *PODS[name]["spec"].get("initContainers", ()))
+            if each["name"] != "first"
+        }
+        quiet = not any(_ready(truth, name) for name in ENDED)
+        return wanted <= running and {f"{name}-{NODE}" for name in ENDED} <= ended and quiet
+
+    until(settled, PATIENCE_S, lambda: f"not all run: {[*map(str, truth.lives())]} {agent.said()[-4000:]}")
+
+
+def _ready(truth: Truth, name: str) -> bool:
+    return any(each.state == PodSandboxState.SANDBOX_READY for each in truth.sandboxes(name))
+
+
+# --- what an agent has left -------------------------------------------------------------------------------------------
+
+
+def record(truth: Truth, agent: Agent) -> dict[str, Any]:
+    """What an agent has made of `PODS`, and its state files, as plain values; its directory is called `{directory}`."""
+    pods = {name: {"sandboxes": _sandboxes(truth, name), "containers": _containers(truth, name)} for name in PODS}
+    files = {name: (agent.root / name).read_text() for name in STATE_FILES if (agent.root / name).exists()}
+    text = json.dumps({"pods": pods, "files": files}, indent=1, sort_keys=True)
+    recorded: dict[str, Any] = json.loads(text.replace(str(agent.directory), "{directory}"))
+    return recorded
+
+
+def _sandboxes(truth: Truth, name: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "attempt": each.metadata.attempt if each.metadata is not None else 0,
+            "ready": each.state == PodSandboxState.SANDBOX_READY,
+            "labels": dict(each.labels),
+            "annotations": dict(each.annotations),
+        }
+        for each in truth.sandboxes(name)
+    ]
+
+
+def _containers(truth: Truth, name: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "attempt": life.attempt,
+            "running": life.running,
+            "labels": dict(life.status.labels),
+            "annotations": dict(life.status.annotations),
+            "log": life.status.log_path,
+        }
+        for life in truth.lives(name)
+    ]
+
+
+def recorded() -> dict[str, Any]:
+    """What a kubelet has left of `PODS`."""
+    left: dict[str, Any] = json.loads(RECORDED.read_text())
+    return left
+
+
+def uid_in(left: Mapping[str, Any], name: str) -> str:
+    """The UID of a pod in a record."""
+    return str(left["pods"][name]["sandboxes"][0]["labels"][POD_UID])
+
+
+def restore(truth: Truth, agent: Agent, cluster: Cluster) -> None:
+    """Put back what a kubelet left of `PODS`, which are desired already. Pods of the server have its UIDs of today."""
+    left = recorded()
+    text = json.dumps(left["pods"]).replace("{directory}", str(agent.directory))
+    for name in OF_API:
+        known = cluster.pod(name)
+        assert known is not None
+        text = text.replace(uid_in(left, name), known.metadata.uid)
+    seen = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    text = re.sub(rf'("{re.escape(CONFIG_SEEN)}": )"[^"]*"', rf'\1"{seen}"', text)
+    for name, each in json.loads(text).items():
+        (sandbox,) = each["sandboxes"]
+        _restore(truth, agent, name, sandbox, each["containers"])
+    for file, content in left["files"].items():
+        (agent.root / file).write_text(content)
+
+
+def _restore(truth: Truth, agent: Agent, name: str, left: dict[str, Any], containers: list[dict[str, Any]]) -> None:
+    labels = left["labels"]
+    logs = Path(containers[0]["log"]).parents[1]
+    logs.mkdir(parents=True, exist_ok=True)
+    config = PodSandboxConfig(
+        metadata=PodSandboxMetadata(
+            name=labels[POD_NAME], uid=labels[POD_UID], namespace="default", attempt=left["attempt"]
+        ),
+        hostname=f"{name}-{NODE}",
+        log_directory=str(logs),
+        labels=labels,
+        annotations=left["annotations"],
+        linux=LinuxPodSandboxConfig(cgroup_parent=agent.cgroup_root),
+    )
+    sandbox = truth.ask(RUN_POD_SANDBOX, RunPodSandboxRequest(config=config)).pod_sandbox_id
+    spec = PODS[name]["spec"]
+    scripts = {each["name"]: each for each in (*spec.get("initContainers", ()), *spec["containers"])}
+    for each in containers:
+        script = scripts[each["labels"][CONTAINER_NAME]]
+        (logs / script["name"]).mkdir(exist_ok=True)
+        own = ContainerConfig(
+            metadata=ContainerMetadata(name=script["name"], attempt=each["attempt"]),
+            image=ImageSpec(image=script["image"]),
+            command=tuple(script["command"]),
+            labels=each["labels"],
+            annotations=each["annotations"],
+            log_path=str(Path(each["log"]).relative_to(logs)),
+        )
+        request = CreateContainerRequest(pod_sandbox_id=sandbox, config=own, sandbox_config=config)
+        made = truth.ask(CREATE_CONTAINER, request).container_id
+        truth.ask(START_CONTAINER, StartContainerRequest(container_id=made))
+        if not each["running"]:
+            _await_end(truth, made)
+    if not left["ready"]:
+        truth.stop_sandbox(sandbox)
+
+
+def _await_end(truth: Truth, id_: str) -> None:
+    until(lambda: not any(life.running for life in truth.lives() if life.id == id_), PATIENCE_S, f"{id_} does not end")

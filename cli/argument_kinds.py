@@ -1,4 +1,4 @@
-"""Kinds of arguments that several commands take: whole numbers in a range, and durations as people write them.
+"""Kinds of arguments that several commands take: whole numbers in a range, durations as people write them, paths.
 
 Each is a `type` for argparse, and refuses what it is not with a sentence that says what it takes.
 """
@@ -6,6 +6,7 @@ Each is a `type` for argparse, and refuses what it is not with a sentence that s
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -35,6 +36,13 @@ def read_by(read: Callable[[str], T], refusal: type[Exception] = ValueError) -> 
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return value
+
+
+def existing(text: str) -> str:
+    """The path of a file or directory that is there."""
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f"there is no {text}")
+    return text
 
 
 def duration(text: str) -> str:

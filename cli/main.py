@@ -31,6 +31,7 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     "up": Command("cli.up.command", "a node in one command: sample pods on a simulated runtime, in a live table"),
     "run": Command("cli.run.command", "the agent proper; takes the flags of a kubelet"),
+    "check": Command("cli.check.command", "manifests of static pods, validated as a node would, without a node"),
     "pods": Command("cli.inspect.pods", "the pods of a running agent"),
     "explain": Command("cli.inspect.explain", "what happened to a pod, why it is not Running, what comes next"),
     "actors": Command("cli.inspect.actors", "the actors of a running agent: state, mail, restarts, failures"),

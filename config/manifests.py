@@ -240,7 +240,16 @@ def _decode(path: str, value: object, faults: Faults) -> Pod | None:
 def _faults_of(pod: Pod, path: str, prevent_api_references: bool) -> tuple[DocumentError, ...]:
     references = DocumentPlace(f"{path}.spec")
     check_api_references(references, pod.spec, every=prevent_api_references)
-    return (*validate_pod(pod, path), *references.faults)
+    return (*_without_copies(validate_pod(pod, path)), *references.faults)
+
+
+def _without_copies(faults: Iterable[DocumentError]) -> Iterator[DocumentError]:
+    """Without the faults of requests that nobody wrote, but the defaults took from the limits."""
+    told: set[tuple[str, str]] = set()
+    for fault in faults:
+        if (fault.path.replace(".resources.requests", ".resources.limits"), fault.reason) not in told:
+            told.add((fault.path, fault.reason))
+            yield fault
 
 
 def _unknown_volumes(unknown: Mapping[int, str], path: str) -> Iterator[DocumentError]:

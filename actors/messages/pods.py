@@ -31,11 +31,22 @@ class Operation(enum.StrEnum):
 # --- sources -> storage -> sync loop ----------------------------------------------------------------------------------
 
 
+class DuplicatePod(msgspec.Struct, frozen=True):
+    """A pod left out because an earlier one of the same set has its name or UID. `reason` is text for people."""
+
+    pod: Pod
+    reason: str
+
+
 class SourceRead(Message, frozen=True):
-    """SourceActor -> StorageActor: the full set of pods that `source` (file, http, api) shows now."""
+    """SourceActor -> StorageActor: the full set of pods that `source` (file, http, api) shows now.
+
+    `duplicates`: pods that the source itself left out of it.
+    """
 
     source: str
     pods: tuple[Pod, ...]
+    duplicates: tuple[DuplicatePod, ...] = ()
 
     def coalesce_key(self) -> Hashable:
         return self.source
@@ -347,6 +358,8 @@ class ListPods(Message, frozen=True):
 class SourceProblem(msgspec.Struct, frozen=True):
     """Something a source could not use: `origin` is the file or URL (with the line where known), `path` the place in
     the document or empty. Not `fatal`: the pods of the document run, without what the problem is about.
+
+    `pods`: of a fatal problem, the pods that do not run for it: `namespace/name` as written, where they can be read.
     """
 
     source: str
@@ -354,6 +367,7 @@ class SourceProblem(msgspec.Struct, frozen=True):
     path: str
     reason: str
     fatal: bool = True
+    pods: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.path}: {self.reason}" if self.path else f"{self.origin}: {self.reason}"

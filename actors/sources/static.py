@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, SoleMessage, handles
-from actors.messages.pods import ListProblems, SourceProblem, SourceRead
+from actors.messages.pods import DuplicatePod, ListProblems, SourceProblem, SourceRead
 from actors.sources.kept_uids import Running, kept_uids, with_uid
 from config.credentials.masked_urls import masked_url
 from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
@@ -99,30 +99,38 @@ class SourceActor(Actor):
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
         return self._problems
 
-    def show(self, *problems: SourceProblem) -> None:
-        """Publish the full set, if it is known, and all current problems."""
-        known, self._problems = self._problems, problems
+    def show(self, *problems: SourceProblem, duplicates: Sequence[LeftOut] = ()) -> None:
+        """Publish the full set, if it is known, and all current problems. The storage reports duplicates."""
+        known, self._problems = self._problems, (*problems, *(each.problem for each in duplicates))
         for problem in problems:
             if problem not in known:
                 self.log.warning("%s", problem)
-        if known and not problems:
+        if known and not self._problems:
             self.log.info("the %s source has no problems any more", self.source)
         if self._pods is not None:
-            self._storage.tell(SourceRead(self.source, self._pods))
+            left_out = tuple(DuplicatePod(each.pod, str(each.problem)) for each in duplicates)
+            self._storage.tell(SourceRead(self.source, self._pods, left_out))
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """A pod that is left out, and why."""
+
+    pod: Pod
+    problem: SourceProblem
 
 
 def problems_of(source: str, manifest: ReadManifest) -> tuple[SourceProblem, ...]:
     """The errors and warnings of a manifest, as problems of its source."""
     return (
-        *(_problem_of(source, error, True) for error in manifest.errors),
+        *(_problem_of(source, error, True, manifest.names) for error in manifest.errors),
         *(_problem_of(source, warning, False) for warning in manifest.warnings),
     )
 
 
-def _problem_of(source: str, error: ManifestError, fatal: bool) -> SourceProblem:
+def _problem_of(source: str, error: ManifestError, fatal: bool, pods: tuple[str, ...] = ()) -> SourceProblem:
     origin = error.origin if error.line is None else f"{error.origin}:{error.line}"
     reason = f"{error.reason}; {error.hint}" if error.hint else error.reason
-    return SourceProblem(source, origin, error.path, reason, fatal)
+    return SourceProblem(source, origin, error.path, reason, fatal, pods)
 
 
 # --- a directory ------------------------------------------------------------------------------------------------------
@@ -178,6 +186,7 @@ class FileSourceActor(SourceActor):
         self._watch: ManifestWatch | None = None
         self._touched_at_ns: int | None = None
         self._files: Mapping[str, FileState] = {}
+        self._left_out: tuple[LeftOut, ...] = ()
 
     def on_start(self) -> None:
         ref = self.ref
@@ -212,9 +221,10 @@ class FileSourceActor(SourceActor):
             if self._pods is None:
                 self._kept = await self._kept_uids(files)
             self._files = files
-            self._pods = tuple(self._known_as(pod) for state in files.values() for pod in state.pods)
+            pods, self._left_out = without_duplicates(files, self.source)
+            self._pods = tuple(self._known_as(pod) for pod in pods)
         of_files = [problem for state in self._files.values() for problem in state.problems]
-        self.show(*of_files, *([] if read.problem is None else [read.problem]))
+        self.show(*of_files, *([] if read.problem is None else [read.problem]), duplicates=self._left_out)
 
     async def _kept_uids(self, files: Mapping[str, FileState]) -> dict[str, str]:
         made, cri = may_keep(files), self._cri
@@ -269,6 +279,51 @@ def next_states(
     if reading.missing:
         return FilesRead({}, SourceProblem(source, path, "", "there is no such file or directory; it is waited for"))
     return FilesRead({file.path: _next_state(known.get(file.path), file, decode, source) for file in reading.files})
+
+
+def without_duplicates(files: Mapping[str, FileState], source: str) -> tuple[tuple[Pod, ...], tuple[LeftOut, ...]]:
+    """The pods of all files, and those left out because an earlier file has a pod of that name or UID."""
+    pods: list[Pod] = []
+    left_out: list[LeftOut] = []
+    names: dict[str, str] = {}
+    uids: dict[str, str] = {}
+    for path, state in files.items():
+        for pod in state.pods:
+            name, uid = _name_as_written(pod), pod.metadata.uid
+            if name in names:
+                reason = f"pod {name} is in {names[name]} too, and runs from there; rename one of them"
+            elif uid in uids:
+                reason = f"pod {name} has the metadata.uid of a pod in {uids[uid]}; remove one of them"
+            else:
+                names[name] = uids[uid] = path
+                pods.append(pod)
+                continue
+            left_out.append(LeftOut(pod, SourceProblem(source, path, "", reason, pods=(name,))))
+    return tuple(pods), tuple(left_out)
+
+
+class ReadOnce(msgspec.Struct, frozen=True):
+    """What a node would make of the manifests at a path now: its pods, and the problems."""
+
+    files: int
+    pods: tuple[Pod, ...]
+    problems: tuple[SourceProblem, ...]
+
+
+def read_once(path: str, decode: Decode, directory: ManifestDirectory) -> ReadOnce:
+    """For whoever asks without an actor."""
+    read = next_states(path, {}, directory.read(path), decode, SOURCE_FILE)
+    files = read.files or {}
+    pods, left_out = without_duplicates(files, SOURCE_FILE)
+    problems = [problem for state in files.values() for problem in state.problems]
+    problems += [each.problem for each in left_out]
+    return ReadOnce(len(files), pods, (*problems, *([] if read.problem is None else [read.problem])))
+
+
+def _name_as_written(pod: Pod) -> str:
+    """`namespace/name`, without the name of the node at its end."""
+    name = pod.metadata.name.removesuffix(f"-{(pod.spec.node_name or '').lower()}")
+    return f"{pod.metadata.namespace}/{name}"
 
 
 def _next_state(known: FileState | None, file: ManifestFile, decode: Decode, source: str) -> FileState:

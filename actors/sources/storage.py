@@ -25,6 +25,7 @@ import msgspec
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, handles
 from actors.messages.events import pod_event
 from actors.messages.pods import (
+    DuplicatePod,
     Operation,
     PodChanged,
     PublishAgain,
@@ -77,7 +78,7 @@ class StorageActor(Actor):
         self._last_read[source] = message.pods
         for change in merged.changes:
             self._sync_loop.tell(change)
-        self._report(source, merged.duplicates)
+        self._report(source, (*message.duplicates, *merged.duplicates))
         if merged.first:
             self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
             self._end_what_is_gone()
@@ -126,13 +127,12 @@ class StorageActor(Actor):
     def _all_ready(self) -> bool:
         return self._sources <= self._desire.sources.keys()
 
-    def _report(self, source: str, duplicates: tuple[Duplicate, ...]) -> None:
-        """Report each duplicate once, not at every reading."""
+    def _report(self, source: str, duplicates: tuple[DuplicatePod, ...]) -> None:
+        """Report each duplicate once, not at every reading. The event is logged, too."""
         known = self._duplicates.get(source, frozenset())
         for duplicate in duplicates:
             meta = duplicate.pod.metadata
             if (meta.uid, duplicate.reason) not in known:
-                self.log.warning("pod %s/%s from %s: %s", meta.namespace, meta.name, source, duplicate.reason)
                 self._events.tell(pod_event(duplicate.pod, "Warning", "FailedValidation", duplicate.reason))
         self._duplicates[source] = frozenset((each.pod.metadata.uid, each.reason) for each in duplicates)
 
@@ -179,19 +179,12 @@ class SourceDifference(msgspec.Struct, frozen=True):
     changes: tuple[PodChanged, ...]
 
 
-class Duplicate(msgspec.Struct, frozen=True):
-    """A pod left out because an earlier one of the same set has its name or UID. `reason` is text for people."""
-
-    pod: Pod
-    reason: str
-
-
 class Merged(msgspec.Struct, frozen=True):
     """The new state, the changes in telling order, the pods left out, and whether this was the source's first set."""
 
     desire: Desire
     changes: tuple[PodChanged, ...]
-    duplicates: tuple[Duplicate, ...]
+    duplicates: tuple[DuplicatePod, ...]
     first: bool
 
 
@@ -262,21 +255,21 @@ def _with_annotations(pod: Pod, annotations: Mapping[str, str]) -> Pod:
     return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
 
 
-def _without_duplicates(pods: Iterable[Pod]) -> tuple[dict[str, Pod], tuple[Duplicate, ...]]:
+def _without_duplicates(pods: Iterable[Pod]) -> tuple[dict[str, Pod], tuple[DuplicatePod, ...]]:
     """The first pod of each full name and UID, by UID in order; and the others."""
     unique: dict[str, Pod] = {}
     names: set[tuple[str, str]] = set()
-    duplicates: list[Duplicate] = []
+    duplicates: list[DuplicatePod] = []
     for pod in pods:
         meta = pod.metadata
         name = (meta.namespace, meta.name)
         if name in names:
             text = f"another pod of this source is named {meta.namespace}/{meta.name}; rename one, this one is ignored"
-            duplicates.append(Duplicate(pod, text))
+            duplicates.append(DuplicatePod(pod, text))
         elif meta.uid in unique:
             other = unique[meta.uid].metadata
             text = f"pod {other.namespace}/{other.name} of this source has the same UID {meta.uid}; this one is ignored"
-            duplicates.append(Duplicate(pod, text))
+            duplicates.append(DuplicatePod(pod, text))
         else:
             unique[meta.uid] = pod
             names.add(name)

@@ -39,17 +39,23 @@ def show(told: Explanation) -> None:
     """Print it for a person."""
     out = console()
     out.print(Text(headline(told), style="bold"))
-    out.print()
-    out.print(Text("What happened (UTC)", style="bold"))
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for time, kind, what in happened_rows(told):
-        table.add_row(time, Text(kind, style=_STYLES.get(kind, "")), Text(what, overflow="fold"))
-    out.print(table)
+    if told.happened:
+        out.print()
+        out.print(Text("What happened (UTC)", style="bold"))
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for time, kind, what in happened_rows(told):
+            table.add_row(time, Text(kind, style=_STYLES.get(kind, "")), Text(what, overflow="fold"))
+        out.print(table)
     if told.why:
         out.print()
         out.print(Text("Why it is not Running now", style="bold"))
         for line in told.why:
             out.print(Text(f"  {line}"))
+    if told.refused:
+        out.print()
+        out.print(Text("What is wrong with its manifest", style="bold"))
+        for line in told.refused:
+            out.print(Text(f"  {line}", style="red", overflow="fold"))
     out.print()
     out.print(Text("What comes next", style="bold"))
     for line in next_lines(told):

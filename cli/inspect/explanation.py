@@ -6,18 +6,21 @@ document alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
 from actors.events.history_words import SECOND_NS, begins, seconds, wait_words
 from actors.messages.history import HistoryEntry, HistoryKind, PodStory, PodWait
+from actors.messages.pods import SourceProblem
 from actors.pod_rules.lifecycle import PodStage
 from config.objects import Pod, PodStatus
+from config.pods.identity import DEFAULT_NAMESPACE
 from config.pods.words import status_word, trouble
 
 TERMINAL = ("Succeeded", "Failed")
+REFUSED = "Refused"
 SLOW_NS = 2 * SECOND_NS
 """Longer waits are shown."""
 
@@ -48,6 +51,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     """`status` as in `actorlet pods`, but for a pod that ends. `why`: reasons why it does not run; empty when it runs.
 
     `doing`: what its worker waits for at this moment, mostly empty. `gone`: when this node finished with it, or empty.
+    `refused`: why this node does not take the pod's manifest, a line for each fault. A pod that only a refused manifest
+    describes has the status `Refused` and no UID.
     """
 
     uid: str
@@ -64,9 +69,36 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     happened: tuple[Happening, ...]
     forgotten: int
     waits: tuple[PodWaiting, ...]
+    refused: tuple[str, ...] = ()
 
 
-def explanation_of(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> Explanation:
+def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: int) -> Explanation:
+    """Explain why there is no pod of the name `wanted`: its manifest is refused."""
+    names = [name for refusal in refusals for name in refusal.pods if name.endswith(wanted.rpartition("/")[2])]
+    namespace, _, name = (names[0] if names else wanted).rpartition("/")
+    refused = tuple(map(str, refusals))
+    return Explanation(
+        uid="",
+        namespace=namespace or DEFAULT_NAMESPACE,
+        name=name,
+        asked=stamp(wall_ns),
+        status=REFUSED,
+        phase="",
+        why=("its manifest is refused",),
+        stage="",
+        since="",
+        doing="",
+        gone="",
+        happened=(),
+        forgotten=0,
+        waits=(),
+        refused=refused,
+    )
+
+
+def explanation_of(
+    story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int, refused: tuple[str, ...] = ()
+) -> Explanation:
     """Explain `pod` (with its published status; None when it is gone). `doing`: what the worker waits for, and how long
     (ns)."""
     status = (pod.status if pod is not None else None) or PodStatus()
@@ -86,6 +118,7 @@ def explanation_of(story: PodStory, pod: Pod | None, doing: tuple[str, int], wal
         happened=tuple(map(_happening, story.entries)),
         forgotten=story.dropped,
         waits=tuple(_waiting(wait, story) for wait in story.waits),
+        refused=refused,
     )
 
 
@@ -161,7 +194,7 @@ def stamp(wall_ns: int) -> str:
 def headline(told: Explanation) -> str:
     """The pod and its status."""
     life = f", {told.stage} since {_clock(told.since)}" if told.stage and told.since else ""
-    return f"{told.namespace}/{told.name}  {told.status}{life}  (UID {told.uid})"
+    return f"{told.namespace}/{told.name}  {told.status}{life}" + (f"  (UID {told.uid})" if told.uid else "")
 
 
 def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
@@ -178,6 +211,9 @@ def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
 
 def next_lines(told: Explanation) -> Iterator[str]:
     """What the agent will try next."""
+    if told.status == REFUSED:
+        yield "its manifest is read again when the file changes"
+        return
     if told.doing:
         yield f"its worker waits for {told.doing}"
     for wait in told.waits:

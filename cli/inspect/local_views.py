@@ -7,15 +7,16 @@ status 404 and a sentence. The status is 503 while the node does not know its po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from actors.kernel import SystemReport
 from actors.messages.history import KnownPod, PodStory
+from actors.messages.pods import SourceProblem
 from actors.node.node import NodeAgent
-from cli.inspect.explanation import Explanation, explanation_of
-from cli.inspect.pod_choice import NoSuchPodError, choose
+from cli.inspect.explanation import Explanation, explanation_of, refusal_explained
+from cli.inspect.pod_choice import NoSuchPodError, choose, refusals_of
 from config.documents.codec import from_builtins
 from config.objects import Pod
 from runtime.http_server.endpoints import pod_list
@@ -24,6 +25,7 @@ from runtime.http_server.local_endpoint import Question, Reply, View
 PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
 EXPLAIN = "/explain/"
 UNKNOWN = "which pods there are is not known now: the agent is beginning, or busy; `actorlet actors` may say with what"
+UNREAD_MAX = 3
 _NOBODY_CAN_SAY = Reply(msgspec.json.encode({"error": UNKNOWN}), 503)
 
 
@@ -74,14 +76,25 @@ def explanation(node: NodeAgent, wanted: str) -> Explanation:
     for uid, pod in pods.items():
         # A pod without history exists all the same.
         known.setdefault(uid, KnownPod(uid, pod.metadata.namespace, pod.metadata.name, gone=False))
+    problems = node.problems()
+    refusals = refusals_of(wanted, problems, node.plan.facts.name)
     try:
         chosen = choose(wanted, tuple(known.values()), node.plan.facts.name)
-    except NoSuchPodError:
+    except NoSuchPodError as nobody:
+        if refusals:
+            return refusal_explained(wanted, refusals, node.wall_ns())
         if found is None:
             raise PodsUnknownError(UNKNOWN) from None
-        raise
+        raise NoSuchPodError(f"{nobody}{_unread(problems)}") from None
     story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
-    return explanation_of(story, pods.get(chosen.uid), node.worker_waits_for(chosen.uid), node.wall_ns())
+    doing = node.worker_waits_for(chosen.uid)
+    return explanation_of(story, pods.get(chosen.uid), doing, node.wall_ns(), tuple(map(str, refusals)))
+
+
+def _unread(problems: Sequence[SourceProblem]) -> str:
+    """Manifests that may describe the pod, and cannot be read."""
+    unread = sorted({problem.origin for problem in problems if problem.fatal and not problem.pods})
+    return f"; which pods {', '.join(unread[:UNREAD_MAX])} describes cannot be read" if unread else ""
 
 
 def pods_in(document: bytes) -> tuple[Pod, ...]:

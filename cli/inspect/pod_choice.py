@@ -1,4 +1,4 @@
-"""Which pod an argument names: by name, namespace/name or UID. Pure.
+"""Which pod an argument names: by name, namespace/name or UID; or which refused manifest. Pure.
 
 The name of a static pod may leave out the node's name at its end, as in its manifest. Of several pods of one name, the
 one that still exists is chosen, or else the last of those that are gone. A name that exists in several namespaces is
@@ -8,11 +8,15 @@ refused.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from actors.messages.history import KnownPod
+from actors.messages.pods import SourceProblem
 
 NEAR_MAX = 5
+_LINE = re.compile(r":[0-9]+$")
 
 
 class NoSuchPodError(Exception):
@@ -40,6 +44,28 @@ def choose(wanted: str, known: Sequence[KnownPod], node_name: str) -> KnownPod:
     if matches:
         return matches[-1]
     raise NoSuchPodError(_nobody(wanted, name, known))
+
+
+def refusals_of(wanted: str, problems: Sequence[SourceProblem], node_name: str) -> tuple[SourceProblem, ...]:
+    """Why the pod that `wanted` names does not run as its manifest says: by its name, or else by that of the file."""
+    namespace, slash, name = wanted.rpartition("/")
+    name = name.removesuffix(f"-{node_name}")
+    fatal = [problem for problem in problems if problem.fatal]
+    named = [
+        problem
+        for problem in fatal
+        if any(name == short and (not slash or namespace == of) for of, _, short in map(_parted, problem.pods))
+    ]
+    return tuple(named or [problem for problem in fatal if not problem.pods and name == _stem(problem.origin)])
+
+
+def _parted(full_name: str) -> tuple[str, str, str]:
+    return full_name.partition("/")
+
+
+def _stem(origin: str) -> str:
+    """The name of a manifest's file, without its ending: of `/etc/manifests/web.yaml:3`, `web`."""
+    return PurePath(_LINE.sub("", origin)).stem
 
 
 def _nobody(wanted: str, name: str, known: Sequence[KnownPod]) -> str:

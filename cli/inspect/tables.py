@@ -60,7 +60,7 @@ def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: 
             row.append(Text(_first_line(actor.last_failure), style="red", no_wrap=at_most is not None))
         table.add_row(*row)
     if len(shown) < len(actors):
-        table.add_row(f"... and {len(actors) - len(shown)} more", style="dim")
+        table.add_row(others(len(actors) - len(shown)))
     return table
 
 
@@ -71,6 +71,11 @@ def pull_table(pulls: Iterable[PullInProgress]) -> Table:
         state = Text("pulling", style="cyan") if pull.begun else Text("in line", style="dim")
         table.add_row(pull.image, state, f"{pull.age_ns / SECOND_NS:.1f}s", ", ".join(pull.pods))
     return table
+
+
+def others(number: int, what: str = "") -> Text:
+    """The line that counts what is not shown."""
+    return Text(f"... and {number} more {what}".rstrip(), style="dim", no_wrap=True)
 
 
 def _table(*columns: str) -> Table:

@@ -27,15 +27,15 @@ from rich.console import Console
 from actors.kernel import PoolDispatcher
 from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities, NodePlan
-from actors.sources.static import decoder_of
-from cli.argument_kinds import read_by
+from actors.sources.static import decoder_of, read_once
+from cli.argument_kinds import existing, read_by
 from cli.file_errors import why
 from cli.inspect.local_views import HEALTH, questions_of, views_of
 from cli.run.log_lines import log_to
 from cli.run.node_server import NodeWindow, Serving, node_server
 from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
-from cli.up.progress import ClusterProgress, ProgressSnapshot, look_at, progress
+from cli.up.progress import ClusterProgress, ProgressSnapshot, Wanted, look_at, progress
 from cli.up.screens import JsonScreen, LineScreen, LiveScreen, Screen
 from cli.up.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
 from config import examples
@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
             node.start()
             after.callback(node.stop, STOP_TIMEOUT_NS)
             outcome = _watch(node, dispatcher, screen, options, wanted, signals)
-    return _verdict(options, outcome, len(wanted))
+    return _verdict(options, outcome, len(wanted.pods))
 
 
 def _refuse_if_taken(root: str) -> None:
@@ -207,7 +207,7 @@ def _watch(
     dispatcher: PoolDispatcher,
     screen: Screen,
     options: argparse.Namespace,
-    wanted: dict[str, str],
+    wanted: Wanted,
     signals: set[signal.Signals],
 ) -> ClusterProgress:
     """Show the node until a signal comes or, with `--once`, until it has come to an end."""
@@ -247,14 +247,11 @@ def _screen(options: argparse.Namespace, title: str, kubeconfig: str, link: str)
     return LineScreen(sys.stdout, title, kubeconfig, link)
 
 
-def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> dict[str, str]:
-    """UID -> namespace/name of every pod that the manifests describe now, read as the node reads them."""
-    decode = decoder_of(SOURCE_FILE, node_name, prevent_api_references)
-    wanted = {}
-    for file in LocalManifests().read(manifests).files:
-        for pod in decode(file.content, file.path).pods if file.content is not None else ():
-            wanted[pod.metadata.uid] = f"{pod.metadata.namespace}/{pod.metadata.name}"
-    return wanted
+def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> Wanted:
+    """The pods that the manifests describe now, read as the node reads them."""
+    read = read_once(manifests, decoder_of(SOURCE_FILE, node_name, prevent_api_references), LocalManifests())
+    pods = {pod.metadata.uid: f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in read.pods}
+    return Wanted(pods, tuple(str(problem) for problem in read.problems if problem.fatal))
 
 
 def _put_samples(root: str) -> str:
@@ -287,7 +284,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="actorlet up",
         description="Run a node in one command and show what it does. Edit, add or remove manifests while it runs.",
     )
-    parser.add_argument("--manifests", type=_place, metavar="DIR", help="static pods to run (default: a few samples)")
+    parser.add_argument("--manifests", type=existing, metavar="DIR", help="static pods to run (default: a few samples)")
     parser.add_argument(
         "--runtime",
         default=SIMULATED_RUNTIME,
@@ -312,12 +309,6 @@ def _parser() -> argparse.ArgumentParser:
         help="where to write the kubeconfig (default: in the root directory)",
     )
     return parser
-
-
-def _place(text: str) -> str:
-    if not os.path.exists(text):
-        raise argparse.ArgumentTypeError(f"there is no {text}")
-    return text
 
 
 def _runtime(text: str) -> str:

@@ -53,13 +53,21 @@ class ClusterProgress:
     reasons: tuple[str, ...]
 
 
-def progress(look: ProgressSnapshot, wanted: Mapping[str, str]) -> ClusterProgress:
-    """`wanted`: UID -> namespace/name of every pod in the manifests."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the manifests describe. `pods`: UID -> namespace/name. `refusals`: why others of their pods do not run."""
+
+    pods: Mapping[str, str]
+    refusals: tuple[str, ...] = ()
+
+
+def progress(look: ProgressSnapshot, described: Wanted) -> ClusterProgress:
+    wanted = described.pods
     seen = {pod.metadata.uid: pod for pod in look.pods}
     late = tuple(pod for uid in wanted if (pod := seen.get(uid)) is not None and not has_arrived(pod))
     reasons = [f"{name}: not taken up yet" for uid, name in wanted.items() if uid not in seen]
     reasons += [f"{pod.metadata.namespace}/{pod.metadata.name}: {_reason(look, pod)}" for pod in late]
-    problems = [str(problem) for problem in look.problems if problem.fatal]
+    problems = [str(problem) for problem in look.problems if problem.fatal] or list(described.refusals)
     if not wanted and not problems:
         problems = ["the manifests describe no pod"]
     phases = {pod.status.phase if pod.status else None for uid, pod in seen.items() if uid in wanted}

@@ -16,14 +16,13 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from cli.inspect.tables import actor_table, names_of, pod_table, pull_table
+from cli.inspect.tables import actor_table, names_of, others, pod_table, pull_table
 from cli.up.progress import ClusterProgress, ProgressSnapshot, as_document
-from config.pods.words import pod_line
+from cli.up.rows import share_out
+from config.pods.words import has_arrived, pod_line
 
 LINES_OF_LOG = 5
-_ROWS_OF_TABLE = 3
-"""Lines of the actors' table besides actors: the heading, the number of hidden ones, the cursor's line."""
-_ACTORS_AT_LEAST = 1
+_CURSOR = 1
 
 
 class Screen(Protocol):
@@ -60,26 +59,58 @@ class LiveScreen:
         self._live.update(self.drawn(look, outcome), refresh=True)
 
     def drawn(self, look: ProgressSnapshot, outcome: ClusterProgress) -> RenderableType:
-        """All parts from top to bottom; the actors get the rows that the others leave."""
-        parts: list[RenderableType] = [Text(self._title, style="bold")]
+        """All parts from top to bottom, within the height of the terminal; see `cli.up.rows`."""
+        head: list[RenderableType] = [Text(self._title, style="bold")]
         if self._kubeconfig:
             # On a line of its own and never cut, so that people can copy it.
-            parts.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
+            head.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
         if self._link:
-            parts.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
-        parts += ["", pod_table(pod_line(pod, look.wall_ns) for pod in look.pods)]
-        if look.pulls:
-            parts += ["", pull_table(look.pulls)]
-        told = [_cut(str(problem), "red" if problem.fatal else "yellow") for problem in look.problems]
-        known = {str(problem) for problem in look.problems}
-        news = [line for line in self._warnings.lines if line not in known]
-        told += [_cut(line, "yellow") for line in news]
+            head.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
+        told = self._told(look)
         # The cursor rests on a line of its own. Behind a full line, the terminal's ^C would move all lines by one.
-        below: list[RenderableType] = ["", *told, ""] if told else [""]
-        # Measured, not counted: on a narrow screen lines may wrap.
-        taken = len(self._console.render_lines(Group(*parts, "", *below), pad=False))
-        rows = max(self._console.height - taken - _ROWS_OF_TABLE, _ACTORS_AT_LEAST)
-        return Group(*parts, "", actor_table(look.report.actors, names_of(look.pods), rows), *below)
+        free = self._console.height - self._lines_of(Group(*head, "")) - _CURSOR
+        heights = [self._lines_of(each) for each in told]
+        rows = share_out(free, len(look.pods), len(look.pulls), heights)
+        parts = [*head, "", *self._pods(look, rows.pods), *self._pulls(look, rows.pulls), ""]
+        actors = look.report.actors
+        if rows.actors:
+            parts.append(actor_table(actors, names_of(look.pods), rows.actors))
+        else:
+            parts.append(Text(f"{len(actors)} actors; `actorlet actors` lists them", style="dim", no_wrap=True))
+        if told:
+            more = len(told) - rows.told
+            parts += ["", *told[: rows.told], *_others(more, "problems; `actorlet check DIR` lists those of manifests")]
+        return Group(*parts, "")
+
+    def _told(self, look: ProgressSnapshot) -> list[Text]:
+        """Problems, faults first, and the last warnings that say anything else."""
+        faults = sorted(look.problems, key=lambda problem: not problem.fatal)
+        told = [Text(str(problem), "red" if problem.fatal else "yellow", overflow="fold") for problem in faults]
+        texts = tuple(str(problem) for problem in faults)
+        # The event about a duplicate pod ends with the text of the problem.
+        news = [line for line in self._warnings.lines if not (texts and line.endswith(texts))]
+        return told + [Text(line, "yellow", overflow="fold") for line in news]
+
+    @staticmethod
+    def _pods(look: ProgressSnapshot, at_most: int) -> list[RenderableType]:
+        """Those that have not arrived before others, where not all can be shown."""
+        chosen = look.pods
+        if len(chosen) > at_most:
+            by_need = sorted(range(len(chosen)), key=lambda number: has_arrived(look.pods[number]))
+            chosen = tuple(look.pods[number] for number in sorted(by_need[:at_most]))
+        table = pod_table(pod_line(pod, look.wall_ns) for pod in chosen)
+        return [table, *_others(len(look.pods) - len(chosen))]
+
+    @staticmethod
+    def _pulls(look: ProgressSnapshot, at_most: int) -> list[RenderableType]:
+        if not look.pulls:
+            return []
+        table = [pull_table(look.pulls[:at_most])] if at_most else []
+        return ["", *table, *_others(len(look.pulls) - at_most, "image pulls")]
+
+    def _lines_of(self, part: RenderableType) -> int:
+        """Measured, not counted: on a narrow screen lines may wrap."""
+        return len(self._console.render_lines(part, pad=False))
 
     def __enter__(self) -> Self:
         logging.getLogger().addHandler(self._warnings)
@@ -91,6 +122,10 @@ class LiveScreen:
         logging.getLogger().removeHandler(self._warnings)
 
 
+def _others(number: int, what: str = "") -> list[RenderableType]:
+    return [others(number, what)] if number else []
+
+
 def export_of(kubeconfig: str) -> str:
     """The shell command that a person copies into another shell."""
     return f"export KUBECONFIG={shlex.quote(kubeconfig)}"
@@ -99,10 +134,6 @@ def export_of(kubeconfig: str) -> str:
 def observer_line(link: str) -> str:
     """The URL that a person opens in a browser."""
     return f"observer: {link}"
-
-
-def _cut(text: str, style: str) -> Text:
-    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
 class LineScreen:

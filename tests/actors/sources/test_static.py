@@ -331,3 +331,18 @@ def test_the_real_decoder_gives_static_pods_or_faults():
     assert pod.metadata.name == "web-node1"
     (error,) = decode_file(b"{apiVersion: v1, kind: Node}", "/m/web.yaml").errors
     assert error.origin == "/m/web.yaml"
+
+
+def test_a_pod_in_two_files_is_one_problem_that_names_both(world: World, caplog: pytest.LogCaptureFixture):
+    world.directory.files = {"a": "web db", "b": "web"}
+    with caplog.at_level(logging.INFO):
+        ref = world.files()
+        assert world.seen(3 * PERIOD_NS) == ["web", "db"]
+    (problem,) = world.problems(ref)
+    assert problem == "/m/b: pod /web is in /m/a too, and runs from there; rename one of them"
+    (left_out,) = world.sets[-1].duplicates
+    assert (left_out.pod.metadata.uid, left_out.reason) == ("/m/b web", problem)
+    assert caplog.text == "", "the event about it is logged"
+    world.directory.files = {"b": "web"}
+    assert world.seen() == ["web"]
+    assert world.problems(ref) == []

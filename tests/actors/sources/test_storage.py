@@ -10,6 +10,7 @@ import pytest
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages.events import RecordEvent
 from actors.messages.pods import (
+    DuplicatePod,
     PodChanged,
     PublishAgain,
     ReadAgain,
@@ -82,6 +83,14 @@ def test_a_duplicate_is_reported_once_not_at_every_reading(world: World):
     world.say(SourceRead("file", (pod("1"),)))
     world.say(SourceRead("file", (pod("1"), pod("2", name="pod-1"))))
     assert len(world.events) == 2
+
+
+def test_a_duplicate_that_the_source_left_out_is_reported_once(world: World):
+    twin = DuplicatePod(pod("2", name="pod-1"), "/m/b: pod-1 is in /m/a too")
+    for image in "abc":
+        world.say(SourceRead("file", (pod("1", image=image),), (twin,)))
+    (event,) = only(world.events, RecordEvent)
+    assert (event.reason, event.uid, event.message) == ("FailedValidation", "2", twin.reason)
 
 
 def test_who_asks_for_everything_gets_also_what_a_source_keeps_back(world: World):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.cli.run.test_command import Agent, ask, directory
+from tests.cli.run.test_command import MANIFEST, Agent, ask, directory
 
 __all__ = ["directory"]
 
@@ -71,6 +71,35 @@ def test_a_pod_in_trouble_is_explained_in_words_and_as_json(directory: Path) -> 
             1,
             "actorlet: there is no pod wbe-n; did you mean default/web-n?\n",
         )
+    finally:
+        assert agent.end() == 0
+
+
+def test_a_refused_manifest_is_explained_by_the_name_of_its_pod_or_of_its_file(directory: Path) -> None:
+    (directory / "manifests/refused.yaml").write_text(
+        CRASHES.replace("name: crashes", "name: limited") + "  dnsPolicy: Mine\n"
+    )
+    (directory / "manifests/torn.yaml").write_text("metadata: {name: [")
+    (directory / "manifests/zz.yaml").write_text(MANIFEST)
+    agent = Agent(directory)
+    try:
+        document = explained(directory, "limited", lambda told: told["status"] == "Refused")
+        assert (document["namespace"], document["name"], document["uid"]) == ("default", "limited", "")
+        (reason,) = document["refused"]
+        assert reason.startswith(f"{directory}/manifests/refused.yaml:8: $.spec.dnsPolicy: 'Mine' is not supported")
+        words = ask("explain", directory, "limited-n").stdout
+        assert "Why it is not Running now\n  its manifest is refused\n" in words
+        assert f"What is wrong with its manifest\n  {reason}" in words
+        assert "What comes next\n  its manifest is read again when the file changes" in words
+        assert "it is not YAML" in ask("explain", directory, "torn").stdout
+        missing = ask("explain", directory, "nobody")
+        assert missing.returncode == 1
+        assert f"; which pods {directory}/manifests/torn.yaml describes cannot be read" in missing.stderr
+        twice = explained(directory, "web", lambda told: told["status"] == "Running" and told["refused"])
+        assert twice["refused"] == [
+            f"{directory}/manifests/zz.yaml: pod default/web is in {directory}/manifests/web.yaml too, and runs from"
+            " there; rename one of them"
+        ]
     finally:
         assert agent.end() == 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.history import KnownPod
-from cli.inspect.pod_choice import NoSuchPodError, choose
+from actors.messages.pods import SourceProblem
+from cli.inspect.pod_choice import NoSuchPodError, choose, refusals_of
 
 WEB = KnownPod("u1", "shop", "web", gone=False)
 WEB_BEFORE = KnownPod("u0", "shop", "web", gone=True)
@@ -66,3 +67,24 @@ def test_who_is_not(wanted: str, known: tuple[KnownPod, ...], text: str):
     with pytest.raises(NoSuchPodError) as caught:
         choose(wanted, known, "node-1")
     assert str(caught.value) == text
+
+
+TORN = SourceProblem("file", "/m/torn.yaml:3", "$", "is no YAML")
+BROKEN = SourceProblem("file", "/m/a.yaml:4", "$.spec", "is wrong", pods=("shop/web", "shop/db"))
+ODD = SourceProblem("file", "/m/torn.yaml", "$.x", "is not known", fatal=False)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "refusals"),
+    [
+        ("web", (BROKEN,)),
+        ("web-node-1", (BROKEN,)),
+        ("shop/db", (BROKEN,)),
+        ("other/db", ()),
+        ("torn", (TORN,)),
+        ("a", ()),
+    ],
+    ids=["name", "name with node", "with namespace", "another namespace", "file", "a file whose pods are known"],
+)
+def test_a_refused_manifest_is_found(wanted: str, refusals: tuple[SourceProblem, ...]) -> None:
+    assert refusals_of(wanted, (TORN, BROKEN, ODD), "node-1") == refusals

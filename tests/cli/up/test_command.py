@@ -18,7 +18,7 @@ from actors.messages.history import PodWait
 from actors.messages.pods import SourceProblem
 from cli.inspect.local_views import HEALTH
 from cli.up.command import main
-from cli.up.progress import ProgressSnapshot, progress
+from cli.up.progress import ProgressSnapshot, Wanted, progress
 from config.examples import TROUBLED
 from runtime.http_server.local_endpoint import LocalEndpoint, Reply
 from runtime.io.event_loop import LoopThread
@@ -85,6 +85,26 @@ def test_pods_that_do_not_arrive_are_told_with_their_reasons(tmp_path: Path) -> 
     assert f"{tmp_path}/bad.yaml:4: $.spec.containers" in done.stderr
 
 
+def test_it_ends_at_once_when_only_refused_manifests_are_missing(tmp_path: Path) -> None:
+    """The deadline is far beyond the patience of this test."""
+    good = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: busybox}]}\n"
+    for name, text in (("a", good), ("b", good), ("broken", "kind: Pod\n")):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    done = up("--once", "--deadline", "9999", "--manifests", str(tmp_path), "--no-apiserver")
+    assert done.returncode == 1
+    reasons = done.stderr.partition("not every pod has arrived:\n")[2].splitlines()
+    twice = f"{tmp_path}/b.yaml: pod default/web is in {tmp_path}/a.yaml too, and runs from there; rename one of them"
+    assert reasons == [
+        f"  {tmp_path}/broken.yaml:1: $.apiVersion: is required; write apiVersion: v1",
+        f"  {twice}",
+    ]
+    assert done.stdout.count(twice) == 1
+    assert "pod default/web-demo: 1/1 Running" in done.stdout
+    alone = up("--once", "--deadline", "9999", "--manifests", f"{tmp_path}/broken.yaml", "--no-apiserver")
+    assert (alone.returncode, "describe no pod" in alone.stderr) == (1, False)
+    assert f"{tmp_path}/broken.yaml:1: $.apiVersion: is required" in alone.stderr
+
+
 def test_of_a_runtime_that_is_not_there_the_reasons_say_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n"
@@ -145,7 +165,7 @@ def test_a_wrong_option_is_told(options: list[str], reason: str, capsys: pytest.
 
 
 def test_nothing_has_arrived_until_every_wanted_pod_was_seen() -> None:
-    outcome = progress(look(pod({"phase": "Running"})), {"u": "default/web", "v": "default/other"})
+    outcome = progress(look(pod({"phase": "Running"})), Wanted({"u": "default/web", "v": "default/other"}))
     assert (outcome.arrived, outcome.settled) == (False, False)
     assert outcome.reasons == ("default/other: not taken up yet",)
 
@@ -155,13 +175,13 @@ def test_nothing_has_arrived_until_every_wanted_pod_was_seen() -> None:
     [("Pending", False, False), ("Running", True, True), ("Succeeded", True, True), ("Failed", False, True)],
 )
 def test_waiting_ends_when_nothing_more_can_come(phase: str, arrived: bool, settled: bool) -> None:
-    outcome = progress(look(pod({"phase": phase})), {"u": "default/web"})
+    outcome = progress(look(pod({"phase": phase})), Wanted({"u": "default/web"}))
     assert (outcome.arrived, outcome.settled) == (arrived, settled)
 
 
 def test_a_pod_that_runs_and_is_not_ready_is_waited_for() -> None:
     unready = {"type": "Ready", "status": "False", "message": "containers with unready status: [c0]"}
-    outcome = progress(look(pod({"phase": "Running", "conditions": [unready]})), {"u": "default/web"})
+    outcome = progress(look(pod({"phase": "Running", "conditions": [unready]})), Wanted({"u": "default/web"}))
     assert (outcome.arrived, outcome.settled) == (False, False)
     assert outcome.reasons == ("default/web: Running: containers with unready status: [c0]",)
 
@@ -170,14 +190,14 @@ def test_a_broken_manifest_keeps_up_from_being_done_and_a_warning_does_not() -> 
     there = pod({"phase": "Running"})
     for fatal in (True, False):
         problem = SourceProblem("file", "/m/a.yaml:4", "$.spec", "is wrong", fatal)
-        outcome = progress(look(there, problems=(problem,)), {"u": "default/web"})
+        outcome = progress(look(there, problems=(problem,)), Wanted({"u": "default/web"}))
         assert outcome.arrived is not fatal
         assert outcome.reasons == (("/m/a.yaml:4: $.spec: is wrong",) if fatal else ())
 
 
 def test_a_reason_tells_what_a_container_waits_for() -> None:
     status = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
-    (reason,) = progress(look(pod(status)), {"u": "default/web"}).reasons
+    (reason,) = progress(look(pod(status)), Wanted({"u": "default/web"})).reasons
     assert reason == "default/web: ErrImagePull: c0: no such host"
 
 
@@ -192,14 +212,14 @@ def test_a_reason_tells_what_a_container_waits_for() -> None:
 def test_a_pod_whose_status_says_nothing_is_told_with_what_it_waits_for(subject: str, reason: str, told: str) -> None:
     waits = {"u": (PodWait(subject, reason, "the disk is full", "it is tried again"),)}
     pending = replace(look(pod({"phase": "Pending"})), waits=waits)
-    assert progress(pending, {"u": "default/web"}).reasons == (f"default/web: {told}",)
+    assert progress(pending, Wanted({"u": "default/web"})).reasons == (f"default/web: {told}",)
     refused = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
-    said = progress(replace(pending, pods=(pod(refused),)), {"u": "default/web"}).reasons
+    said = progress(replace(pending, pods=(pod(refused),)), Wanted({"u": "default/web"})).reasons
     assert said == ("default/web: ErrImagePull: c0: no such host",), "what the status says is enough"
 
 
 def test_manifests_without_a_pod_are_told() -> None:
-    assert progress(look(), {}).reasons == ("the manifests describe no pod",)
+    assert progress(look(), Wanted({})).reasons == ("the manifests describe no pod",)
 
 
 def test_a_directory_that_another_node_has_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 from rich.console import Console
 
 from actors.kernel import SystemReport
+from actors.messages.pods import SourceProblem
 from cli.up.progress import ClusterProgress, ProgressSnapshot
 from cli.up.screens import JsonScreen, LineScreen, LiveScreen
 from tests.cli.inspect.test_tables import actor
@@ -44,6 +46,41 @@ def test_it_fits_a_small_screen_however_long_the_title_is() -> None:
     assert len(lines) < 24
     assert lines[-2].startswith("... and")
     assert not lines[-1]
+
+
+def drawn(look: ProgressSnapshot, *, width: int = 80, height: int = 24) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, height=height)
+    with console.capture() as captured:
+        console.print(LiveScreen(console, "a node", PATH).drawn(look, OUTCOME))
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+BROKEN = SourceProblem(
+    "file",
+    "/etc/kubernetes/manifests/a-manifest-with-a-long-name.yaml:11",
+    "$.spec.containers[0].resources.limits.memory",
+    "'12Q' is no quantity: 'Q' is no suffix; use one of n u m k M G T P E Ki Mi Gi Ti Pi Ei; write a number",
+)
+
+
+def test_at_80_columns_the_reason_why_a_manifest_is_broken_is_there_whole() -> None:
+    lines = drawn(replace(LOOK, problems=(BROKEN,)))
+    assert all(len(line) <= 80 for line in lines)
+    assert str(BROKEN).replace(" ", "") in "".join(lines).replace(" ", "")
+
+
+def test_whatever_does_not_fit_is_counted() -> None:
+    pods = tuple(pod({"phase": "Pending" if number == 37 else "Running"}, name=f"web-{number}") for number in range(40))
+    warned = SourceProblem("file", "/m/b.yaml:1", "$.x", "this field is not known here", fatal=False)
+    lines = drawn(replace(LOOK, pods=pods, problems=(warned, *[BROKEN] * 9)))
+    assert len(lines) <= 24
+    shown = sum(line.startswith("default") for line in lines)
+    assert shown >= 3
+    assert f"... and {40 - shown} more" in lines
+    assert any("web-37" in line for line in lines), "a pod that is not ready goes before those that are"
+    told = sum(line.startswith("/etc/kubernetes/manifests") for line in lines)
+    assert f"... and {10 - told} more problems; `actorlet check DIR` lists those of manifests" in lines
+    assert not any("/m/b.yaml" in line for line in lines), "faults go before warnings"
 
 
 def test_lines_begin_with_it() -> None:

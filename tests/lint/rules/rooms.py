@@ -94,6 +94,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "main",
         "argument_kinds",
         "file_errors",
+        "check",
         "inspect",
         "run",
         "simulate",

@@ -1,0 +1,1 @@
+"""`actorlet check`: manifests validated without a node. Open `command.py`."""

@@ -15,11 +15,14 @@ ATTACKS: tuple[Callable[[Target], None], ...] = (
     servers.answers_without_end,
     pods.last_words,
     pods.deep_directories,
+    pods.a_deep_claim,
+    pods.a_hidden_hoard,
     pods.exploding_variables,
     network.idle_connections,
     network.unknown_tokens,
     documents.costly_documents,
     pods.links_of_the_host,
     pods.endless_numbers,
+    network.words_after_a_refusal,
 )
 """In the order of the points of the threat list."""

@@ -1,17 +1,22 @@
-"""What the author of a pod can write into it (points 1, 2, 6 and 9 of the threat list), and what containers can do."""
+"""What the author of a pod can write into it (points 1, 2, 5, 6 and 9 of the threat list), and what a container does."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.target import Target
+from runtime.files.tree import remove_tree
+from tests.attacks.target import ANSWERS_WITHIN_S, Target
 from tests.real.agent import NODE
-from tests.real.pods import container, pod
+from tests.real.claims import claim
+from tests.real.pods import STAY, container, pod
+from tests.runtime.files.trees import deepest, make_deep
 
 UID = "attack-on-mount"
 DEEP = 1500
+GROUP = 2000
 
 
 def options_for_mount(target: Target) -> None:
@@ -72,12 +77,44 @@ def deep_directories(target: Target) -> None:
     mounts = [{"name": "own", "mountPath": "/own"}]
     digs = container(script=script, volumeMounts=mounts)
     document = pod("digs", digs, restartPolicy="Never", volumes=[{"name": "own", "emptyDir": {}}])
-    document["spec"]["securityContext"] = {"fsGroup": 2000}
+    document["spec"]["securityContext"] = {"fsGroup": GROUP}
     with target.pods(document):
         target.cluster.await_phase("Succeeded", "digs", limit_s=120)
         uid = target.agent.pod("digs").metadata.uid
     directory = target.agent.pod_directory(uid)
     target.agent.await_that(lambda: not directory.exists(), f"{directory} stays", 60)
+
+
+def a_deep_claim(target: Target) -> None:
+    """A tree deeper than a path can be long lies in a claim that the agent has to give to a group."""
+    place = target.directory("deep-claim")
+    try:
+        make_deep(place, DEEP)
+        volume = claim(target.cluster, "deep-claim", place)
+        mounts = [{"name": volume["name"], "mountPath": "/given"}]
+        document = pod("given", container(volumeMounts=mounts), volumes=[volume])
+        document["spec"]["securityContext"] = {"fsGroup": GROUP}
+        with target.pods(document):
+            target.cluster.await_phase("Running", "given", limit_s=ANSWERS_WITHIN_S)
+            lowest = deepest(place)
+            try:
+                assert os.fstat(lowest).st_gid == GROUP, "the deepest directory is not the group's"
+            finally:
+                os.close(lowest)
+    finally:
+        remove_tree(str(place))
+
+
+def a_hidden_hoard(target: Target) -> None:
+    """What a pod takes beyond the limit of its volume lies where no path leads. It is found, and the pod goes."""
+    digs = f"i=0; while [ $i -lt {DEEP} ]; do mkdir d && cd d || exit 1; i=$((i+1)); done"
+    script = f"cd /own; {digs}; head -c 3000000 /dev/zero > hoard; {STAY}"
+    hides = container(script=script, volumeMounts=[{"name": "own", "mountPath": "/own"}])
+    limited = [{"name": "own", "emptyDir": {"sizeLimit": "1Mi"}}]
+    with target.pods(pod("hides", hides, restartPolicy="Never", volumes=limited)):
+        target.agent.await_that(
+            lambda: target.cluster.status("hides").reason == "Evicted", "what it hides is not found", ANSWERS_WITHIN_S
+        )
 
 
 def links_of_the_host(target: Target) -> None:

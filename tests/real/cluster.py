@@ -31,6 +31,8 @@ class Cluster:
     """Its objects, all in the namespace `default`."""
 
     def __init__(self, served: EmbeddedApi, loop: LoopThread, agent: Agent) -> None:
+        self.kubeconfig = served.kubeconfig
+        """Of the admin, who comes with a token."""
         self.node_kubeconfig = served.node_kubeconfigs[NODE]
         self.authority = served.authority
         """Path of the certificate of who signs the server's clients."""

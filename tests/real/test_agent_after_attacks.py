@@ -55,7 +55,8 @@ def well_pods(cluster: Cluster) -> None:
 
 def test_a_live_agent_is_as_before_after_every_attack(cluster: Cluster, agent: Agent, truth: Truth) -> None:
     port = free_port()
-    agent.configure(enableServer=True, port=port, authentication={"x509": {"clientCAFile": cluster.authority}})
+    client = {"x509": {"clientCAFile": cluster.authority}}
+    agent.configure(enableServer=True, port=port, authentication=client, volumeStatsAggPeriod="5s")
     well_pods(cluster)
     cluster.join("--cert-dir", str(agent.directory / "pki"))
     cluster.await_phase("Running", *WELL)

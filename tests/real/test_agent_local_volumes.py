@@ -6,39 +6,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from config.objects import PersistentVolumeClaim
-from runtime.api import PatchType, get, patch
 from runtime.volumes.loop_devices import KernelLoopDevices
 from runtime.volumes.mounts import KernelMounts
 from tests.real.agent import Agent
+from tests.real.claims import claim
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod
 
 DISK_BYTES = 32 * 2**20
-
-
-def claim(cluster: Cluster, name: str, path: Path | str, *, mode: str = "Filesystem", **spec: Any) -> dict[str, Any]:
-    """A claim that is bound to a local volume at `path`; a pod's volume of that name for it."""
-    size = {"storage": "1Mi"}
-    wanted = {"accessModes": ["ReadWriteOnce"], "volumeMode": mode, "resources": {"requests": size}}
-    cluster.create(PERSISTENT_VOLUME_CLAIMS, name, spec={**wanted, "volumeName": f"pv-{name}"})
-    main = cluster.lines.main
-    bound = {"status": {"phase": "Bound", "capacity": size}}
-    kind = PatchType.MERGE
-    main.call(patch(PERSISTENT_VOLUME_CLAIMS, "default", name, bound, patch_type=kind, subresource="status")).result(
-        120
-    )
-    found: PersistentVolumeClaim = main.call(get(PERSISTENT_VOLUME_CLAIMS, "default", name)).result(120)
-    holder = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": found.metadata.uid}
-    source = {"local": {"path": str(path)}, "capacity": size, "accessModes": ["ReadWriteOnce"], "claimRef": holder}
-    cluster.create(PERSISTENT_VOLUMES, f"pv-{name}", spec={**source, "volumeMode": mode, **spec})
-    return {"name": name, "persistentVolumeClaim": {"claimName": name}}
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the author of a pod can write into it (points 1, 2, 5, 6 and 9 of the threat list), and what a container does."""
+"""What the author of a pod can write into it (points 1, 2, 5, 6 and 9 of the threat list), and what containers do."""
 
 from __future__ import annotations
 

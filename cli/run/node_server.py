@@ -150,6 +150,8 @@ def switches_of(serving: Serving) -> frozenset[Switch]:
         Switch.VERBOSITY: configuration.enable_debug_flags_handler,
         Switch.SYSTEM_LOGS: configuration.enable_system_log_handler,
         Switch.CHECKPOINT: gates.enabled("ContainerCheckpoint"),
+        Switch.STATUSZ: gates.enabled("ComponentStatusz"),
+        Switch.FLAGZ: gates.enabled("ComponentFlagz"),
         Switch.MANIFESTS: serving.manifests,
     }
     return frozenset(switch for switch, on in held.items() if on)

@@ -60,6 +60,8 @@ FIELDS: Mapping[str, Unhonoured] = {
 
 HONOURED_GATES = frozenset(
     {
+        "ComponentFlagz",
+        "ComponentStatusz",
         "ContainerCheckpoint",
         "ContainerStopSignals",
         "CPUManagerPolicyAlphaOptions",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import platform
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from aiohttp import web
 from config.documents.codec import encode
 from config.objects import Pod
 from runtime.cri import Cri, CriError
-from runtime.http_server import manifest_door
+from runtime.http_server import manifest_door, zpages
 from runtime.http_server.accepting import address_of, let_in
 from runtime.http_server.auth.access import ANONYMOUS
 from runtime.http_server.auth.client_certificates import NOTHING, Shown
@@ -36,7 +37,7 @@ from runtime.http_server.manifest_door import ManifestDoor
 from runtime.http_server.measured import MAIN, READ_ONLY, label_of, measured
 from runtime.http_server.numbers import Numbers, NumbersView
 from runtime.http_server.observer import Observer, ObserverView, asking_for_token, is_observed
-from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, ServerEndpoint, Switch, asked
+from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, ServerEndpoint, Switch, asked, paths_of
 from runtime.http_server.profiles import Profiles
 from runtime.http_server.running import run_command, running_pods
 from runtime.http_server.sessions.sessions import Sessions, streams_of
@@ -334,16 +335,20 @@ class NodeEndpoints:
             raise HttpRefusal(503, "the node cannot say now which pods it has; ask again", (("Retry-After", "1"),))
         return pods
 
-    async def _status_page(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
-        up = int(time.time() - self._began)
-        facts = self._facts
-        return web.Response(
-            text=f"kubelet statusz\nStarted: {up} s ago\nBinary version: {facts.version}\nNode: {facts.node}\n"
+    async def _status_page(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
+        page = zpages.statusz(
+            request.headers.get("Accept", ""),
+            version=self._facts.version,
+            began_s=self._began,
+            now_s=time.time(),
+            python=platform.python_version(),
+            paths=paths_of(self._facts.on),
         )
+        return web.Response(text=page.text, content_type=page.content_type, headers=page.headers)
 
-    async def _flags_page(self, _: web.BaseRequest, __: Mapping[str, str]) -> web.Response:
-        lines = (f"{name}={value}\n" for name, value in sorted(self._facts.flags.items()))
-        return web.Response(text="kubelet flagz\n" + "".join(lines))
+    async def _flags_page(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
+        page = zpages.flagz(request.headers.get("Accept", ""), self._facts.flags)
+        return web.Response(text=page.text, content_type=page.content_type, headers=page.headers)
 
     async def _on_thread(self, question: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)

@@ -55,6 +55,8 @@ class Switch(enum.Enum):
     VERBOSITY = 405, "flags endpoint is disabled."
     SYSTEM_LOGS = 405, "logs endpoint is disabled."
     CHECKPOINT = 404, "checkpoints are off: the feature gate ContainerCheckpoint is"
+    STATUSZ = 404, "statusz is off: the feature gate ComponentStatusz is"
+    FLAGZ = 404, "flagz is off: the feature gate ComponentFlagz is"
     MANIFESTS = 404, "manifests are not taken over HTTP; --accept-manifests switches that on"
 
 
@@ -121,8 +123,8 @@ ROUTES = (
     Route("/logs/{*file}", ServerEndpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
     Route("/logs", ServerEndpoint.SYSTEM_LOGS, needs=_SYSTEM_LOGS),
     Route("/configz", ServerEndpoint.CONFIGURATION, needs=_DEBUG),
-    Route("/statusz", ServerEndpoint.STATUS, needs=_DEBUG),
-    Route("/flagz", ServerEndpoint.FLAGS, needs=_DEBUG),
+    Route("/statusz", ServerEndpoint.STATUS, needs=(Switch.DEBUG, Switch.STATUSZ)),
+    Route("/flagz", ServerEndpoint.FLAGS, needs=(Switch.DEBUG, Switch.FLAGZ)),
     Route("/debug/pprof/{*profile}", ServerEndpoint.PROFILES, needs=(Switch.DEBUG, Switch.PROFILING)),
     Route("/debug/flags/v", ServerEndpoint.VERBOSITY, ("PUT",), (Switch.DEBUG, Switch.VERBOSITY)),
     Route("/manifests", ServerEndpoint.MANIFESTS, _GET_POST, _MANIFESTS),
@@ -132,6 +134,11 @@ ROUTES = (
     Route("/ui/live/stream", ServerEndpoint.OBSERVER_STREAM, needs=_DEBUG),
     Route("/ui/pods/{uid}", ServerEndpoint.OBSERVER_POD, needs=_DEBUG),
 )
+
+
+def paths_of(on: frozenset[Switch]) -> tuple[str, ...]:
+    """The paths that are served while these switches are on, without the names in them."""
+    return tuple(route.pattern.partition("{")[0] for route in ROUTES if on.issuperset(route.needs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,8 +253,23 @@ def test_the_configuration_is_the_one_in_effect(there: Served) -> None:
 
 
 def test_pages_about_the_agent(there: Served) -> None:
-    assert "v1.36.2+actorlet" in there.ask("/statusz").body
+    assert "Binary version: 1.36.2+actorlet" in there.ask("/statusz").body
     assert "root-dir=/r" in there.ask("/flagz").body
+
+
+def test_pages_about_the_agent_are_objects_for_programs_that_name_them(there: Served) -> None:
+    answer = there.ask("/statusz", Accept="application/json;v=v1beta1;g=config.k8s.io;as=Statusz")
+    status = json.loads(answer.body)
+    assert (status["apiVersion"], status["kind"], status["metadata"]) == (
+        "config.k8s.io/v1beta1",
+        "Statusz",
+        {"name": "kubelet"},
+    )
+    assert status["binaryVersion"].startswith("1.36.2")
+    assert {"/healthz", "/metrics", "/statusz"} <= set(status["paths"])
+    flags = json.loads(there.ask("/flagz", Accept="application/json;v=v1beta1;g=config.k8s.io;as=Flagz").body)
+    assert (flags["kind"], flags["flags"]) == ("Flagz", {"root-dir": "/r"})
+    assert there.ask("/flagz", Accept="application/json").status == 406
 
 
 def test_health_has_checks(there: Served) -> None:

@@ -145,6 +145,8 @@ SWITCHED: dict[Switch, tuple[str, str, int]] = {
     Switch.VERBOSITY: ("PUT", "/debug/flags/v", 405),
     Switch.SYSTEM_LOGS: ("GET", "/logs/", 405),
     Switch.CHECKPOINT: ("POST", CHECKPOINT, 404),
+    Switch.STATUSZ: ("GET", "/statusz", 404),
+    Switch.FLAGZ: ("GET", "/flagz", 404),
     Switch.MANIFESTS: ("GET", "/manifests", 404),
 }
 
@@ -172,9 +174,9 @@ def test_what_is_off_says_so(switch: Switch) -> None:
 def test_switches_are_fields_of_the_configuration(tmp_path: Path, fields: dict[str, Any], off: set[Switch]) -> None:
     serving = Serving("n", KubeletConfiguration(**fields), str(tmp_path), ("n",), {})
     assert EVERYTHING - switches_of(serving) == off | {Switch.MANIFESTS}
-    gates = FeatureGates({"ContainerCheckpoint": False})
+    gates = FeatureGates({"ContainerCheckpoint": False, "ComponentStatusz": False, "ComponentFlagz": False})
     closed = Serving("n", KubeletConfiguration(**fields), str(tmp_path), ("n",), {}, gates=gates, manifests=True)
-    assert EVERYTHING - switches_of(closed) == off | {Switch.CHECKPOINT}
+    assert EVERYTHING - switches_of(closed) == off | {Switch.CHECKPOINT, Switch.STATUSZ, Switch.FLAGZ}
 
 
 def test_the_observers_own_port_serves_no_page_of_another_site(there: Served) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-from actorlet._process import command
+from actorlet._process import become
 
 
 def main() -> None:
-    """Become `cli.main` with the same arguments. The process id stays, so service managers and signals find it."""
-    words = command("cli.main", *sys.argv[1:])
-    os.execv(words[0], words)
+    """Become `cli.main` with the same arguments."""
+    become("cli.main", *sys.argv[1:])
 
 
 if __name__ == "__main__":

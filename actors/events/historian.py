@@ -1,10 +1,12 @@
 """`HistorianActor`: keeps what has happened to each pod of the node, to explain why a pod does not run.
 
 Workers and the sync loop tell it, people ask it, and it decides nothing. Each history is bounded (`HistoryRing`). The
-last `GONE_MAX` pods that are gone are remembered too, because people ask "where is it?" after the end. Nobody waits for
-it, so its messages gather: a start tells ten things within milliseconds, which become one message. The histories are
-lost with the agent: they only tell how the present came about, and the present can be looked up. The workers tell what
-the runtime shows of the time before the agent began.
+last `GONE_MAX` pods that are gone are remembered too, because people ask "where is it?" after the end. They are kept as
+encoded bytes: as objects they would lie scattered over the memory that a burst of pods used, and hold all of it.
+
+Nobody waits for it, so its messages gather: a start tells ten things within milliseconds, which become one message. The
+histories are lost with the agent: they only tell how the present came about, and the present can be looked up. The
+workers tell what the runtime shows of the time before the agent began.
 
 A full mailbox refuses messages. Only the last message of a pod matters then: without it, the pod would be kept for ever
 as one that is here. So after such a loss the sync loop is asked which pods it knows.
@@ -45,6 +47,10 @@ WINDOW = 16
 LAID_ASIDE = 32
 """New entries that wait to be put with the others: more than come of a pod that starts, runs and ends."""
 BEGAN = "the agent remembers nothing of the time before; the runtime tells what is above"
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(PodStory).decode
 
 
 class AskWhoIsKnown(Message, frozen=True):
@@ -128,6 +134,20 @@ class _History(msgspec.Struct, eq=False):
 
     __repr__ = object.__repr__  # a close look shows the fields, each in short
 
+    def story(self, uid: str) -> PodStory:
+        """As it is told."""
+        return PodStory(
+            uid=uid,
+            namespace=self.namespace,
+            name=self.name,
+            stage=self.stage,
+            since_wall_ns=self.since_wall_ns,
+            entries=self.ring.entries(),
+            dropped=self.ring.dropped,
+            waits=self.waits,
+            gone_wall_ns=self.gone_wall_ns,
+        )
+
 
 class HistorianActor(Actor):
     mailbox_capacity: ClassVar[int] = 50_000
@@ -139,19 +159,21 @@ class HistorianActor(Actor):
         self._sync_loop = sync_loop
         self._began_wall_ns = self.wall_ns()
         self._histories: dict[str, _History] = {}
-        self._gone: dict[str, None] = {}
-        """UIDs of pods that are gone, in that order."""
+        """Of the pods that are here."""
+        self._gone: dict[str, bytes] = {}
+        """The encoded story of each pod that is gone, in that order."""
 
     def on_start(self) -> None:
         self._sync_loop.tell(HistorianStarted())
 
     @handles(NoteHistory)
     def note(self, message: NoteHistory) -> None:
-        history = self._histories.get(message.uid)
+        history = self._histories.get(message.uid) or self._back(message.uid)
         if history is None:
             if not message.name:
                 return  # the end of an unknown pod
-            history = self._histories[message.uid] = _History()
+            history = _History()
+        self._histories[message.uid] = history
         if message.past and not history.past:
             self._remember_past(history, message.past)
         history.ring.add(message.entries)
@@ -162,15 +184,23 @@ class HistorianActor(Actor):
         if message.waits is not None:
             history.waits = message.waits
         history.gone_wall_ns = message.gone_wall_ns
-        self._gone.pop(message.uid, None)
         if message.gone_wall_ns is not None:
-            self._remember_gone(message.uid)
+            self._remember_gone(message.uid, history)
 
-    def _remember_gone(self, uid: str) -> None:
-        self._gone[uid] = None
+    def _remember_gone(self, uid: str, history: _History) -> None:
+        self._gone[uid] = _encode(history.story(uid))
+        del self._histories[uid]
         if len(self._gone) > GONE_MAX:
-            oldest = next(iter(self._gone))
-            del self._gone[oldest], self._histories[oldest]
+            del self._gone[next(iter(self._gone))]
+
+    def _back(self, uid: str) -> _History | None:
+        """The history of a pod that was gone."""
+        kept = self._gone.pop(uid, None)
+        if kept is None:
+            return None
+        story = _decode(kept)
+        ring = HistoryRing(list(story.entries), [], story.dropped)
+        return _History(ring, story.namespace, story.name, story.stage, story.since_wall_ns, story.waits, past=True)
 
     def _remember_past(self, history: _History, past: tuple[HistoryEntry, ...]) -> None:
         history.past = True
@@ -200,31 +230,20 @@ class HistorianActor(Actor):
     def known_pods(self, message: KnownPods) -> None:
         """End the histories of pods whose end was lost."""
         self.cancel_timer(AskWhoIsKnown)
-        here = [uid for uid, each in self._histories.items() if each.gone_wall_ns is None]
-        for uid in here:
-            if uid not in message.uids:
-                self.note(gone(uid, self.wall_ns()))
+        for uid in [each for each in self._histories if each not in message.uids]:
+            self.note(gone(uid, self.wall_ns()))
 
     @handles(TellHistory)
     def tell_history(self, question: TellHistory) -> PodStory | None:
         history = self._histories.get(question.uid)
-        if history is None:
-            return None
-        return PodStory(
-            uid=question.uid,
-            namespace=history.namespace,
-            name=history.name,
-            stage=history.stage,
-            since_wall_ns=history.since_wall_ns,
-            entries=history.ring.entries(),
-            dropped=history.ring.dropped,
-            waits=history.waits,
-            gone_wall_ns=history.gone_wall_ns,
-        )
+        if history is not None:
+            return history.story(question.uid)
+        kept = self._gone.get(question.uid)
+        return None if kept is None else _decode(kept)
 
     @handles(ListHistories)
     def list_histories(self, _: ListHistories) -> tuple[KnownPod, ...]:
-        return tuple(
-            KnownPod(uid, each.namespace, each.name, each.gone_wall_ns is not None)
-            for uid, each in self._histories.items()
-        )
+        stories = map(_decode, self._gone.values())
+        gone_ones = tuple(KnownPod(each.uid, each.namespace, each.name, gone=True) for each in stories)
+        here = (KnownPod(uid, each.namespace, each.name, gone=False) for uid, each in self._histories.items())
+        return (*gone_ones, *here)

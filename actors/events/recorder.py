@@ -1,8 +1,8 @@
 """`EventRecorderActor`: the events of this node, kept for a while, said in the log, sent to the API server (spec 15).
 
 Nobody waits for it: events are told, not asked for. When too many come at once, some are dropped and counted. Equal
-events are one with a count. The last `KEPT` are held in memory, and nothing is on disk. An event is logged when it is
-new and then each time its count has doubled, so that an endless repetition is still seen.
+events are one with a count. The last ones are held in memory (`KeptEvents`), and nothing is on disk. An event is logged
+when it is new and then each time its count has doubled, so that an endless repetition is still seen.
 
 With an API server, what `EventCorrelation` lets through waits in an `EventQueue` until one of a few calls is free. At
 most one call of a series is under way, and it carries the newest count. When the API server does not answer, one call
@@ -17,17 +17,16 @@ from collections import Counter
 from functools import partial
 from typing import Any, ClassVar
 
-import msgspec
-from cachetools import FIFOCache, TTLCache
+from cachetools import TTLCache
 
+from actors.events.kept import KeptEvents
 from actors.events.sending import EventCorrelation, EventQueue, Series, creation, event_name, raising
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
-from actors.messages.events import RecordedEvent, RecordEvent
+from actors.messages.events import PodEventsOver, RecordedEvent, RecordEvent
 from actors.messages.pods import ListEvents
 from runtime.api import Api, ApiCall, ApiError, as_api_error
 
 SECOND_NS = 1_000_000_000
-KEPT = 2_000
 MAX_CALLS = 8
 """Under way at a time."""
 CALL_LIMIT_NS = 30 * SECOND_NS
@@ -36,6 +35,8 @@ MAX_TRIES = 12
 TERMINATING_NS = 30 * SECOND_NS
 """A namespace that takes no new objects is not asked again for so long."""
 MAX_TERMINATING = 1_000
+FORGET_NS = 10 * SECOND_NS
+"""So long after their end pods are forgotten, all at once: that is one look through all that is remembered."""
 
 
 class EventCallEnded(Message, frozen=True):
@@ -51,6 +52,10 @@ class RecorderPauseOver(Message, frozen=True):
     """To itself: try again whether the API server answers."""
 
 
+class ForgetGone(Message, frozen=True):
+    """To itself: drop what is remembered of pods that are gone."""
+
+
 class EventRecorderActor(Actor):
     """See the module. `api` None: the node stands alone, and events stay on it."""
 
@@ -62,8 +67,9 @@ class EventRecorderActor(Actor):
         super().__init__()
         self._api = api
         self._node_name = node_name
-        self._events: FIFOCache[RecordEvent, RecordedEvent] = FIFOCache(KEPT)
-        """In the order of the last time each came."""
+        self._kept = KeptEvents()
+        self._gone: set[str] = set()
+        """UIDs of pods that are gone, until the next `ForgetGone`."""
         self._correlation = EventCorrelation()
         self._queue = EventQueue()
         self._calls: dict[int, Series] = {}
@@ -81,12 +87,7 @@ class EventRecorderActor(Actor):
     @handles(RecordEvent)
     def record(self, message: RecordEvent) -> None:
         wall_ns = self.wall_ns()
-        known = self._events.pop(message, None)
-        if known is None:
-            recorded = RecordedEvent(message, 1, wall_ns, wall_ns)
-        else:
-            recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
-        self._events[message] = recorded
+        recorded = self._kept.add(message, wall_ns)
         if recorded.count & (recorded.count - 1) == 0:
             level = logging.WARNING if message.type == "Warning" else logging.INFO
             log = self.log
@@ -101,7 +102,19 @@ class EventRecorderActor(Actor):
 
     @handles(ListEvents)
     def list_events(self, _: ListEvents) -> tuple[RecordedEvent, ...]:
-        return tuple(self._events.values())
+        return self._kept.all()
+
+    @handles(PodEventsOver)
+    def pod_events_over(self, message: PodEventsOver) -> None:
+        if not self._gone:
+            self.after(FORGET_NS, ForgetGone())
+        self._gone.add(message.uid)
+
+    @handles(ForgetGone)
+    def forget_gone(self, _: ForgetGone) -> None:
+        gone, self._gone = self._gone, set()
+        self._kept.set_aside(gone)
+        self._correlation.forget(gone)
 
     # --- to the API server ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ functions at the end make the API calls. Time comes in with each event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Set
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -37,7 +37,10 @@ COMPONENT = "kubelet"
 LONGEST_NAME = 253
 NAMESPACE_OF_NODES = "default"
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+_About = tuple[str, str, str, str]
+"""Kind, namespace, name and UID of an object."""
 
 
 class Series(msgspec.Struct, eq=False):
@@ -77,17 +80,17 @@ class EventCorrelation:
     rest is counted and not sent. Types are apart, so warnings of a failing probe do not hold back the event that its
     container ends.
 
-    Each memory is bounded; the least recently used goes first.
+    Each memory is bounded; the least recently used goes first. `forget` drops all of objects that are gone.
     """
 
     def __init__(self) -> None:
-        self._kinds: LRUCache[Hashable, _Kind] = LRUCache(REMEMBERED)
+        self._kinds: LRUCache[tuple[_About, str, str], _Kind] = LRUCache(REMEMBERED)
         self._series: LRUCache[Hashable, Series] = LRUCache(REMEMBERED)
-        self._objects: LRUCache[Hashable, _Allowance] = LRUCache(REMEMBERED)
+        self._objects: LRUCache[tuple[_About, str], _Allowance] = LRUCache(REMEMBERED)
 
     def observe(self, event: RecordEvent, now_ns: int, wall_ns: int) -> tuple[Series, bool]:
         """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
-        about = _about(event)
+        about: _About = _about(event)
         kind_key = (about, event.type, event.reason)
         key: Hashable = event
         message = event.message
@@ -100,8 +103,23 @@ class EventCorrelation:
         allowance = _used(self._objects, (about, event.type), lambda: _Allowance(now_ns))
         return series, allowance.take(now_ns)
 
+    def forget(self, uids: Set[str]) -> None:
+        """Drop what is known of the objects with these UIDs."""
+        _drop(self._kinds, [key for key in self._kinds if key[0][3] in uids])
+        _drop(self._series, [key for key, series in self._series.items() if series.event.uid in uids])
+        _drop(self._objects, [key for key in self._objects if key[0][3] in uids])
 
-def _used(recent: LRUCache[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:
+    def __len__(self) -> int:
+        """How much is remembered, of all rules together."""
+        return len(self._kinds) + len(self._series) + len(self._objects)
+
+
+def _drop(memory: LRUCache[K, T], keys: Iterable[K]) -> None:
+    for key in keys:
+        del memory[key]
+
+
+def _used(recent: LRUCache[K, T], key: K, make: Callable[[], T]) -> T:
     """The value of that key, made if there is none."""
     try:
         return recent[key]

@@ -26,6 +26,12 @@ class RecordEvent(Message, frozen=True, cache_hash=True):
     annotations: tuple[tuple[str, str], ...] = ()
 
 
+class PodEventsOver(Message, frozen=True):
+    """SyncLoopActor -> EventRecorderActor: this node is done with the pod, so its events will not come again."""
+
+    uid: str
+
+
 def pod_event(pod: Pod, event_type: str, reason: str, message: str, field_path: str = "") -> RecordEvent:
     """An event about `pod`."""
     meta = pod.metadata

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, ActorStopped, MailboxOverflowed, Message, handles, part
-from actors.messages.events import pod_event
+from actors.messages.events import PodEventsOver, pod_event
 from actors.messages.history import gone
 from actors.messages.mirrors import StaticPodGone, StaticSourcesReady
 from actors.messages.pods import (
@@ -214,6 +214,7 @@ class SyncLoopActor(Actor):
         if state.unknown:
             state.unknown = tuple(pod for pod in state.unknown if pod.uid != uid)
         self._services.status_manager.tell(PodForgotten(uid))
+        self._services.events.tell(PodEventsOver(uid))
         if entry.static:
             self._mirrors.tell(StaticPodGone(uid))
         self._starts.start_next_of(entry.name, uid)

@@ -55,6 +55,7 @@ from runtime.http_server.auth.serving_certificate import CertificateError
 from runtime.http_server.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
 from runtime.io.event_loop import LoopThread
+from runtime.io.heap import HeapKeeper, share_one_heap
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
@@ -66,6 +67,8 @@ LOG = logging.getLogger("actorlet.run")
 SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 SECOND_NS = 1_000_000_000
 STOP_TIMEOUT_NS = 20 * SECOND_NS
+GIVE_BACK_EVERY_NS = 20 * SECOND_NS
+"""How often to look whether there is memory to give back."""
 LOCK_RETRY_SECONDS = 1.0
 
 
@@ -85,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     # Blocked before any thread starts, so that all inherit it and the signals wait for us.
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    share_one_heap()
     try:
         start = configuration_of(flags, cgroup_version=cgroup_version())
         return run(start)
@@ -123,6 +127,7 @@ def run(start: StartConfiguration) -> int:
         containers = after.enter_context(closing(LoopThread("containers")))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
+        _give_memory_back(dispatcher)
         plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
         if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0
@@ -160,6 +165,11 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _give_memory_back(dispatcher: PoolDispatcher) -> None:
+    keeper, lane = HeapKeeper(), dispatcher.lane("heap", size=1, per_key=1)
+    dispatcher.schedule(GIVE_BACK_EVERY_NS, lambda: lane.submit("heap", keeper.look), GIVE_BACK_EVERY_NS)
 
 
 def _bootstrap(start: StartConfiguration, loop: LoopThread, after: ExitStack) -> BootstrapCredentials | None:

@@ -10,13 +10,98 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
+
+MIB = 2**20
+_ARENAS_AT_MOST = -8
+"""`M_ARENA_MAX` of mallopt(3)."""
+WORTH_IT_BYTES = MIB
+"""So much less in use than at its highest is worth a walk over the heap."""
+_IN_RINGS = 2
+"""So many collections of the middle generation since the last whole one: enough to make one worth it."""
+
+
+def share_one_heap() -> None:
+    """Let all threads use one heap of the C library. Otherwise each has its own, with holes of its own.
+
+    Python's threads take turns anyway. For the start of a process, before it has threads.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_ARENAS_AT_MOST, 1)
 
 
 def give_back() -> None:
     """See the module. Any thread."""
     gc.collect()
     _trim()(0)
+
+
+@dataclass
+class Ebb:
+    """Whether what is in use has fallen far enough below its highest since the last time it had."""
+
+    highest: int = 0
+
+    def has_come(self, in_use: int) -> bool:
+        if in_use + WORTH_IT_BYTES <= self.highest:
+            self.highest = in_use
+            return True
+        self.highest = max(self.highest, in_use)
+        return False
+
+
+class HeapKeeper:
+    """Looks from time to time whether there is something to give back. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._ebb = Ebb()
+
+    def look(self) -> bool:
+        """Whether memory was given back."""
+        if gc.get_count()[2] >= _IN_RINGS:
+            gc.collect()
+        comes = self._ebb.has_come(bytes_in_use())
+        if comes:
+            _trim()(0)
+        return comes
+
+
+def bytes_in_use() -> int:
+    """What the heap of the C library holds for the process; 0 where it does not tell."""
+    counts = _counts()
+    if counts is None:
+        return 0
+    found = counts()
+    return int(found.small_used + found.mapped)
+
+
+class _Counts(ctypes.Structure):
+    """`struct mallinfo2` of mallinfo(3)."""
+
+    _fields_ = (
+        ("arena", ctypes.c_size_t),
+        ("free_chunks", ctypes.c_size_t),
+        ("fast_chunks", ctypes.c_size_t),
+        ("mapped_regions", ctypes.c_size_t),
+        ("mapped", ctypes.c_size_t),
+        ("unused", ctypes.c_size_t),
+        ("fast_free", ctypes.c_size_t),
+        ("small_used", ctypes.c_size_t),
+        ("free", ctypes.c_size_t),
+        ("on_top", ctypes.c_size_t),
+    )
+
+
+@cache
+def _counts() -> Callable[[], _Counts] | None:
+    try:
+        found = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, OSError):
+        return None
+    found.restype = _Counts
+    return lambda: found()
 
 
 @cache

@@ -51,6 +51,18 @@ def test_equal_events_are_one_series_with_a_count():
     assert rules.observe(event("a"), event("b"), event("a")) == [("a", 1, True), ("b", 1, True), ("a", 2, True)]
 
 
+def test_pods_that_are_gone_leave_nothing_behind():
+    rules = Rules()
+    told = [event(message, reason, name) for name in ("web", "db") for reason in "ab" for message in "xyz"]
+    rules.observe(*told)
+    remembered = len(rules.correlation)
+    rules.correlation.forget({"uid-web"})
+    assert len(rules.correlation) == remembered / 2
+    assert rules.observe(event("x", "a", "db"), event("x", "a", "web")) == [("x", 2, True), ("x", 1, True)]
+    rules.correlation.forget({"uid-web", "uid-db", "never heard of"})
+    assert len(rules.correlation) == 0
+
+
 @pytest.mark.parametrize(
     "other",
     [

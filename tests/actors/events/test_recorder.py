@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.events.recorder import KEPT, EventRecorderActor, sentence
+from actors.events.kept import KEPT, PIECE
+from actors.events.recorder import FORGET_NS, EventRecorderActor, sentence
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages.events import RecordedEvent, RecordEvent
+from actors.messages.events import PodEventsOver, RecordedEvent, RecordEvent
 from actors.messages.pods import ListEvents
 
 SECOND_NS = 1_000_000_000
 
 
-def event(message: str = "hello", kind: str = "Normal", name: str = "web") -> RecordEvent:
-    return RecordEvent("Pod", "u", "default", name, kind, "Said", message, "spec.containers{c}")
+def event(message: str = "hello", kind: str = "Normal", name: str = "web", uid: str = "u") -> RecordEvent:
+    return RecordEvent("Pod", uid, "default", name, kind, "Said", message, "spec.containers{c}")
 
 
 class World:
@@ -29,6 +30,12 @@ class World:
         for each in events:
             self.recorder.tell(each)
         self.dispatcher.run_for(SECOND_NS)
+
+    def over(self, *uids: str) -> None:
+        """The node is done with these pods, and they have been forgotten since."""
+        for uid in uids:
+            self.recorder.tell(PodEventsOver(uid))
+        self.dispatcher.run_for(2 * FORGET_NS)
 
     def kept(self) -> tuple[RecordedEvent, ...]:
         events: tuple[RecordedEvent, ...] = self.recorder.ask(ListEvents())
@@ -57,6 +64,24 @@ def test_only_the_last_events_are_kept(world: World):
     kept = world.kept()
     assert len(kept) == KEPT
     assert kept[0].event.message == "10"
+
+
+def test_events_of_pods_that_are_gone_are_kept_between_the_others(world: World):
+    world.tell(event("a", uid="gone"), event("b", uid="here"))
+    world.over("gone")
+    world.tell(event("c", uid="here"))
+    assert [each.event.message for each in world.kept()] == ["a", "b", "c"]
+    assert world.kept()[0].event == event("a", uid="gone")
+
+
+def test_events_of_many_pods_that_are_gone_make_room_for_newer_ones(world: World):
+    for number in range(KEPT // 4):
+        world.tell(*(event(str(each), uid=f"u{number}") for each in range(5)))
+    world.over(*(f"u{number}" for number in range(KEPT // 4)))
+    world.tell(*(event(f"new {each}") for each in range(10)))
+    kept = world.kept()
+    assert KEPT - PIECE <= len(kept) <= KEPT
+    assert [each.event.message for each in kept[-10:]] == [f"new {each}" for each in range(10)]
 
 
 def test_what_repeats_is_said_less_and_less(world: World, caplog: pytest.LogCaptureFixture):

@@ -26,7 +26,7 @@ STARTS: Mapping[str, frozenset[str]] = {
 _OS_FAMILIES = ("exec", "spawn")
 
 ALLOWED: Mapping[tuple[str, str], str] = {
-    ("actorlet/__main__.py", "main"): "the agent itself, with the words that its user typed",
+    ("actorlet/_process.py", "become"): "the agent itself, with the words that its user typed",
     ("actorlet/testing.py", "__init__"): "the simulated cluster of a test: a module of ours, with options of ours",
     ("runtime/api/credentials.py", "_answer_of"): "the credential plugin and its words are the kubeconfig's",
     (

@@ -1,0 +1,74 @@
+"""Memory that a burst has used is given back, though some of its objects live on among those that go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from runtime.io.heap import WORTH_IT_BYTES, Ebb
+
+MIB = 2**20
+BURST = """
+from runtime.io.heap import HeapKeeper, bytes_in_use, share_one_heap
+from tests.process_memory import resident_bytes
+
+share_one_heap()
+keeper = HeapKeeper()
+before = resident_bytes()
+objects = [str(number) * 20 for number in range(500_000)]
+assert not keeper.look(), "nothing has gone yet"
+at_most = resident_bytes() - before
+survivors = objects[::2_000]
+del objects
+assert keeper.look(), "much has gone"
+print(at_most, resident_bytes() - before)
+assert not keeper.look(), "nothing has gone since"
+"""
+
+
+def test_pages_on_which_nothing_lives_go_back_to_the_machine():
+    at_most, stays = (int(each) for each in printed(BURST, PYTHONMALLOC="malloc").split())
+    assert at_most > 64 * MIB
+    assert stays < at_most / 4
+
+
+def test_the_agent_allocates_from_the_c_library_and_heeds_no_other_variable_of_python():
+    told = {"PYTHONMALLOC": "debug", "PYTHONHASHSEED": "1", "PYTHONPATH": "elsewhere", "KEPT": "yes"}
+    became = (
+        "import os, sys, actorlet._process as p;"
+        "told = lambda words, env: print(words[1:3], *(f'{n}={v}' for n, v in env.items()), sep='\\n');"
+        "os.execve = lambda path, words, env: sys.exit(told(words, env));"
+        "p.become('cli.main', 'run', '--config=x')"
+    )
+    flags, *environment = printed(became, **told).splitlines()
+    assert flags == "['-s', '-P']"
+    assert [each for each in environment if each.startswith("PYTHON")] == ["PYTHONMALLOC=malloc"]
+    assert "KEPT=yes" in environment
+
+
+def test_other_commands_are_isolated():
+    became = (
+        "import os, sys, actorlet._process as p;"
+        "os.execv = lambda path, words: sys.exit(print(words[1]));"
+        "p.become('cli.main', 'pods')"
+    )
+    assert printed(became).strip() == "-I"
+
+
+def test_an_ebb_is_a_fall_from_the_highest_and_comes_once():
+    ebb = Ebb()
+    assert not ebb.has_come(100 * MIB)
+    assert not ebb.has_come(120 * MIB)
+    assert not ebb.has_come(120 * MIB - WORTH_IT_BYTES + 1)
+    assert ebb.has_come(120 * MIB - WORTH_IT_BYTES)
+    assert not ebb.has_come(120 * MIB - WORTH_IT_BYTES)
+
+
+def printed(program: str, **environment: str) -> str:
+    """What a Python program prints that runs on its own, in the root of the project."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
+    words = [sys.executable, "-B", "-c", program]
+    ended = subprocess.run(words, check=False, capture_output=True, text=True, env={**inherited, **environment})
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

@@ -10,6 +10,7 @@ messages of earlier attempts are ignored.
 
 from __future__ import annotations
 
+import abc
 from collections import Counter
 from collections.abc import Hashable
 from typing import Any, ClassVar
@@ -158,13 +159,13 @@ class Follower(Actor):
         """The errors of the sets that cannot be followed now."""
         return tuple(sorted({followed.said for followed in self._followed.values() if followed.said}))
 
+    @abc.abstractmethod
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
         """The whole set as it is now."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def changed(self, key: Hashable, event_type: str, value: Any) -> None:
         """An object was ADDED, MODIFIED or DELETED; `value` is its new form, or its last one."""
-        raise NotImplementedError
 
     def failing(self, key: Hashable, error: ApiError) -> None:
         """An attempt has failed. Earlier reports may be out of date."""

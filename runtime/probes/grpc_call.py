@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import socket
 from collections.abc import Mapping
 from urllib.parse import unquote
@@ -21,6 +20,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
+from runtime.cri import StatusCode
 from runtime.http_client.call_bytes import CallBytes, HttpError
 
 READ_BYTES = 4 * 1024
@@ -30,39 +30,15 @@ MESSAGE_BYTES_AT_MOST = 4 * 1024
 HEADER_BYTES_AT_MOST = 16 * 1024
 _PREFIX_BYTES = 5
 _STREAM = 1
-
-
-class GrpcStatus(enum.IntEnum):
-    """The codes of gRPC."""
-
-    OK = 0
-    CANCELLED = 1
-    UNKNOWN = 2
-    INVALID_ARGUMENT = 3
-    DEADLINE_EXCEEDED = 4
-    NOT_FOUND = 5
-    ALREADY_EXISTS = 6
-    PERMISSION_DENIED = 7
-    RESOURCE_EXHAUSTED = 8
-    FAILED_PRECONDITION = 9
-    ABORTED = 10
-    OUT_OF_RANGE = 11
-    UNIMPLEMENTED = 12
-    INTERNAL = 13
-    UNAVAILABLE = 14
-    DATA_LOSS = 15
-    UNAUTHENTICATED = 16
-
-
 _OF_HTTP = {
-    400: GrpcStatus.INTERNAL,
-    401: GrpcStatus.UNAUTHENTICATED,
-    403: GrpcStatus.PERMISSION_DENIED,
-    404: GrpcStatus.UNIMPLEMENTED,
-    429: GrpcStatus.UNAVAILABLE,
-    502: GrpcStatus.UNAVAILABLE,
-    503: GrpcStatus.UNAVAILABLE,
-    504: GrpcStatus.UNAVAILABLE,
+    400: StatusCode.INTERNAL,
+    401: StatusCode.UNAUTHENTICATED,
+    403: StatusCode.PERMISSION_DENIED,
+    404: StatusCode.UNIMPLEMENTED,
+    429: StatusCode.UNAVAILABLE,
+    502: StatusCode.UNAVAILABLE,
+    503: StatusCode.UNAVAILABLE,
+    504: StatusCode.UNAVAILABLE,
 }
 """What an answer without a status of its own means (gRPC's http-grpc-status-mapping)."""
 
@@ -70,7 +46,7 @@ _OF_HTTP = {
 class GrpcCallError(Exception):
     """The call has failed with this status."""
 
-    def __init__(self, status: GrpcStatus, details: str) -> None:
+    def __init__(self, status: StatusCode, details: str) -> None:
         super().__init__(details)
         self.status = status
         self.details = details
@@ -124,15 +100,15 @@ class _Exchange:
         while not self._ended:
             data = await loop.sock_recv(self._line, READ_BYTES)
             if not data:
-                raise GrpcCallError(GrpcStatus.UNAVAILABLE, "the connection was closed before the answer")
+                raise GrpcCallError(StatusCode.UNAVAILABLE, "the connection was closed before the answer")
             if not self._call.take(len(data)):
-                raise GrpcCallError(GrpcStatus.RESOURCE_EXHAUSTED, str(self._given_up or "the answer is too large"))
+                raise GrpcCallError(StatusCode.RESOURCE_EXHAUSTED, str(self._given_up or "the answer is too large"))
             try:
                 for event in self._http.receive_data(data):
                     self._hear(event)
             except (h2.exceptions.ProtocolError, UnicodeError) as error:
                 text = str(error) or type(error).__name__
-                raise GrpcCallError(GrpcStatus.UNAVAILABLE, f"the answer is not HTTP/2: {text}") from None
+                raise GrpcCallError(StatusCode.UNAVAILABLE, f"the answer is not HTTP/2: {text}") from None
             if not self._ended and (reply := self._http.data_to_send()):
                 await loop.sock_sendall(self._line, reply)
             await asyncio.sleep(0)
@@ -152,14 +128,14 @@ class _Exchange:
             self._body += event.data
             if len(self._body) > _PREFIX_BYTES + MESSAGE_BYTES_AT_MOST:
                 text = f"the message has more than {MESSAGE_BYTES_AT_MOST} bytes"
-                raise GrpcCallError(GrpcStatus.RESOURCE_EXHAUSTED, text)
+                raise GrpcCallError(StatusCode.RESOURCE_EXHAUSTED, text)
         elif isinstance(event, h2.events.StreamEnded):
             self._ended = True
         elif isinstance(event, h2.events.StreamReset):
             if not self._ended:
-                raise GrpcCallError(GrpcStatus.INTERNAL, f"the stream was reset with error {event.error_code}")
+                raise GrpcCallError(StatusCode.INTERNAL, f"the stream was reset with error {event.error_code}")
         elif isinstance(event, h2.events.ConnectionTerminated) and not self._ended:
-            raise GrpcCallError(GrpcStatus.UNAVAILABLE, f"the server goes away with error {event.error_code}")
+            raise GrpcCallError(StatusCode.UNAVAILABLE, f"the server goes away with error {event.error_code}")
 
     def _message(self) -> bytes:
         fields = {**self._head, **self._trailers}
@@ -168,14 +144,14 @@ class _Exchange:
         if not told:
             code = int(status) if status.isascii() and status.isdecimal() and len(status) < 4 else 0
             text = f"unexpected HTTP status code received from server: {status}"
-            raise GrpcCallError(_OF_HTTP.get(code, GrpcStatus.UNKNOWN), text)
+            raise GrpcCallError(_OF_HTTP.get(code, StatusCode.UNKNOWN), text)
         if told != "0":
-            known = told.isascii() and told.isdecimal() and len(told) < 3 and int(told) in tuple(GrpcStatus)
+            known = told.isascii() and told.isdecimal() and len(told) < 3 and int(told) in tuple(StatusCode)
             reason = unquote(fields.get("grpc-message", ""))
-            raise GrpcCallError(GrpcStatus(int(told)) if known else GrpcStatus.UNKNOWN, reason)
+            raise GrpcCallError(StatusCode(int(told)) if known else StatusCode.UNKNOWN, reason)
         length = int.from_bytes(self._body[1:_PREFIX_BYTES], "big")
         if len(self._body) < _PREFIX_BYTES or self._body[0] or len(self._body) - _PREFIX_BYTES != length:
-            raise GrpcCallError(GrpcStatus.INTERNAL, "the answer is no message, or a packed one that nobody asked for")
+            raise GrpcCallError(StatusCode.INTERNAL, "the answer is no message, or a packed one that nobody asked for")
         return self._body[_PREFIX_BYTES:]
 
 

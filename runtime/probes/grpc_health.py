@@ -9,12 +9,13 @@ import asyncio
 
 from google.protobuf.message import DecodeError
 
+from runtime.cri import StatusCode
 from runtime.http_client.call_bytes import CallBytes
 from runtime.io.connecting import connected, reset_on_close
 from runtime.io.held_bytes import HeldBytes
 from runtime.io.network import address, reason_of
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, ProbeAnswer, ProbeOutcome
-from runtime.probes.grpc_call import CALL_BYTES_AT_MOST, GrpcCallError, GrpcStatus, unary_call
+from runtime.probes.grpc_call import CALL_BYTES_AT_MOST, GrpcCallError, unary_call
 from runtime.probes.health_v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 CHECK = "/grpc.health.v1.Health/Check"
@@ -63,12 +64,12 @@ async def _exchange(check: GrpcCheck, where: str, timeout_ms: int, call: CallByt
 
 def _failed(failure: GrpcCallError, where: str, seconds: float) -> ProbeAnswer:
     status, details = failure.status, failure.details
-    if status is GrpcStatus.UNIMPLEMENTED:
+    if status is StatusCode.UNIMPLEMENTED:
         text = f"this server does not implement the grpc health protocol (grpc.health.v1.Health): {details}"
         return ProbeAnswer(ProbeOutcome.FAILURE, text)
-    if status is GrpcStatus.DEADLINE_EXCEEDED:
+    if status is StatusCode.DEADLINE_EXCEEDED:
         return _timed_out(where, seconds)
-    if status is GrpcStatus.UNAVAILABLE:
+    if status is StatusCode.UNAVAILABLE:
         return ProbeAnswer(ProbeOutcome.FAILURE, f'failed to connect service "{where}": {details}')
     return ProbeAnswer(ProbeOutcome.FAILURE, f"rpc failed with {status.name}: {details}")
 

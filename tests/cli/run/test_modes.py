@@ -12,7 +12,7 @@ import signal
 import stat
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,11 @@ from runtime.api import Api, get
 from runtime.api.access import read_access
 from runtime.api.calls import create_unread, delete
 from runtime.io.event_loop import LoopThread
+from runtime.volumes.mounts import KernelMounts
 from simulation.cri.behaviour import PREFIX
 from tests.cli.run.test_command import PATIENCE_S, ROOT, actorlet, flags
 from tests.ports import free_ports
+from tests.real.waiting import until
 
 UID, HEX, VERSION = "[0-9a-f-]{36}", "[0-9a-f]{8}", r"\.\.[0-9_]+\.[a-z0-9_]+"
 VOLUME = f"pods/{UID}/volumes/kubernetes.io~"
@@ -170,10 +172,21 @@ def cluster(tmp_path: Path, api: EmbeddedApi) -> Iterator[Cluster]:
         ):
             yield Cluster(tmp_path, lines.main, agent)
     finally:
-        for process in (agent, runtime):
-            process.send_signal(signal.SIGTERM)
-            process.wait(PATIENCE_S)
-        runtime.communicate()
+        with ExitStack() as after:
+            after.callback(unmount_below, tmp_path)
+            for process in (runtime, agent):
+                after.callback(process.kill)
+            for process in (agent, runtime):
+                process.send_signal(signal.SIGTERM)
+                process.wait(PATIENCE_S)
+            runtime.communicate()
+
+
+def unmount_below(directory: Path) -> None:
+    """The volumes of pods outlive the agent, which ends in the middle of the pod's end."""
+    mounts = KernelMounts()
+    for point in mounts.below(str(directory)):
+        mounts.unmount(point, detach=True)
 
 
 def found_below(root: Path) -> dict[str, os.stat_result]:
@@ -192,14 +205,15 @@ def kind_of(info: os.stat_result) -> str:
 
 def test_every_file_of_the_agent_has_its_owner_and_its_mode(cluster: Cluster, tmp_path: Path) -> None:
     cluster.make()
-    for _ in range(10_000):
-        if cluster.phase() == "Running" or cluster.agent.poll() is not None:
-            break
-    assert cluster.phase() == "Running", (tmp_path / "log").read_text()[-3000:]
+
+    def said() -> str:
+        return (tmp_path / "log").read_text()[-3000:]
+
+    until(lambda: cluster.phase() == "Running" or cluster.agent.poll() is not None, PATIENCE_S, said)
+    assert cluster.phase() == "Running", said()
     cluster.api.call(delete(PODS, "default", "web", grace_seconds=300)).result(PATIENCE_S)
-    for _ in range(10_000):
-        if cluster.phase() and list(cluster.root.glob("pods/*/decided-ends")):
-            break  # its end has begun, and takes long
+    # Its end begins, and takes long.
+    until(lambda: list(cluster.root.glob("pods/*/decided-ends")), PATIENCE_S, said)
     found = found_below(cluster.root)
     wrong, met = [], set(SELDOM)
     for path, info in sorted(found.items()):

@@ -20,18 +20,21 @@ from typing import Any
 from config.pods.identity import CONFIG_SEEN
 from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_UID
 from runtime.cri.messages import (
+    Container,
     ContainerConfig,
     ContainerMetadata,
+    ContainerState,
     CreateContainerRequest,
     ImageSpec,
     LinuxPodSandboxConfig,
+    ListContainersRequest,
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,
     RunPodSandboxRequest,
     StartContainerRequest,
 )
-from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
+from runtime.cri.verbs import CREATE_CONTAINER, LIST_CONTAINERS, RUN_POD_SANDBOX, START_CONTAINER
 from tests.real.agent import CGROUPS, NODE, Agent
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod
@@ -120,20 +123,26 @@ def desire(agent: Agent, cluster: Cluster) -> None:
 def await_pods(truth: Truth, agent: Agent) -> None:
     """Return once the runtime runs all of `PODS` that last, and has run the others."""
 
+    wanted = {
+        (f"{name}-{NODE}", each["name"])
+        for name in RUNNING
+        for each in (*PODS[name]["spec"]["containers"], *PODS[name]["spec"].get("initContainers", ()))
+        if each["name"] != "first"
+    }
+
     def settled() -> bool:
-        lives = truth.lives()
-        running = {(life.status.labels[POD_NAME], life.name) for life in lives if life.running}
-        ended = {life.status.labels[POD_NAME] for life in lives if not life.running}
-        wanted = {
-            (f"{name}-{NODE}", each["name"])
-            for name in RUNNING
-            for each in (*PODS[name]["spec"]["containers"], *PODS[name]["spec"].get("initContainers", ()))
-            if each["name"] != "first"
-        }
+        # Lists alone: this is asked often, and a status for each container would keep the runtime busy.
+        listed = truth.ask(LIST_CONTAINERS, ListContainersRequest()).containers
+        running = {_named(each) for each in listed if each.state == ContainerState.CONTAINER_RUNNING}
+        ended = {_named(each) for each in listed if each.state == ContainerState.CONTAINER_EXITED}
         quiet = not any(_ready(truth, name) for name in ENDED)
-        return wanted <= running and {f"{name}-{NODE}" for name in ENDED} <= ended and quiet
+        return wanted <= running and {(f"{name}-{NODE}", "main") for name in ENDED} <= ended and quiet
 
     until(settled, PATIENCE_S, lambda: f"not all run: {[*map(str, truth.lives())]} {agent.said()[-4000:]}")
+
+
+def _named(listed: Container) -> tuple[str, str]:
+    return listed.labels[POD_NAME], listed.labels[CONTAINER_NAME]
 
 
 def _ready(truth: Truth, name: str) -> bool:
@@ -146,10 +155,14 @@ def _ready(truth: Truth, name: str) -> bool:
 def record(truth: Truth, agent: Agent) -> dict[str, Any]:
     """What an agent has made of `PODS`, and its state files, as plain values; its directory is called `{directory}`."""
     pods = {name: {"sandboxes": _sandboxes(truth, name), "containers": _containers(truth, name)} for name in PODS}
-    files = {name: (agent.root / name).read_text() for name in STATE_FILES if (agent.root / name).exists()}
-    text = json.dumps({"pods": pods, "files": files}, indent=1, sort_keys=True)
+    text = json.dumps({"pods": pods, "files": files_of(agent)}, indent=1, sort_keys=True)
     recorded: dict[str, Any] = json.loads(text.replace(str(agent.directory), "{directory}"))
     return recorded
+
+
+def files_of(agent: Agent) -> dict[str, str]:
+    """The state files that are there."""
+    return {name: (agent.root / name).read_text() for name in STATE_FILES if (agent.root / name).exists()}
 
 
 def _sandboxes(truth: Truth, name: str) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """The order of victims when a resource is short (spec 7.4). Critical pods never go. Pure.
 
 Pods that use more than their request go first; among them by lower priority; among those by how far they exceed their
-request. A pod of unknown usage goes before all others: nobody can rule out that it is the cause.
+request. A pod of unknown usage goes before all others: nobody can rule out that it is the cause. For processes the
+priority decides first, as upstream.
 """
 
 from __future__ import annotations
@@ -38,9 +39,12 @@ def requested(candidate: Candidate, resource: str) -> int:
         return 0
 
 
-def _place(candidate: Candidate, signal: str, resource: str, layout: Layout) -> tuple[bool, bool, int, int, str]:
+def _place(candidate: Candidate, signal: str, resource: str, layout: Layout) -> tuple[int, int, int, int, str]:
     used = used_of(candidate, signal, resource, layout)
     above = (used or 0) - requested(candidate, resource)
     # A pod cannot request a number of processes, so no pod exceeds its request.
     within = resource == "pids" or above <= 0
-    return used is not None, within, candidate.pod.spec.priority or 0, -above, candidate.pod.metadata.uid
+    priority, uid = candidate.pod.spec.priority or 0, candidate.pod.metadata.uid
+    if resource == "pids":
+        return priority, used is not None, within, -above, uid
+    return used is not None, within, priority, -above, uid

@@ -7,7 +7,6 @@ from actors.eviction.signals import SignalReading
 from actors.eviction.thresholds import Layout, Threshold
 from actors.eviction.usage import Candidate, container_disk, parts_on
 from config.objects import Container
-from config.pods.identity import is_sidecar
 from config.pods.requests import read_amounts
 from config.values.quantity import NANOS, Quantity, QuantityError, Suffixes
 from runtime.stats.samples import ContainerSample
@@ -34,7 +33,8 @@ def eviction_words(
         message += f"Threshold quantity: {_text(least, resource)}, available: {_text(reading.available, resource)}. "
     names, usages = [], []
     spec = candidate.pod.spec
-    for container in (*spec.containers, *filter(is_sidecar, spec.init_containers)):
+    message += _pod_words(threshold, candidate)
+    for container in (*spec.containers, *spec.init_containers):
         used, wanted = _used_by(container, threshold, candidate, layout), _request_of(container, resource)
         if used is not None and used > wanted:
             names.append(container.name)
@@ -51,15 +51,31 @@ def eviction_words(
     return message, tuple((annotations | _of_pod(threshold, candidate)).items())
 
 
+def _pod_words(threshold: Threshold, candidate: Candidate) -> str:
+    """The sentence for a pod with a pod-level request of memory: its usage as a whole."""
+    used, resource = _used_by_pod(threshold, candidate), threshold.resource
+    if used is None:
+        return ""
+    return (
+        f"Pod {candidate.pod.metadata.name} was using {_text(used, resource)}, "
+        f"request is {_text(requested(candidate, resource), resource)}, has larger consumption of {resource}. "
+    )
+
+
 def _of_pod(threshold: Threshold, candidate: Candidate) -> dict[str, str]:
-    """The annotations for a pod with pod-level resources: its usage as a whole."""
-    pod, sample = candidate.pod, candidate.sample
-    resource = threshold.resource
-    if resource != "memory" or sample is None or sample.memory is None or pod.spec.resources is None:
+    """The annotations for the same."""
+    used = _used_by_pod(threshold, candidate)
+    if used is None:
         return {}
-    if sample.memory.working_set <= requested(candidate, resource):
-        return {}
-    return {"offending_pod": pod.metadata.name, "offending_pod_usage": _text(sample.memory.working_set, resource)}
+    return {"offending_pod": candidate.pod.metadata.name, "offending_pod_usage": _text(used, threshold.resource)}
+
+
+def _used_by_pod(threshold: Threshold, candidate: Candidate) -> int | None:
+    """The memory of a pod that requests memory for itself, whatever it uses; None for any other."""
+    own, sample = candidate.pod.spec.resources, candidate.sample
+    if threshold.resource != "memory" or own is None or "memory" not in own.requests:
+        return None
+    return None if sample is None or sample.memory is None else sample.memory.working_set
 
 
 def _used_by(container: Container, threshold: Threshold, candidate: Candidate, layout: Layout) -> int | None:

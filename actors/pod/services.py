@@ -36,6 +36,8 @@ class NodeFacts:
     container_logs_directory: str = "/var/log/containers"
     page_sizes: tuple[int, ...] = ()
     """Sizes of huge pages, in bytes."""
+    memory_allocatable_bytes: int = 0
+    """The part of the memory that pods may have; 0: unknown."""
     pids: int = 0
     """The most processes the machine can have; 0: unknown."""
     abilities: Abilities = field(default_factory=Abilities)

@@ -16,7 +16,15 @@ import msgspec
 
 from actors.model.observed import NO_RESULTS, ObservedPod, ProbeResults, sandbox_serves
 from actors.pod_rules.restart_all import in_progress, marked
-from actors.pod_status.conditions import RUNNING, TERMINAL, all_run, pod_conditions, pod_phase, with_disruption
+from actors.pod_status.conditions import (
+    RUNNING,
+    TERMINAL,
+    all_run,
+    foreign,
+    pod_conditions,
+    pod_phase,
+    with_disruption,
+)
 from actors.pod_status.container_statuses import (
     ContainerKind,
     ContainerWaiting,
@@ -300,6 +308,7 @@ def _forced_onto(status: PodStatus, forced: Forced) -> PodStatus:
 
 
 def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodStatus:
+    """No more than upstream says of such a pod: no addresses, and only the conditions of others."""
     status = msgspec.structs.replace(
         before,
         phase=forced.phase,
@@ -311,6 +320,11 @@ def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodS
         init_container_statuses=(),
         container_statuses=(),
         ephemeral_container_statuses=(),
+        conditions=foreign(before.conditions),
+        host_ip=None,
+        host_ips=(),
+        pod_ip=None,
+        pod_ips=(),
     )
     return before if status == before else status
 

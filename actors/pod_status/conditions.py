@@ -100,13 +100,13 @@ def _count_init(
         counts.pending_init += 1
         return
     ended = _ended(status)
-    if ended is None or container.name in coming:
+    if ended is None:
         counts.pending_init += 1
-    elif ended.exit_code != 0:
-        if should_restart_failed_init(pod, container, ended.exit_code):
-            counts.pending_init += 1
-        else:
-            counts.failed_init += 1
+        return
+    # One that comes again keeps no pod Pending: its regular containers tell whether they have run before.
+    failed = ended.exit_code != 0 and container.name not in coming
+    if failed and not should_restart_failed_init(pod, container, ended.exit_code):
+        counts.failed_init += 1
 
 
 def _count_sidecar(counts: _Counts, status: ContainerStatus | None) -> None:
@@ -173,6 +173,7 @@ _Verdict = tuple[str, str | None, str | None]
 """Status, reason, message."""
 _YES: _Verdict = (_TRUE, None, None)
 _NO: _Verdict = (_FALSE, None, None)
+_ALL_UNKNOWN: _Verdict = (_FALSE, "UnknownContainerStatuses", None)
 
 
 def pod_conditions(
@@ -225,6 +226,8 @@ def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatu
         return (_FALSE, "PodFailed", None)
     if phase == SUCCEEDED:
         return (_FALSE, "PodCompleted", None)
+    if not statuses:
+        return _ALL_UNKNOWN
     unknown: list[str] = []
     unready: list[str] = []
     spec = pod.spec
@@ -241,6 +244,8 @@ def initialized(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -
     """True without init containers, when all have done their part, or when a regular container was ever started."""
     if phase == SUCCEEDED:
         return (_TRUE, "PodCompleted", None)
+    if not statuses and pod.spec.init_containers:
+        return _ALL_UNKNOWN
     if not pod.spec.init_containers or any(_was_started(statuses.get(each.name)) for each in pod.spec.containers):
         return _YES
     unknown: list[str] = []
@@ -278,8 +283,7 @@ def _verdict(unknown: list[str], unready: list[str], reason: str, word: str) -> 
         parts.append(f"containers with unknown status: [{' '.join(unknown)}]")
     if unready:
         parts.append(f"containers with {word} status: [{' '.join(unready)}]")
-    only_unknown = unknown and not unready
-    return (_FALSE, "UnknownContainerStatuses" if only_unknown else reason, ", ".join(parts))
+    return (_FALSE, reason, ", ".join(parts))
 
 
 def _was_started(status: ContainerStatus | None) -> bool:

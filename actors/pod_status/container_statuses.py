@@ -27,6 +27,7 @@ from config.objects import (
     Lifecycle,
     LinuxContainerUser,
     Pod,
+    ResourceRequirements,
     VolumeMount,
     VolumeMountStatus,
 )
@@ -36,7 +37,15 @@ from runtime.cri.identity import resources_given
 
 STATUS_UNKNOWN = "ContainerStatusUnknown"
 UNKNOWN_EXIT_CODE = 137
-LOST_MESSAGE = "The container could not be located when the pod was looked at"
+REMOVED_MESSAGE = "The container is removed because RestartAllContainers in place"
+LOST_MESSAGE = "The container could not be located when the pod was terminated"
+GONE_MESSAGE = "The container could not be located when the pod was deleted.  The container used to be Running"
+FORGOTTEN_INIT_MESSAGE = (
+    "Unable to get init container status from container runtime and pod has been initialized,"
+    " treat it as exited normally"
+)
+NEVER_STARTED = "1970-01-01T00:00:00Z"
+"""Shown as the start of a container whose start failed: the runtime says 0, and upstream takes that for a time."""
 CREATING = "ContainerCreating"
 INITIALIZING = "PodInitializing"
 
@@ -100,6 +109,9 @@ def default_waiting(pod: Pod) -> ContainerState:
 _PENDING = ContainerState(waiting=ContainerStateWaiting(reason=CREATING))
 _PENDING_INIT = ContainerState(waiting=ContainerStateWaiting(reason=INITIALIZING))
 _WAITING = ContainerState(waiting=ContainerStateWaiting())
+_FORGOTTEN_INIT = ContainerState(
+    terminated=ContainerStateTerminated(exit_code=0, reason="Completed", message=FORGOTTEN_INIT_MESSAGE)
+)
 
 
 def _of_observed(
@@ -175,13 +187,13 @@ def _of_missing(
     if old is not None and state is not None and state.terminated is not None:
         return old
     if kind is ContainerKind.INIT and view.initialized:
-        state = ContainerState(terminated=ContainerStateTerminated(exit_code=0, reason="Completed"))
+        state = _FORGOTTEN_INIT
         return _unmade(view, container, state, None, old.restart_count if old else 0, ready=True)
     if old is None:
         return _unmade(view, container, default_waiting(view.pod), None, 0)
     restarts, last = old.restart_count, old.last_state
     if state is not None and state.running is not None:
-        last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
+        last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at, GONE_MESSAGE))
         if view.pod.metadata.deletion_timestamp is None:
             restarts += 1
     return _unmade(view, container, default_waiting(view.pod), last, restarts)
@@ -194,17 +206,19 @@ def _restarts_with_all(view: StatusView, kind: ContainerKind, old: ContainerStat
 
 
 def _removed(view: StatusView, container: Container, old: ContainerStatus | None) -> ContainerStatus:
-    """A container removed for a restart of all: its old state becomes the last state, and its next start is counted."""
+    """A container removed for a restart of all: the last state says so, and its next start is counted."""
     last, restarts = None, 0
     if old is not None:
         state, last, restarts = old.state, old.last_state, old.restart_count
-        if state is not None and state.terminated is not None:
-            last, restarts = ContainerState(terminated=state.terminated), restarts + 1
-        elif state is not None and state.running is not None:
-            last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at))
-            restarts += 1
-    waiting = ContainerState(waiting=ContainerStateWaiting(reason=RESTARTING_ALL))
-    return _unmade(view, container, waiting, last, restarts)
+        if state is not None and (state.terminated is not None or state.running is not None):
+            last, restarts = _REMOVED_LAST, restarts + 1
+    return _unmade(view, container, _REMOVED, last, restarts)
+
+
+_REMOVED = ContainerState(waiting=ContainerStateWaiting(reason=RESTARTING_ALL, message=REMOVED_MESSAGE))
+_REMOVED_LAST = ContainerState(
+    terminated=ContainerStateTerminated(exit_code=UNKNOWN_EXIT_CODE, reason=RESTARTING_ALL, message=REMOVED_MESSAGE)
+)
 
 
 def _with_waiting(
@@ -251,20 +265,25 @@ def _terminated(view: StatusView, ended: ObservedContainer) -> ContainerStateTer
         exit_code=ended.exit_code,
         reason=ended.reason or None,
         message=ended.message or None,
-        started_at=api_time(ended.started_at_ns),
+        started_at=api_time(ended.started_at_ns) or NEVER_STARTED,
         finished_at=api_time(ended.finished_at_ns),
         container_id=_id(view, ended),
     )
 
 
-def _unknown_end(container_id: str | None, started_at: str | None) -> ContainerStateTerminated:
+def _unknown_end(
+    container_id: str | None, started_at: str | None, message: str = LOST_MESSAGE
+) -> ContainerStateTerminated:
     return ContainerStateTerminated(
         exit_code=UNKNOWN_EXIT_CODE,
         reason=STATUS_UNKNOWN,
-        message=LOST_MESSAGE,
+        message=message,
         container_id=container_id,
         started_at=started_at,
     )
+
+
+_NO_RESOURCES = ResourceRequirements()
 
 
 def _status(
@@ -277,7 +296,7 @@ def _status(
     ready: bool,
     started: bool,
 ) -> ContainerStatus:
-    given = resources_given(container, newest.annotations)
+    given = resources_given(container, newest.annotations) or _NO_RESOURCES
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -288,8 +307,8 @@ def _status(
         image=newest.image or container.image,
         image_id=newest.image_ref,
         container_id=_id(view, newest),
-        resources=given if given is None or not newest.running else actual_resources(given, newest.resources),
-        allocated_resources={} if given is None else given.requests,
+        resources=actual_resources(given, newest.resources) if newest.running else given,
+        allocated_resources=given.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,
         user=_user(newest.user) if newest.user is not None else None,
@@ -305,8 +324,7 @@ def _unmade(
     *,
     ready: bool = False,
 ) -> ContainerStatus:
-    """The status of a container that the runtime does not have."""
-    asked = container.resources
+    """The status of a container that the runtime does not have. It has no resources, so none are shown."""
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -316,8 +334,6 @@ def _unmade(
         restart_count=restarts,
         image=container.image,
         image_id="",
-        resources=asked,
-        allocated_resources={} if asked is None else asked.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
     )
 

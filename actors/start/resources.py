@@ -149,7 +149,7 @@ def container_resources(pod: Pod, container: Container, rules: ResourceRules) ->
     whole = pod.spec.resources.limits if pod.spec.resources is not None else _NO_AMOUNTS
     cpu_limit = limits.get("cpu") or whole.get("cpu")
     memory_limit = limits.get("memory") or whole.get("memory")
-    cpu_request = requests.get("cpu") or limits.get("cpu")
+    cpu_request = requests.get("cpu") or cpu_limit
     quota_us = 0
     if cpu_limit:
         quota_us = cpu_quota_us(milli_cpu(cpu_limit), rules.cpu_period_us) if rules.cpu_quota else -1

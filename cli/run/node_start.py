@@ -105,6 +105,7 @@ def plan_of(
             runtime_name=runtime_name,
             cgroup_version=machine.cgroup_version,
             memory_capacity_bytes=machine.memory_bytes,
+            memory_allocatable_bytes=_allocatable_bytes(start.configuration, machine.facts),
             rules=_rules(start.configuration, start.gates, machine, root),
             container_logs_directory=container_logs,
             page_sizes=tuple(size_bytes for size_bytes, _ in machine.facts.huge_pages),
@@ -202,12 +203,19 @@ def _swap(configuration: KubeletConfiguration, machine: NodeMachine) -> SwapRule
 def _memory(configuration: KubeletConfiguration, gates: FeatureGates, machine: NodeMachine) -> MemoryRules | None:
     if machine.cgroup_version != 2 or not gates.enabled("MemoryQoS"):
         return None
-    left = allocatable(capacity({}, machine.facts, None, configuration), configuration)[MEMORY]
     return MemoryRules(
         tiered=configuration.memory_reservation_policy == TIERED,
         throttling=configuration.memory_throttling_factor,
-        allocatable_bytes=parse_quantity(left).value(),
+        allocatable_bytes=_allocatable_bytes(configuration, machine.facts),
     )
+
+
+def _allocatable_bytes(configuration: KubeletConfiguration, facts: MachineFacts) -> int:
+    """The memory that pods may have; 0: unknown."""
+    if not facts.memory_bytes:
+        return 0
+    left = allocatable(capacity({}, facts, None, configuration), configuration)[MEMORY]
+    return parse_quantity(left).value()
 
 
 def real_capabilities(
@@ -229,7 +237,7 @@ def real_capabilities(
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
         log_files=LocalLogFiles(),
         volumes=LocalNodeVolumes(
-            directories, volume_plugins(facts.root_directory, mounts, facts.memory_capacity_bytes, drivers)
+            directories, volume_plugins(facts.root_directory, mounts, facts.memory_allocatable_bytes, drivers)
         ),
         sub_paths=LocalSubPaths(directories, mounts),
         host=LocalHostFacts(),

@@ -68,11 +68,21 @@ def test_7_4_by_memory_those_above_their_request_go_first_then_lower_priority_th
     assert order(MEMORY, "memory", pods) == expected
 
 
-@pytest.mark.parametrize(("signal", "resource"), [(MEMORY, "memory"), (NODE_FS, "ephemeral-storage"), (PIDS, "pids")])
+@pytest.mark.parametrize(("signal", "resource"), [(MEMORY, "memory"), (NODE_FS, "ephemeral-storage")])
 def test_7_4_who_is_not_known_goes_first_whatever_is_short(signal, resource):
     known = candidate("known", priority=-10, memory=900, layer=900, processes=900)
     unknown = candidate("unknown", priority=1000, request={"memory": "1Gi", "ephemeral-storage": "1Gi"}, unknown=True)
     assert order(signal, resource, [known, unknown]) == ["unknown", "known"]
+
+
+def test_7_4_by_processes_the_priority_decides_before_who_is_not_known():
+    pods = [
+        candidate("important-unknown", priority=1000, unknown=True),
+        candidate("many", processes=900),
+        candidate("few", processes=9),
+        candidate("unknown", unknown=True),
+    ]
+    assert order(PIDS, "pids", pods) == ["unknown", "many", "few", "important-unknown"]
 
 
 @pytest.mark.parametrize("resource", ["ephemeral-storage", "inodes"])
@@ -304,5 +314,20 @@ def test_7_5_of_a_pod_that_asks_as_a_whole_the_whole_is_named():
     asks = msgspec.convert({"requests": {"memory": "100Mi"}}, ResourceRequirements)
     spec = msgspec.structs.replace(whole.pod.spec, resources=asks)
     pod = msgspec.structs.replace(whole, pod=msgspec.structs.replace(whole.pod, spec=spec))
-    _, annotations = eviction_words(Threshold(MEMORY, Amount(1)), None, pod, SINGLE)
+    message, annotations = eviction_words(Threshold(MEMORY, Amount(1)), None, pod, SINGLE)
+    assert message == (
+        "The node was low on resource: memory. Pod web was using 300Mi, request is 100Mi, has larger consumption of"
+        " memory. Container app was using 300Mi, request is 0, has larger consumption of memory. "
+    )
     assert (dict(annotations)["offending_pod"], dict(annotations)["offending_pod_usage"]) == ("web", "300Mi")
+
+
+def test_7_5_init_containers_are_named_as_others_are():
+    pod = candidate("web", memory=300)
+    (app,) = pod.pod.spec.containers
+    spec = msgspec.structs.replace(
+        pod.pod.spec, init_containers=(app,), containers=(msgspec.structs.replace(app, name="other"),)
+    )
+    pod = msgspec.structs.replace(pod, pod=msgspec.structs.replace(pod.pod, spec=spec))
+    message, _ = eviction_words(Threshold(MEMORY, Amount(1)), None, pod, SINGLE)
+    assert "Container app was using 300Mi, request is 0" in message

@@ -15,7 +15,7 @@ from actors.pod_status.api_status import Forced, StatusNodeView, compute_pod_sta
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, ContainerWaiting
 from actors.pod_status.final import final_status
 from config.frozen_map import FrozenMap
-from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe
+from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe, ResourceRequirements
 from config.pods.identity import CONFIG_SOURCE
 from config.values.api_time import api_time, seconds_of
 from tests.actors.pod_pictures import (
@@ -435,3 +435,47 @@ def test_the_active_deadline_counts_from_the_start_time() -> None:
     assert past_deadline(the_pod, RAN, NOW_NS + 60 * SECOND_NS)
     assert not past_deadline(the_pod, None, NOW_NS * 2)
     assert not past_deadline(pod("a"), RAN, NOW_NS * 2)
+
+
+def test_a_start_that_failed_is_shown_as_upstream_shows_it() -> None:
+    """containerd says 0 for the start of such a container, and a kubelet takes that for a time."""
+    failed = msgspec.structs.replace(seen("a", EXITED, exit_code=128, reason="StartError"), started_at_ns=0)
+    state = only(show(pod("a"), picture(failed))).state
+    assert state is not None
+    assert state.terminated is not None
+    assert (state.terminated.reason, state.terminated.started_at) == ("StartError", "1970-01-01T00:00:00Z")
+
+
+def test_resources_are_shown_of_containers_that_exist_and_of_no_others() -> None:
+    asks = ResourceRequirements(requests={"cpu": "100m"})
+    the_pod = pod(container("a", resources=asks), container("b", resources=asks), "c")
+    a, b, c = show(the_pod, picture(seen("a"), seen("c"))).container_statuses
+    assert (a.resources, a.allocated_resources) == (asks, {"cpu": "100m"})
+    assert (b.resources, b.allocated_resources) == (None, {}), "it has not been made"
+    assert (c.resources, c.allocated_resources) == (ResourceRequirements(), {}), "as a kubelet writes it: {}"
+
+
+def test_a_rejected_pod_shows_no_address_and_only_the_conditions_of_others() -> None:
+    gate = PodCondition(type="example.com/gate", status="True")
+    scheduled = PodCondition(type="PodScheduled", status="True")
+    before = PodStatus(phase="Pending", host_ip="192.0.2.1", conditions=(scheduled, gate))
+    rejected = Forced("Failed", "OutOfcpu", "Pod was rejected: no CPU", rejected=True)
+    told = show(pod("a"), None, before, forced=rejected)
+    assert (told.phase, told.reason, told.message) == ("Failed", "OutOfcpu", "Pod was rejected: no CPU")
+    assert (told.conditions, told.container_statuses) == ((gate,), ())
+    assert (told.host_ip, told.host_ips, told.pod_ip, told.pod_ips) == (None, (), None, ())
+    assert told.start_time == api_time(NOW_NS)
+    assert told.qos_class == "BestEffort"
+
+
+def test_the_phase_while_init_containers_run_again_in_a_new_sandbox() -> None:
+    """A pod whose containers have run is Pending only while an init container runs or has not been made."""
+    the_pod = pod("a", init=(container("i"),))
+    ran = show(the_pod, picture(seen("i", EXITED), seen("a")))
+    ended = seen("a", EXITED, exit_code=137)
+    runs = show(the_pod, picture(seen("i"), ended, boxes=(sandbox(1), sandbox(0, ready=False))), ran)
+    assert runs.phase == "Pending"
+    failed = picture(seen("i", EXITED, exit_code=1), ended, boxes=(sandbox(1), sandbox(0, ready=False)))
+    assert show(the_pod, failed, runs).phase == "Running"
+    waits = {"i": ContainerWaiting("CrashLoopBackOff", "back-off 10s")}
+    assert show(the_pod, failed, runs, waiting=waits).phase == "Running"

@@ -109,6 +109,20 @@ def test_oom_score(the_pod: Pod, of: Container, score: int) -> None:
     assert oom_score(the_pod, of, 10 * GIB) == score
 
 
+@pytest.mark.parametrize(
+    ("own", "shares"),
+    [
+        pytest.param(None, 1024, id="the pod's limit stands in for a request"),
+        pytest.param(needs({"cpu": "100m"}), 102, id="a request of its own"),
+        pytest.param(needs(limits={"cpu": "500m"}), 512, id="a limit of its own"),
+    ],
+)
+def test_cpu_shares_below_the_limit_of_a_pod(own: ResourceRequirements | None, shares: int) -> None:
+    web = container("web", resources=own)
+    made = container_resources(pod(web, resources=needs(limits={"cpu": "1"})), web, RULES)
+    assert made.cpu_shares == shares
+
+
 def test_the_sum_counts_what_runs_together() -> None:
     def ask(cpu: str) -> ResourceRequirements:
         return needs({"cpu": cpu}, {"cpu": cpu, "memory": "1Gi"})

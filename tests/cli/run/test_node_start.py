@@ -39,3 +39,11 @@ def test_a_machine_without_flags_is_called_as_it_calls_itself_and_has_one_addres
     assert plan.facts.host_ips == ("192.0.2.1",)
     assert plan.registration.node_ips == ()
     assert not plan.registration.external_cloud
+
+
+def test_pods_and_their_volumes_in_memory_have_what_is_not_kept_for_others() -> None:
+    flags = ["--kube-reserved=memory=1Gi", "--eviction-hard=memory.available<512Mi"]
+    facts = plan_of(
+        load_kubelet_configuration(parse_flags(flags)), this_machine("", (), HOST), "/root", "containerd"
+    ).facts
+    assert facts.memory_capacity_bytes - facts.memory_allocatable_bytes == 3 * 2**29

@@ -61,7 +61,7 @@ def test_while_it_goes_on_each_shows_why_it_waits_and_how_it_ended():
                 ended = status.last_state.terminated if status.last_state is not None else None
                 if waiting is not None and waiting.reason == "RestartingAllContainers" and ended is not None:
                     reasons.add((name, ended.exit_code))
-    assert reasons == {("app", 42), ("other", 0)}
+    assert reasons == {("app", 137), ("other", 137)}, "a kubelet says of each that it was removed"
 
 
 def test_the_others_are_killed_without_a_grace():

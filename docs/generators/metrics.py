@@ -66,6 +66,10 @@ with 5,000 pods as with five; only what is about containers, volumes and probes 
 go with their pod. The names of a kubelet are kept also where promtool would have others (`kubelet_pleg_discard_events`
 is a counter).
 
+`tests/upstream/metrics.txt` lists the metrics of kubelet 1.36: each is exported with its type and labels, or stands in
+the table at the end with the reason. The dashboards and alerts of kubernetes-mixin are asked of a node on containerd
+(`tests/real/test_agent_dashboards.py`); `tests/upstream/dashboards.py` says which panels stay empty, and why.
+
 A measurement is one line where the thing happens; a new name is one line in `runtime/metrics/kubelet.py` or
 `runtime/metrics/own.py`.
 """

@@ -147,13 +147,20 @@ def _v1(at: Callable[[str], str], path: str, at_ns: int) -> CgroupReading:
         tasks=files.whole(text("pids", "pids.current")),
         tasks_limit=files.whole(text("pids", "pids.max")),
         processes=_lines(text("memory", "cgroup.procs")),
-        devices=files.blkio(
-            text("blkio", "blkio.throttle.io_service_bytes"), text("blkio", "blkio.throttle.io_serviced")
-        ),
+        devices=files.blkio(_counts(text, "io_service_bytes"), _counts(text, "io_serviced")),
         cpu_shares=files.whole(text("cpu", "cpu.shares")),
         cpu_quota_us=files.whole(quota),
         cpu_period_us=files.whole(text("cpu", "cpu.cfs_period_us")),
     )
+
+
+def _counts(text: Callable[[str, str], str], name: str) -> str:
+    """The file of this name that has counts: of the scheduler BFQ, or of the limits, with those of groups below."""
+    for place in (f"bfq.{name}_recursive", f"throttle.{name}_recursive", f"throttle.{name}"):
+        told = text("blkio", f"blkio.{place}")
+        if " Read " in told:
+            return told
+    return ""
 
 
 def _v1_memory(directory: str, at_ns: int) -> MemoryReading | None:

@@ -163,6 +163,23 @@ def test_a_group_of_version_1(tmp_path: Path) -> None:
     assert read_cgroup(tree(tmp_path, V1), 1, paths, AT_NS) == READ_FROM_V1
 
 
+@pytest.mark.parametrize(
+    ("present", "read_bytes"),
+    [
+        pytest.param({"bfq": "8:0 Read 9\n", "throttle": "8:0 Read 5\n"}, 9, id="the scheduler counts"),
+        pytest.param({"bfq": "Total 0\n", "throttle": "8:0 Read 5\n"}, 5, id="the scheduler does not"),
+    ],
+)
+def test_io_of_version_1_is_counted_with_the_groups_below(
+    tmp_path: Path, present: dict[str, str], read_bytes: int
+) -> None:
+    counts = {f"blkio/g/blkio.{who}.io_service_bytes_recursive": text for who, text in present.items()}
+    root = tree(tmp_path, {**V1, **counts})
+    group = read_cgroup(root, 1, dict.fromkeys(("cpuacct", "memory", "blkio"), "/g"), AT_NS)
+    assert group is not None
+    assert [device.read_bytes for device in group.devices] == [read_bytes]
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_group_that_is_gone_is_none(tmp_path: Path, version: int) -> None:
     assert read_cgroup(tree(tmp_path, V1), version, {"": "/gone", "memory": "/gone", "cpuacct": "/gone"}, 1) is None

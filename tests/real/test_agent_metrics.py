@@ -23,11 +23,14 @@ PAGES = ("/metrics", "/metrics/cadvisor", "/metrics/resource", "/metrics/probes"
 MIB = 2**20
 BUSY = "dd if=/dev/zero of=/scratch/file bs=1M count=8 2>/dev/null; echo filled; while :; do :; done"
 FIXED_NAMES = {
+    "cadvisor_version_info",
     "container_fs_inodes_total",
     "container_memory_failcnt",
+    "kubelet_certificate_manager_client_expiration_renew_errors",
     "kubelet_evented_pleg_connection_error_count",
     "kubelet_evented_pleg_connection_success_count",
     "kubelet_pleg_discard_events",
+    "kubelet_server_expiration_renew_errors",
 }
 """Names of a kubelet that are not as promtool would have them."""
 

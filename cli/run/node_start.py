@@ -237,7 +237,14 @@ def real_capabilities(
         logs=LocalPodLogs(plan.configuration.pod_logs_dir, facts.container_logs_directory),
         log_files=LocalLogFiles(),
         volumes=LocalNodeVolumes(
-            directories, volume_plugins(facts.root_directory, mounts, facts.memory_allocatable_bytes, drivers)
+            directories,
+            volume_plugins(
+                facts.root_directory,
+                mounts,
+                facts.memory_allocatable_bytes,
+                drivers,
+                plan.configuration.volume_plugin_dir,
+            ),
         ),
         sub_paths=LocalSubPaths(directories, mounts),
         host=LocalHostFacts(),

@@ -54,7 +54,6 @@ FIELDS: Mapping[str, Unhonoured] = {
     "topology_manager_policy_options": _NO_NUMA,
     "topology_manager_scope": _NO_NUMA,
     "tracing": Unhonoured("the agent records no traces"),
-    "volume_plugin_dir": Unhonoured("FlexVolume drivers are not run"),
 }
 """By the path of the attribute in KubeletConfiguration."""
 

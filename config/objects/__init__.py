@@ -142,6 +142,7 @@ from config.objects.volumes import (
     CSIVolumeSource,
     EmptyDirVolumeSource,
     EphemeralVolumeSource,
+    FlexVolumeSource,
     HostPathVolumeSource,
     ImageVolumeSource,
     ISCSIVolumeSource,

@@ -83,9 +83,10 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
     ),
     "flex_volume": SourceKind(
         plugin="kubernetes.io/flex-volume",
-        refusal=f"flexVolume drivers are programs that the agent would run as root; {_DRIVER}",
+        served=True,
         required=("driver",),
         secret_ref=True,
+        persistent=True,
     ),
     "flocker": SourceKind(plugin="kubernetes.io/flocker", refusal=_no_plugin("flocker")),
     "gce_persistent_disk": SourceKind(plugin="kubernetes.io/gce-pd", required=("pd_name",)),

@@ -134,6 +134,14 @@ class VolumePlugin(abc.ABC):
         """Such as `kubernetes.io/empty-dir`; it names the directories."""
         return VOLUME_SOURCES[self.source].plugin
 
+    def name_of(self, spec: VolumeSpec) -> str:
+        """What names the directory of this volume. Pure. Raises VolumeFailedError."""
+        return self.name
+
+    def owns(self, place: VolumePlace) -> bool:
+        """Whether it is the one to release what lies there. May look at the disk."""
+        return place.plugin == self.name
+
     # --- a pod's volume ---------------------------------------------------------------------------------------------
 
     @abc.abstractmethod

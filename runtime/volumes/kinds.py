@@ -14,6 +14,7 @@ from runtime.volumes.config_volume import config_volume_plugins
 from runtime.volumes.csi import CsiPlugin
 from runtime.volumes.device_maps import DeviceMaps
 from runtime.volumes.empty_dir import EmptyDirPlugin
+from runtime.volumes.flex import FlexPlugin
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.image_volume import ImagePlugin
 from runtime.volumes.local import LocalPlugin
@@ -32,8 +33,12 @@ class RefusedPlugin(VolumePlugin):
         raise VolumeFailedError(VOLUME_SOURCES[self.source].refusal)
 
 
-def volume_plugins(root: str, mounts: Mounts, memory_bytes: int, drivers: CsiDrivers) -> tuple[VolumePlugin, ...]:
-    """`root` is the agent's directory; `memory_bytes`: what pods may use at most; `drivers`: of storage."""
+def volume_plugins(
+    root: str, mounts: Mounts, memory_bytes: int, drivers: CsiDrivers, flex_drivers: str
+) -> tuple[VolumePlugin, ...]:
+    """`root` is the agent's directory; `memory_bytes`: what pods may use at most; `drivers`: of storage;
+    `flex_drivers`: the directory of FlexVolume drivers.
+    """
     commands = HostCommands()
     maps = DeviceMaps(root, mounts, KernelLoopDevices())
     return (
@@ -43,6 +48,7 @@ def volume_plugins(root: str, mounts: Mounts, memory_bytes: int, drivers: CsiDri
         ImagePlugin(),
         LocalPlugin(root, mounts, commands, maps),
         NfsPlugin(mounts, commands),
+        FlexPlugin(flex_drivers, mounts, commands),
         CsiPlugin(root, drivers, mounts),
         *(RefusedPlugin(source) for source, kind in VOLUME_SOURCES.items() if kind.refusal),
     )

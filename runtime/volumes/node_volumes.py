@@ -52,7 +52,7 @@ class LocalNodeVolumes:
 
     def release(self, place: VolumePlace) -> None:
         self._directories.remove_sub_paths(place.uid, place.name)
-        plugin = self._by_name.get(place.plugin)
+        plugin = self._owner(place)
         if plugin is not None:
             plugin.release(place)
         self._directories.remove_volume(place)
@@ -81,12 +81,17 @@ class LocalNodeVolumes:
         return DiskScan(FrozenMap((uid, self.volumes_of(uid)) for uid in self.list_uids()), tuple(sorted(devices)))
 
     def _device_at(self, place: VolumePlace) -> str:
-        plugin = self._by_name.get(place.plugin)
+        plugin = self._owner(place)
         device = plugin.device_at(place) if plugin is not None else ""
         return f"{place.plugin}/{device}" if device else ""
 
+    def _owner(self, place: VolumePlace) -> VolumePlugin | None:
+        """None for a kind that is not served any more."""
+        by_name = self._by_name.get(place.plugin)
+        return by_name or next((plugin for plugin in self._by_name.values() if plugin.owns(place)), None)
+
     def _place(self, plugin: VolumePlugin, uid: str, spec: VolumeSpec) -> VolumePlace:
-        return self._directories.place(uid, plugin.name, spec.name, block=spec.block)
+        return self._directories.place(uid, plugin.name_of(spec), spec.name, block=spec.block)
 
     def _plugin(self, spec: VolumeSpec) -> VolumePlugin:
         plugin = self._by_source.get(spec.source)

@@ -25,7 +25,7 @@ def say(*words: str) -> None:
     ("source", "said"),
     [
         ("git_repo", "gitRepo volumes .* are disabled; clone in an init container into an emptyDir"),
-        ("flex_volume", "use a persistent volume of its CSI driver"),
+        ("fc", "use a persistent volume of its CSI driver"),
         ("rbd", "rbd volumes have no plugin in Kubernetes any more; use a persistent volume of its CSI driver"),
     ],
 )
@@ -45,7 +45,7 @@ def test_nothing_of_an_image_lies_on_disk():
 
 
 def test_every_kind_that_is_served_or_refused_has_one_plugin(tmp_path: Path):
-    plugins = volume_plugins(str(tmp_path), KernelMounts(), 0, GrpcCsiDrivers())
+    plugins = volume_plugins(str(tmp_path), KernelMounts(), 0, GrpcCsiDrivers(), str(tmp_path))
     of_nodes = sorted(source for source, kind in VOLUME_SOURCES.items() if kind.served or kind.refusal)
     assert sorted(plugin.source for plugin in plugins) == of_nodes
     assert all(plugin.name == VOLUME_SOURCES[plugin.source].plugin for plugin in plugins)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import linear_regression
-from typing import Any
+from typing import Any, Protocol
 
 WARM_UP = 1 / 3
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 110, 60, 22, 18
@@ -20,6 +21,13 @@ _STYLE = (
     "text{font:11px sans-serif;fill:#333}.title{font-weight:bold}.line{fill:none;stroke:#1f6feb}"
     ".fit{stroke:#d1242f;stroke-dasharray:4 3}.frame{fill:#fff;stroke:#ccc}"
 )
+
+
+class Timed(Protocol):
+    """A sample: a dataclass with a number for each measure."""
+
+    @property
+    def at_s(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class Verdict:
         }
 
 
-def judged(samples: list[Sample], measure: Measure) -> Verdict:
+def judged(samples: Sequence[Timed], measure: Measure) -> Verdict:
     """At least three samples are needed."""
     begins = samples[-1].at_s * WARM_UP
     late = [each for each in samples if each.at_s >= begins]
@@ -103,7 +111,7 @@ def judged(samples: list[Sample], measure: Measure) -> Verdict:
     )
 
 
-def plots(samples: list[Sample], verdicts: list[Verdict]) -> str:
+def plots(samples: Sequence[Timed], verdicts: list[Verdict]) -> str:
     """All plots, one below the other, as one SVG document."""
     height = len(verdicts) * (HEIGHT + TOP + BOTTOM)
     drawn = (_plot(samples, each, number * (HEIGHT + TOP + BOTTOM)) for number, each in enumerate(verdicts))
@@ -113,7 +121,7 @@ def plots(samples: list[Sample], verdicts: list[Verdict]) -> str:
     )
 
 
-def page(samples: list[Sample], verdicts: list[Verdict], result: dict[str, Any]) -> str:
+def page(samples: Sequence[Timed], verdicts: list[Verdict], result: dict[str, Any]) -> str:
     """The whole report."""
     rows = "".join(
         f"<tr><td>{html.escape(each.measure.title)}<td>{each.lowest:.2f}<td>{each.highest:.2f}<td>{each.rise:+.2f}"
@@ -130,7 +138,7 @@ def page(samples: list[Sample], verdicts: list[Verdict], result: dict[str, Any])
     )
 
 
-def _plot(samples: list[Sample], verdict: Verdict, top: int) -> str:
+def _plot(samples: Sequence[Timed], verdict: Verdict, top: int) -> str:
     lasts = max(samples[-1].at_s, 1.0)
     low, high = verdict.lowest, max(verdict.highest, verdict.lowest + 1e-6)
     if verdict.measure.name != "memory_mib":
@@ -149,14 +157,19 @@ def _plot(samples: list[Sample], verdict: Verdict, top: int) -> str:
         f"rise {verdict.rise:+.2f}, bound {verdict.measure.bound:g}</text>\n"
         f'<rect class="frame" x="{LEFT}" y="{top + TOP}" width="{WIDTH}" height="{HEIGHT}"/>\n'
         f'<text x="2" y="{top + TOP + 10}">{high:.4g}</text><text x="2" y="{top + TOP + HEIGHT}">{low:.4g}</text>\n'
-        f'<text x="{LEFT + WIDTH - 45}" y="{top + TOP + HEIGHT + 13}">{lasts / 60:.0f} min</text>\n'
+        f'<text x="{LEFT + WIDTH - 45}" y="{top + TOP + HEIGHT + 13}">{_lasting(lasts)}</text>\n'
         f'<polyline class="line" points="{points}"/>\n'
         f'<line class="fit" x1="{x(verdict.from_s):.0f}" y1="{y(verdict.from_value):.1f}" x2="{x(lasts):.0f}" '
         f'y2="{y(end):.1f}"/>\n'
     )
 
 
-def _thinned(samples: list[Sample], name: str) -> list[tuple[float, float]]:
+def _lasting(seconds: float) -> str:
+    hours = seconds / 3600
+    return f"{seconds / 60:.0f} min" if hours < 10 else f"{hours:.0f} h"
+
+
+def _thinned(samples: Sequence[Timed], name: str) -> list[tuple[float, float]]:
     step = max(1, -(-len(samples) // POINTS))
     stretches = (samples[first : first + step] for first in range(0, len(samples), step))
     return [(each[0].at_s, max(float(getattr(one, name)) for one in each)) for each in stretches]

@@ -19,7 +19,7 @@ from config.objects import Container, Pod, Volume
 from config.pods.identity import is_sidecar
 from config.values.quantity import parse_quantity
 from runtime.files.directories import make_directories
-from runtime.files.whole_file import write_whole
+from runtime.files.whole_file import remove_partials, write_whole
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.empty_dir_pages import HUGE_PAGES, mount_options, page_bytes
 from runtime.volumes.mounts import Mounts
@@ -62,11 +62,14 @@ class EmptyDirPlugin(VolumePlugin):
         return directory
 
     def release(self, place: VolumePlace) -> None:
-        """Remove the file that says the volume is made; the mount and the files need no more."""
+        """Remove the file that says the volume is made, or what an agent that died has written of it. The mount and the
+        files need no more.
+        """
         bookkeeping = _bookkeeping(place)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(bookkeeping, READY))
         with contextlib.suppress(FileNotFoundError):
+            remove_partials(bookkeeping)
             os.rmdir(bookkeeping)
 
     def _is_made(self, place: VolumePlace, *, on_disk: bool) -> bool:

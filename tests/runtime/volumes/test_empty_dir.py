@@ -83,6 +83,14 @@ def test_nothing_says_any_more_that_it_is_made_once_it_is_given_back(world: Worl
     assert not world.ready.parent.exists()
 
 
+def test_what_an_agent_that_died_was_writing_does_not_stay(world: World):
+    world.prepare(EmptyDirVolumeSource())
+    partial = world.ready.with_name(f".actorlet-{'0' * 32}.new")
+    partial.touch()
+    world.plugin.release(world.place)
+    assert not world.ready.parent.exists()
+
+
 def test_huge_pages_are_mounted_with_their_size_and_limit(world: World):
     path = world.prepare(EmptyDirVolumeSource(medium="HugePages-2Mi", size_limit="8Mi"), requesting("2Mi"))
     world.prepare(EmptyDirVolumeSource(medium="HugePages-2Mi", size_limit="8Mi"), requesting("2Mi"))

@@ -286,9 +286,10 @@ class ImagePullActor(Actor):
 
     def _try_next(self, flight: Flight) -> None:
         image, key = flight.image, flight.key
-        spec = ImageSpec(image=image, user_specified_image=image)
         first = next(iter(flight.waiters.values()), None)
         pod = None if first is None else on_behalf_of(first.request.pod)
+        annotations = {} if first is None else first.request.pod.metadata.annotations
+        spec = ImageSpec(image=image, user_specified_image=image, annotations=annotations)
         request = PullImageRequest(image=spec, auth=shown(flight.next_credential()), sandbox_config=pod)
 
         def make() -> Pending[PullImageResponse]:

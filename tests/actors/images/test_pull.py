@@ -41,11 +41,14 @@ class Registry:
         self.pulls: list[tuple[str, Promise[PullImageResponse]]] = []
         self.shown: list[str] = []
         """Who each pull was made as, empty for nobody."""
+        self.annotations: dict[str, str] = {}
+        """Of the image in the last pull."""
 
     def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Promise[Any]:
         if verb is PULL_IMAGE:
             promise: Promise[PullImageResponse] = Promise()
             self.pulls.append((request.image.image, promise))
+            self.annotations = dict(request.image.annotations)
             self.shown.append("" if request.auth is None else request.auth.username)
             return promise
         return kept(ImageStatusResponse(image=Image(size=77)))
@@ -74,7 +77,7 @@ class World:
         if pod not in self.workers:
             self.workers[pod] = Recorder.spawn_in(self.system, pod, ImagePulled, ImagePullFailed)
         ref, answers = self.workers[pod]
-        meta = ObjectMeta(name=pod, namespace="default", uid=pod)
+        meta = ObjectMeta(name=pod, namespace="default", uid=pod, annotations={"for": pod})
         credentials = tuple(Credential(name) for name in secrets)
         place = f"spec.containers{{{container}}}"
         self.images.tell(PullImage(ref, Pod(metadata=meta), container, image, place, credentials))
@@ -126,6 +129,7 @@ def test_pods_that_want_one_image_share_one_pull_and_are_all_answered(world: Wor
     answers = [world.ask(pod, image) for pod, image in (("a", "nginx"), ("b", "nginx:latest"))]
     world.ask("a", "nginx", container="side")
     assert world.pulling() == ["nginx:latest"]
+    assert world.registry.annotations == {"for": "a"}, "those of the pod that asked first"
     world.run(2 * SECOND_NS)
     world.end("nginx:latest")
     assert answers[0] == [ImagePulled("nginx", "web"), ImagePulled("nginx", "side")]

@@ -94,6 +94,8 @@ class StatusManagerActor(Actor):
         """API objects of pods whose workers have not sent a status yet."""
         self._queue = WriteQueue()
         self._writes = 0
+        self._under_way: set[str] = set()
+        """UIDs of the pods to which they go. A pod may be forgotten and taken again meanwhile."""
         self._pause_ns = 0
         self._answered_ns: int | None = None
         """The time of the last answer to a write."""
@@ -131,7 +133,7 @@ class StatusManagerActor(Actor):
             computed, seen = known.status, True
         status = next_status(None if known is None else known.status, computed)
         if known is None:
-            known = self._pods[uid] = Published(pod, computed)
+            known = self._pods[uid] = Published(pod, computed, writing=uid in self._under_way)
             self._measures.came(pod)
             if static:
                 known.show_by(self._mirrors.get(uid))
@@ -316,6 +318,7 @@ class StatusManagerActor(Actor):
         if body is None and not known.is_to_go():
             return
         known.begin_write()
+        self._under_way.add(uid)
         self._writes += 1
         if body is not None:
             write = patch(PODS, meta.namespace, meta.name, body, subresource="status")
@@ -327,6 +330,7 @@ class StatusManagerActor(Actor):
     @handles(WriteEnded)
     def write_ended(self, message: WriteEnded) -> None:
         self._writes -= 1
+        self._under_way.discard(message.uid)
         error, alone = message.error, False
         if error is None or not (error.outcome_unknown or error.code == 429):
             self._pause_ns, self._answered_ns = 0, self.now_ns()

@@ -141,6 +141,8 @@ class Published:
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
         self.note(pod)
+        if self._sent is None:
+            return  # it was begun for an earlier record of this pod, and asked for something else
         api = self.api
         if api.metadata.resource_version != pod.metadata.resource_version:
             return

@@ -510,6 +510,23 @@ def test_another_pod_of_the_name_is_not_written_to_again(world: World):
     assert len(world.api.calls) == 1
 
 
+def test_a_pod_that_is_forgotten_and_taken_again_has_one_write_at_a_time(world: World):
+    world.tell("web", ready())
+    world.run()
+    assert len(world.api.calls) == 1
+    world.manager.tell(PodForgotten("uid-web"))
+    world.tell("web", ready(value="False"))
+    world.run()
+    assert len(world.api.calls) == 1, "the write for the first record is under way"
+    world.accept()
+    world.run()
+    assert len(world.api.calls) == 2
+    (condition,) = world.accept()["status"]["conditions"]
+    assert condition["status"] == "False"
+    world.run(3 * SWEEP_NS)
+    assert len(world.api.calls) == 2
+
+
 def test_a_forgotten_pod_is_not_written_any_more(world: World):
     for number in range(MAX_WRITES):
         world.tell(f"busy-{number}", ready())

@@ -45,6 +45,7 @@ from actors.eviction.thresholds import Layout, Threshold, configured_thresholds,
 from actors.eviction.usage import Candidate
 from actors.eviction.words import REASON, THRESHOLD_MET, threshold_words
 from actors.kernel import Actor, Lane, handles
+from actors.messages.admission import ResourceManagerStarted
 from actors.messages.events import RecordEvent, pod_event
 from actors.messages.eviction import LimitedPodSeen, MemoryRanShort, PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved, NodeStatusStarted
@@ -212,8 +213,8 @@ class EvictionActor(Actor):
         for listener in self._tools.listeners:
             listener.tell(told)
 
-    @handles(NodeStatusStarted)
-    def publish_again(self, _: NodeStatusStarted) -> None:
+    @handles(NodeStatusStarted, ResourceManagerStarted)
+    def publish_again(self, _: NodeStatusStarted | ResourceManagerStarted) -> None:
         """Do not wait for the next pass: a node that is short must not look healthy."""
         if self._published is not None:
             self._publish()

@@ -87,4 +87,7 @@ class AllocationReleased(Message, frozen=True):
 
 
 class ResourceManagerStarted(SoleMessage, frozen=True):
-    """ResourceManagerActor -> SyncLoopActor: I know no worker (any more); answer with `PodWorkerStarted` of each."""
+    """ResourceManagerActor -> SyncLoopActor: I know no worker (any more); answer with `PodWorkerStarted` of each.
+
+    -> EvictionActor: I do not know what the node is short of; tell it again.
+    """

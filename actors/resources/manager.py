@@ -104,9 +104,11 @@ class ResourceManagerActor(Actor):
         meters: Meters = UNMEASURED,
         cgroups: ActorRef | None = None,
         node: ActorRef | None = None,
+        eviction: ActorRef | None = None,
     ) -> None:
         super().__init__()
         self._node_status = node
+        self._eviction = eviction
         self._cgroups = cgroups
         self._meters = meters
         self._file = file
@@ -135,6 +137,8 @@ class ResourceManagerActor(Actor):
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self._sync_loop.tell(ResourceManagerStarted())
+        if self._eviction is not None:
+            self._eviction.tell(ResourceManagerStarted())  # it tells what the node is short of
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
         self.attempt(lambda: self._disk.submit("book", self._file.load, book_in, deadline_ns=DISK_NS), BookRead)

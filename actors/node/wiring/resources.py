@@ -89,6 +89,7 @@ def start_resources(node: Wiring) -> None:
         meters=can.meters,
         cgroups=actors.cgroups,
         node=actors.node_status,
+        eviction=actors.eviction,
     )
     if actors.cgroups is not None and can.cgroups is not None:
         plan = cgroup_plan(

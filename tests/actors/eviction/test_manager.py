@@ -12,6 +12,7 @@ from actors.eviction.decisions import remembered_in
 from actors.eviction.manager import END_NS, PASS_NS, SECOND_NS, STEP_NS, EvictionActor
 from actors.eviction.steps import EvictionTools
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
+from actors.messages.admission import ResourceManagerStarted
 from actors.messages.events import RecordEvent
 from actors.messages.eviction import PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved, NodeStatusStarted
@@ -177,14 +178,17 @@ def test_the_conditions_are_told_and_the_decision_is_on_the_disk_before_a_worker
     assert [each.reason for each in scene.said] == ["EvictionThresholdMet", "Evicted"]
 
 
-def test_who_publishes_the_node_and_has_begun_anew_is_told_at_once_what_it_is_short_of(scenes: list[Scene]) -> None:
+@pytest.mark.parametrize("begun", [NodeStatusStarted(), ResourceManagerStarted()], ids=["node", "admission"])
+def test_who_publishes_the_node_or_admits_pods_and_has_begun_anew_is_told_at_once_what_it_is_short_of(
+    scenes: list[Scene], begun: NodeStatusStarted | ResourceManagerStarted
+) -> None:
     scene = short_scene(scenes)
-    scene.actor.tell(NodeStatusStarted())
+    scene.actor.tell(begun)
     scene.run(1)
     assert scene.told == [], "nothing is known yet"
     scene.until_somebody_is_to_go()
     scene.told.clear()
-    scene.actor.tell(NodeStatusStarted())
+    scene.actor.tell(begun)
     scene.run(0.1)
     assert scene.told == [NodePressureObserved(True, False, False)]
 

@@ -55,7 +55,10 @@ class Scene:
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
         loop, self.loop = Recorder.spawn_in(self.system, "loop", ResourceManagerStarted)
         file = SimulatedAllocationFile(self.tree, ROOT)
-        self.manager = self.system.spawn(ResourceManagerActor, file, "n1", Abilities(), events, loop, name="resources")
+        eviction, self.eviction = Recorder.spawn_in(self.system, "eviction", ResourceManagerStarted)
+        self.manager = self.system.spawn(
+            ResourceManagerActor, file, "n1", Abilities(), events, loop, eviction=eviction, name="resources"
+        )
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
         if first is not None:
             self.tell(NodeObserved(first))
@@ -249,3 +252,10 @@ def test_the_sum_of_what_is_given_away_never_passes_what_there_is(story: list[tu
         given_away = [there[name] for name in there if scene.told(name)[-1] == "PodAdmitted"]
         assert sum(given_away) <= 4000
         assert len(given_away) <= 6
+
+
+def test_who_knows_what_the_node_is_short_of_is_asked_at_the_start() -> None:
+    scene = Scene()
+    scene.dispatcher.run_for(SECOND_NS)
+    assert scene.eviction == [ResourceManagerStarted()]
+    assert scene.system.stop()

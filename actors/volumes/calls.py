@@ -45,6 +45,13 @@ class VolumeCall(msgspec.Struct):
     due_ns: int
     late: bool = False
 
+    def about(self) -> str:
+        """What is made or taken down, for people."""
+        key, do = self.step.key, self.step.do
+        if isinstance(key, Device):
+            return f"{do} of {key.name}"
+        return f"{do} of volume {key.name} of pod {key.uid}" if isinstance(key, VolumePlace) else f"{do} {key.uid}"
+
 
 class VolumeCallEnded(Message, frozen=True):
     """To the actor itself. `trouble` is None on success. `path`: where the volume is now. `found`: volumes that still

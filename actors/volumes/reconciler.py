@@ -208,7 +208,9 @@ class VolumeReconcilerActor(Actor):
 
     def _is_late(self, call: VolumeCall) -> None:
         thing = self._actual.thing(call.step.key)
-        thing.failed(late_trouble(call.step), self.now_ns())
+        trouble = late_trouble(call.step)
+        thing.failed(trouble, self.now_ns())
+        self.log.warning("%s: %s", call.about(), trouble.text)
         if call.uid not in self._passes and call.step.do not in TAKING_DOWN:
             thing.retry_at_ns = 0  # nobody wants it any more, and taking it down has not failed yet
         self._actual.meet(call.step.key, Late())

@@ -15,6 +15,7 @@ from actors.node_object.lease import NAMESPACE, next_lease, renew_interval_ns
 from config.api.resources import LEASES
 from config.objects import Lease, Node
 from runtime.api import Api, ApiCall, ApiError, create, get, update
+from runtime.api.errors import TIMEOUT
 
 R = TypeVar("R")
 
@@ -63,6 +64,8 @@ class NodeLeaseActor(Actor):
                 await self._renew()
             except (ApiError, DeadlineExceededError) as error:
                 failure = error
+                if isinstance(error, DeadlineExceededError) or error.reason == TIMEOUT:
+                    self.log.info("a renewal of the lease of node %s is given up: %s", self._name, error)
                 if isinstance(error, ApiError) and (error.conflict or error.not_found or error.already_exists):
                     self._lease = None  # somebody else changed or deleted it: read it again
                 if self._lease is None and attempt:

@@ -38,10 +38,11 @@ class BeginSurvey(SoleMessage, frozen=True):
 
 
 class Read(Message, frozen=True):
-    """To itself: `what` has been read. `found`: the message for the owner, None without an answer."""
+    """To itself: `what` has been read. `found`: the message for the owner; None with an `error`."""
 
     what: str
     found: Message | None
+    error: str = ""
 
 
 class NodeSurveyActor(Actor):
@@ -60,6 +61,8 @@ class NodeSurveyActor(Actor):
         self._machine_read = False
         self._reading: set[str] = set()
         self._images_at_ns: int | None = None
+        self._said: dict[str, str] = {}
+        """The last error of each, as logged."""
 
     def on_start(self) -> None:
         self.every(self._period_ns, BeginSurvey())
@@ -93,7 +96,7 @@ class NodeSurveyActor(Actor):
         lane = self.lane("host-facts", size=1, per_key=1)
         self.attempt(
             lambda: lane.submit(what, ask, deadline_ns=LOOK_NS),
-            lambda value, _: Read(what, None if value is None else told(value)),
+            lambda value, error: Read(what, None if value is None else told(value), error),
         )
 
     def _list_images(self) -> None:
@@ -103,12 +106,16 @@ class NodeSurveyActor(Actor):
         self._images_at_ns = self.now_ns()
         self.attempt(
             lambda: self._cri.call(LIST_IMAGES, ListImagesRequest(), timeout_ns=IMAGES_TIMEOUT_NS),
-            lambda answer, _: Read("images", None if answer is None else ImagesObserved(answer.images)),
+            lambda answer, error: Read("images", None if answer is None else ImagesObserved(answer.images), error),
         )
 
     @handles(Read)
     def read(self, message: Read) -> None:
         self._reading.discard(message.what)
+        if message.error != self._said.get(message.what, ""):
+            self._said[message.what] = message.error
+            if message.error:
+                self.log.warning("what the node is like (%s) cannot be read: %s", message.what, message.error)
         if message.found is not None:
             self._machine_read = self._machine_read or message.what == "machine"
             self._owner.tell(message.found)

@@ -29,6 +29,7 @@ from actors.node_object.settings import NodeSettings
 from config.api.resources import NODES
 from config.objects import Node, NodeStatus
 from runtime.api import Api, ApiCall, ApiError, create, get, patch
+from runtime.api.errors import TIMEOUT
 from runtime.host.machine import MachineFacts
 
 R = TypeVar("R")
@@ -150,6 +151,8 @@ class NodeWriter:
                     self._lost()  # the first try may have asked a cache
                     return
                 failure = error
+                if isinstance(error, DeadlineExceededError) or error.reason == TIMEOUT:
+                    self._actor.log.info("a write of node %s is given up: %s", self._settings.name, error)
             else:
                 self._well()
                 return

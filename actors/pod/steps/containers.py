@@ -16,7 +16,7 @@ import msgspec
 
 from actors.events.history_words import StartsUnderWay
 from actors.images.pull_rules import PULL, REFUSE, ImageEvent, backing_off, policy_of
-from actors.kernel import DeadlineExceededError, LaneExhaustedError, part
+from actors.kernel import DeadlineExceededError, LaneExhaustedError, Pending, outcome_of, part
 from actors.messages.volumes import VolumesPrepared
 from actors.model.refusal import ContainerRefusedError
 from actors.pod.container_stops import ContainerStops
@@ -58,7 +58,7 @@ from actors.start.names import (
 from actors.start.security import with_groups
 from config.credentials.masked import masked
 from config.objects import Container, Pod
-from config.pods.identity import field_path
+from config.pods.identity import display_name, field_path
 from runtime.cri import CriError
 from runtime.cri.messages import ContainerConfig, Image
 from runtime.logs.pod_files import StartFiles
@@ -358,7 +358,13 @@ class ContainerStarts:
             return
         link = link_path(self._services.node.container_logs_directory, pod, name, container_id)
         target = f"{self._view.log_directory()}/{log_path(name, attempt)}"
-        self._view.on_disk(self._services.files.link_log, link, target)
+        log = self._worker.log
+
+        def linked(done: Pending[None]) -> None:
+            if (error := outcome_of(done).error) is not None:
+                log.warning("the log of container %s of pod %s has no link: %s", name, display_name(pod), error)
+
+        self._view.on_disk(self._services.files.link_log, link, target).add_done_callback(linked)
 
 
 _STEPS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {

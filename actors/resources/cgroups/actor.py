@@ -185,6 +185,8 @@ class CgroupActor(Actor):
     def prepared(self, message: GroundPrepared) -> None:
         ground = message.ground or self._ground or Ground(False, (message.error,))
         first, self._ground = self._ground is None, ground
+        if message.error:
+            self.log.warning("the cgroups of all pods cannot be looked after: %s", message.error)
         if first:
             self._book.found.update(self._book.strangers(ground.uids, ()))
         if not ground.usable:
@@ -332,11 +334,13 @@ class CgroupActor(Actor):
             return
         self._listed_uids = None
         self._book.expel(self._book.forgotten(known))
-        self._on_lane("list", lambda uids, _: PodGroupsListed(uids or (), known), operations.uids)
+        self._on_lane("list", lambda uids, error: PodGroupsListed(uids or (), known, error), operations.uids)
         self._take_away()
 
     @handles(PodGroupsListed)
     def listed(self, message: PodGroupsListed) -> None:
+        if message.error:
+            self.log.warning("the cgroups that others have left cannot be listed: %s", message.error)
         for uid in self._book.strangers(message.uids, message.known):
             seen = partial(stranger_seen, uid, message.known)
             self._on_lane(uid, seen, self._tools.volumes.volumes_of, uid)

@@ -49,10 +49,11 @@ class PodGroupsRemoved(Message, frozen=True):
 
 
 class PodGroupsListed(Message, frozen=True):
-    """To itself: the pods that have cgroups, and the pods that are known."""
+    """To itself: the pods that have cgroups (none with an `error`), and the pods that are known."""
 
     uids: tuple[str, ...]
     known: frozenset[str]
+    error: str
 
 
 class StrangerSeen(Message, frozen=True):

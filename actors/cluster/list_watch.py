@@ -70,10 +70,15 @@ class PageListed(Message, frozen=True):
 
 
 class WatchArrived(Message, frozen=True):
-    """To itself, from the watch."""
+    """To itself, from the watch. Of each object only the newest form waits: a busy machine holds no queue of forms."""
 
     attempt: Attempt
     event: WatchEvent[Any]
+
+    def coalesce_key(self) -> Hashable:
+        value = self.event.object
+        uid = "" if value is None else value.metadata.uid
+        return (self.attempt.number, uid) if uid else None
 
 
 class WatchClosed(Message, frozen=True):

@@ -15,6 +15,10 @@ import msgspec
 from actors.kernel import Message, SoleMessage
 from config.objects import Pod
 
+WAITING_FIRST, WAITING_LAST = 16, 48
+"""Of one pod so many entries wait, its first and its last ones. A history keeps no more, and a busy machine may let it
+wait for long."""
+
 
 class HistoryKind(enum.StrEnum):
     """What an entry is about."""
@@ -81,6 +85,8 @@ class NoteHistory(Message, frozen=True):
 
     def merged(self, waiting: Self) -> Self:
         entries = waiting.entries + self.entries
+        if len(entries) > WAITING_FIRST + WAITING_LAST:
+            entries = entries[:WAITING_FIRST] + entries[-WAITING_LAST:]
         if self.name and self.stage and self.waits is not None:  # the form in which a worker tells it
             return msgspec.structs.replace(self, entries=entries, past=waiting.past or self.past)
         named, staged = (self if self.name else waiting), (self if self.stage else waiting)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
-from actors.kernel import PoolDispatcher
+from actors.kernel import PoolDispatcher, Promise
 from actors.model.id_ranges import IdRangeError, node_range
 from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities
@@ -168,8 +168,15 @@ def run(start: StartConfiguration) -> int:
 
 
 def _give_memory_back(dispatcher: PoolDispatcher) -> None:
+    """Look from time to time; not again before the last look has ended."""
     keeper, lane = HeapKeeper(), dispatcher.lane("heap", size=1, per_key=1)
-    dispatcher.schedule(GIVE_BACK_EVERY_NS, lambda: lane.submit("heap", keeper.look), GIVE_BACK_EVERY_NS)
+    looks: list[Promise[bool]] = []
+
+    def look() -> None:
+        if all(each.done() for each in looks):
+            looks[:] = [lane.submit("heap", keeper.look)]
+
+    dispatcher.schedule(GIVE_BACK_EVERY_NS, look, GIVE_BACK_EVERY_NS)
 
 
 def _bootstrap(start: StartConfiguration, loop: LoopThread, after: ExitStack) -> BootstrapCredentials | None:

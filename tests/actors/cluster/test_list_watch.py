@@ -95,6 +95,18 @@ def test_a_watch_that_ends_goes_on_from_the_last_version_bookmarks_included(worl
     assert len(world.api.calls) == 1  # nothing was listed again
 
 
+def test_of_each_object_only_the_newest_form_waits_for_a_follower_that_is_starved(world: World):
+    world.watching("5")
+    world.heard.clear()
+    for version in range(6, 3_006):
+        world.api.watches[0].say("MODIFIED", pod("abc"[version % 3]), str(version))
+    world.api.watches[0].say("DELETED", pod("a"), "3006")
+    world.api.watches[0].say("ADDED", pod("d"), "3007")
+    assert world.ref.actor_inbox.mailbox.depth() == 4
+    world.run()
+    assert world.heard == [("DELETED", "a"), ("MODIFIED", "b"), ("MODIFIED", "c"), ("ADDED", "d")]
+
+
 def test_where_the_history_is_gone_the_set_is_listed_at_once(world: World):
     world.watching("5")
     world.api.watches[0].end(gone())

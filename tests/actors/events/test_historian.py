@@ -9,6 +9,8 @@ import pytest
 from actors.events.historian import ASK_NS, BEGAN, GONE_MAX, SECOND_NS, HistorianActor
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages.history import (
+    WAITING_FIRST,
+    WAITING_LAST,
     HistorianStarted,
     HistoryEntry,
     HistoryKind,
@@ -129,6 +131,14 @@ def test_what_happens_within_a_moment_is_one_message_and_nothing_of_it_is_lost()
     assert note("a", "again").merged(ended).gone_wall_ns is None
     seen = past("a", 1)
     assert first.merged(seen).past == seen.past
+
+
+def test_what_waits_for_a_starved_historian_is_bounded():
+    waiting = note("a", "0")
+    for number in range(1, 1_000):
+        waiting = note("a", str(number)).merged(waiting)
+    texts = [entry.text for entry in waiting.entries]
+    assert texts == [str(number) for number in (*range(WAITING_FIRST), *range(1_000 - WAITING_LAST, 1_000))]
 
 
 def past(uid: str, *times: int) -> NoteHistory:

@@ -235,11 +235,10 @@ class FileSourceActor(SourceActor):
             try:
                 running = await self._running(cri)
                 break
-            except (CriError, DeadlineExceededError) as failure:
+            except (CriError, DeadlineExceededError):
                 if self.now_ns() >= until_ns:
-                    self.log.warning(
-                        "static pods keep no UID of another agent: the runtime does not answer: %s", failure
-                    )
+                    # The runtime monitor says why.
+                    self.log.warning("static pods keep no UID of another agent: the runtime does not answer")
                     return {}
             await self.sleep(SECOND_NS)
         kept = kept_uids(made, (pod for state in files.values() for pod in state.pods), self.source, running)

@@ -25,6 +25,7 @@ from config.values.quantity import QuantityError, parse_quantity
 
 ID_RANGE = 65536
 VERIFICATION_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
+MINOR_BEFORE = "1.35"
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 # Sysctls that the kernel keeps per IPC namespace; all of fs.mqueue. and net. is namespaced too (spec 17.5).
@@ -284,6 +285,9 @@ def _user_namespaces(configuration: KubeletConfiguration) -> Iterator[DocumentEr
 
 
 def _rest(configuration: KubeletConfiguration, cgroup_version: int | None) -> Iterator[DocumentError]:
+    if configuration.show_hidden_metrics_for_version not in ("", MINOR_BEFORE):
+        reason = f"{configuration.show_hidden_metrics_for_version!r} is not the minor version before this one"
+        yield DocumentError("$.showHiddenMetricsForVersion", reason, f'write "{MINOR_BEFORE}", or remove it')
     if configuration.run_once:
         yield DocumentError("$.runOnce", "running once is gone", "remove it")
     if configuration.enable_system_log_query and not configuration.enable_system_log_handler:

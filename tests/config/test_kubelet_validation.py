@@ -59,6 +59,7 @@ def check(body: str, **facts: int) -> list[str]:
         ("containerLogMonitorInterval: 2s", "containerLogMonitorInterval"),
         ("cpuCFSQuotaPeriod: 999us", "cpuCFSQuotaPeriod"),
         ("cpuCFSQuotaPeriod: 1001ms", "cpuCFSQuotaPeriod"),
+        ('showHiddenMetricsForVersion: "1.34"', "showHiddenMetricsForVersion"),
         ("featureGates: {LoggingBetaOptions: false}\nlogging: {format: json}", "logging.format"),
         ("featureGates: {CustomCPUCFSQuotaPeriod: false}\ncpuCFSQuotaPeriod: 50ms", "cpuCFSQuotaPeriod"),
         (

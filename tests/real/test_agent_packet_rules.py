@@ -47,6 +47,10 @@ def saved(namespace: str, program: str = "iptables") -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S).stdout.splitlines()
 
 
+def without_times(lines: list[str]) -> list[str]:
+    return [line for line in lines if not line.startswith("#")]
+
+
 def names(lines: list[str]) -> set[str]:
     """Chains that a kubelet makes."""
     return {line.split()[0].removeprefix(":") for line in lines if line.startswith(":KUBE-")}
@@ -61,7 +65,8 @@ def test_an_agent_makes_the_chains_and_rules_of_a_kubelet(namespace: str, direct
         made = [f"were made for {family}" for family in (IPV4, IPV6)]
         until(lambda: agent.poll() is not None or all(each in said() for each in made), PATIENCE_S, said)
         assert agent.poll() is None, said()
-        assert [line for line in saved(namespace) if "KUBE-FIREWALL" in line and line.startswith("-A")] == KUBELETS
+        rules = [line for line in saved(namespace) if "KUBE-FIREWALL" in line and line.startswith("-A")]
+        assert sorted(rules) == sorted(KUBELETS)
         assert names(saved(namespace)) == {"KUBE-IPTABLES-HINT", "KUBE-FIREWALL", "KUBE-KUBELET-CANARY"}
         assert names(saved(namespace, "ip6tables")) == {"KUBE-IPTABLES-HINT", "KUBE-KUBELET-CANARY"}
     finally:
@@ -84,16 +89,15 @@ def test_makeIPTablesUtilChains_false_leaves_the_packet_filter_alone(namespace: 
 def test_what_is_there_is_not_made_twice_and_a_flush_is_noticed(namespace: str) -> None:
     rules = LocalPacketRules(inside(namespace))
     assert look_after(rules, IPV4, anew=True)
-    before = saved(namespace)
+    before = without_times(saved(namespace))
     rules.ensure(IPV4, CHAINS[IPV4], RULES[IPV4])
-    strip = lambda lines: [line for line in lines if not line.startswith("#")]  # noqa: E731  # times of day
-    assert strip(saved(namespace)) == strip(before)
+    assert without_times(saved(namespace)) == before
     assert not look_after(rules, IPV4, anew=False)
     for words in (("-F",), ("-X",)):
         subprocess.run(inside(namespace, "iptables", *words), check=True, timeout=PATIENCE_S)
     assert not rules.has_chain(IPV4, FIREWALL)
     assert look_after(rules, IPV4, anew=False)
-    assert strip(saved(namespace)) == strip(before)
+    assert without_times(saved(namespace)) == before
     assert all(rules.has_chain(IPV4, canary) for canary in CANARIES)
 
 

@@ -307,7 +307,7 @@ def _status(
         image=newest.image or container.image,
         image_id=newest.image_ref,
         container_id=_id(view, newest),
-        resources=actual_resources(given, newest.resources) if newest.running else given,
+        resources=actual_resources(given, newest.resources) if newest.running and given is not _NO_RESOURCES else given,
         allocated_resources=given.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,

@@ -1,4 +1,4 @@
-"""Static pods from a directory of manifests (`FileSourceActor`) and from a URL (`HttpSourceActor`) (spec 1.1).
+"""Static pods from a directory of manifests (`FileSourceActor`), and what all sources of manifests share (spec 1.1).
 
 A source reads at its start and every period. After each reading it sends the full set to the storage, even if
 unchanged, so that a lost message heals. An unchanged set is the same tuple, which costs the storage nothing. Unchanged
@@ -20,15 +20,13 @@ import msgspec
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, SoleMessage, handles
 from actors.messages.pods import DuplicatePod, ListProblems, SourceProblem, SourceRead
 from actors.sources.kept_uids import Running, kept_uids, with_uid
-from config.credentials.masked_urls import masked_url
 from config.manifests import ManifestError, Origin, ReadManifest, read_manifest
 from config.objects import Pod
-from config.pods.identity import SOURCE_FILE, SOURCE_HTTP
+from config.pods.identity import SOURCE_FILE
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import ListContainersRequest, ListPodSandboxRequest
 from runtime.cri.verbs import LIST_CONTAINERS, LIST_POD_SANDBOX
 from runtime.manifests.files import ManifestDirectory, ManifestFile, ManifestReading, ManifestWatch
-from runtime.manifests.url import ManifestAnswer, ManifestFetchError, ManifestServer
 
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
@@ -38,9 +36,6 @@ SETTLE_NS = 80 * MILLISECOND_NS
 SETTLE_LIMIT_NS = 500 * MILLISECOND_NS
 """From the first change to the reading, however many follow."""
 READING_LIMIT_NS = 60 * SECOND_NS
-GIVE_UP_NS = 30 * SECOND_NS
-"""For a server capability that does not keep its own deadline."""
-LOUD_FAILURES = 3
 ASK_RUNTIME_NS = 10 * SECOND_NS
 RUNTIME_LIMIT_NS = 15 * SECOND_NS
 """After this, pods are told without the runtime's answer."""
@@ -346,71 +341,3 @@ def may_keep(files: Mapping[str, FileState]) -> dict[str, int]:
         for pod in state.pods
         if pod.metadata.uid not in state.given
     }
-
-
-# --- a URL ------------------------------------------------------------------------------------------------------------
-
-
-class HttpSourceActor(SourceActor):
-    """Asks a URL every `httpCheckFrequency`.
-
-    Any answer but 200 is an error and changes nothing; so is an invalid document. An empty answer is an error too, but
-    means that there are no pods. A server that is down is logged three times, and then a last time with the notice that
-    it is not logged any more.
-    """
-
-    source: ClassVar[str] = SOURCE_HTTP
-
-    def __init__(
-        self,
-        storage: ActorRef,
-        server: ManifestServer,
-        url: str,
-        headers: Mapping[str, Sequence[str]],
-        period_ns: int,
-        decode: Decode,
-    ) -> None:
-        super().__init__(storage, period_ns, decode)
-        self._server = server
-        self._url = url
-        self._shown = masked_url(url)
-        self._headers = headers
-        self._body: bytes | None = None
-        self._in_document: tuple[SourceProblem, ...] = ()
-        self._failures = 0
-
-    async def read(self) -> None:
-        call = self._server.get(self._url, self._headers)
-        try:
-            answer = await self.wait(call, timeout_ns=GIVE_UP_NS, what=f"the manifest at {self._shown}")
-        except (ManifestFetchError, DeadlineExceededError) as failure:
-            self._failed(f"cannot be fetched: {failure}")
-        else:
-            self._answered(answer)
-
-    def _answered(self, answer: ManifestAnswer) -> None:
-        if answer.status != 200:
-            self._failed(f"cannot be fetched: the server answers with status {answer.status}")
-        elif not answer.body:
-            self._body, self._pods, self._in_document = b"", (), ()
-            self._failed("the answer is empty; no pod is desired")
-        else:
-            self._failures = 0
-            if answer.body != self._body:
-                self._body = answer.body
-                manifest = self._decode(answer.body, self._url)
-                self._in_document = problems_of(self.source, manifest)
-                if not manifest.errors:
-                    self._pods = manifest.pods
-            self.show(*self._in_document)
-
-    def _failed(self, reason: str) -> None:
-        self._failures += 1
-        problem = SourceProblem(self.source, self._shown, "", reason)
-        if 1 < self._failures <= LOUD_FAILURES:  # `show` logs the first as a new problem
-            self.log.info("%s", problem)
-        elif self._failures == LOUD_FAILURES + 1:
-            self.log.info("%s; failed %d times, said no more", problem, self._failures)
-        elif self._failures > LOUD_FAILURES:
-            self.log.debug("%s", problem)
-        self.show(problem)

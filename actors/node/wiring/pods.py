@@ -6,8 +6,9 @@ from actors.node.wiring.known_actors import Wiring
 from actors.pod.services import PodServices
 from actors.sources.api import ApiSourceActor
 from actors.sources.push import PushSourceActor, PushTools
-from actors.sources.static import Decode, FileSourceActor, HttpSourceActor, decoder_of
+from actors.sources.static import Decode, FileSourceActor, decoder_of
 from actors.sources.storage import StorageActor
+from actors.sources.url import HttpSourceActor
 from actors.sync.loop import SyncLoopActor
 from config.pods.identity import SOURCE_API, SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
 

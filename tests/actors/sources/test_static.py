@@ -10,7 +10,8 @@ import pytest
 
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages.pods import ListProblems, SourceProblem, SourceRead
-from actors.sources.static import FileSourceActor, HttpSourceActor, decoder_of
+from actors.sources.static import FileSourceActor, decoder_of
+from actors.sources.url import HttpSourceActor
 from config.manifests import ManifestError, ReadManifest
 from config.objects import ObjectMeta, Pod
 from runtime.manifests.files import ManifestFile, ManifestReading

@@ -20,6 +20,17 @@ class RunningCount(msgspec.Struct, frozen=True):
     containers: Mapping[str, int]
 
 
+class CountPlugins(Message, frozen=True):
+    """Edge -> PluginWatcherActor (ask): a `PluginCount`."""
+
+
+class PluginCount(msgspec.Struct, frozen=True):
+    """The sockets of plugins: all that are there, and those whose plugin is registered."""
+
+    there: tuple[str, ...]
+    registered: tuple[str, ...]
+
+
 class CountVolumes(Message, frozen=True):
     """Edge -> VolumeReconcilerActor (ask): a `VolumeCount`."""
 

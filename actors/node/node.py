@@ -13,7 +13,16 @@ from typing import Any, TypeVar, cast
 import pykka
 
 from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
-from actors.messages.counts import CountPods, CountRunning, CountVolumes, PodCount, RunningCount, VolumeCount
+from actors.messages.counts import (
+    CountPlugins,
+    CountPods,
+    CountRunning,
+    CountVolumes,
+    PluginCount,
+    PodCount,
+    RunningCount,
+    VolumeCount,
+)
 from actors.messages.events import RecordedEvent
 from actors.messages.history import KnownPod, ListHistories, PodStory, TellHistory
 from actors.messages.manifests import (
@@ -107,6 +116,10 @@ class NodeAgent:
         """How many volumes pods want, and how many they have; None while unknown."""
         unknown: VolumeCount | None = None
         return self._ask("volume-reconciler", CountVolumes(), unknown)
+
+    def plugin_count(self) -> PluginCount:
+        """The sockets of plugins of this node."""
+        return self._ask("plugins", CountPlugins(), PluginCount((), ()))
 
     def running_count(self) -> RunningCount | None:
         """The running pods and containers; None before the runtime was listed."""

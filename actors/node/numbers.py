@@ -30,6 +30,8 @@ from runtime.stats.summary import summary_of
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
 NOTHING = NodeSample(0)
+ACTUAL, DESIRED = "actual_state_of_world", "desired_state_of_world"
+"""The states of volumes and plugins, in upstream's words."""
 
 
 class NodeNumbers:
@@ -142,10 +144,14 @@ class NodeNumbers:
             yield FamilyRows(family, rows[family.name])
 
     def _volumes(self) -> Iterable[FamilyRows]:
+        plugins = self._node.plugin_count()
+        sockets = ((ACTUAL, plugins.registered), (DESIRED, plugins.there))
+        found = [MetricRow((socket, state), 1) for state, named in sockets for socket in named]
+        yield FamilyRows(names.PLUGINS, found)
         counted = self._node.volume_count()
         if counted is None:
             return
-        by_state = (("actual_state_of_world", counted.actual), ("desired_state_of_world", counted.desired))
+        by_state = ((ACTUAL, counted.actual), (DESIRED, counted.desired))
         rows = [MetricRow((plugin, state), n) for state, by in by_state for plugin, n in sorted(by.items())]
         yield FamilyRows(names.MANAGED_VOLUMES, rows)
 
@@ -170,6 +176,14 @@ class NodeNumbers:
             handled[known.actor_class] += known.handled
             busy[known.actor_class] += known.busy_ns
             restarts[known.actor_class] += known.restarts
+        yield _by_class(names.QUEUE_DEPTH, by_class, lambda group: sum(each.mailbox_depth for each in group))
+        waiting = {name: sum(each.mailbox_depth for each in group) for name, group in by_class.items()}
+        added = [MetricRow((name,), count + waiting.get(name, 0)) for name, count in sorted(handled.items())]
+        yield FamilyRows(names.QUEUE_ADDS, added)
+        yield FamilyRows(names.QUEUE_RETRIES, [MetricRow((name,), count) for name, count in sorted(restarts.items())])
+        longest, unfinished = names.QUEUE_LONGEST, names.QUEUE_UNFINISHED
+        yield _by_class(longest, by_class, lambda group: _seconds(max(each.handling_for_ns for each in group)))
+        yield _by_class(unfinished, by_class, lambda group: _seconds(sum(each.handling_for_ns for each in group)))
         yield FamilyRows(own.HANDLED, [MetricRow((name,), count) for name, count in sorted(handled.items())])
         yield FamilyRows(own.HANDLING, [MetricRow((name,), ns / SECOND_NS) for name, ns in sorted(busy.items())])
         yield FamilyRows(own.RESTARTS, [MetricRow((name,), count) for name, count in sorted(restarts.items())])

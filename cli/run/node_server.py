@@ -117,7 +117,7 @@ def node_server(
     """Not started yet. Raises CertificateError, GateError."""
     configuration = serving.configuration
     asked = None if api is None else api.reviews or api.main
-    gate = AccessGate(serving.node, configuration.authentication, configuration.authorization, asked)
+    gate = AccessGate(serving.node, configuration.authentication, configuration.authorization, asked, meters=meters)
     tls = None
     if ports.main is not None:
         files = serving_files(configuration, serving.directory, serving.names)

@@ -8,16 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _REASONS: Mapping[str, str] = {
-    "it is not measured yet": """
-        plugin_manager_total_plugins workqueue_adds_total workqueue_depth
-        workqueue_longest_running_processor_seconds workqueue_retries_total workqueue_unfinished_work_seconds
-        apiserver_client_certificate_expiration_seconds apiserver_delegated_authn_request_duration_seconds
-        apiserver_delegated_authn_request_total apiserver_delegated_authz_request_duration_seconds
-        apiserver_delegated_authz_request_total authentication_token_cache_active_fetch_count
-        authentication_token_cache_fetch_total authentication_token_cache_request_duration_seconds
-        authentication_token_cache_request_total process_network_receive_bytes_total
-        process_network_transmit_bytes_total process_virtual_memory_max_bytes
-    """,
     "there are no device plugins yet": """
         kubelet_device_plugin_registration_total kubelet_device_plugin_alloc_duration_seconds
     """,

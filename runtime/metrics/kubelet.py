@@ -231,6 +231,7 @@ CSI_OPERATIONS = histogram(
     buckets=_VOLUME_BUCKETS,
 )
 MANAGED_VOLUMES = gauge("volume_manager_total_volumes", "Volumes of pods here.", "plugin_name", "state")
+PLUGINS = gauge("plugin_manager_total_plugins", "Plugins by their socket; always 1.", "socket_path", "state")
 
 # --- those who ask --------------------------------------------------------------------------------------------------
 
@@ -245,6 +246,30 @@ HTTP_DURATION = histogram(
 )
 WEBSOCKETS = counter(
     "kubelet_websocket_streaming_requests_total", "Sessions that were opened over websockets.", "subresource"
+)
+_REVIEW_BUCKETS = (0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10)
+TOKEN_REVIEWS = counter("apiserver_delegated_authn_request_total", "Questions whose token it is.", "code")
+TOKEN_REVIEW_DURATION = histogram(
+    "apiserver_delegated_authn_request_duration_seconds", "The same.", "code", buckets=_REVIEW_BUCKETS
+)
+ACCESS_REVIEWS = counter("apiserver_delegated_authz_request_total", "Questions who may do what here.", "code")
+ACCESS_REVIEW_DURATION = histogram(
+    "apiserver_delegated_authz_request_duration_seconds", "The same.", "code", buckets=_REVIEW_BUCKETS
+)
+TOKEN_LOOKUPS = counter("authentication_token_cache_request_total", "Tokens shown: hit if known, or miss.", "status")
+TOKEN_LOOKUP_DURATION = histogram("authentication_token_cache_request_duration_seconds", "The same.", "status")
+TOKEN_FETCHES = counter(
+    "authentication_token_cache_fetch_total", "Tokens that had to be asked about: ok or error.", "status"
+)
+TOKEN_FETCHES_NOW = gauge(
+    "authentication_token_cache_active_fetch_count",
+    "Questions about tokens that are in_flight, and requests that are blocked on them.",
+    "status",
+)
+CLIENT_CERTIFICATE_LEFT = histogram(
+    "apiserver_client_certificate_expiration_seconds",
+    "How long the certificate of who made a request is still good.",
+    buckets=(0, 1_800, 3_600, 7_200, 21_600, 43_200, *(day * 86_400 for day in (1, 2, 4, 7, 30, 90, 180, 360))),
 )
 CLIENT_CERTIFICATE_TTL = gauge(
     "kubelet_certificate_manager_client_ttl_seconds", "How long the client certificate is good; +Inf without one."
@@ -296,6 +321,18 @@ CREDENTIAL_PLUGIN_RUNS = counter(
     "rest_client_exec_plugin_call_total", "Runs of the credential plugin of the kubeconfig.", "call_status", "code"
 )
 
+# --- the actors, as work queues --------------------------------------------------------------------------------------
+
+QUEUE_ADDS = counter("workqueue_adds_total", "Messages that came, by class of actor.", "name")
+QUEUE_DEPTH = gauge("workqueue_depth", "Messages that wait, by class of actor.", "name")
+QUEUE_RETRIES = counter("workqueue_retries_total", "Restarts after failures, by class of actor.", "name")
+QUEUE_LONGEST = gauge(
+    "workqueue_longest_running_processor_seconds", "How long the oldest handler under way runs.", "name"
+)
+QUEUE_UNFINISHED = gauge(
+    "workqueue_unfinished_work_seconds", "How long all handlers under way have run, added up.", "name"
+)
+
 # --- probes, at /metrics/probes ---------------------------------------------------------------------------------------
 
 PROBES_AT_MOST = 2_000
@@ -320,6 +357,9 @@ FEATURE_ENABLED = gauge("kubernetes_feature_enabled", "Whether a feature gate is
 PROCESS_CPU = counter("process_cpu_seconds_total", "Processor time of the agent.")
 PROCESS_RESIDENT = gauge("process_resident_memory_bytes", "Memory of the agent.")
 PROCESS_VIRTUAL = gauge("process_virtual_memory_bytes", "Address space of the agent.")
+PROCESS_VIRTUAL_MAX = gauge("process_virtual_memory_max_bytes", "Address space that the agent may have; -1 for all.")
+PROCESS_RECEIVED = counter("process_network_receive_bytes_total", "Bytes received in the agent's network.")
+PROCESS_SENT = counter("process_network_transmit_bytes_total", "Bytes sent in the agent's network.")
 PROCESS_FDS = gauge("process_open_fds", "Files that the agent has open.")
 PROCESS_MAX_FDS = gauge("process_max_fds", "Files that the agent may have open.")
 PROCESS_START = gauge("process_start_time_seconds", "When the agent began, in seconds since 1970.")

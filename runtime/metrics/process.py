@@ -33,12 +33,19 @@ def process_metrics() -> list[FamilyRows]:
         found[names.PROCESS_RESIDENT.name] = sizes[1] * page
     with contextlib.suppress(OSError):
         found[names.PROCESS_FDS.name] = len(os.listdir("/proc/self/fd"))
+    interfaces = files.net_dev(text_or_empty("/proc/self/net/dev"))
+    found[names.PROCESS_RECEIVED.name] = sum(each.rx_bytes for each in interfaces)
+    found[names.PROCESS_SENT.name] = sum(each.tx_bytes for each in interfaces)
+    found[names.PROCESS_VIRTUAL_MAX.name] = resource.getrlimit(resource.RLIMIT_AS)[0]
     found[names.PROCESS_MAX_FDS.name] = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return [FamilyRows(family, [MetricRow((), found[family.name])]) for family in OF_PROCESS if family.name in found]
 
 
 OF_PROCESS: tuple[Family, ...] = (
     names.PROCESS_CPU,
+    names.PROCESS_RECEIVED,
+    names.PROCESS_SENT,
+    names.PROCESS_VIRTUAL_MAX,
     names.PROCESS_MAX_FDS,
     names.PROCESS_FDS,
     names.PROCESS_RESIDENT,

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-import msgspec
-
-from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, SoleMessage, handles
+from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
+from actors.messages.counts import CountPlugins, PluginCount
 from actors.messages.plugins import (
     AskDriverAgain,
     CsiNodeStarted,
@@ -26,9 +25,19 @@ from actors.messages.plugins import (
     WithdrawDriver,
 )
 from actors.volumes.plugins.rules import Holder, PluginRefused, Taken, judge, retry_ns
+from actors.volumes.plugins.visits import (
+    DriverAnswered,
+    LookForPlugins,
+    Plugin,
+    PluginIntroduced,
+    PluginTold,
+    SocketsListed,
+    TryPlugin,
+    Visit,
+)
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import CsiDrivers, NodeInfo
-from runtime.plugin_registration.capability import PluginInfo, PluginSockets, PluginWatch
+from runtime.plugin_registration.capability import PluginSockets, PluginWatch
 
 SECOND_NS = 1_000_000_000
 LOOK_NS = 30 * SECOND_NS
@@ -38,69 +47,6 @@ DRIVER_LIMIT_NS = 125 * SECOND_NS
 SOON_NS = SECOND_NS
 NO_LISTENERS: tuple[ActorRef, ...] = ()
 T = TypeVar("T")
-
-
-class Visit(msgspec.Struct, frozen=True):
-    """One socket as found; a new socket at the same path is another visit."""
-
-    socket: str
-    identity: str
-
-
-class LookForPlugins(SoleMessage, frozen=True):
-    """To itself: sockets may have come or gone."""
-
-
-class SocketsListed(Message, frozen=True):
-    """To itself: the sockets, path -> identity; None: the listing failed. `error`: of the listing or the watch."""
-
-    sockets: FrozenMap[str, str] | None
-    error: str
-
-
-class TryPlugin(Message, frozen=True):
-    """To itself: the pause after a failure is over."""
-
-    visit: Visit
-
-
-class PluginIntroduced(Message, frozen=True):
-    """To itself: a plugin has told its identity, or failed to (`info` None)."""
-
-    visit: Visit
-    info: PluginInfo | None
-    error: str
-
-
-class DriverAnswered(Message, frozen=True):
-    """To itself: a driver has told its node ID, or failed to (`info` None). `again`: it was registered before."""
-
-    visit: Visit
-    name: str
-    info: NodeInfo | None
-    error: str
-    again: bool = False
-
-
-class PluginTold(Message, frozen=True):
-    """To itself: a plugin has heard its result, or has not (`error`)."""
-
-    visit: Visit
-    error: str
-
-
-class _Plugin(msgspec.Struct):
-    """The plugin at a socket. `taken`: it is, or is about to be, registered. `info`: what its driver says of this node,
-    as last published. `said`: the last error logged.
-    """
-
-    visit: Visit
-    taken: Taken | None = None
-    registered: bool = False
-    info: NodeInfo | None = None
-    busy: bool = False
-    failures: int = 0
-    said: str = ""
 
 
 class PluginWatcherActor(Actor):
@@ -121,7 +67,7 @@ class PluginWatcherActor(Actor):
         self._drivers = drivers
         self._csi_node = csi_node
         self._listeners = listeners
-        self._plugins: dict[str, _Plugin] = {}
+        self._plugins: dict[str, Plugin] = {}
         self._listing = False
         self._look_again = False
         self._unwatched = ""
@@ -146,6 +92,11 @@ class PluginWatcherActor(Actor):
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
         self.ref.tell(LookForPlugins())
+
+    @handles(CountPlugins)
+    def count(self, _: CountPlugins) -> PluginCount:
+        registered = (socket for socket, plugin in self._plugins.items() if plugin.registered)
+        return PluginCount(tuple(sorted(self._plugins)), tuple(sorted(registered)))
 
     # --- which sockets there are ------------------------------------------------------------------------------------
 
@@ -179,7 +130,7 @@ class PluginWatcherActor(Actor):
                 continue
             # A new socket at the same path: the plugin has restarted. It stays registered while it is asked again.
             before = known if known is not None and known.registered else None
-            plugin = _Plugin(Visit(socket, identity))
+            plugin = Plugin(Visit(socket, identity))
             if before is not None:
                 plugin.taken, plugin.registered, plugin.info = before.taken, True, before.info
             self._plugins[socket] = plugin
@@ -195,7 +146,7 @@ class PluginWatcherActor(Actor):
                 self._withdraw(name)
         self._inherited = ()
 
-    def _forget(self, plugin: _Plugin) -> None:
+    def _forget(self, plugin: Plugin) -> None:
         self.cancel_timer(plugin.visit.socket)
         if plugin.registered and plugin.taken is not None and self._holder_of(plugin.taken.name) is None:
             self._withdraw(plugin.taken.name)
@@ -208,7 +159,7 @@ class PluginWatcherActor(Actor):
 
     # --- who a plugin is --------------------------------------------------------------------------------------------
 
-    def _ask(self, plugin: _Plugin) -> None:
+    def _ask(self, plugin: Plugin) -> None:
         plugin.busy = True
         visit, sockets = plugin.visit, self._sockets
         self._on_lane(
@@ -247,7 +198,7 @@ class PluginWatcherActor(Actor):
 
     # --- what its driver calls this node ----------------------------------------------------------------------------
 
-    def _ask_driver(self, plugin: _Plugin, taken: Taken) -> None:
+    def _ask_driver(self, plugin: Plugin, taken: Taken) -> None:
         plugin.busy = True
         visit, drivers = plugin.visit, self._drivers
         self._on_lane(
@@ -277,7 +228,7 @@ class PluginWatcherActor(Actor):
         else:
             self._publish(plugin, message.visit, name, info)
 
-    def _publish(self, plugin: _Plugin, tag: Visit | None, name: str, info: NodeInfo) -> None:
+    def _publish(self, plugin: Plugin, tag: Visit | None, name: str, info: NodeInfo) -> None:
         plugin.info = info
         self._csi_node.tell(PublishDriver(self.ref, tag, name, info))
 
@@ -306,7 +257,7 @@ class PluginWatcherActor(Actor):
         self._notify(plugin, "")
         self._tell_names()
 
-    def _displace(self, newcomer: _Plugin, name: str) -> None:
+    def _displace(self, newcomer: Plugin, name: str) -> None:
         """Take the name from any other plugin: it belongs to the newcomer now."""
         for plugin in self._plugins.values():
             if plugin is not newcomer and _is_named(plugin, name):
@@ -318,7 +269,7 @@ class PluginWatcherActor(Actor):
             if plugin.registered and not plugin.busy and _is_named(plugin, message.name):
                 self._count_again(plugin, message.name)
 
-    def _count_again(self, plugin: _Plugin, name: str) -> None:
+    def _count_again(self, plugin: Plugin, name: str) -> None:
         visit, driver = plugin.visit, self._drivers.find(name)
         if driver is not None:
             plugin.busy = True
@@ -331,7 +282,7 @@ class PluginWatcherActor(Actor):
 
     # --- what becomes of it -----------------------------------------------------------------------------------------
 
-    def _refuse(self, plugin: _Plugin, reason: str, *, for_good: bool = False) -> None:
+    def _refuse(self, plugin: Plugin, reason: str, *, for_good: bool = False) -> None:
         """Tell the plugin the reason, and retry unless it is refused for good."""
         self._unregister(plugin)
         self._notify(plugin, reason)
@@ -341,14 +292,14 @@ class PluginWatcherActor(Actor):
         else:
             self._failed(plugin, reason)
 
-    def _failed(self, plugin: _Plugin, reason: str) -> None:
+    def _failed(self, plugin: Plugin, reason: str) -> None:
         if reason != plugin.said:
             self.log.warning("%s", reason)
             plugin.said = reason
         plugin.failures += 1
         self.after(retry_ns(plugin.failures), TryPlugin(plugin.visit), key=plugin.visit.socket)
 
-    def _unregister(self, plugin: _Plugin) -> None:
+    def _unregister(self, plugin: Plugin) -> None:
         taken, plugin.taken, plugin.info = plugin.taken, None, None
         was, plugin.registered = plugin.registered, False
         if taken is not None and self._holder_of(taken.name) is None:
@@ -357,7 +308,7 @@ class PluginWatcherActor(Actor):
             else:
                 self._drivers.unregister(taken.name)
 
-    def _notify(self, plugin: _Plugin, error: str) -> None:
+    def _notify(self, plugin: Plugin, error: str) -> None:
         plugin.busy = True
         visit, sockets = plugin.visit, self._sockets
 
@@ -385,7 +336,7 @@ class PluginWatcherActor(Actor):
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
-    def _current(self, visit: Visit) -> _Plugin | None:
+    def _current(self, visit: Visit) -> Plugin | None:
         plugin = self._plugins.get(visit.socket)
         return plugin if plugin is not None and plugin.visit == visit else None
 
@@ -405,5 +356,5 @@ class PluginWatcherActor(Actor):
         self.attempt(lambda: lane.submit(key, call, deadline_ns=limit_ns), then)
 
 
-def _is_named(plugin: _Plugin, name: str) -> bool:
+def _is_named(plugin: Plugin, name: str) -> bool:
     return plugin.taken is not None and plugin.taken.name == name

@@ -12,6 +12,8 @@ import base64
 import hashlib
 import logging
 import re
+import ssl
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -38,8 +40,10 @@ from runtime.http_server.auth.access import (
     forbidden,
 )
 from runtime.http_server.auth.client_certificates import Shown
-from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, TooManyReviewsError, ask_api
+from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, ReviewMeters, TooManyReviewsError, ask_api
 from runtime.http_server.heads import HttpRefusal
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
 
 LOG = logging.getLogger("actorlet.http-server")
 
@@ -65,16 +69,19 @@ class AccessGate:
         authorization: Authorization,
         api: Api | None,
         pauses_s: tuple[float, ...] = PAUSES_S,
+        meters: Meters = UNMEASURED,
     ) -> None:
         if authorization.mode not in (ALWAYS_ALLOW, WEBHOOK):
             raise GateError(_unknown_mode(authorization))
         self._node = node
         self._api = api
         self._pauses_s = pauses_s
+        self._meters = meters
+        self._measured = ReviewMeters(meters, names.ACCESS_REVIEWS, names.ACCESS_REVIEW_DURATION)
         self._anonymous = authentication.anonymous.enabled
         self._tokens: _Tokens | None = None
         if authentication.webhook.enabled and api is not None:
-            self._tokens = _Tokens(api, authentication.webhook.cache_ttl, pauses_s)
+            self._tokens = _Tokens(api, authentication.webhook.cache_ttl, pauses_s, meters)
         self._allow_all = authorization.mode == ALWAYS_ALLOW
         webhook = authorization.webhook
         self._reviews: ReviewCache[tuple[RequestUser, RequestAttributes], SubjectAccessReviewStatus] = ReviewCache(
@@ -96,7 +103,9 @@ class AccessGate:
     async def user_of(self, authorization: str, shown: Shown, source: str = "") -> RequestUser:
         """Who asks. Raises Refusal, TooManyReviewsError."""
         known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
-        if known is not None:
+        if known is not None and shown.certificate:
+            left_s = ssl.cert_time_to_seconds(shown.certificate["notAfter"]) - time.time()
+            self._meters.observe(names.CLIENT_CERTIFICATE_LEFT, left_s)
             return known
         scheme, _, token = authorization.strip().partition(" ")
         if scheme.lower() == "bearer" and token.strip() and self._tokens is not None:
@@ -149,14 +158,16 @@ class AccessGate:
             ),
         )
         call = create(SUBJECT_ACCESS_REVIEWS, "", SubjectAccessReview(spec=spec))
-        review = await ask_api(self._api, call, self._pauses_s)
+        review = await ask_api(self._api, call, self._pauses_s, self._measured)
         return review.status or SubjectAccessReviewStatus()
 
 
 class _Tokens:
     """Bearer tokens, by their hashes."""
 
-    def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...]) -> None:
+    def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...], meters: Meters) -> None:
+        self._meters = meters
+        self._measured = ReviewMeters(meters, names.TOKEN_REVIEWS, names.TOKEN_REVIEW_DURATION)
         self._api = api
         self._pauses_s = pauses_s
         bad_ns = min(keep_ns, BAD_TOKEN_NS)
@@ -169,15 +180,35 @@ class _Tokens:
         if len(token) > TOKEN_CHARACTERS_AT_MOST or not _TOKEN.fullmatch(token):
             return None  # nobody has such a token, and nobody has to be asked
         key = hashlib.sha256(token.encode()).digest()
+        began_ns, status = time.monotonic_ns(), "hit" if key in self._users else "miss"
+        if status == "miss":
+            self._meters.add(names.TOKEN_FETCHES_NOW, 1, "blocked")
         try:
-            return await self._users.get(key, partial(self._review, token), source)
+            return await self._users.get(key, partial(self._fetch, token), source)
         except ApiError as error:
             LOG.warning("whose token it is cannot be asked: %s", masked(str(error), (token,)))
             return None
+        finally:
+            if status == "miss":
+                self._meters.add(names.TOKEN_FETCHES_NOW, -1, "blocked")
+            self._meters.count(names.TOKEN_LOOKUPS, status)
+            self._meters.took(names.TOKEN_LOOKUP_DURATION, time.monotonic_ns() - began_ns, status)
+
+    async def _fetch(self, token: str) -> RequestUser | None:
+        """Ask whose token it is, and measure that."""
+        self._meters.add(names.TOKEN_FETCHES_NOW, 1, "in_flight")
+        status = "error"
+        try:
+            user = await self._review(token)
+            status = "ok"
+        finally:
+            self._meters.add(names.TOKEN_FETCHES_NOW, -1, "in_flight")
+            self._meters.count(names.TOKEN_FETCHES, status)
+        return user
 
     async def _review(self, token: str) -> RequestUser | None:
         call = create(TOKEN_REVIEWS, "", TokenReview(spec=TokenReviewSpec(token=token)))
-        review = await ask_api(self._api, call, self._pauses_s)
+        review = await ask_api(self._api, call, self._pauses_s, self._measured)
         status = review.status
         if status is None or not status.authenticated or status.user is None:
             return None

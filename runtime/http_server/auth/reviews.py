@@ -13,12 +13,15 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cachetools import TLRUCache
 
 from runtime.api import Api, ApiCall, ApiError
 from runtime.io.event_loop import settled
+from runtime.metrics.families import Family
+from runtime.metrics.meters import Meters
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -54,6 +57,10 @@ class ReviewCache(Generic[K, V]):
         self._asked: dict[K, asyncio.Task[V]] = {}
         self._of_source: Counter[str] = Counter()
 
+    def __contains__(self, key: K) -> bool:
+        """Whether the answer is known now."""
+        return key in self._good or key in self._bad
+
     async def get(self, key: K, ask: Callable[[], Awaitable[V]], source: str = "") -> V:
         """The answer; calls `ask` if it is not known. Raises what `ask` raises, and TooManyReviewsError.
 
@@ -87,13 +94,40 @@ class ReviewCache(Generic[K, V]):
         return value
 
 
-async def ask_api(api: Api, call: ApiCall[T], pauses_s: tuple[float, ...] = PAUSES_S) -> T:
+@dataclass(frozen=True, slots=True)
+class ReviewMeters:
+    """Counts and times the questions of one kind, by the code of the answer."""
+
+    meters: Meters
+    count: Family
+    duration: Family
+
+    def answered(self, code: str, ns: int) -> None:
+        self.meters.count(self.count, code)
+        self.meters.took(self.duration, ns, code)
+
+
+async def ask_api(
+    api: Api, call: ApiCall[T], pauses_s: tuple[float, ...] = PAUSES_S, measured: ReviewMeters | None = None
+) -> T:
     """Make a call that changes nothing; repeat it when the outcome is unknown. Raises ApiError."""
     for pause_s in pauses_s:
         try:
-            return await settled(api.call(call, timeout_ns=ASK_LIMIT_NS))
+            return await _ask_once(api, call, measured)
         except ApiError as error:
             if not (error.outcome_unknown or error.code == 429):
                 raise
         await asyncio.sleep(pause_s * (1 + 0.2 * random.random()))
-    return await settled(api.call(call, timeout_ns=ASK_LIMIT_NS))
+    return await _ask_once(api, call, measured)
+
+
+async def _ask_once(api: Api, call: ApiCall[T], measured: ReviewMeters | None) -> T:
+    began_ns, code = time.monotonic_ns(), "200"
+    try:
+        return await settled(api.call(call, timeout_ns=ASK_LIMIT_NS))
+    except ApiError as error:
+        code = str(error.code) if error.code else "<error>"
+        raise
+    finally:
+        if measured is not None:
+            measured.answered(code, time.monotonic_ns() - began_ns)

@@ -13,7 +13,8 @@ from actors.eviction.memory_notifier import MemoryNotifierActor, RenewMarks
 from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher
 from actors.pleg.oom_watcher import ListenAgain, OomWatcherActor
 from actors.sources.static import FileSourceActor, SourceTouched
-from actors.volumes.plugins.watcher import LookForPlugins, PluginWatcherActor
+from actors.volumes.plugins.visits import LookForPlugins
+from actors.volumes.plugins.watcher import PluginWatcherActor
 from runtime.io.event_loop import LoopThread
 from runtime.manifests.local import LocalManifests
 from runtime.memory_notices import MemoryMark

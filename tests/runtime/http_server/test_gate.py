@@ -32,13 +32,18 @@ from runtime.http_server.auth.reviews import (
 from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.node_server import Ports
 from runtime.io.event_loop import LoopThread
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
 from simulation.node.simulated_node import SimulatedNode
 from tests.runtime.http_server.clients import ask
 from tests.runtime.http_server.test_crowds import trusting
 
 OPEN, CLOSED = Authorization(mode="AlwaysAllow"), Authorization()
 REPLACE = msgspec.structs.replace
-ALICE = {"subject": ((("organizationName", "team"),), (("commonName", "alice"),))}
+ALICE = {
+    "subject": ((("organizationName", "team"),), (("commonName", "alice"),)),
+    "notAfter": "Jan  1 00:00:00 2099 GMT",
+}
 
 
 class Reviewer:
@@ -134,6 +139,21 @@ def test_answers_are_kept_good_and_bad_ones() -> None:
         assert admitted(gate, authorization="Bearer good") == 403
         assert admitted(gate, authorization="Bearer bad") == 401
     assert reviewer.asked == {"tokenreviews": 2, "subjectaccessreviews": 2}
+
+
+def test_questions_and_lookups_are_measured() -> None:
+    reviewer, meters = Reviewer(("bob", "pods")), Meters()
+    gate = AccessGate("n", Authentication(), CLOSED, reviewer, (0.0, 0.0), meters)
+    reviewer.failures = 1
+    for _ in range(3):
+        assert admitted(gate, authorization="Bearer good").name == "bob"
+    assert admitted(gate, certificate=ALICE) == 403
+    assert (meters.value(names.TOKEN_REVIEWS, "503"), meters.value(names.TOKEN_REVIEWS, "200")) == (1, 1)
+    assert meters.value(names.ACCESS_REVIEWS, "200") == 2 * 2 - 1, "bob may at once, alice is asked about twice"
+    assert (meters.value(names.TOKEN_LOOKUPS, "miss"), meters.value(names.TOKEN_LOOKUPS, "hit")) == (1, 2)
+    assert meters.value(names.TOKEN_FETCHES, "ok") == 1
+    assert [meters.value(names.TOKEN_FETCHES_NOW, each) for each in ("in_flight", "blocked")] == [0, 0]
+    assert meters.value(names.CLIENT_CERTIFICATE_LEFT) == 1
 
 
 def test_an_api_server_that_fails_is_asked_again_and_is_no_permission() -> None:

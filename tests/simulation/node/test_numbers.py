@@ -187,6 +187,17 @@ def test_volumes_are_counted_as_pods_want_them_and_as_they_are(hangs: str, actua
     assert counted.value(series.format("actual_state_of_world")) == actual
 
 
+def test_actors_are_told_as_work_queues() -> None:
+    counted = Counted(pods=2)
+    worker = '{name="PodWorker"}'
+    assert counted.value(f"workqueue_adds_total{worker}") >= counted.value(
+        'actorlet_messages_handled_total{actor_class="PodWorker"}'
+    )
+    page = counted.numbers.metrics().decode()
+    for name in ("depth", "retries_total", "longest_running_processor_seconds", "unfinished_work_seconds"):
+        assert f"\nworkqueue_{name}{worker} 0\n" in page
+
+
 def test_the_probes_of_a_pod_are_forgotten_with_it() -> None:
     counted = Counted(pods=2)
     counted.world.remove_manifest("0.yaml")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
+from actors.messages.counts import CountPlugins, PluginCount
 from actors.messages.plugins import (
     AskDriverAgain,
     DriverPublished,
@@ -57,6 +58,10 @@ class World:
     def run(self, seconds: float) -> None:
         self.dispatcher.run_for(int(seconds * SECOND))
 
+    def counted(self) -> PluginCount:
+        counted: PluginCount = self.watcher.ask(CountPlugins())
+        return counted
+
     def published(self) -> list[str]:
         return [each.info.node_id for each in self.heard if isinstance(each, PublishDriver)]
 
@@ -74,8 +79,11 @@ def test_a_driver_registers_and_hears_it_and_goes_with_its_socket():
     world.run(1)
     assert (world.published(), world.plugins.told, world.names()) == (["n"], [(NAME, "")], (NAME,))
     assert world.plugins.names() == (NAME,)
+    (socket,) = world.plugins.sockets()
+    assert world.counted() == PluginCount((socket,), (socket,))
     world.plugins.remove(NAME)
     world.run(1)
+    assert world.counted() == PluginCount((), ())
     assert (world.withdrawn(), world.names(), world.plugins.names()) == ([NAME], (), ())
 
 
@@ -95,6 +103,7 @@ def test_what_the_cluster_refuses_is_told_and_tried_again_with_growing_pauses():
     world.plugins.add(NAME, NodeInfo("n"))
     world.run(0.4)
     assert world.plugins.told == [(NAME, "no")]
+    assert world.counted().registered == ()
     assert world.plugins.names() == ()
     world.run(1)
     assert len(world.plugins.told) == 2

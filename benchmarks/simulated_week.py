@@ -41,7 +41,8 @@ MEASURES = (
     Measure("objects", "objects of the agent", 60.0),
     Measure("waiting_messages", "messages in mailboxes", 2.0),
     Measure("oldest_message_s", "age of the oldest message in a mailbox, s", 0.5),
-    Measure("memory_mib", "memory of agent, runtime and API server (RSS), MiB", 5.0),
+    # More than the agent's: the history of the API server fills for days, and the world notes each pod.
+    Measure("memory_mib", "memory of agent, runtime and API server (RSS), MiB", 10.0),
     Measure("descriptors", "open descriptors", 0.5),
     Measure("threads", "threads", 0.5),
     Measure("actors", "actors", 5.0),

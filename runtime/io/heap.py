@@ -19,6 +19,8 @@ _ARENAS_AT_MOST = -8
 """`M_ARENA_MAX` of mallopt(3)."""
 WORTH_IT_BYTES = MIB
 """So much less in use than at its highest is worth a walk over the heap."""
+AFTERWARDS = 3
+"""So many looks after an ebb give back too: the last objects of a burst go one by one, and each may free a page."""
 _IN_RINGS = 2
 """So many collections of the middle generation since the last whole one: enough to make one worth it."""
 
@@ -57,15 +59,20 @@ class HeapKeeper:
 
     def __init__(self) -> None:
         self._ebb = Ebb()
+        self._afterwards = 0
 
     def look(self) -> bool:
         """Whether memory was given back."""
         if gc.get_count()[2] >= _IN_RINGS:
             gc.collect()
-        comes = self._ebb.has_come(bytes_in_use())
-        if comes:
-            _trim()(0)
-        return comes
+        if self._ebb.has_come(bytes_in_use()):
+            self._afterwards = AFTERWARDS
+        elif self._afterwards:
+            self._afterwards -= 1
+        else:
+            return False
+        give_back()
+        return True
 
 
 def bytes_in_use() -> int:

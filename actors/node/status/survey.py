@@ -19,7 +19,7 @@ from actors.messages.node import (
     NetworkObserved,
     SurveyAgain,
 )
-from runtime.cri import Cri
+from runtime.cri import Cri, StatusCode
 from runtime.cri.messages import ListImagesRequest
 from runtime.cri.verbs import LIST_IMAGES
 from runtime.host.facts import HostFacts
@@ -31,6 +31,9 @@ LOOK_NS = 5 * SECOND_NS
 """The limit for one read of the machine."""
 IMAGES_NS = 60 * SECOND_NS
 IMAGES_TIMEOUT_NS = 60 * SECOND_NS
+
+RUNTIME_IS_AWAY = f"({StatusCode.UNAVAILABLE.name})"
+"""How the error of a call to a runtime that is not there ends. The runtime monitor says that, once."""
 
 
 class BeginSurvey(SoleMessage, frozen=True):
@@ -114,7 +117,7 @@ class NodeSurveyActor(Actor):
         self._reading.discard(message.what)
         if message.error != self._said.get(message.what, ""):
             self._said[message.what] = message.error
-            if message.error:
+            if message.error and not message.error.endswith(RUNTIME_IS_AWAY):
                 self.log.warning("what the node is like (%s) cannot be read: %s", message.what, message.error)
         if message.found is not None:
             self._machine_read = self._machine_read or message.what == "machine"

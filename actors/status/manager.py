@@ -339,8 +339,9 @@ class StatusManagerActor(Actor):
             self._pause(error)
         known = self._pods.get(message.uid)
         if known is not None:
-            known.writing = False
-            if error is None:
+            if not known.end_write():
+                self._consider(message.uid, known)
+            elif error is None:
                 self._wrote(message.uid, known, message.pod)
             else:
                 self._failed(message.uid, known, error, alone)

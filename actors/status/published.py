@@ -135,14 +135,17 @@ class Published:
         self._sent = self.wanted
         self._base = self.api
 
+    def end_write(self) -> bool:
+        """The write has ended. Returns whether this record began it, and not an earlier one of the same pod."""
+        self.writing = False
+        return self._sent is not None
+
     def wrote(self, pod: Pod) -> None:
         """The write was accepted, and `pod` is what the API made of it."""
         self.refused = ""
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
         self.note(pod)
-        if self._sent is None:
-            return  # it was begun for an earlier record of this pod, and asked for something else
         api = self.api
         if api.metadata.resource_version != pod.metadata.resource_version:
             return

@@ -198,6 +198,7 @@ def run(options: argparse.Namespace) -> bool:
     with live_node(maxPods=max(110, options.burst + 10)) as node:
         prepare(node)
         samples, churn = soak(node, options)
+        report(options, samples, churn, {})
         node.seen.wait_gone(set(node.seen.pods()))
         report(options, samples, churn, {})
         bursts = [burst(node, options.burst)] if options.burst else []

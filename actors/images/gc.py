@@ -25,7 +25,7 @@ from actors.images.leases import ImageLeases
 from actors.images.removal import ImageRemover, ImagesLooked, LookAtImages, OneRemoved, RemoveOne
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, SoleMessage, handles
 from actors.messages.events import RecordEvent
-from actors.messages.images import ImagesLeased, LeaseImages, ReleaseImages
+from actors.messages.images import ImageRemoved, ImagesLeased, ImagesSeen, LeaseImages, ReleaseImages
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import KnownPods
 from actors.messages.reclaim import ImagesReclaimed, ReclaimImages
@@ -60,6 +60,8 @@ class ImageTools(msgspec.Struct, frozen=True):
     events: ActorRef
     node_status: ActorRef
     meters: Meters = UNMEASURED
+    pulls: ActorRef | None = None
+    """Who keeps the records of pulled images."""
 
 
 class Settled(Message, frozen=True):
@@ -88,6 +90,7 @@ class _Pass(msgspec.Struct):
     askers: tuple[ActorRef, ...] = ()
     only_look: bool = False
     looked: ImagesLooked | None = None
+    began_ns: int = 0
     leaving: str = ""
     """Id of the image that is being removed."""
     whole: FsReading | None = None
@@ -117,6 +120,7 @@ class ImageGCActor(Actor):
         self._askers: dict[str, ActorRef] = {}
         self._pass: _Pass | None = None
         self._failed_before = False
+        self._leaving_since: dict[str, int] = {}
 
     def on_start(self) -> None:
         # Children outlive a restart of this actor, and still report work for its last life.
@@ -176,7 +180,7 @@ class ImageGCActor(Actor):
         self._look(_Pass(self._leases.begin_look(), askers))
 
     def _look(self, this: _Pass) -> None:
-        self._pass = this
+        self._pass, this.began_ns = this, self.now_ns()
         self.children[REMOVER].tell(LookAtImages(this.number))
 
     @handles(ImagesLooked)
@@ -188,6 +192,8 @@ class ImageGCActor(Actor):
             this.errors.append(f"images cannot be looked at: {message.error}")
             self._end(this)
             return
+        if self._tools.pulls is not None:
+            self._tools.pulls.tell(ImagesSeen(message.images, this.began_ns))
         limits, now_ns = self._tools.limits, self.now_ns()
         sandbox = frozenset(map(short_form, message.sandbox_images))
         needed = self._leases.needed() | rules.needed_by(message.containers) | sandbox
@@ -220,6 +226,7 @@ class ImageGCActor(Actor):
             self._end(this)
             return
         self._leases.leaves(image)
+        self._leaving_since[image.id] = self.now_ns()
         this.leaving = image.id
         self.children[REMOVER].tell(RemoveOne(image))
 
@@ -245,6 +252,9 @@ class ImageGCActor(Actor):
     @handles(OneRemoved)
     def one_removed(self, message: OneRemoved) -> None:
         if message.certain:
+            since_ns = self._leaving_since.pop(message.image.id, 0)
+            if not message.error and self._tools.pulls is not None:  # before anybody pulls it again
+                self._tools.pulls.tell(ImageRemoved(message.image.id, since_ns))
             self._grant(self._leases.has_left(message.image))
         else:
             self._carry_through(message.image)

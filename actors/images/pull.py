@@ -15,6 +15,7 @@ more, so that a pull that hangs ends with its pod.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import ClassVar
 
 from actors.images import pull_rules as rules
@@ -30,20 +31,19 @@ from actors.images.pull_flights import (
     PullEnded,
     PullLimits,
     PullWaiter,
-    error_of,
     on_behalf_of,
+    pull_ended,
     secrets_of,
     shown,
     size_in,
     together,
 )
-from actors.images.pull_rules import ALWAYS, BackOff, ImageAction, ImageEvent
-from actors.kernel import Actor, ActorRef, ActorStopped, Pending, SoleMessage, handles
-from actors.messages.events import pod_event
+from actors.images.pull_rules import ALWAYS, BackOffs, ImageAction
+from actors.images.record_keeping import IntentWritten, PullRecords, RecordKeeper
+from actors.kernel import ActorRef, ActorStopped, Pending, SoleMessage, handles
 from actors.messages.images import (
     FindCredentials,
     ImagePulled,
-    ImagePullFailed,
     PodWaitedForImage,
     ProviderCredentials,
     PullImage,
@@ -51,9 +51,8 @@ from actors.messages.images import (
 )
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import ListPulls, PullInProgress
+from actors.model.pull_records import PullAccount
 from config.credentials.docker_config import credentials_for, full_name
-from config.credentials.masked import masked
-from config.objects import Pod
 from runtime.cri import Cri
 from runtime.cri.messages import ImageSpec, ImageStatusRequest, PullImageRequest, PullImageResponse
 from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
@@ -71,7 +70,7 @@ class StartPulls(SoleMessage, frozen=True):
     """To itself: the rate limit may allow a pull now."""
 
 
-class ImagePullActor(Actor):
+class ImagePullActor(RecordKeeper):
     """See the module. `node_status` hears of every pulled image, `status_manager` how long each pod waited.
 
     `docker_config` None: the node has no credentials of its own; `programs` None: no program has some for it.
@@ -91,14 +90,14 @@ class ImagePullActor(Actor):
         meters: Meters = UNMEASURED,
         status_manager: ActorRef | None = None,
         programs: CredentialPrograms | None = None,
+        records: PullRecords | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(records, events, meters)
         self._programs = programs
         self._numbers = 0
         self._status_manager = status_manager
-        self._meters = meters
+        self._early: dict[Hashable, PullImage] = {}
         self._cri = cri
-        self._events = events
         self._node_status = node_status
         self._limits = limits
         self._tokens = limits.rate.full(self.now_ns())
@@ -106,7 +105,7 @@ class ImagePullActor(Actor):
         self._problems: tuple[str, ...] = ()
         self._flights: dict[FlightKey, Flight] = {}
         self._in_the_air = 0
-        self._back_offs: dict[tuple[str, str], BackOff] = {}
+        self._back_offs = BackOffs()
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -119,8 +118,13 @@ class ImagePullActor(Actor):
             return
         uid = message.pod.metadata.uid
         self.watch(message.worker)
-        back_off = self._back_offs.get((uid, verdict.image))
-        if back_off is not None and self.now_ns() < back_off.until_ns:
+        if not self._book.is_loaded:
+            self._early[message.coalesce_key()] = message
+            return
+        if message.present and self._is_settled(message, verdict.image):
+            return
+        back_off = self._back_offs.holding(uid, verdict.image, self.now_ns())
+        if back_off is not None:
             text = rules.back_off_message(message.image, back_off.reason, back_off.error)
             said = rules.backing_off(message.image)
             self._refuse(message, rules.IMAGE_PULL_BACK_OFF, text, back_off.until_ns, *said)
@@ -131,6 +135,7 @@ class ImagePullActor(Actor):
         if flight is None:
             self._numbers += 1
             flight = self._flights[flight_key] = Flight(flight_key, self.now_ns(), self._numbers)
+        flight.secrets.update(message.secrets)
         key = (uid, message.container)
         known = flight.waiters.get(key)
         if known is not None:
@@ -145,6 +150,11 @@ class ImagePullActor(Actor):
         self._start_pulls()
         self._tell_to_wait(flight, waiter)
 
+    def records_loaded(self) -> None:
+        early, self._early = self._early, {}
+        for message in early.values():
+            self.pull_image(message)
+
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
         """The pod does not wait any more; cancel flights that nobody waits for."""
@@ -152,8 +162,7 @@ class ImagePullActor(Actor):
         for flight in list(self._flights.values()):
             for key in [key for key in flight.waiters if key[0] == uid]:
                 self._leave(flight, key)
-        for back_off_key in [key for key in self._back_offs if key[0] == uid]:
-            del self._back_offs[back_off_key]
+        self._back_offs.forget(uid)
 
     def _leave(self, flight: Flight, key: tuple[str, str]) -> None:
         del flight.waiters[key]
@@ -162,8 +171,13 @@ class ImagePullActor(Actor):
         if flight.call is not None:
             flight.called_off = True
             flight.call.cancel()  # `PullEnded` follows
-        elif flight.started_ns is None or not flight.is_in_the_air:
-            del self._flights[flight.key]
+        elif not flight.is_in_the_air:
+            self._over(flight)
+
+    def _over(self, flight: Flight) -> None:
+        """The flight ends without an image."""
+        del self._flights[flight.key]
+        self._record_end(flight)
 
     # --- pulling ----------------------------------------------------------------------------------------------------
 
@@ -208,6 +222,22 @@ class ImagePullActor(Actor):
                 waiter.request.worker.tell(PullWaits(waiter.request.container, ""))
         flight.begin_again()
         self._in_the_air += 1
+        if self._intend(flight):
+            self._read_credentials(flight)
+
+    @handles(IntentWritten)
+    def intent_written(self, message: IntentWritten) -> None:
+        flight = self._flights[message.tag.key]
+        if not message.error and flight.waiters:
+            self._read_credentials(flight)
+            return
+        self._in_the_air -= 1
+        self._over(flight)
+        if message.error:
+            self._failed(flight, f"failed to record image pull intent: {message.error}")
+        self._start_pulls()
+
+    def _read_credentials(self, flight: Flight) -> None:
         files, key = self._docker_config, flight.key
         if files is None:
             self._try(flight, NodeCredentials())
@@ -232,7 +262,7 @@ class ImagePullActor(Actor):
             self._try(flight, found)
         else:
             self._in_the_air -= 1
-            del self._flights[flight.key]
+            self._over(flight)
             self._start_pulls()
 
     def _try(self, flight: Flight, node: NodeCredentials) -> None:
@@ -276,12 +306,15 @@ class ImagePullActor(Actor):
         self.cancel_timer(flight.key)
         flight.asks, flight.heard, flight.problems = False, True, message.problems
         flight.untried = [each.credential for each in message.found if each.credential not in flight.tried]
+        for each in message.found:
+            if each.account:
+                flight.accounts[each.credential] = PullAccount(each.account_uid, each.namespace, each.account)
         if flight.untried or not flight.tried:
             flight.untried = flight.untried or [None]
             flight.resumes = True
             self._start_pulls()
         else:
-            del self._flights[flight.key]
+            self._over(flight)
             self._failed(flight, together(flight.errors))
 
     def _try_next(self, flight: Flight) -> None:
@@ -297,12 +330,13 @@ class ImagePullActor(Actor):
             return flight.call
 
         secrets = secrets_of(request.auth)
-        self.begin(make, lambda done: PullEnded(key, masked(error_of(done), secrets)))
+        self.begin(make, lambda done: pull_ended(key, done, secrets))
 
     @handles(PullEnded)
-    def pull_ended(self, message: PullEnded) -> None:
+    def try_ended(self, message: PullEnded) -> None:
         flight = self._flights[message.key]
         called_off, flight.call, flight.called_off = flight.called_off, None, False
+        flight.is_uncertain |= not message.certain
         if message.error and not called_off:
             flight.errors.append(message.error)
             if flight.untried:
@@ -313,27 +347,24 @@ class ImagePullActor(Actor):
         self._in_the_air -= 1
         if message.error and called_off and flight.waiters:
             flight.started_ns = None  # a container joined after the cancellation: pull again from the start
+            self._record_end(flight)
+        elif message.error:
+            self._over(flight)
+            self._failed(flight, together(flight.errors) or message.error)
         else:
             del self._flights[message.key]
-            if message.error:
-                self._failed(flight, together(flight.errors) or message.error)
-            else:
-                self._landed(flight)
+            self._record_pull(flight, message.image_ref)
+            self._landed(flight)
         self._start_pulls()
 
     def _failed(self, flight: Flight, error: str) -> None:
         error = "; ".join((error, *flight.problems))
         reason, message = rules.reason_of(error), rules.pull_message(flight.image, error)
-        now_ns = self.now_ns()
-        for key in [key for key, old in self._back_offs.items() if rules.is_forgotten(old, now_ns)]:
-            del self._back_offs[key]
-        for uid in dict.fromkeys(uid for uid, _ in flight.waiters):
-            key = (uid, flight.image)
-            self._back_offs[key] = rules.next_back_off(self._back_offs.get(key), now_ns, reason, message)
+        uids = (uid for uid, _ in flight.waiters)
+        until_ns = self._back_offs.failed(uids, flight.image, self.now_ns(), reason, message)
         for (uid, _), waiter in flight.waiters.items():
             request = waiter.request
-            until_ns = self._back_offs[uid, flight.image].until_ns
-            self._refuse(request, reason, message, until_ns, *rules.pull_failed(request.image, reason, error))
+            self._refuse(request, reason, message, until_ns[uid], *rules.pull_failed(request.image, reason, error))
 
     def _landed(self, flight: Flight) -> None:
         if self._node_status is not None:
@@ -341,7 +372,7 @@ class ImagePullActor(Actor):
         now_ns = self.now_ns()
         waited: list[tuple[PullImage, int, int]] = []
         for (uid, container), waiter in flight.waiters.items():
-            self._back_offs.pop((uid, flight.image), None)
+            self._back_offs.succeeded(uid, flight.image)
             request = waiter.request
             if self._status_manager is not None:  # before the worker, whose next status counts this time
                 self._status_manager.tell(PodWaitedForImage(uid, waiter.since_ns, now_ns))
@@ -367,25 +398,4 @@ class ImagePullActor(Actor):
 
     @handles(ListPulls)
     def list_pulls(self, _: ListPulls) -> tuple[PullInProgress, ...]:
-        return tuple(
-            PullInProgress(
-                flight.image,
-                self.now_ns() - flight.since_ns,
-                flight.started_ns is not None,
-                tuple(_name_of(waiter.request.pod) for waiter in flight.waiters.values()),
-            )
-            for flight in self._flights.values()
-        )
-
-    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
-        for each in said:
-            if each is not None:
-                self._say(request, each)
-        request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))
-
-    def _say(self, request: PullImage, said: ImageEvent) -> None:
-        self._events.tell(pod_event(request.pod, said.type, said.reason, said.message, request.field_path))
-
-
-def _name_of(pod: Pod) -> str:
-    return f"{pod.metadata.namespace}/{pod.metadata.name}"
+        return tuple(flight.progress(self.now_ns()) for flight in self._flights.values())

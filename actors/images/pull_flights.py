@@ -5,10 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from actors.images.pull_rules import PullRate
+from actors.images.removal import UNCERTAIN
 from actors.kernel import ActorRef, Message, Pending, outcome_of
-from actors.messages.images import PullImage
+from actors.messages.images import PullImage, SecretCredential
+from actors.messages.pods import PullInProgress
+from actors.model.pull_records import ALL_PODS, Grants, PullAccount
 from config.credentials.docker_config import Credential, full_name
 from config.credentials.image_providers import ImageProvider
+from config.credentials.masked import masked
 from config.objects import Pod
 from runtime.cri import CriError
 from runtime.cri.identity import pod_labels
@@ -78,10 +82,13 @@ class Flight:
 
     `asks`: it waits for credential programs, and is not in the air; `resumes`: they have answered, and it waits to be
     in the air again. `heard`: they are not asked again; `problems`: why some gave nothing.
+    `secrets` and `accounts`: whose the credentials are. `intended`: the book has an intent of it; `is_uncertain`: the
+    runtime may still bring the image after its end.
     """
 
     __slots__ = (
-        *("asks", "call", "called_off", "errors", "heard", "image", "key", "number", "problems", "resumes"),
+        *("accounts", "asks", "call", "called_off", "errors", "heard", "image", "intended", "is_uncertain", "key"),
+        *("number", "problems", "resumes", "secrets"),
         *("since_ns", "started_ns", "tried", "untried", "waiters"),
     )
 
@@ -94,6 +101,9 @@ class Flight:
         self.called_off = False
         self.call: Pending[PullImageResponse] | None = None
         self.waiters: dict[tuple[str, str], PullWaiter] = {}
+        self.secrets: set[SecretCredential] = set()
+        self.accounts: dict[Credential, PullAccount] = {}
+        self.intended = False
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -102,12 +112,27 @@ class Flight:
         self.tried: list[Credential | None] = []
         self.errors: list[str] = []
         self.problems: tuple[str, ...] = ()
-        self.asks = self.resumes = self.heard = False
+        self.asks = self.resumes = self.heard = self.is_uncertain = False
 
     def next_credential(self) -> Credential | None:
         """The one to try now; None: anonymous."""
         self.tried.append(self.untried.pop(0))
         return self.tried[-1]
+
+    def grants(self) -> Grants:
+        """Whom the credential that was tried last opens the image to."""
+        credential = self.tried[-1]
+        secrets = {each.secret for each in self.secrets if each.credential == credential}
+        if secrets:
+            return Grants(tuple(sorted(secrets, key=lambda each: each.place)))
+        account = None if credential is None else self.accounts.get(credential)
+        return ALL_PODS if account is None else Grants((), (account,))
+
+    def progress(self, now_ns: int) -> PullInProgress:
+        """For people."""
+        pods = tuple(waiter.request.pod.metadata for waiter in self.waiters.values())
+        names = tuple(f"{meta.namespace}/{meta.name}" for meta in pods)
+        return PullInProgress(self.image, now_ns - self.since_ns, self.started_ns is not None, names)
 
     @property
     def is_in_the_air(self) -> bool:
@@ -118,10 +143,15 @@ class Flight:
 
 
 class PullEnded(Message, frozen=True):
-    """To itself: one try of a flight has ended, well or not (`error`)."""
+    """To itself: one try of a flight has ended, well or not (`error`).
+
+    Not `certain`: the runtime has not said how, and may still bring the image.
+    """
 
     key: FlightKey
     error: str
+    image_ref: str = ""
+    certain: bool = True
 
 
 class NodeCredentialsRead(Message, frozen=True):
@@ -178,12 +208,15 @@ def on_behalf_of(pod: Pod) -> PodSandboxConfig:
     )
 
 
-def error_of(done: Pending[PullImageResponse]) -> str:
-    """The runtime's error text; empty on success."""
-    failure = outcome_of(done).error
+def pull_ended(key: FlightKey, done: Pending[PullImageResponse], secrets: tuple[str, ...]) -> PullEnded:
+    """How a try has ended; the error is the runtime's, without secrets."""
+    outcome = outcome_of(done)
+    failure = outcome.error
     if failure is None:
-        return ""
-    return (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
+        return PullEnded(key, "", "" if outcome.value is None else outcome.value.image_ref)
+    certain = isinstance(failure, CriError) and failure.code not in UNCERTAIN
+    text = (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
+    return PullEnded(key, masked(text, secrets), certain=certain)
 
 
 def size_in(done: Pending[ImageStatusResponse]) -> int:

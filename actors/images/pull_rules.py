@@ -11,11 +11,16 @@ here the pull waits for its turn.
 from __future__ import annotations
 
 import enum
+from collections.abc import Container, Iterable, Mapping, Set
 from functools import lru_cache
 
 import msgspec
 
+from actors.images.access_rules import Access
 from actors.messages.images import ImagePullFailed
+from actors.model.pull_records import PulledRecord, file_name
+from config.credentials.docker_config import full_name
+from config.kubelet import KubeletConfiguration
 from config.values.durations import format_duration_ns
 from config.values.image_names import InvalidImageNameError, is_latest, with_default_tag
 
@@ -52,6 +57,7 @@ class ImageAction(enum.Enum):
     USE = "it is here"
     PULL = "it must be pulled"
     REFUSE = "the container cannot start"
+    CHECK = "it is here, and the node's records say whether the pod may use it"
 
 
 PULL, REFUSE = ImageAction.PULL, ImageAction.REFUSE
@@ -153,7 +159,7 @@ def reason_of(error: str) -> str:
 
 def shown_while_backing_off(failed: ImagePullFailed) -> tuple[str, str]:
     """Reason and message that a container shows for this failure from the second look on, without asking again."""
-    if failed.reason in (INVALID_IMAGE_NAME, IMAGE_PULL_BACK_OFF):
+    if failed.reason in (INVALID_IMAGE_NAME, IMAGE_PULL_BACK_OFF, ERR_IMAGE_NEVER_PULL):
         return failed.reason, failed.message
     return IMAGE_PULL_BACK_OFF, back_off_message(failed.image, failed.reason, failed.message)
 
@@ -182,6 +188,33 @@ def next_back_off(last: BackOff | None, now_ns: int, reason: str, error: str) ->
 def is_forgotten(back_off: BackOff, now_ns: int) -> bool:
     """Whether the failure is too old to count."""
     return now_ns - (back_off.until_ns - back_off.delay_ns) > 2 * LONGEST_BACK_OFF_NS
+
+
+class BackOffs:
+    """Which pods wait before the next try of which image."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[str, str], BackOff] = {}
+
+    def holding(self, uid: str, image: str, now_ns: int) -> BackOff | None:
+        """The one that allows no try now."""
+        back_off = self._all.get((uid, image))
+        return back_off if back_off is not None and now_ns < back_off.until_ns else None
+
+    def failed(self, uids: Iterable[str], image: str, now_ns: int, reason: str, error: str) -> dict[str, int]:
+        """A try has failed for these pods. When each may try again."""
+        self._all = {key: old for key, old in self._all.items() if not is_forgotten(old, now_ns)}
+        until: dict[str, int] = {}
+        for uid in dict.fromkeys(uids):
+            self._all[uid, image] = next_back_off(self._all.get((uid, image)), now_ns, reason, error)
+            until[uid] = self._all[uid, image].until_ns
+        return until
+
+    def succeeded(self, uid: str, image: str) -> None:
+        self._all.pop((uid, image), None)
+
+    def forget(self, uid: str) -> None:
+        self._all = {key: old for key, old in self._all.items() if key[0] != uid}
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -235,3 +268,80 @@ def size_range(size_bytes: int) -> str:
     if size_bytes <= 0:
         return "N/A"
     return next((name for bound, name in _SIZES if size_bytes < bound), "GT100GB")
+
+
+# --- what is here ---------------------------------------------------------------------------------------------------
+
+
+NEVER_VERIFY = "NeverVerify"
+PRELOADED, ALLOWLISTED, ALWAYS_VERIFY = "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify"
+
+
+class AccessPolicy(msgspec.Struct, frozen=True):
+    """`imagePullCredentialsVerificationPolicy`, and the images that its list excepts. `policy` empty: no records."""
+
+    policy: str = ""
+    allowlist: tuple[str, ...] = ()
+
+    @property
+    def keeps_records(self) -> bool:
+        return bool(self.policy)
+
+    @property
+    def ever_verifies(self) -> bool:
+        """Whether there is any image for which a pod may have to show credentials again."""
+        return self.policy not in ("", NEVER_VERIFY)
+
+    def verifies(self, image: str, *, pulled_by_node: bool) -> bool:
+        """Whether the records must open the image to the pod. `pulled_by_node`: it has a record or an intent."""
+        if self.policy == PRELOADED:
+            return pulled_by_node
+        if self.policy == ALLOWLISTED:
+            return not self._is_allowed(full_name(image))
+        return self.policy == ALWAYS_VERIFY
+
+    def _is_allowed(self, name: str) -> bool:
+        return any(
+            name.startswith(pattern[:-1]) if pattern.endswith("/*") else name == pattern for pattern in self.allowlist
+        )
+
+
+def access_policy(configuration: KubeletConfiguration) -> AccessPolicy:
+    return AccessPolicy(
+        configuration.image_pull_credentials_verification_policy, configuration.preloaded_images_verification_allowlist
+    )
+
+
+class KnownPulls(msgspec.Struct):
+    """What the node knows of pulls. `intents`: images; `records`: by reference; `unreadable`: names of files.
+
+    The `PullBook` changes it, and pod workers read it on their threads: each value that they read is whole.
+    """
+
+    policy: AccessPolicy
+    is_loaded: bool
+    intents: Container[str]
+    records: Mapping[str, PulledRecord]
+    unreadable: Set[str]
+
+
+def open_to_all(known: KnownPulls, image: str, image_ref: str) -> Access | None:
+    """Why every pod may use an image that is here; None: its credentials count. `image` has a tag or a digest.
+
+    Pod workers ask this themselves, so that most starts need no question to the actor.
+    """
+    if not known.policy.ever_verifies:
+        return Access.BY_POLICY
+    if not known.is_loaded:
+        return None
+    record = known.records.get(image_ref)
+    pulled_by_node = record is not None or image in known.intents or is_unreadable(known, image_ref)
+    if not known.policy.verifies(image, pulled_by_node=pulled_by_node):
+        return Access.BY_POLICY
+    grants = None if record is None else record.credential_mapping.get(full_name(image))
+    return Access.BY_RECORD if grants is not None and grants.node_pods_accessible else None
+
+
+def is_unreadable(known: KnownPulls, image_ref: str) -> bool:
+    """Whether the image has a record that cannot be read."""
+    return bool(known.unreadable) and file_name(image_ref) in known.unreadable

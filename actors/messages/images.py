@@ -7,15 +7,26 @@ from typing import Self
 
 import msgspec
 
-from actors.kernel import ActorRef, Message
+from actors.kernel import ActorRef, Message, SoleMessage
+from actors.model.pull_records import PullSecret
 from config.credentials.docker_config import Credential
 from config.objects import Pod
+from runtime.cri.messages import Image
+
+
+class SecretCredential(msgspec.Struct, frozen=True):
+    """A credential for an image, and the secret that has it."""
+
+    credential: Credential
+    secret: PullSecret
 
 
 class PullImage(Message, frozen=True):
     """PodWorker -> ImagePullActor: get this image; answered once by `ImagePulled` or `ImagePullFailed`.
 
     `credentials`: those of the pod's secrets that are for this image, in the order in which they are to be tried.
+    `secrets`: which secret each of them stands in. `present`: the reference of the image that is on the node; the pod
+    may have to show credentials for it once more, as the node's records and `policy` say.
     """
 
     worker: ActorRef
@@ -24,6 +35,9 @@ class PullImage(Message, frozen=True):
     image: str
     field_path: str
     credentials: tuple[Credential, ...] = ()
+    secrets: tuple[SecretCredential, ...] = ()
+    present: str = ""
+    policy: str = ""
 
     def coalesce_key(self) -> Hashable:
         return (self.pod.metadata.uid, self.container, self.image)
@@ -69,10 +83,11 @@ class PullWaits(Message, frozen=True):
 
 
 class ImagePulled(Message, frozen=True):
-    """ImagePullActor -> PodWorker: the image is here."""
+    """ImagePullActor -> PodWorker: the image is here. `present`: it was here before, and the pod may use it."""
 
     image: str
     container: str
+    present: bool = False
 
 
 class ImagePullFailed(Message, frozen=True):
@@ -114,6 +129,20 @@ class LeaseImages(Message, frozen=True):
 
     def coalesce_key(self) -> Hashable:
         return ("lease", self.uid)
+
+
+class ImagesSeen(SoleMessage, frozen=True):
+    """ImageGCActor -> ImagePullActor: the runtime has these images; the look began at `began_ns`, monotonic."""
+
+    images: tuple[Image, ...]
+    began_ns: int
+
+
+class ImageRemoved(Message, frozen=True):
+    """ImageGCActor -> ImagePullActor: an image is gone; its removal began at `began_ns`, monotonic."""
+
+    image_ref: str
+    began_ns: int
 
 
 class ImagesLeased(Message, frozen=True):

@@ -37,6 +37,7 @@ from runtime.state.allocation_file import AllocationFile
 from runtime.state.certificate_keys import CertificateKeys
 from runtime.state.docker_config_files import DockerConfigFiles
 from runtime.state.id_files import IdFiles
+from runtime.state.pull_record_files import PullRecordFiles
 from runtime.stats.capability import HostStats
 from runtime.volumes.capability import NodeVolumes
 from runtime.volumes.sub_path import SubPaths
@@ -65,6 +66,8 @@ class NodeCapabilities:
     """None: the node has no registry credentials of its own."""
     image_providers: ImageProviders | None = None
     """None: no program has credentials for images."""
+    pull_records: PullRecordFiles | None = None
+    """None: nobody knows who pulled which image, so every pod may use it."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
     serving_keys: CertificateKeys | None = None

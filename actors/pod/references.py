@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from actors.kernel import Actor, handles
+from actors.messages.images import SecretCredential
 from actors.messages.references import (
     HoldObjects,
     ObjectRef,
@@ -28,6 +29,7 @@ from actors.messages.references import (
     ReleaseObjects,
     RuntimeClassRead,
 )
+from actors.model.pull_records import PullSecret, credential_hash
 from actors.model.refusal import ContainerRefusedError
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
@@ -140,6 +142,13 @@ class _Asked(Generic[Answer]):
     def drop(self) -> None:
         """Drop an answer that nobody will use: it may hold secrets."""
         self._answer = None
+
+
+class PullCredentials(msgspec.Struct, frozen=True):
+    """Those of the pod's secrets for one image, in the order to be tried; and which secret each stands in."""
+
+    credentials: tuple[Credential, ...] = ()
+    secrets: tuple[SecretCredential, ...] = ()
 
 
 class PodReferences:
@@ -275,13 +284,13 @@ class PodReferences:
             raise ContainerRefusedError("$.spec.enableServiceLinks", text)
         return _sources(read, pod_inputs, pod_ips, self._services.node.host_ips)
 
-    def credentials_for(self, pod: Pod, user: str, image: str) -> tuple[Credential, ...] | None:
+    def credentials_for(self, pod: Pod, user: str, image: str) -> PullCredentials | None:
         """The credentials in the pod's secrets for the image that `user` needs; None: wait.
 
         A secret that cannot be read causes an event and is left out: the pull may succeed without it.
         """
         if not pod.spec.image_pull_secrets:
-            return ()
+            return PullCredentials()
         if not self._secrets.has_for(pod, user):
             return None
         read = self._secrets.take(user)
@@ -291,7 +300,13 @@ class PodReferences:
             hint = "attempting to pull the image may not succeed."
             self._view.say("Warning", "FailedToRetrieveImagePullSecret", f"{text}; {hint}")
         self._said = missing
-        return credentials_for(image, entries)
+        every = tuple(entry for _, of_secret in entries for entry in of_secret)
+        whose = tuple(
+            SecretCredential(each, _pull_secret(secret, each))
+            for secret, of_secret in entries
+            for each in credentials_for(image, of_secret)
+        )
+        return PullCredentials(credentials_for(image, every), whose)
 
     def runtime_handler(self, pod: Pod) -> str | None:
         """The handler that is to make the sandbox; None: wait. Raises ContainerRefusedError."""
@@ -335,17 +350,22 @@ def _sources(read: ObjectsRead, around: PodInputsRead, pod_ips: tuple[str, ...],
     )
 
 
-def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> tuple[Entries, tuple[str, ...]]:
-    """All credentials in the order of the secrets, and the names of secrets that yield none."""
-    entries: Entries = ()
+def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> tuple[list[tuple[Secret, Entries]], tuple[str, ...]]:
+    """Each secret with its credentials, in order; and the names of secrets that yield none."""
+    entries: list[tuple[Secret, Entries]] = []
     missing = []
     for ref in refs:
         secret = read.objects.get(ref)
         try:
             if isinstance(secret, Secret):
-                entries += read_secret(secret.type or "", secret_bytes(secret))
+                entries.append((secret, read_secret(secret.type or "", secret_bytes(secret))))
             else:
                 missing.append(ref.name)
         except (DocumentError, DockerConfigError):
             missing.append(ref.name)
     return entries, tuple(missing)
+
+
+def _pull_secret(secret: Secret, credential: Credential) -> PullSecret:
+    meta = secret.metadata
+    return PullSecret(meta.uid, meta.namespace, meta.name, credential_hash(credential))

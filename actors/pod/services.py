@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from actors.images.pull_rules import KnownPulls
 from actors.kernel import ActorRef
 from actors.resources.abilities import Abilities
 from actors.start.cri_configs import ContainerNodeRules
@@ -74,6 +75,8 @@ class PodServices:
     """None: images are never removed, so nobody leases them."""
     began_ns: int = 0
     """When the agent began, monotonic."""
+    pulls: KnownPulls | None = None
+    """Says which images every pod may use without a question; None: all of them."""
     has_cluster: bool = False
     """Whether there is an API server, and so services."""
     mirrors: ActorRef | None = None

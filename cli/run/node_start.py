@@ -52,6 +52,7 @@ from runtime.probes.prober import NetworkProber
 from runtime.state.allocation_file import LocalAllocationFile
 from runtime.state.docker_config_files import LocalDockerConfig
 from runtime.state.id_files import LocalIdFiles
+from runtime.state.pull_record_files import LocalPullRecordFiles
 from runtime.stats.host import LocalHostStats
 from runtime.volumes.kinds import volume_plugins
 from runtime.volumes.mounts import KernelMounts
@@ -252,6 +253,7 @@ def real_capabilities(
         allocations=LocalAllocationFile(facts.root_directory),
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
+        pull_records=LocalPullRecordFiles(facts.root_directory),
         stats=LocalHostStats(
             facts.root_directory,
             runtime_socket(plan.configuration.container_runtime_endpoint),

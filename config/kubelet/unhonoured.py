@@ -27,11 +27,6 @@ class Unhonoured(msgspec.Struct, frozen=True):
 _NO_CPU = Unhonoured("containers share all CPUs", "set cpuManagerPolicy: none")
 _NO_NUMA = Unhonoured("resources are not aligned to NUMA nodes", "set topologyManagerPolicy: none")
 _NO_MEMORY = Unhonoured("memory is not pinned to NUMA nodes", "set memoryManagerPolicy: None")
-_UNVERIFIED = Unhonoured(
-    "pods share the images on the node without a check of their credentials",
-    "use imagePullPolicy: Always where that matters, or set NeverVerify",
-    kept=("", "NeverVerify"),
-)
 _UNBUFFERED = Unhonoured("each line is written at once")
 
 FIELDS: Mapping[str, Unhonoured] = {
@@ -43,8 +38,6 @@ FIELDS: Mapping[str, Unhonoured] = {
     "enable_controller_attach_detach": Unhonoured(
         "the agent attaches no volumes; their pods wait for the attach/detach controller", "set true"
     ),
-    "image_pull_credentials_verification_policy": _UNVERIFIED,
-    "preloaded_images_verification_allowlist": _UNVERIFIED,
     "logging.options.text.info_buffer_size": _UNBUFFERED,
     "logging.options.json.info_buffer_size": _UNBUFFERED,
     "memory_manager_policy": _NO_MEMORY,

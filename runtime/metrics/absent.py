@@ -33,11 +33,6 @@ _REASONS: Mapping[str, str] = {
     "containers of Windows are not run": """
         kubelet_started_host_process_containers_total kubelet_started_host_process_containers_errors_total
     """,
-    "a pull by one pod is no matter of others": """
-        kubelet_imagemanager_ondisk_pullintents kubelet_imagemanager_ondisk_pulledrecords
-        kubelet_imagemanager_inmemory_pullintents_usage_percent
-        kubelet_imagemanager_inmemory_pulledrecords_usage_percent kubelet_imagemanager_image_mustpull_checks_total
-    """,
     "pods are not resized yet": """
         kubelet_container_requested_resizes_total kubelet_pod_resize_duration_milliseconds kubelet_pod_pending_resizes
         kubelet_pod_infeasible_resizes_total kubelet_pod_in_progress_resizes kubelet_pod_deferred_accepted_resizes_total

@@ -171,6 +171,21 @@ CREDENTIAL_PROVIDER_CONFIG = gauge(
     "Digest of the configuration of credential programs; always 1.",
     "hash",
 )
+PULL_INTENTS = gauge("kubelet_imagemanager_ondisk_pullintents", "Pulls that have begun, as the disk has them.")
+PULLED_RECORDS = gauge("kubelet_imagemanager_ondisk_pulledrecords", "Images of which the disk has who pulled them.")
+PULL_INTENTS_PERCENT = gauge(
+    "kubelet_imagemanager_inmemory_pullintents_usage_percent",
+    "Pulls that have begun, in percent of what a kubelet keeps in memory.",
+)
+PULLED_RECORDS_PERCENT = gauge(
+    "kubelet_imagemanager_inmemory_pulledrecords_usage_percent",
+    "Records of pulled images, in percent of what a kubelet keeps in memory.",
+)
+MUST_PULL_CHECKS = counter(
+    "kubelet_imagemanager_image_mustpull_checks_total",
+    "Looks whether a pod may use an image that is here, by what they came to.",
+    "result",
+)
 ENSURE_IMAGE = counter(
     "kubelet_image_manager_ensure_image_requests_total",
     "Looks for an image before a start.",

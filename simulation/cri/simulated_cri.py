@@ -62,6 +62,8 @@ class SimulatedCri:
         for name in settings.images:
             state.add_image(make_image(full_name(name), settings.image_size_bytes))
         state.add_image(make_image(full_name(settings.sandbox_image), 2**20, pinned=True))
+        self.preloaded = frozenset(state.images)
+        """Ids of the images that were here before anybody pulled one."""
 
     # --- the capability ---------------------------------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from config.frozen_map import FrozenMap
 from runtime.files.state_file import LIMIT_BYTES as STATE_BYTES
 from runtime.files.state_file import UNREADABLE, UnreadableStateError, decoded
 from runtime.logs.pod_files import PodFiles, StartFiles, attempt_after, content_of
@@ -21,6 +22,8 @@ from runtime.manifests.store import ManifestStore
 from runtime.state.allocation_file import ACTUATED_NAME
 from runtime.state.allocation_file import NAME as ALLOCATIONS
 from runtime.state.id_files import RECORD
+from runtime.state.pull_record_files import DIRECTORY as RECORDS
+from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
 from simulation.cri.files import ContainerFiles
 from simulation.host.file_nodes import File
 from simulation.host.file_paths import directory_of
@@ -245,6 +248,38 @@ class SimulatedAllocationFile(OnTree):
         self.tree.make_directories(directory_of(path))
         self.tree.write(self._actuated, actuated, 0o600)
         self.tree.write(path, allocated, 0o600)
+
+
+class SimulatedPullRecordFiles(OnTree):
+    """`runtime.state.pull_record_files.PullRecordFiles`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        super().__init__(tree)
+        self._root = os.path.join(root, RECORDS)
+
+    def load(self) -> PullFiles:
+        return self._load(self._root)
+
+    def apply(self, changes: Iterable[FileChange]) -> None:
+        return self._apply(self._root, tuple(changes))
+
+    @gated
+    def _load(self, root: str) -> PullFiles:
+        return PullFiles(self._read_all(os.path.join(root, PULLING)), self._read_all(os.path.join(root, PULLED)))
+
+    def _read_all(self, directory: str) -> FrozenMap[str, bytes]:
+        names = self.tree.names_if_any(directory)
+        return FrozenMap({name: self.tree.read(os.path.join(directory, name)) for name in names})
+
+    @gated
+    def _apply(self, root: str, changes: tuple[FileChange, ...]) -> None:
+        for change in changes:
+            path = os.path.join(root, change.directory, change.name)
+            if change.content is None:
+                self.tree.remove_all(path)
+            else:
+                self.tree.make_directories(directory_of(path))
+                self.tree.write(path, change.content, 0o600)
 
 
 class SimulatedManifests(OnTree):

@@ -36,7 +36,7 @@ from simulation.cri.state import ContainerRecord
 from simulation.faults.failing import FailingActors
 from simulation.host.cgroups import SimulatedCgroups
 from simulation.host.facts import ADDRESS, MAX_PODS, SimulatedHostFacts
-from simulation.host.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
+from simulation.host.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles, SimulatedPullRecordFiles
 from simulation.host.machine_shutdown import SimulatedMachineShutdown
 from simulation.host.memory_notices import SimulatedMemoryNotices
 from simulation.host.oom_log import SimulatedOomLog
@@ -181,6 +181,7 @@ class SimulatedNode:
             host=self.machine,
             ids=SimulatedIdFiles(self.host.tree, ROOT),
             allocations=SimulatedAllocationFile(self.host.tree, ROOT),
+            pull_records=SimulatedPullRecordFiles(self.host.tree, ROOT),
             api=self._api_of(agent),
             cgroups=self.cgroups,
             stats=self.usage,

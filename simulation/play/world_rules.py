@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
+from actors.images.gc_rules import forms
+from actors.model.pull_records import decode_intent, decode_record
+from config.values.image_names import short_form
 from config.values.quantity import parse_quantity
 from runtime.cri.messages import PodSandboxState
 from runtime.logs.files import HALF
 from runtime.logs.pod_logs import pod_log_directory, uid_of_log_directory
+from runtime.state.pull_record_files import DIRECTORY as RECORDS
+from runtime.state.pull_record_files import PULLED, PULLING
 from simulation.node.simulated_node import ROOT, SimulatedNode
 from simulation.world.invariants import ENDED, SECOND_NS
 from simulation.world.statuses import running_in
@@ -183,6 +188,20 @@ def forgotten_victims(world: World) -> Iterator[str]:
             yield f"{pod.name} was to be evicted, and is {pod.phase}"
 
 
+def pulled_by_nobody(world: World) -> Iterator[str]:
+    """An image without a record is open to every pod, and a record without its image stays for ever (spec 6.4)."""
+    for name, node in world.nodes.items():
+        tree, images = node.host.tree, node.cri.state.images
+        pulled, pulling = (f"{ROOT}/{RECORDS}/{each}" for each in (PULLED, PULLING))
+        recorded = {decode_record(tree.read(f"{pulled}/{file}")).image_ref for file in tree.names_if_any(pulled)}
+        intended = {short_form(decode_intent(tree.read(f"{pulling}/{file}"))) for file in tree.names_if_any(pulling)}
+        for ref in sorted(recorded - images.keys()):
+            yield f"{name} has a record of image {ref}, which is gone"
+        for ref, image in images.items():
+            if ref not in recorded | node.cri.preloaded and forms(image).isdisjoint(intended):
+                yield f"{name} has image {', '.join(image.repo_tags) or ref}, and no record of who pulled it"
+
+
 AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     unsettled,
     untrue,
@@ -193,4 +212,5 @@ AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     unsaid,
     under_pressure,
     forgotten_victims,
+    pulled_by_nobody,
 )

@@ -207,7 +207,6 @@ def assert_told(path: str, document: dict[str, Any]) -> None:
 
 KEPT: dict[str, tuple[object, ...]] = {
     "contentType": ("application/json",),
-    "imagePullCredentialsVerificationPolicy": ("", "NeverVerify"),
 }
 """Values of fields that are else not honoured, and these are."""
 

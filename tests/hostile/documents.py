@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.model.pull_records import (
+    ALL_PODS,
+    RecordError,
+    decode_intent,
+    decode_record,
+    encode_intent,
+    encode_record,
+    with_grants,
+)
 from actors.start.environment import everyone, references
 from config.api.secret_data import config_map_bytes, secret_bytes
 from config.credentials.image_providers import EXEC_V1, ImageProvider, decode_image_providers
@@ -78,6 +87,10 @@ providers:
 """
 PROVIDED = b"""{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1",
 "cacheKeyType":"Registry","cacheDuration":"5m0s","auth":{"r.io":{"username":"u","password":"p"}}}"""
+PULLED_RECORD = b"""{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","lastUpdatedTime":"t",
+"imageRef":"sha256:1","credentialMapping":{"r.io/app":{"kubernetesSecrets":[{"uid":"u","namespace":"a","name":"b",
+"credentialHash":"c"}],"kubernetesServiceAccounts":[{"uid":"u","namespace":"a","name":"b"}]},"x":
+{"nodePodsAccessible":true}}}"""
 SCENARIO = b"""about: x
 nodes: 2
 pods: [{name: a, count: 3, comes: 1s}]
@@ -133,6 +146,12 @@ def provider_answer(data: bytes) -> object:
     return read_answer(ImageProvider("p", ("r.io",), 0, EXEC_V1), data)
 
 
+def pull_record(data: bytes) -> object:
+    record = decode_record(data)
+    assert decode_record(encode_record(record)) == record
+    return record, with_grants(record, "r.io/app:1", record.image_ref, ALL_PODS, "t")
+
+
 def kubeconfig(data: bytes) -> object:
     return decode_kubeconfig(data, "/etc")
 
@@ -169,6 +188,8 @@ DOCUMENTS = (
     Decoder("kubeconfig", kubeconfig, (DocumentError,), (KUBECONFIG,)),
     Decoder("image-providers", image_providers, (DocumentError,), (PROVIDERS, PROVIDERS + b"\0" + PROVIDERS)),
     Decoder("provider-answer", provider_answer, (ProviderAnswerError,), (PROVIDED,)),
+    Decoder("pull-record", pull_record, (RecordError,), (PULLED_RECORD,)),
+    Decoder("pull-intent", decode_intent, (RecordError,), (encode_intent("r.io/app:1"),)),
     Decoder(
         "patches",
         patches,

@@ -6,6 +6,7 @@ import base64
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.real.registry import AUTH, PASSWORD, USER, Registry
 
 HOST = "private.test"
 IMAGE = f"{HOST}/team/app:1"
+PULL_FAILED = {"ErrImagePull", "ImagePullBackOff"}
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +115,43 @@ def test_a_credential_program_opens_a_private_registry_and_holds_up_only_those_w
     agent.drop("app.json", pod("app", container(image=IMAGE, imagePullPolicy="Always")))
     agent.await_running("app", limit_s=30)  # although serializeImagePulls is on, and a program hangs
     assert "it wrote: no *** for you" in agent.said()
+
+
+def test_an_image_that_one_pod_pulled_with_a_secret_is_not_run_by_another_without(
+    private: Registry, cluster: Cluster, agent: Agent
+) -> None:
+    image = f"{HOST}/team/secret:1"
+    private.push(build(Recipe(image)), "team/secret", "1")
+    document = json.dumps({"auths": {HOST: {"auth": AUTH}}}).encode()
+    data = {".dockerconfigjson": base64.b64encode(document).decode()}
+    cluster.create(SECRETS, "opens", type="kubernetes.io/dockerconfigjson", data=data)
+    with_secret = [{"name": "opens"}]
+    cluster.run(pod("owner", container(image=image, imagePullPolicy="IfNotPresent"), imagePullSecrets=with_secret))
+    cluster.join()
+    cluster.await_phase("Running", "owner")
+    cluster.run(pod("friend", container(image=image, imagePullPolicy="Never"), imagePullSecrets=with_secret))
+    cluster.await_phase("Running", "friend")
+    reasons = {"Never": {"ErrImageNeverPull"}, **dict.fromkeys(("IfNotPresent", "Always"), PULL_FAILED)}
+
+    def is_refused(name: str, reasons: set[str]) -> bool:
+        states = [status.state for status in cluster.status(name).container_statuses]
+        return any(
+            state is not None and state.waiting is not None and state.waiting.reason in reasons for state in states
+        )
+
+    for life in ("", "-again"):
+        for policy, expected in reasons.items():
+            name = f"stranger-{policy.lower()}{life}"
+            cluster.run(pod(name, container(image=image, imagePullPolicy=policy)))
+            agent.await_that(partial(is_refused, name, expected), f"{name} is not refused")
+        agent.kill()  # the next agent knows as much
+        if not life:
+            cluster.join()
+    agent.configure(imagePullCredentialsVerificationPolicy="NeverVerify")
+    cluster.join()
+    cluster.run(pod("let-in", container(image=image, imagePullPolicy="IfNotPresent")))
+    cluster.await_phase("Running", "let-in")
+    kept = agent.root / "image_manager"
+    (record,) = (text for file in (kept / "pulled").iterdir() if "team/secret" in (text := file.read_text()))
+    assert '"name":"opens"' in record
+    assert PASSWORD not in record

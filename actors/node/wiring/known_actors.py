@@ -19,6 +19,8 @@ from actors.eviction.manager import EvictionActor
 from actors.images.credentials import ImageCredentialsActor
 from actors.images.gc import ImageGCActor
 from actors.images.pull import ImagePullActor
+from actors.images.pull_book import PullBook
+from actors.images.pull_rules import access_policy
 from actors.kernel import Actor, ActorRef, RestartStrategy
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node.pod_cidr import PodCidrActor
@@ -111,6 +113,10 @@ class Wiring:
         self.name = plan.facts.name
         self.api = None if capabilities.api is None else capabilities.api.main
         self.actors = KnownActors(parent, plan, capabilities)
+        policy = access_policy(plan.configuration)
+        has_book = capabilities.pull_records is not None and policy.keeps_records
+        self.pull_book = PullBook(policy) if has_book else None
+        """None: nobody knows who pulled which image, so every pod may use it."""
 
     def make(self, ref: ActorRef, actor_class: Callable[P, Actor], /, *none: P.args, **arguments: P.kwargs) -> None:
         """Start a reserved actor."""

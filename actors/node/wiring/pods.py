@@ -57,6 +57,7 @@ def _services(node: Wiring, began_ns: int) -> PodServices:
         resources=actors.resources,
         historian=actors.historian,
         began_ns=began_ns,
+        pulls=None if node.pull_book is None else node.pull_book.known,
         has_cluster=can.api is not None,
         mirrors=actors.mirror_pods,
         meters=can.meters,

@@ -14,6 +14,7 @@ from actors.images.gc_rules import GcLimits
 from actors.images.leases import ImageLeases
 from actors.images.pull import ImagePullActor
 from actors.images.pull_flights import CredentialPrograms, PullLimits
+from actors.images.record_keeping import PullRecords
 from actors.node.wiring.known_actors import Wiring
 from actors.pleg.pleg import PlegActor
 from actors.pleg.runtime_monitor import RuntimeMonitorActor
@@ -70,6 +71,7 @@ def _start_images(node: Wiring) -> None:
         meters=can.meters,
         status_manager=actors.status_manager,
         programs=programs,
+        records=_pull_records(node),
     )
     tools = ImageTools(
         cri=can.cri,
@@ -80,8 +82,18 @@ def _start_images(node: Wiring) -> None:
         events=actors.events,
         node_status=actors.node_status,
         meters=can.meters,
+        pulls=actors.image_pull,
     )
     node.make(actors.image_gc, ImageGCActor, tools=tools)
+
+
+def _pull_records(node: Wiring) -> PullRecords | None:
+    configuration, files, book = node.configuration, node.can.pull_records, node.pull_book
+    if files is None or book is None:
+        return None
+    pods, pulls = configuration.max_pods, configuration.max_parallel_image_pulls or 0
+    at_most = min(max(2 * pods, 2 * pulls), 1024), min(5 * pods, 2000)
+    return PullRecords(files, book, *at_most)
 
 
 def _start_clean_up(node: Wiring) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from actors.events.history_words import StartsUnderWay
-from actors.images.pull_rules import PULL, REFUSE, ImageEvent, backing_off, policy_of
+from actors.images.pull_rules import PULL, REFUSE, ImageAction, ImageEvent, backing_off, policy_of
 from actors.kernel import DeadlineExceededError, LaneExhaustedError, Pending, outcome_of, part
 from actors.messages.volumes import VolumesPrepared
 from actors.model.refusal import ContainerRefusedError
@@ -27,7 +27,7 @@ from actors.pod.post_starts import PostStarts
 from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
-from actors.pod.steps.images import ImageRefusedError, PodImages
+from actors.pod.steps.images import ImageRefusedError, PodImages, WantedImage
 from actors.pod.troubles import ToldError
 from actors.pod.view import PodView
 from actors.pod_rules.action_types import Start
@@ -221,6 +221,8 @@ class ContainerStarts:
         present, pulls = one.image is not None, verdict.action is PULL
         if is_pulled and present:
             return ImageFound()
+        if verdict.action is ImageAction.CHECK:
+            return PullNeeded(self._worker.now_ns())
         self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
         if verdict.action is REFUSE:
             return self._refused(name, verdict.reason, verdict.message, verdict.said)
@@ -233,7 +235,9 @@ class ContainerStarts:
 
     async def _ask_for_pull(self, one: _Try) -> Event | None:
         """The answer comes as a message; None until then."""
-        is_asked = self.images.ask(one.pod, one.name, one.container.image, field_path(one.pod, one.name))
+        image = one.container.image
+        want = WantedImage(image, policy_of(image, one.container.image_pull_policy), one.image)
+        is_asked = self.images.ask(one.pod, one.name, want, field_path(one.pod, one.name))
         return None if is_asked else Missing()
 
     # --- the container ----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from actors.images.pull_rules import (
     inspect_failed,
     judge_image,
     must_look,
+    open_to_all,
     policy_of,
     shown_while_backing_off,
 )
@@ -47,6 +48,7 @@ from config.pods.once_per_spec import once_per_spec
 from runtime.cri import CriError
 from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest
 from runtime.cri.verbs import IMAGE_STATUS
+from runtime.metrics import kubelet as names
 
 _NOBODY: frozenset[str] = frozenset()
 _NO_IMAGES: frozenset[str] = frozenset()
@@ -135,6 +137,17 @@ def _refused(verdict: ImageVerdict) -> ImageRefusedError:
     return ImageRefusedError(verdict.reason, verdict.message, said=verdict.said)
 
 
+class WantedImage:
+    """An image by its name, the pull policy, and the reference of what is here of it ("" for nothing)."""
+
+    __slots__ = ("name", "policy", "present")
+
+    def __init__(self, name: str, policy: str, found: Image | None) -> None:
+        self.name = name
+        self.policy = policy
+        self.present = "" if found is None else found.id
+
+
 class PodImages:
     """See the module. An image is wanted by a container, or by a volume; `wanted_by` is the name or key of either."""
 
@@ -179,16 +192,38 @@ class PodImages:
                 raise _refused(inspect_failed(image, str(failure))) from failure
         if is_pulled and found is not None:
             return found, ImageVerdict(ImageAction.USE, image)
-        return found, judge_image(image, policy, found is not None)
+        verdict = judge_image(image, policy, found is not None)
+        pulls = self._services.pulls
+        if verdict.action is ImageAction.USE and found is not None and pulls is not None:
+            access = open_to_all(pulls, verdict.image, found.id)
+            if access is None:
+                return found, ImageVerdict(ImageAction.CHECK, verdict.image)
+            self._services.meters.count(names.MUST_PULL_CHECKS, access.value)
+        return found, verdict
 
-    def ask(self, pod: Pod, wanted_by: str, image: str, field_path: str = "") -> bool:
-        """Have the image pulled; the answer begins a pass. False: the pull secrets of the pod are asked for first."""
+    def ask(self, pod: Pod, wanted_by: str, want: WantedImage, field_path: str = "") -> bool:
+        """Have the image pulled, or checked if it is here; the answer begins a pass. False: the pull secrets of the pod
+        are asked for first.
+        """
+        image = want.name
         credentials = self._references.credentials_for(pod, wanted_by, image)
         if credentials is None:
             return False
         pull = self._pulls.setdefault(wanted_by, Question(self._worker, f"pull {wanted_by}"))
         if pull.may_ask():
-            self._services.images.tell(PullImage(self._worker.ref, pod, wanted_by, image, field_path, credentials))
+            self._services.images.tell(
+                PullImage(
+                    worker=self._worker.ref,
+                    pod=pod,
+                    container=wanted_by,
+                    image=image,
+                    field_path=field_path,
+                    credentials=credentials.credentials,
+                    secrets=credentials.secrets,
+                    present=want.present,
+                    policy=want.policy,
+                )
+            )
         return True
 
     # --- images that are mounted as volumes -------------------------------------------------------------------------
@@ -213,7 +248,7 @@ class PodImages:
         failed = self._failed.get(key)
         if failed is not None and failed.image == image and self._worker.now_ns() < failed.retry_at_ns:
             raise ImageRefusedError(*shown_while_backing_off(failed), failed.retry_at_ns)
-        self.ask(pod, key, image)
+        self.ask(pod, key, WantedImage(image, policy, found))
         return None
 
     def created(self, pod: Pod, container: Container) -> None:
@@ -240,7 +275,8 @@ class PodImages:
             self._pulled[name] = message.image
         else:
             self._view.start_lives.meet(name, Pulled(message.image))
-            self._history.note(HistoryKind.EVENT, f"container {name}: image {message.image} was pulled")
+            if not message.present:
+                self._history.note(HistoryKind.EVENT, f"container {name}: image {message.image} was pulled")
         return self._worker.go_on()
 
     @handles(ImagePullFailed)

@@ -44,6 +44,8 @@ EXPECTED: dict[str, tuple[str, int]] = {
     "allocated_pods_state": ("file", 0o600),
     "evictions": ("file", 0o600),
     "graceful_node_shutdown_state": ("file", 0o600),
+    "image_manager(/pulled|/pulling)?": ("directory", 0o700),
+    "image_manager/(pulled|pulling)/sha256-[0-9a-f]{64}": ("file", 0o600),
     "plugins_registry": ("directory", 0o750),
     "pki": ("directory", 0o755),
     r"pki/kubelet\.crt": ("file", 0o644),

@@ -1,0 +1,213 @@
+"""`PullBook`: who pulled which image, as `ImagePullActor` knows it and the files have it (spec 6.4).
+
+The record of that actor. It is a separate object that outlives a failure of the actor, as the leases do. Nothing in it
+waits or fails: each method gives the changes of the files, which the actor makes in order. Pod workers read it.
+
+An intent is written before a pull, and goes when the pull has ended and its record is written. An intent whose pull may
+still end (the agent or the connection died in it) stays until a look at the runtime shows the image, or a look long
+afterwards does not. An image that is found then gets a record that opens it to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.images.access_rules import Access, access_of
+from actors.images.gc_rules import forms
+from actors.images.pull_rules import AccessPolicy, KnownPulls, is_unreadable, open_to_all
+from actors.model.pull_records import (
+    Grants,
+    PulledRecord,
+    PullSecret,
+    RecordError,
+    decode_intent,
+    decode_record,
+    encode_intent,
+    encode_record,
+    file_name,
+    with_grants,
+)
+from config.values.image_names import short_form
+from runtime.cri.messages import Image
+from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
+
+GIVE_UP_NS = 600 * 10**9
+"""After this long, a pull whose end is unknown has ended without an image if none is there."""
+
+Changes = tuple[FileChange, ...]
+
+
+class _Intent(msgspec.Struct):
+    """`flights`: pulls under way. `left`: one has ended at `since_ns`, and the runtime may still bring the image."""
+
+    flights: int
+    since_ns: int
+    left: bool = False
+
+
+class PullBook:
+    """`policy` without records: nothing is kept, and every image is open to every pod."""
+
+    def __init__(self, policy: AccessPolicy) -> None:
+        self.policy = policy
+        self._intents: dict[str, _Intent] = {}
+        self._records: dict[str, PulledRecord] = {}
+        self._at_ns: dict[str, int] = {}
+        """When a pull last confirmed a record, monotonic."""
+        self._unreadable: set[str] = set()
+        self.known = KnownPulls(policy, not policy.keeps_records, self._intents, self._records, self._unreadable)
+        """The same values, for pod workers."""
+
+    @property
+    def is_loaded(self) -> bool:
+        return self.known.is_loaded
+
+    @property
+    def intents(self) -> int:
+        return len(self._intents)
+
+    @property
+    def records(self) -> int:
+        return len(self._records) + len(self._unreadable)
+
+    def load(self, files: PullFiles, now_ns: int) -> list[str]:
+        """Take what the files say; the problems, for people."""
+        problems = list(files.problems)
+        self._unreadable.update(files.unreadable)
+        for name, content in files.pulling.items():
+            try:
+                self._intents[decode_intent(content)] = _Intent(0, now_ns, left=True)
+            except RecordError as fault:
+                problems.append(f"{PULLING}/{name}: {fault}")
+        for name, content in files.pulled.items():
+            try:
+                record = decode_record(content)
+            except RecordError as fault:
+                problems.append(f"{PULLED}/{name}: {fault}")
+                self._unreadable.add(name)
+            else:
+                self._records[record.image_ref] = record
+                self._at_ns[record.image_ref] = -1
+        self.known.is_loaded = True
+        return problems
+
+    # --- pulls ------------------------------------------------------------------------------------------------------
+
+    def intend(self, image: str, now_ns: int) -> Changes:
+        """A pull is about to begin; it may when the changes are on disk."""
+        if not self.policy.keeps_records:
+            return ()
+        known = self._intents.get(image)
+        if known is not None:
+            known.flights += 1
+            return (_intent_file(image),) if known.flights == 1 else ()
+        self._intents[image] = _Intent(1, now_ns)
+        return (_intent_file(image),)
+
+    def pulled(self, image: str, image_ref: str, grants: Grants, now_ns: int, time_text: str) -> Changes:
+        """A pull has ended well. Without a reference the next look finds out what came."""
+        if not self.policy.keeps_records:
+            return ()
+        if not image_ref:
+            return self.ended(image, now_ns, certain=False)
+        return (*self._write(image, image_ref, grants, now_ns, time_text), *self.ended(image, now_ns, certain=True))
+
+    def ended(self, image: str, now_ns: int, *, certain: bool) -> Changes:
+        """A pull has ended. Not `certain`: the runtime may still bring the image."""
+        intent = self._intents.get(image)
+        if intent is None:
+            return ()
+        intent.flights = max(0, intent.flights - 1)
+        if not certain:
+            intent.left, intent.since_ns = True, now_ns
+        if not intent.flights and not intent.left:
+            del self._intents[image]
+            return (FileChange(PULLING, file_name(image)),)
+        return ()
+
+    def forget_flights(self, now_ns: int) -> None:
+        """The actor has failed, and its pulls are called off: their ends are unknown."""
+        for intent in self._intents.values():
+            intent.flights, intent.since_ns, intent.left = 0, now_ns, True
+
+    def _write(self, image: str, image_ref: str, grants: Grants | None, now_ns: int, time_text: str) -> Changes:
+        changed = with_grants(self._records.get(image_ref), image, image_ref, grants, time_text)
+        self._at_ns[image_ref] = now_ns
+        if changed is None:
+            return ()
+        self._records[image_ref] = changed
+        self._unreadable.discard(file_name(image_ref))
+        return (FileChange(PULLED, file_name(image_ref), encode_record(changed)),)
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def access(
+        self, image: str, image_ref: str, secrets: Iterable[PullSecret], now_ns: int, time_text: str
+    ) -> tuple[Access, Changes]:
+        """Whether a pod with these secrets may use an image that is here. `image` has a tag or a digest."""
+        record = self._records.get(image_ref)
+        if (quick := open_to_all(self.known, image, image_ref)) is not None:
+            return quick, ()
+        if is_unreadable(self.known, image_ref):
+            return Access.UNKNOWN, ()
+        access, grants = access_of(record, image, secrets)
+        if grants is None or record is None:
+            return access, ()
+        return access, self._write(image, image_ref, grants, self._at_ns[image_ref], time_text)
+
+    # --- what the runtime has ---------------------------------------------------------------------------------------
+
+    def seen(self, images: Iterable[Image], began_ns: int, now_ns: int, time_text: str) -> Changes:
+        """The runtime has these images; the look began at `began_ns`."""
+        if not self.policy.keeps_records or not self.is_loaded:
+            return ()
+        images = tuple(images)
+        changes = [*self._found(images, now_ns, time_text), *self._given_up(began_ns)]
+        here = {image.id for image in images}
+        for ref in [ref for ref, at_ns in self._at_ns.items() if ref not in here and at_ns < began_ns]:
+            self._forget(ref)
+            changes.append(FileChange(PULLED, file_name(ref)))
+        names = {file_name(ref) for ref in here}
+        for name in sorted(self._unreadable - names):
+            self._unreadable.discard(name)
+            changes.append(FileChange(PULLED, name))
+        return tuple(changes)
+
+    def _found(self, images: Iterable[Image], now_ns: int, time_text: str) -> list[FileChange]:
+        """Images that left-over intents are about: they get a record, and the intent goes."""
+        left = {short_form(image): image for image, intent in self._intents.items() if not intent.flights}
+        changes: list[FileChange] = []
+        for image in images if left else ():
+            for form in forms(image) & left.keys():
+                name = left.pop(form)
+                changes += self._write(name, image.id, None, now_ns, time_text)
+                del self._intents[name]
+                changes.append(FileChange(PULLING, file_name(name)))
+        return changes
+
+    def _given_up(self, began_ns: int) -> list[FileChange]:
+        """Left-over intents whose pull has long ended without an image."""
+        over = [
+            image
+            for image, intent in self._intents.items()
+            if not intent.flights and began_ns - intent.since_ns >= GIVE_UP_NS
+        ]
+        for image in over:
+            del self._intents[image]
+        return [FileChange(PULLING, file_name(image)) for image in over]
+
+    def removed(self, image_ref: str, began_ns: int) -> Changes:
+        """The image was removed, and the removal began at `began_ns`."""
+        if self._at_ns.get(image_ref, began_ns) >= began_ns:
+            return ()
+        self._forget(image_ref)
+        return (FileChange(PULLED, file_name(image_ref)),)
+
+    def _forget(self, image_ref: str) -> None:
+        del self._records[image_ref], self._at_ns[image_ref]
+
+
+def _intent_file(image: str) -> FileChange:
+    return FileChange(PULLING, file_name(image), encode_intent(image))

@@ -1,0 +1,211 @@
+"""`RecordKeeper`: the part of `ImagePullActor` that keeps the book of pulls and its files in step (spec 6.4).
+
+The files are read once, at the start. Changes are written on a lane of their own, one after the other. A change that
+cannot be written is told in the log; the book goes on, and the next start asks for credentials where it must.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from actors.images import pull_rules as rules
+from actors.images.access_rules import Access
+from actors.images.pull_book import Changes, PullBook
+from actors.images.pull_flights import Flight, FlightTag
+from actors.images.pull_rules import IF_NOT_PRESENT, NEVER, AccessPolicy, ImageEvent
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
+from actors.messages.events import pod_event
+from actors.messages.images import ImagePulled, ImagePullFailed, ImageRemoved, ImagesSeen, PullImage
+from config.values.api_time import api_time
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.state.pull_record_files import PullFiles, PullRecordFiles
+
+SECOND_NS = 1_000_000_000
+DISK_LIMIT_NS = 10 * SECOND_NS
+LOAD_AGAIN_NS = 10 * SECOND_NS
+LANE = "pull-records"
+_SAID = ("false", "true")
+
+
+class PullRecords(msgspec.Struct, frozen=True):
+    """The files and the book, which outlives the actor. The limits are those of a kubelet's memory, for its metrics."""
+
+    files: PullRecordFiles
+    book: PullBook
+    intents_at_most: int = 1
+    records_at_most: int = 1
+
+
+class RecordsLoaded(Message, frozen=True):
+    """To itself: what the files say; None: they cannot be read (`error`)."""
+
+    files: PullFiles | None
+    error: str
+
+
+class RecordsWritten(Message, frozen=True):
+    """To itself: changes of the files are made, or not (`error`)."""
+
+    error: str
+
+
+class IntentWritten(Message, frozen=True):
+    """To itself: the pull of that flight may begin, or must not (`error`)."""
+
+    tag: FlightTag
+    error: str
+
+
+class LoadRecords(SoleMessage, frozen=True):
+    """To itself: read the files again."""
+
+
+class RecordKeeper(Actor):
+    """See the module. `records` None: nothing is kept, and every image is open to every pod."""
+
+    health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    def __init__(self, records: PullRecords | None, events: ActorRef, meters: Meters = UNMEASURED) -> None:
+        super().__init__()
+        self._events = events
+        self._meters = meters
+        self._records = records
+        self._book = PullBook(AccessPolicy()) if records is None else records.book
+
+    def on_start(self) -> None:
+        self._book.forget_flights(self.now_ns())
+        if not self._book.is_loaded:
+            self._load()
+
+    def records_loaded(self) -> None:
+        """The records are known from now on."""
+
+    @handles(LoadRecords)
+    def load_again(self, _: LoadRecords) -> None:
+        self._load()
+
+    def _load(self) -> None:
+        assert self._records is not None, "a book without files needs none"
+        files = self._records.files
+        lane = self.lane(LANE, size=1, per_key=1)
+        self.attempt(lambda: lane.submit(LANE, files.load, deadline_ns=DISK_LIMIT_NS), RecordsLoaded)
+
+    @handles(RecordsLoaded)
+    def _loaded(self, message: RecordsLoaded) -> None:
+        if message.files is None:
+            self.log.warning("the records of pulled images cannot be read: %s", message.error)
+            self.after(LOAD_AGAIN_NS, LoadRecords())
+            return
+        for problem in self._book.load(message.files, self.now_ns()):
+            self.log.warning("a record of pulled images is of no use: %s", problem)
+        self._measure_records()
+        self.records_loaded()
+
+    # --- what a flight does to the book -----------------------------------------------------------------------------
+
+    def _intend(self, flight: Flight) -> bool:
+        """Whether the pull may begin at once; otherwise `IntentWritten` follows."""
+        flight.intended = True
+        changes = self._book.intend(flight.image, self.now_ns())
+        if not changes or self._records is None:
+            return True
+        files, tag = self._records.files, FlightTag(flight.key, flight.number)
+        lane = self.lane(LANE, size=1, per_key=1)
+        self.attempt(
+            lambda: lane.submit(LANE, files.apply, changes, deadline_ns=DISK_LIMIT_NS),
+            lambda _, error: IntentWritten(tag, error),
+        )
+        self._measure_records()
+        return False
+
+    def _record_pull(self, flight: Flight, image_ref: str) -> None:
+        """The flight has brought the image."""
+        flight.intended = False
+        grants, now_ns = flight.grants(), self.now_ns()
+        self._commit(self._book.pulled(flight.image, image_ref, grants, now_ns, self._time()))
+
+    def _record_end(self, flight: Flight) -> None:
+        """The flight is over, or begins anew, without an image."""
+        if flight.intended:
+            flight.intended = False
+            self._commit(self._book.ended(flight.image, self.now_ns(), certain=not flight.is_uncertain))
+
+    def _access(self, message: PullImage, image: str) -> Access:
+        """Whether the pod may use an image that is here."""
+        secrets = [each.secret for each in message.secrets]
+        access, changes = self._book.access(image, message.present, secrets, self.now_ns(), self._time())
+        self._commit(changes)
+        self._meters.count(names.MUST_PULL_CHECKS, access.value)
+        self._meters.count(names.ENSURE_IMAGE, message.policy, _SAID[True], _SAID[not access.is_open])
+        return access
+
+    def _is_settled(self, message: PullImage, image: str) -> bool:
+        """Whether an image that is here needs no pull: the pod may use it, or must not and is refused."""
+        if self._access(message, image).is_open:
+            verdict = rules.judge_image(message.image, IF_NOT_PRESENT, True)
+            if verdict.said is not None:
+                self._say(message, verdict.said)
+            message.worker.tell(ImagePulled(message.image, message.container, present=True))
+            return True
+        if message.policy != NEVER:
+            return False
+        # In the words for an image that is not here: whoever may not use it does not learn that it is.
+        verdict = rules.judge_image(message.image, NEVER, False)
+        retry_at_ns = self.now_ns() + rules.FIRST_BACK_OFF_NS
+        self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
+        return True
+
+    # --- what the runtime has ---------------------------------------------------------------------------------------
+
+    @handles(ImagesSeen)
+    def images_seen(self, message: ImagesSeen) -> None:
+        self._commit(self._book.seen(message.images, message.began_ns, self.now_ns(), self._time()))
+
+    @handles(ImageRemoved)
+    def image_removed(self, message: ImageRemoved) -> None:
+        self._commit(self._book.removed(message.image_ref, message.began_ns))
+
+    # --- the files --------------------------------------------------------------------------------------------------
+
+    def _commit(self, changes: Changes) -> None:
+        if not changes or self._records is None:
+            return
+        files = self._records.files
+        lane = self.lane(LANE, size=1, per_key=1)
+        self.attempt(lambda: lane.submit(LANE, files.apply, changes), lambda _, error: RecordsWritten(error))
+        self._measure_records()
+
+    @handles(RecordsWritten)
+    def _written(self, message: RecordsWritten) -> None:
+        if message.error:
+            self.log.warning("the records of pulled images cannot be written: %s", message.error)
+
+    def _measure_records(self) -> None:
+        book, records = self._book, self._records
+        if records is None:
+            return
+        self._meters.put(names.PULL_INTENTS, book.intents)
+        self._meters.put(names.PULLED_RECORDS, book.records)
+        self._meters.put(names.PULL_INTENTS_PERCENT, _percent(book.intents, records.intents_at_most))
+        self._meters.put(names.PULLED_RECORDS_PERCENT, _percent(book.records, records.records_at_most))
+
+    def _time(self) -> str:
+        return api_time(self.wall_ns()) or ""
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
+        for each in said:
+            if each is not None:
+                self._say(request, each)
+        request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))
+
+    def _say(self, request: PullImage, said: ImageEvent) -> None:
+        self._events.tell(pod_event(request.pod, said.type, said.reason, said.message, request.field_path))
+
+
+def _percent(count: int, at_most: int) -> Any:
+    return min(100, 100 * count // max(1, at_most))

@@ -1,0 +1,168 @@
+"""Who may use which image of the node, in the shape of a kubelet 1.36 (KEP-2535, spec 6.4). Pure.
+
+An `ImagePullIntent` says that a pull of an image has begun. An `ImagePulledRecord` says of an image, by its reference
+in the runtime, under which name and with which credentials it was pulled. Credentials stand there as digests. A kubelet
+reads both, and the agent reads those of a kubelet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from config.credentials.docker_config import Credential, full_name
+
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+READ_VERSIONS = (API_VERSION, "kubelet.config.k8s.io/v1alpha1", "kubelet.config.k8s.io/v1")
+FILE_PREFIX = "sha256-"
+
+
+T = TypeVar("T")
+
+
+class RecordError(ValueError):
+    """The file is no record that this agent knows."""
+
+
+class PullSecret(msgspec.Struct, frozen=True, rename="camel"):
+    """A secret that has opened the image once, and the digest of what stood in it."""
+
+    uid: str
+    namespace: str
+    name: str
+    credential_hash: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.namespace, self.name, self.uid
+
+
+class PullAccount(msgspec.Struct, frozen=True):
+    """A service account for which a credential program has opened the image."""
+
+    uid: str
+    namespace: str
+    name: str
+
+
+class Grants(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """Upstream's ImagePullCredentials. `node_pods_accessible`: every pod of the node may use the image."""
+
+    kubernetes_secrets: tuple[PullSecret, ...] = ()
+    kubernetes_service_accounts: tuple[PullAccount, ...] = ()
+    node_pods_accessible: bool = False
+
+
+ALL_PODS = Grants(node_pods_accessible=True)
+
+
+class PulledRecord(msgspec.Struct, frozen=True, rename="camel"):
+    """`credential_mapping`: by the name of the image, without tag and digest. No other name is open."""
+
+    last_updated_time: str
+    image_ref: str
+    credential_mapping: Mapping[str, Grants] = {}
+
+
+class _Intent(msgspec.Struct, frozen=True):
+    image: str
+
+
+class _Header(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+
+
+def file_name(key: str) -> str:
+    """The file of an image (an intent) or of a reference (a record)."""
+    return FILE_PREFIX + hashlib.sha256(key.encode()).hexdigest()
+
+
+def credential_hash(credential: Credential) -> str:
+    """As a kubelet computes it: the SHA-256 of the credential as JSON, without what is empty."""
+    fields = {
+        "username": credential.username,
+        "password": credential.password,
+        "identitytoken": credential.identity_token,
+        "registrytoken": credential.registry_token,
+    }
+    document = msgspec.json.encode({name: value for name, value in fields.items() if value})
+    return hashlib.sha256(_escaped(document)).hexdigest()
+
+
+def _escaped(document: bytes) -> bytes:
+    """Go writes these characters of a text as escapes."""
+    for character, escape in ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e")):
+        document = document.replace(character, escape)
+    return document
+
+
+def encode_intent(image: str) -> bytes:
+    return msgspec.json.encode({"kind": "ImagePullIntent", "apiVersion": API_VERSION, "image": image})
+
+
+def decode_intent(content: bytes) -> str:
+    """The image. Raises RecordError."""
+    return _decode(content, "ImagePullIntent", _Intent).image
+
+
+def encode_record(record: PulledRecord) -> bytes:
+    fields = {
+        "kind": "ImagePulledRecord",
+        "apiVersion": API_VERSION,
+        "lastUpdatedTime": record.last_updated_time,
+        "imageRef": record.image_ref,
+    }
+    mapping = {"credentialMapping": record.credential_mapping} if record.credential_mapping else {}
+    return msgspec.json.encode(fields | mapping)
+
+
+def decode_record(content: bytes) -> PulledRecord:
+    """Raises RecordError."""
+    return _decode(content, "ImagePulledRecord", PulledRecord)
+
+
+def _decode(content: bytes, kind: str, shape: type[T]) -> T:
+    try:
+        header = msgspec.json.decode(content, type=_Header)
+        if header.kind != kind or header.api_version not in READ_VERSIONS:
+            raise RecordError(f"it is no {kind} of {API_VERSION}")
+        return msgspec.json.decode(content, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+        raise RecordError(f"it cannot be read: {fault or 'it is nested too deeply'}") from None
+
+
+# --- what is added to a record --------------------------------------------------------------------------------------
+
+
+def with_grants(
+    record: PulledRecord | None, image: str, image_ref: str, grants: Grants | None, time_text: str
+) -> PulledRecord | None:
+    """The record once the image was opened that way; None: nothing has changed.
+
+    `grants` None: nobody knows how it was pulled. The record then says only that the node has pulled it.
+    """
+    name = full_name(image)
+    if record is None:
+        return PulledRecord(time_text, image_ref, {} if grants is None else {name: grants})
+    if grants is None or grants == Grants():
+        return None
+    known = record.credential_mapping.get(name)
+    merged = grants if known is None else _merged(known, grants)
+    if merged == known:
+        return None
+    return PulledRecord(time_text, image_ref, {**record.credential_mapping, name: merged})
+
+
+def _merged(known: Grants, new: Grants) -> Grants:
+    if known.node_pods_accessible or new.node_pods_accessible:
+        return known if known.node_pods_accessible else ALL_PODS
+    secrets = {each.place: each for each in (*known.kubernetes_secrets, *new.kubernetes_secrets)}
+    accounts = {(each.namespace, each.name, each.uid): each for each in known.kubernetes_service_accounts}
+    accounts |= {(each.namespace, each.name, each.uid): each for each in new.kubernetes_service_accounts}
+    return Grants(
+        tuple(secrets[place] for place in sorted(secrets)), tuple(accounts[place] for place in sorted(accounts))
+    )

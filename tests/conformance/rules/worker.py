@@ -118,7 +118,11 @@ WORKER: Rules = (
     ),
     (
         "A pass that fails is told, and made again after 10 s and up to half of it more",
-        (f"{_ENDS}::test_spec_2_6_a_pass_that_fails_is_told_once_and_made_again_after_10_s_and_up_to_half_of_it_more",),
+        (
+            f"{_ENDS}::test_spec_2_6_a_call_that_fails_is_told_by_one_event",
+            f"{_ENDS}::test_spec_2_6_a_pass_that_fails_is_made_again_after_10_s_and_up_to_half_of_it_more",
+            f"{_ENDS}::test_spec_2_6_a_status_that_cannot_be_had_is_told_once_in_upstream_s_words",
+        ),
     ),
     (
         "A pass whose phase is final makes the pod terminating at once",

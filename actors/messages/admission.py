@@ -8,6 +8,7 @@ from collections.abc import Hashable
 
 from actors.kernel import ActorRef, Message, SoleMessage
 from actors.model.allocation import Allocation
+from actors.model.pod_resources import PodResources
 from config.objects import Pod
 
 
@@ -51,6 +52,75 @@ class PodAdmitted(Message, frozen=True):
 
     cgroup_parent: str = ""
     outside: bool = False
+
+
+class PodAllocated(Message, frozen=True):
+    """ResourceManagerActor -> PodWorker: what an earlier life of you or of the agent has done, which may be a resize.
+
+    `resources`: what the node has given your pod. `actuated`: what the runtime was told of that.
+    """
+
+    resources: PodResources
+    actuated: PodResources
+
+
+class ResizePod(Message, frozen=True):
+    """PodWorker -> ResourceManagerActor: my pod asks for other resources than it was given. Asking again does no harm.
+
+    `pod`: as it asks. `pending_since_s`: since when a resize is pending, as its status says; None: it is new.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    pending_since_s: int | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return ("resize", self.pod.metadata.uid)
+
+
+class ResizeDecided(Message, frozen=True):
+    """ResourceManagerActor -> PodWorker: what your pod is given from now on.
+
+    `reason` empty: that is what it asked for in the form of this `generation`. Else it keeps what it had: `Infeasible`
+    for as long as it asks for that, or the reason for which it has to wait. `message` is for its status.
+    """
+
+    resources: PodResources
+    generation: int | None
+    reason: str = ""
+    message: str = ""
+
+
+class ResourcesActuated(Message, frozen=True):
+    """PodWorker -> ResourceManagerActor: the runtime was told this, for the next life."""
+
+    uid: str
+    resources: PodResources
+
+    def coalesce_key(self) -> Hashable:
+        return ("actuated", self.uid)
+
+
+class ResizeCgroup(Message, frozen=True):
+    """PodWorker -> CgroupActor: bound the cgroup of my pod anew.
+
+    `pod`: as it was given. `before`: as the runtime was told before, while containers of both forms may run: the wider
+    of both bounds holds. None: all its containers have what it was given.
+    """
+
+    worker: ActorRef
+    pod: Pod
+    before: Pod | None = None
+
+    def coalesce_key(self) -> Hashable:
+        return ("resize", self.pod.metadata.uid)
+
+
+class CgroupResized(Message, frozen=True):
+    """CgroupActor -> PodWorker: the bounds of the cgroup hold, or why not. `wide`: those of both forms."""
+
+    wide: bool
+    error: str = ""
 
 
 class PodRejected(Message, frozen=True):

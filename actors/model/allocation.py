@@ -11,17 +11,18 @@ The file is a kubelet's file, too: beside `allocations`, which a kubelet passes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from actors.model.kubelet_records import KubeletRecords, record_of, records_in
+from actors.model.kubelet_records import KubeletRecords, record_from, record_of, records_in, resources_in
+from actors.model.pod_resources import PodResources
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.identity import QosClass, is_critical, qos_class
 from config.pods.requests import Port, clash, host_ports, pod_requests
-from config.values.quantity import QuantityError
 from runtime.files.state_file import VERSION
 
 
@@ -53,17 +54,6 @@ def allocation_of(pod: Pod) -> Allocation:
     )
 
 
-def resized(has: Allocation, pod: Pod) -> Allocation | None:
-    """The allocation of a pod whose requests have changed, for its next containers; None: unchanged. Room is not
-    checked: the pod runs, and the API server has accepted the change.
-    """
-    try:
-        wanted = allocation_of(pod)
-    except QuantityError:  # the step that makes its containers reports it
-        return None
-    return None if wanted.requests == has.requests else msgspec.structs.replace(has, requests=wanted.requests)
-
-
 class _Written(msgspec.Struct, frozen=True):
     """The document on the disk."""
 
@@ -73,10 +63,17 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class KeptBook(msgspec.Struct, frozen=True):
-    """What was read from the disk. `records`: UID -> record of those pods that have an allocation and a record."""
+    """What was read from the disk. `records`: UID -> record of those pods that have an allocation and a record.
+
+    `actuated`: the same of what the runtime was told, from the other file.
+    """
 
     allocations: tuple[Allocation, ...] = ()
     records: FrozenMap[str, bytes] = FrozenMap()
+    actuated: FrozenMap[str, bytes] = FrozenMap()
+
+
+NOTHING_KEPT = KeptBook()
 
 
 class WrittenBook(msgspec.Struct, frozen=True):
@@ -102,12 +99,18 @@ def book_in(text: bytes) -> KeptBook:
     return KeptBook(written.allocations, mine)
 
 
-class Book:
-    """All allocations of a node, added up."""
+def actuated_in(text: bytes) -> FrozenMap[str, bytes]:
+    """Parse the file of what the runtime was told: UID -> record. Raises msgspec.MsgspecError."""
+    return FrozenMap(records_in(msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).data))
 
-    def __init__(self, allocations: Iterable[Allocation] = (), records: Mapping[str, bytes] = {}) -> None:
+
+class Book:
+    """All allocations of a node, added up; and of each pod what it was given, and what the runtime was told of that."""
+
+    def __init__(self, kept: KeptBook = NOTHING_KEPT) -> None:
         self._by_uid: dict[str, Allocation] = {}
         self._records = KubeletRecords()
+        self._actuated = KubeletRecords()
         self._used: dict[str, int] = {}
         self._ports: Counter[Port] = Counter()
         self._lines: dict[str, bytes] = {}
@@ -115,10 +118,11 @@ class Book:
         self._unwritten: dict[str, None] = {}
         self._text = b""
         """All lines as last written; empty when some are outdated."""
-        for allocation in allocations:
+        for allocation in kept.allocations:
             self.put(allocation)
-        for uid, record in records.items():
+        for uid, record in kept.records.items():
             self._records.put(uid, record)
+            self._actuated.put(uid, kept.actuated.get(uid, record))
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -148,12 +152,49 @@ class Book:
         uid = pod.metadata.uid
         if uid in self._records:
             return False
-        self._records.put(uid, record_of(pod.spec))
+        record = record_of(pod.spec)
+        self._records.put(uid, record)
+        self._actuated.put(uid, record)
         return True
+
+    def resources(self, uid: str) -> PodResources | None:
+        """What the pod was given; None: there is no record."""
+        record = self._records.get(uid)
+        return None if record is None else resources_in(record)
+
+    def actuated(self, uid: str) -> PodResources | None:
+        """What the runtime was told of that; None: there is no record."""
+        record = self._actuated.get(uid)
+        return None if record is None else resources_in(record)
+
+    def resize(self, allocation: Allocation, pod: Pod) -> None:
+        """Give a pod what it asks for now. The runtime has not been told yet."""
+        self.put(allocation)
+        self._records.put(allocation.uid, record_of(pod.spec))
+
+    def actuate(self, uid: str, told: PodResources) -> bool:
+        """The runtime was told this of a pod. Returns whether that is new, of a pod that is in the book."""
+        record = record_from(told)
+        if uid not in self._records or self._actuated.get(uid) == record:
+            return False
+        self._actuated.put(uid, record)
+        return True
+
+    @contextmanager
+    def without(self, uid: str) -> Iterator[None]:
+        """In the block the pod is not counted, so that it may be asked whether it fits with other requests."""
+        has = self._by_uid.get(uid)
+        self._drop(uid)
+        try:
+            yield
+        finally:
+            if has is not None and uid not in self._by_uid:
+                self.put(has)
 
     def remove(self, uid: str) -> Allocation | None:
         """Remove and return the allocation of a pod, or None."""
         self._records.remove(uid)
+        self._actuated.remove(uid)
         return self._drop(uid)
 
     def _drop(self, uid: str) -> Allocation | None:
@@ -182,7 +223,7 @@ class Book:
             text = b",".join([line for uid, line in self._lines.items() if uid not in without])
         checkpoint = self._records.checkpoint(without)
         allocated = b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", checkpoint, b"}"))
-        return WrittenBook(allocated, b"{%b}" % checkpoint)
+        return WrittenBook(allocated, b"{%b}" % self._actuated.checkpoint(without))
 
     def used(self, resource: str) -> int:
         """How much of the resource is allocated, in billionths."""

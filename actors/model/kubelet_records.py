@@ -4,8 +4,8 @@ A kubelet reads two files at its start and refuses to start if it cannot: `alloc
 `actuated_pods_state`. Both are a checkpoint: `data`, which is JSON in a string, and the checksum of that string. A pod
 without a record gets its resources set anew, and a container with `resizePolicy: RestartContainer` restarts.
 
-A record says what the pod had when it was admitted. It stays as it is when the pod's resources change later: a kubelet
-compares the two and does the resize itself. Pure.
+Of each pod there are two records: what it was allocated, and what the runtime was told of that. They differ while a
+resize is in progress, and the agent that reads them goes on with it. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from itertools import islice, takewhile
 
 import msgspec
 
+from actors.model.pod_resources import PodResources, resources_of
+from config.frozen_map import FrozenMap
 from config.objects import PodSpec, ResourceRequirements
+from config.objects.resources import ResourceClaim
 from config.pods.once_per_spec import once_per_spec
 from config.values.go_dump import hash_of_text
 
@@ -48,11 +51,26 @@ class _Data(msgspec.Struct):
 
 @once_per_spec
 def record_of(spec: PodSpec) -> bytes:
-    """The record of a pod of this spec, as JSON: its init and regular containers, and the pod as a whole."""
-    containers = {
-        each.name: each.resources or ResourceRequirements() for each in (*spec.init_containers, *spec.containers)
-    }
-    return msgspec.json.encode({"ContainerResources": containers, "PodLevelResources": spec.resources})
+    """The record of a pod that has what its spec asks for, as JSON."""
+    return record_from(resources_of(spec))
+
+
+def record_from(has: PodResources) -> bytes:
+    """The record of a pod that has these resources: all containers but ephemeral ones, and the pod as a whole."""
+    return msgspec.json.encode({"ContainerResources": dict(has.containers), "PodLevelResources": has.whole})
+
+
+def resources_in(record: bytes) -> PodResources:
+    """What a record says that the pod has."""
+    found = msgspec.json.decode(record, type=KubeletRecord)
+    containers = {name: _requirements(each) for name, each in found.ContainerResources.items()}
+    whole = found.PodLevelResources
+    return PodResources(FrozenMap(containers), None if whole is None else _requirements(whole))
+
+
+def _requirements(written: _Resources) -> ResourceRequirements:
+    claims = tuple(ResourceClaim(name=each.name, request=each.request or None) for each in written.claims)
+    return ResourceRequirements(claims=claims, limits=written.limits, requests=written.requests)
 
 
 def records_in(data: str) -> Mapping[str, bytes]:
@@ -75,6 +93,11 @@ class KubeletRecords:
 
     def __contains__(self, uid: object) -> bool:
         return uid in self._entries
+
+    def get(self, uid: str) -> bytes | None:
+        """The record of a pod, or None."""
+        entry = self._entries.get(uid)
+        return None if entry is None else entry[len(msgspec.json.encode(uid)) + 1 :]
 
     def put(self, uid: str, record: bytes) -> None:
         """Add or replace a record."""

@@ -26,6 +26,7 @@ from actors.pod.steps.end_what_must_end import EndWhatMustEnd
 from actors.pod.steps.fields_honoured import FieldsHonoured
 from actors.pod.steps.images import PodImages, PodLeases
 from actors.pod.steps.look import PodLook, network_ready, runtime_answers
+from actors.pod.steps.resize import PodResize
 from actors.pod.steps.sandbox import PodSandbox
 from actors.pod.steps.volumes_ready import PodVolumes
 from actors.pod.view import PodView
@@ -38,6 +39,7 @@ class PodParts:
     leases = part(PodLeases)
     probes = part(PodProbes)
     references = part(PodReferences)
+    resize = part(PodResize)
     sandbox = part(PodSandbox)
     stops = part(ContainerStops)
     volumes = part(PodVolumes)
@@ -58,6 +60,7 @@ class PodParts:
         self.admission = PodAdmission(worker, services, view)
         self.sandbox = PodSandbox(worker, services, view, observer, calls, references, self.admission)
         self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox)
+        self.resize = PodResize(worker, services, view, observer, calls, self.admission)
         self.leases = PodLeases(worker, services.image_gc)
         images = PodImages(worker, services, view, history, references)
         mounts = PodMounts(worker, services, view, images)
@@ -66,7 +69,7 @@ class PodParts:
         )
         stop_signals = services.node.rules.stop_signals
         self.gates: tuple[Step, ...] = (
-            FieldsHonoured(view, self.volumes, self.admission, stop_signals=stop_signals).step,
+            FieldsHonoured(view, self.volumes, stop_signals=stop_signals).step,
             PodDeadline(worker, view).step,
             self.look.step,
             runtime_answers,
@@ -79,6 +82,7 @@ class PodParts:
             EndWhatMustEnd(worker, services.crash_loop, view, self.look, calls, self.stops).step,
             self.sandbox.step,
             self.leases.step,
+            self.resize.step,
             self.containers.step,
         )
         """What brings it nearer, after the decision what to do."""

@@ -31,9 +31,11 @@ from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     ContainerConfig,
     ContainerFilter,
+    ContainerStatsRequest,
     ContainerStatus,
     ContainerStatusRequest,
     CreateContainerRequest,
+    LinuxContainerResources,
     ListContainersRequest,
     ListPodSandboxRequest,
     PodSandboxConfig,
@@ -49,8 +51,10 @@ from runtime.cri.messages import (
     StopContainerResponse,
     StopPodSandboxRequest,
     StopPodSandboxResponse,
+    UpdateContainerResourcesRequest,
 )
 from runtime.cri.verbs import (
+    CONTAINER_STATS,
     CONTAINER_STATUS,
     CREATE_CONTAINER,
     LIST_CONTAINERS,
@@ -61,6 +65,7 @@ from runtime.cri.verbs import (
     START_CONTAINER,
     STOP_CONTAINER,
     STOP_POD_SANDBOX,
+    UPDATE_CONTAINER_RESOURCES,
     Req,
     Res,
     Verb,
@@ -294,6 +299,24 @@ class PodCalls:
         request = StartContainerRequest(container_id=container_id)
         self._observer.doubt(container_id)
         return self._do(container_call(name, attempt), START_CONTAINER, request, f"the start of container {name}")
+
+    async def update_container(
+        self, name: str, attempt: int, container_id: str, resources: LinuxContainerResources
+    ) -> None:
+        """Give a running container other resources. Raises CriError."""
+        request = UpdateContainerResourcesRequest(container_id=container_id, linux=resources)
+        self._observer.doubt(container_id)
+        await self._do(
+            f"resize {name} {attempt}", UPDATE_CONTAINER_RESOURCES, request, f"the resize of container {name}"
+        )
+
+    async def memory_in_use(self, container_id: str) -> int | None:
+        """The memory of a container in bytes; None: the runtime does not say. Raises CriError."""
+        call = self._cri.call(CONTAINER_STATS, ContainerStatsRequest(container_id=container_id))
+        stats = (await self._worker.wait(call, what=f"the memory of container {container_id[:13]}")).stats
+        memory = stats.memory if stats is not None else None
+        used = memory.working_set_bytes if memory is not None else None
+        return used.value if used is not None else None
 
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container; the runtime kills it after the grace. One that is gone counts as stopped."""

@@ -90,6 +90,7 @@ class PodSync:
             crash_loop=parts.services.crash_loop,
             probes=parts.probes.results,
             in_flight=in_flight_of(parts.calls.under_way(), busy),
+            resized=parts.resize.restarts(this.pod, this.observed),
             killed=decided.killed,
             owed=decided.owed,
         )
@@ -104,7 +105,8 @@ class PodSync:
         stops = parts.stops.waits() if parts.stops.ends else ()
         hooks = parts.post_starts.waits() if parts.post_starts.hooked else ()
         under_way = parts.containers.under_way(self._backing_off)
-        return (*stops, *hooks, *container_waits(pod, parts.view.seen(), under_way, parts.probes.results))
+        resize = parts.resize.waits()
+        return (*stops, *hooks, *resize, *container_waits(pod, parts.view.seen(), under_way, parts.probes.results))
 
     # --- explain and events -----------------------------------------------------------------------------------------
 

@@ -21,7 +21,9 @@ from actors.pod.services import PodServices
 from actors.pod_rules.container_start import BEGINNING as NOT_STARTED
 from actors.pod_rules.container_start import BEGUN, HELD_UP, RUNS_UNSTARTED, Event, StartLife, advance
 from actors.pod_rules.lifecycle import BEGINNING
+from actors.pod_rules.resize import NOTHING_TOLD
 from actors.pod_status.api_status import NOT_FORCED, StatusNodeView, pod_ips
+from actors.pod_status.conditions import ResizeCondition
 from config.objects import Pod, PodStatus
 from config.pods.identity import field_path
 
@@ -119,6 +121,10 @@ class PodView:
         """Container name -> (reason, message) of its last failed start."""
         self.messages: dict[str, str] = {}
         """Container id -> termination message."""
+        self.told = NOTHING_TOLD
+        """The resources of which the runtime was told since it made the containers."""
+        self.resizes: tuple[ResizeCondition, ...] | None = None
+        """What the status says of resizes; None: it is not known yet."""
         self.forced = NOT_FORCED
         """A status that overrides the computed one: rejection, eviction, deadline."""
         self.start_lives = StartLives()

@@ -183,7 +183,7 @@ class PodWorker(PodActor):
     def desired(self, message: SyncPod) -> Pass | None:
         if message.runtime is not None:
             self.runtime_observed(message.runtime)
-        pod = self._view.pod = self._as_this_node_reads_it(message.pod)
+        pod = self._view.pod = self.parts.resize.given(self._as_this_node_reads_it(message.pod))
         self.parts.history.named(pod.metadata.namespace, pod.metadata.name)
         before = self._view.life.stage
         self.meet(desired(pod))
@@ -206,7 +206,7 @@ class PodWorker(PodActor):
     def terminate(self, message: TerminatePod) -> Pass | None:
         """End the pod, or end it faster. The order has cancelled a waiting pass."""
         if message.pod is not None:
-            self._view.pod = self._as_this_node_reads_it(message.pod)
+            self._view.pod = self.parts.resize.given(self._as_this_node_reads_it(message.pod))
             self.parts.history.named(message.pod.metadata.namespace, message.pod.metadata.name)
         pod = self._view.pod
         if pod is not None and pod.metadata.deletion_timestamp is not None:
@@ -324,6 +324,7 @@ class PodWorker(PodActor):
 
     async def _clean_up(self) -> Outcome:
         self._give_back()
+        self.parts.resize.ended()
         self.parts.look.publish_final()
         outcome = await self.end.clean_up()
         if outcome is CONTINUE:

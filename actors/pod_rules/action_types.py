@@ -43,10 +43,12 @@ class Kill(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> str:
-        """The message of the event. For a failed probe it uses the words that people search for."""
+        """The message of the event. For a failed probe and a resize it has the words that people search for."""
         if self.cause is KillCause.LIVENESS or self.cause is KillCause.STARTUP:
             after = ", will be restarted" if self.comes_again else ""
             return f"Container {self.name} failed {self.cause.name.lower()} probe{after}"
+        if self.cause is KillCause.RESIZED:
+            return f"Container {self.name} resize requires restart"
         return f"Stopping container {self.name}: {self.cause.value}"
 
 
@@ -114,6 +116,8 @@ class ContainerView(msgspec.Struct, frozen=True):
     """Container id -> why this agent has ended it."""
     owed: Mapping[str, BackOffWait] = {}
     """Container name -> the back-off of one that was removed to be made anew."""
+    resized: frozenset[str] = frozenset()
+    """Names of running containers that need a restart to get their new resources."""
 
     def here(self, name: str) -> ObservedContainer | None:
         """The newest container of that name in the current sandbox, or one that may still run in another."""

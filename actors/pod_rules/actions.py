@@ -135,7 +135,7 @@ def compute_pod_actions(
     reset = resets(pod, observed) if restarts_all_containers(pod.spec) else ()
     if reset:
         return PodActions(sandbox_id="" if change.needed else change.id, sandbox_attempt=change.attempt, reset=reset)
-    view = ContainerView(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns, killed, owed)
+    view = ContainerView(pod, observed, change.attempt, probes, in_flight, crash_loop, wall_ns, killed, owed, resized)
     if change.needed:
         return _with_new_sandbox(view, change)
     init = init_actions(view) if pod.spec.init_containers else INITIALIZED
@@ -159,7 +159,7 @@ def compute_pod_actions(
         )
     kill = list(init.kill)
     candidates: list[Candidate] = []
-    alive = _regular(view, resized, kill, candidates)
+    alive = _regular(view, kill, candidates)
     # A container killed for a probe has a grace of its own: the rest of the pod ends at the next look.
     if not alive and not any(each.cause in (KillCause.LIVENESS, KillCause.STARTUP) for each in kill):
         return PodActions(
@@ -249,7 +249,7 @@ def _runs_in_new_sandbox(view: ContainerView, container: Container) -> bool:
     return policy in (ON_FAILURE, ALWAYS) or not last.may_run
 
 
-def _regular(view: ContainerView, resized: frozenset[str], kill: list[Kill], candidates: list[Candidate]) -> bool:
+def _regular(view: ContainerView, kill: list[Kill], candidates: list[Candidate]) -> bool:
     """Decide on every regular container; returns whether any has work left."""
     alive = held = False
     for container in view.pod.spec.containers:
@@ -261,8 +261,6 @@ def _regular(view: ContainerView, resized: frozenset[str], kill: list[Kill], can
         kill += kill_older(view, container)
         if last is not None and last.running:
             cause = kill_cause(view, container, last)
-            if cause is None and name in resized:
-                cause = KillCause.RESIZED
             if cause is None:
                 alive = True
                 held = held or last.starting  # later containers of the spec wait for its postStart hook

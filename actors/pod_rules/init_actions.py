@@ -130,4 +130,4 @@ def kill_cause(view: ContainerView, container: Container, running: ObservedConta
             return KillCause.LIVENESS
         if startup_of(container, running, probes) is False:
             return KillCause.STARTUP
-    return None
+    return KillCause.RESIZED if container.name in view.resized else None

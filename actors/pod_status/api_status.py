@@ -15,10 +15,12 @@ from operator import attrgetter
 import msgspec
 
 from actors.model.observed import NO_RESULTS, ObservedPod, ProbeResults, sandbox_serves
+from actors.pod_rules.resize import NOTHING_TOLD, Told
 from actors.pod_rules.restart_all import in_progress, marked
 from actors.pod_status.conditions import (
     RUNNING,
     TERMINAL,
+    ResizeCondition,
     all_run,
     foreign,
     pod_conditions,
@@ -124,12 +126,15 @@ def compute_pod_status(
     ended: bool = False,
     forced: Forced = NOT_FORCED,
     coming: frozenset[str] = _NOBODY,
+    told: Told = NOTHING_TOLD,
+    resizes: tuple[ResizeCondition, ...] | None = (),
 ) -> PodStatus:
     """The status to publish; `previous` itself when nothing has changed.
 
     `previous`: the last published status; None: the pod's own. `waiting`: container name -> why it does not start.
     `ended`: the end of the pod has been decided, and nothing is started any more. `coming`: names of containers that
-    will be started again, whatever their policy says of their end.
+    will be started again, whatever their policy says of their end. `told`: the resources of which the runtime was told
+    since it made the containers. `resizes`: see `pod_conditions`.
     """
     if previous is None:
         previous = pod.status if pod.status is not None else _NOTHING_YET
@@ -148,7 +153,9 @@ def compute_pod_status(
         coming = frozenset(each.name for each in (*inits, *spec.containers))
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
     able = handler in node.recursive_read_only_handlers
-    view = StatusView(pod, observed, probes, waiting, node.runtime_name, begun, ended, coming, restarting_all, able)
+    view = StatusView(
+        pod, observed, probes, waiting, node.runtime_name, begun, ended, coming, restarting_all, able, told
+    )
     init = _group(view, inits, ContainerKind.INIT, previous.init_container_statuses) if inits else ()
     regular = _group(view, spec.containers, ContainerKind.REGULAR, previous.container_statuses)
     if len(regular) > 1:
@@ -174,6 +181,7 @@ def compute_pod_status(
         shown,
         sandbox_ready=sandbox_ready,
         restarting_all=restarting_all if ruled else None,
+        resizes=resizes,
         previous=previous.conditions,
         generation=generation,
         now=now,

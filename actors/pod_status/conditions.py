@@ -161,7 +161,9 @@ CONTAINERS_READY = "ContainersReady"
 READY_TO_START = "PodReadyToStartContainers"
 DISRUPTION_TARGET = "DisruptionTarget"
 """Shared with the scheduler and controllers: the node writes it when it ends a pod itself, and otherwise keeps it."""
-OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING})
+RESIZE_PENDING, RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+RESIZES = frozenset({RESIZE_PENDING, RESIZE_IN_PROGRESS})
+OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING}) | RESIZES
 
 type_of = attrgetter("type")
 _said_by = attrgetter("status", "reason", "message")
@@ -176,6 +178,15 @@ _NO: _Verdict = (_FALSE, None, None)
 _ALL_UNKNOWN: _Verdict = (_FALSE, "UnknownContainerStatuses", None)
 
 
+class ResizeCondition(msgspec.Struct, frozen=True):
+    """What a status says of a resize (spec 4.6). `generation`: of the pod that asked for it."""
+
+    type: str
+    generation: int | None
+    reason: str | None = None
+    message: str | None = None
+
+
 def pod_conditions(
     pod: Pod,
     phase: str,
@@ -183,6 +194,7 @@ def pod_conditions(
     *,
     sandbox_ready: bool,
     restarting_all: bool | None = None,
+    resizes: tuple[ResizeCondition, ...] | None = (),
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
@@ -190,7 +202,7 @@ def pod_conditions(
     """All conditions to publish: ours first, then those of others from the pod's own object.
 
     `restarting_all`: whether all containers are being restarted (`actors.pod_rules.restart_all`); None where nothing
-    asks for it.
+    asks for it. `resizes`: what is said of resizes; None: it is not known yet, and what was said stays.
     """
     others = _foreign(pod, previous)
     spec, containers = pod.spec, containers_ready(pod, phase, statuses)
@@ -204,7 +216,13 @@ def pod_conditions(
     )
     if restarting_all is not None:
         kinds, verdicts = (*kinds, ALL_RESTARTING), (*verdicts, _YES if restarting_all else _NO)
-    return _conditions(kinds, verdicts, previous, generation, now) + others
+    told = _conditions(kinds, verdicts, previous, generation, now)
+    if resizes is None:
+        told += tuple(each for each in previous if each.type in RESIZES)
+    for each in resizes or ():
+        verdict = (_TRUE, each.reason, each.message)
+        told += _conditions((each.type,), (verdict,), previous, each.generation, now)
+    return told + others
 
 
 _OF_EVERY_POD = (READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED)

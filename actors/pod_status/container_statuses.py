@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actors.model.observed import ObservedContainer, ObservedPod, ProbeResults, is_ready, is_started
+from actors.pod_rules.resize import NOTHING_TOLD, Told
 from actors.pod_rules.restart_all import RESTARTING_ALL
 from actors.pod_rules.restart_rules import should_restart, should_restart_failed_init
 from actors.pod_status.actual_resources import actual_resources
@@ -82,6 +83,8 @@ class StatusView(msgspec.Struct, frozen=True):
     """All containers are being removed, to be made anew (`actors.pod_rules.restart_all`)."""
     recursive_read_only: bool = False
     """Whether the runtime can make mounts recursively read only."""
+    told: Told = NOTHING_TOLD
+    """The resources of which the runtime was told since it made the containers."""
 
 
 def container_status(
@@ -296,7 +299,8 @@ def _status(
     ready: bool,
     started: bool,
 ) -> ContainerStatus:
-    given = resources_given(container, newest.annotations) or _NO_RESOURCES
+    given = view.told.containers.get(newest.id) or resources_given(container, newest.annotations) or _NO_RESOURCES
+    asked = container.resources or _NO_RESOURCES
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -308,7 +312,7 @@ def _status(
         image_id=newest.image_ref,
         container_id=_id(view, newest),
         resources=actual_resources(given, newest.resources) if newest.running and given is not _NO_RESOURCES else given,
-        allocated_resources=given.requests,
+        allocated_resources=asked.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,
         user=_user(newest.user) if newest.user is not None else None,

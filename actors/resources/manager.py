@@ -4,6 +4,9 @@ Every worker asks it before it makes anything of its pod. The rules are in `acto
 supplies the known node and the book. An admitted pod enters the book, and the book goes to disk. Only then does
 `CgroupActor` make the cgroup and answer the worker. The pod keeps its place until its worker reports that nothing runs.
 
+A pod that asks for other resources than it has is decided by `actors.resources.resize`, and its worker hears of it. The
+worker reports what the runtime was told of that.
+
 A critical pod that lacks room waits here while its victims end; what they leave is kept for it. Pods that ran before
 this agent came are taken as they are. They are in the book that was read at the start, so that nobody else gets what is
 theirs, whether or not their own source has reported yet.
@@ -13,35 +16,46 @@ It never refuses for lack of knowledge: until the node is known, questions wait.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, Message, handles
+import msgspec
+
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.messages.admission import (
     AdmissionWaits,
     AdmitPod,
     AllocationReleased,
     MakeCgroup,
     PodAdmitted,
+    PodAllocated,
     PodRejected,
+    ResizeDecided,
+    ResizePod,
     ResourceManagerStarted,
+    ResourcesActuated,
 )
 from actors.messages.events import pod_event
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
-from actors.model.allocation import Allocation, Book, KeptBook, allocation_of, book_in, resized
+from actors.model.allocation import NOTHING_KEPT, Allocation, Book, KeptBook, actuated_in, allocation_of, book_in
 from actors.model.disk_lane import DISK_LANE_SIZE
+from actors.model.pod_resources import resources_of, same_resources
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
 from actors.resources.book_saves import BookSaves
 from actors.resources.preemption import MESSAGE, REASON
+from actors.resources.resize.infeasible import BY_DEFAULT, ResizeRules
+from actors.resources.resize.pending import PERIODIC_RETRY, POD_RESIZED, PODS_REMOVED, RETRY_NS, PendingResizes
 from actors.resources.verdict import Rejected
 from config.api.resources import NODES
 from config.objects import Node, ObjectMeta, Pod
 from config.values.quantity import QuantityError
 from runtime.api import Api, get
+from runtime.files.state_file import UnreadableStateError
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.allocation_file import AllocationFile
@@ -81,6 +95,10 @@ class SaveAgain(Message, frozen=True):
     """To itself: try the disk again."""
 
 
+class RetryResizes(SoleMessage, frozen=True):
+    """To itself: try the pending resizes again."""
+
+
 class NodeRead(Message, frozen=True):
     """To itself: the API's current node; None when it cannot be read."""
 
@@ -105,6 +123,7 @@ class ResourceManagerActor(Actor):
         cgroups: ActorRef | None = None,
         node: ActorRef | None = None,
         eviction: ActorRef | None = None,
+        resize_rules: ResizeRules = BY_DEFAULT,
     ) -> None:
         super().__init__()
         self._node_status = node
@@ -133,6 +152,9 @@ class ResourceManagerActor(Actor):
         self._saves_later = False
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
+        self._resizes = PendingResizes(resize_rules, meters)
+        self._untold: list[tuple[int, ActorRef, ResizeDecided]] = []
+        """Granted resizes, each with the version that must be on disk before its worker is told."""
 
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
@@ -141,14 +163,13 @@ class ResourceManagerActor(Actor):
             self._eviction.tell(ResourceManagerStarted())  # it tells what the node is short of
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
-        self.attempt(lambda: self._disk.submit("book", self._file.load, book_in, deadline_ns=DISK_NS), BookRead)
+        self.attempt(lambda: self._disk.submit("book", _read, self._file, deadline_ns=DISK_NS), BookRead)
 
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
-        kept = message.kept or KeptBook()
-        self._book = Book(kept.allocations, kept.records)
+        self._book = Book(message.kept or NOTHING_KEPT)
         if message.error:
             self.log.warning("what pods have been given cannot be read, all is counted anew: %s", message.error)
         self._consider_all()
@@ -184,6 +205,9 @@ class ResourceManagerActor(Actor):
             del self._unsaid[uid]
             if (asked := self._asking.pop(uid, None)) is not None:
                 self._admit(asked)
+        for _, worker, decided in [each for each in self._untold if each[0] <= said]:
+            worker.tell(decided)
+        self._untold = [each for each in self._untold if each[0] > said]
         if not message.error:
             self._save()
 
@@ -227,7 +251,7 @@ class ResourceManagerActor(Actor):
             return
         has = book.get(uid)
         if has is not None and uid not in self._heirs:
-            self._take(asked, resized(has, pod))
+            self._take(asked, None)
             if book.record(pod):  # an earlier agent kept none; nobody waits for it
                 self._saves.changed()
                 self._save_later()
@@ -277,12 +301,25 @@ class ResourceManagerActor(Actor):
 
     def _admit(self, asked: AdmitPod) -> None:
         """Have the cgroup made; `CgroupActor` answers the worker then. Without cgroups, answer at once."""
+        self._tell_allocated(asked)
         if self._cgroups is None:
             asked.worker.tell(PodAdmitted())
             return
         has = self._book.get(asked.pod.metadata.uid) if self._book is not None else None
         if has is not None:  # else it has ended meanwhile
             self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
+
+    def _tell_allocated(self, asked: AdmitPod) -> None:
+        """Tell the worker what its pod has, if that is not what it asks for, or what its containers were made with."""
+        if self._book is None:
+            return
+        uid = asked.pod.metadata.uid
+        given, actuated = self._book.resources(uid), self._book.actuated(uid)
+        if given is None or actuated is None:
+            return
+        as_asked = same_resources(given, resources_of(asked.pod.spec)) and same_resources(given, actuated)
+        if asked.runs or not as_asked:
+            asked.worker.tell(PodAllocated(given, actuated))
 
     def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
         del self._asking[asked.pod.metadata.uid]
@@ -294,14 +331,52 @@ class ResourceManagerActor(Actor):
         uid = wanted.uid
         self._heirs[uid] = {victim.uid for victim in verdict.victims}
         self._book.put(wanted)
-        for victim in verdict.victims:
-            self._meters.count(names.PREEMPTIONS, verdict.short_of)
+        self._end_victims(verdict.victims, verdict.short_of)
+        victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
+        asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
+
+    def _end_victims(self, victims: Iterable[Allocation], short_of: str) -> None:
+        for victim in victims:
+            self._meters.count(names.PREEMPTIONS, short_of)
             self._events.tell(pod_event(_named(victim), "Warning", REASON, MESSAGE))
             worker = self._workers.get(victim.uid)
             if worker is not None:
                 _end_victim(worker)
-        victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
-        asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
+
+    # --- pods that ask for other resources --------------------------------------------------------------------------
+
+    @handles(ResizePod)
+    def resize_pod(self, message: ResizePod) -> None:
+        self._resizes.want(message, self.wall_ns() // SECOND_NS)
+        self._try_resizes(POD_RESIZED)
+
+    @handles(RetryResizes)
+    def retry_resizes(self, _: RetryResizes) -> None:
+        self._try_resizes(PERIODIC_RETRY)
+
+    @handles(ResourcesActuated)
+    def resources_actuated(self, message: ResourcesActuated) -> None:
+        if self._book is not None and self._book.actuate(message.uid, message.resources):
+            self._saves.changed()
+            self._save_later()
+
+    def _try_resizes(self, trigger: str) -> None:
+        """Try all that is pending. Grants are on disk before their workers are told."""
+        book, node = self._book, self._node
+        if book is None or node is None or not self._resizes:
+            return
+        snapshot = partial(Snapshot, node, book, self._abilities, True, self._pressure, self._going_down)
+        for outcome in self._resizes.try_all(book, snapshot, trigger):
+            if outcome.granted:
+                self._saves.changed()
+                self._untold.append((self._saves.version, outcome.worker, outcome.decided))
+            else:
+                outcome.worker.tell(outcome.decided)
+            if outcome.victims:
+                self._end_victims(outcome.victims, outcome.short_of)
+        if self._resizes:
+            self.after(RETRY_NS, RetryResizes(), key="resizes")
+        self._save()
 
     # --- pods that have ended ---------------------------------------------------------------------------------------
 
@@ -323,12 +398,15 @@ class ResourceManagerActor(Actor):
         self._unsaid.pop(uid, None)
         self._doubtful.discard(uid)
         self._heirs.pop(uid, None)
+        self._resizes.forget(uid)
         self._release(uid)
 
     def _release(self, uid: str) -> None:
         if self._book is not None and self._book.remove(uid) is not None:
             self._saves.changed()
             self._save_later()
+            if self._resizes:
+                self._try_resizes(PODS_REMOVED)
         if not self._heirs:
             return
         heirs = [heir for heir, victims in self._heirs.items() if uid in victims]
@@ -349,6 +427,7 @@ class ResourceManagerActor(Actor):
     def node_observed(self, message: NodeObserved) -> None:
         self._node = message.node
         self._consider_all()
+        self._try_resizes(PERIODIC_RETRY)
 
     @handles(NodePressureObserved)
     def pressure_observed(self, message: NodePressureObserved) -> None:
@@ -385,6 +464,20 @@ class ResourceManagerActor(Actor):
             else:
                 self._decide(asked, wanted, self._book, node)
         self._save()
+
+
+def _read(file: AllocationFile) -> KeptBook | None:
+    """Both files, on the lane. Where only the second cannot be read, the runtime counts as told all. Raises
+    UnreadableStateError, OSError.
+    """
+    kept = file.load(book_in)
+    if kept is None:
+        return None
+    try:
+        actuated = file.load_actuated(actuated_in)
+    except UnreadableStateError:
+        actuated = None
+    return kept if actuated is None else msgspec.structs.replace(kept, actuated=actuated)
 
 
 def _end_victim(worker: ActorRef) -> None:

@@ -81,19 +81,20 @@ def unified(pod: Pod, container: Container, rules: ResourceRules) -> dict[str, s
         return {}
     found = {} if rules.single_process_oom_kill else {OOM_GROUP: "1"}
     if rules.swap is not None:
-        found[SWAP_MAX] = str(_swap_bytes(pod, container, rules.swap, rules.memory_capacity_bytes))
+        found[SWAP_MAX] = str(swap_bytes(pod, container, rules))
     if rules.memory is not None:
         found |= {file: str(amount) for file, amount in _memory(pod, container, rules.memory).items() if amount}
     return found
 
 
-def _swap_bytes(pod: Pod, container: Container, swap: SwapRules, memory_capacity_bytes: int) -> int:
+def swap_bytes(pod: Pod, container: Container, rules: ResourceRules) -> int:
     """The swap limit in proportion to the memory request, if the container may swap at all."""
     request, limit = _amounts(container)
-    may = swap.limited and qos_class(pod) is QosClass.BURSTABLE and not is_critical(pod)
-    if not may or not request or request == limit or not memory_capacity_bytes:
+    swap, capacity_bytes = rules.swap, rules.memory_capacity_bytes
+    may = swap is not None and swap.limited and qos_class(pod) is QosClass.BURSTABLE and not is_critical(pod)
+    if swap is None or not may or not request or request == limit or not capacity_bytes:
         return 0
-    return request * swap.capacity_bytes // memory_capacity_bytes
+    return request * swap.capacity_bytes // capacity_bytes
 
 
 def _memory(pod: Pod, container: Container, rules: MemoryRules) -> dict[str, int]:

@@ -14,8 +14,6 @@ import msgspec
 from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, FAILED, OWNED, READY, TERMINAL, all_of
 from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, ResourceRequirements
 
-NODE_CONDITIONS = OWNED | {"PodResizePending", "PodResizeInProgress"}
-
 FOREIGN_FIELDS = (
     "nominated_node_name",
     "resource_claim_statuses",
@@ -91,10 +89,10 @@ def _plain(status: ContainerStatus) -> ContainerStatus:
 
 def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
     """Our conditions as computed, others' as in the API; DisruptionTarget as computed, if computed."""
-    if all_of(NODE_CONDITIONS, computed) and all_of(NODE_CONDITIONS, api):
+    if all_of(OWNED, computed) and all_of(OWNED, api):
         return computed
-    mine = tuple([each for each in computed if each.type in NODE_CONDITIONS])
-    theirs = {each.type: each for each in api if each.type not in NODE_CONDITIONS}
+    mine = tuple([each for each in computed if each.type in OWNED])
+    theirs = {each.type: each for each in api if each.type not in OWNED}
     if len(mine) == len(computed):
         return (*mine, *theirs.values())
     for each in computed:

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from actors.pod_status.conditions import by_type
-from actors.status.merge import NODE_CONDITIONS, NOTHING
+from actors.pod_status.conditions import OWNED, by_type
+from actors.status.merge import NOTHING
 from config.objects import PodCondition, PodStatus
 
 _FIELDS = msgspec.structs.fields(PodStatus)
@@ -70,7 +70,7 @@ def _condition_changes(old: tuple[PodCondition, ...], new: tuple[PodCondition, .
             written.append(_in_place_of(known, each) if known.reason or known.message else each)
     if wanted.issuperset(before):
         return written
-    gone = [each for each in before if each not in wanted and each in NODE_CONDITIONS]
+    gone = [each for each in before if each not in wanted and each in OWNED]
     return written + [{"$patch": "delete", "type": each} for each in gone]
 
 

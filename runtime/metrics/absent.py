@@ -33,10 +33,6 @@ _REASONS: Mapping[str, str] = {
     "containers of Windows are not run": """
         kubelet_started_host_process_containers_total kubelet_started_host_process_containers_errors_total
     """,
-    "pods are not resized yet": """
-        kubelet_container_requested_resizes_total kubelet_pod_resize_duration_milliseconds kubelet_pod_pending_resizes
-        kubelet_pod_infeasible_resizes_total kubelet_pod_in_progress_resizes kubelet_pod_deferred_accepted_resizes_total
-    """,
     "nobody follows the pods of this node by a stream": "kubelet_pod_watch_events_dropped_total",
     "one list tells of all pods, none is asked for alone": "kubelet_pleg_pod_relist_duration_seconds",
     "pods get no certificates yet": "kubelet_podcertificate_states",

@@ -111,6 +111,29 @@ ADMISSION_REJECTIONS = counter(
     "kubelet_admission_rejections_total", "Pods that the node did not take, by reason.", "reason"
 )
 PREEMPTIONS = counter("kubelet_preemptions", "Pods that made way for others, by what was short.", "preemption_signal")
+RESIZES_REQUESTED = counter(
+    "kubelet_container_requested_resizes_total",
+    "Changes of resources that pods have asked for.",
+    "resource",
+    "requirement",
+    "operation",
+)
+RESIZE_DURATION = histogram(
+    "kubelet_pod_resize_duration_milliseconds",
+    "From the grant of a resize to its end, in ms.",
+    "success",
+    buckets=powers(10, 2, 15),
+)
+RESIZES_PENDING = gauge("kubelet_pod_pending_resizes", "Pods that wait for other resources, by reason.", "reason")
+RESIZES_IN_PROGRESS = gauge("kubelet_pod_in_progress_resizes", "Pods whose containers are being resized.")
+RESIZES_INFEASIBLE = counter(
+    "kubelet_pod_infeasible_resizes_total", "Resizes that no waiting makes possible.", "reason_detail"
+)
+RESIZES_DEFERRED_ACCEPTED = counter(
+    "kubelet_pod_deferred_accepted_resizes_total",
+    "Resizes granted after a wait, by what began the try.",
+    "retry_trigger",
+)
 EVICTIONS = counter("kubelet_evictions", "Pods that were ended for the sake of the node.", "eviction_signal")
 EVICTION_STATS_AGE = histogram(
     "kubelet_eviction_stats_age_seconds", "How old the numbers were by which a pod was evicted.", "eviction_signal"

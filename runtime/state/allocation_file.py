@@ -1,7 +1,7 @@
 """What of the node has been given to which pod, on the disk (spec 10.16): two files below the root directory.
 
-`allocated_pods_state` is read by the next agent, be it this one or a kubelet. `actuated_pods_state` is read by a
-kubelet alone.
+The next agent reads both, be it this one or a kubelet: `allocated_pods_state` has what pods were given,
+`actuated_pods_state` what the runtime was told of that.
 
 `AllocationFile` is the capability, `LocalAllocationFile` the real one. What has been saved is there after a crash, all
 of it or what was before (`runtime.files.state_file`). Refuses to know what is in it.
@@ -27,6 +27,9 @@ class AllocationFile(Protocol):
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         """What was saved last; None where nothing was. Raises UnreadableStateError, OSError (`read_state`)."""
 
+    def load_actuated(self, decode: Callable[[bytes], T]) -> T | None:
+        """The same of the other file."""
+
     def save(self, allocated: bytes, actuated: bytes) -> None:
         """Keep that from now on; one content for each file. Raises OSError."""
 
@@ -39,6 +42,9 @@ class LocalAllocationFile:
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return read_state(str(self._root / NAME), decode)
+
+    def load_actuated(self, decode: Callable[[bytes], T]) -> T | None:
+        return read_state(str(self._root / ACTUATED_NAME), decode)
 
     def save(self, allocated: bytes, actuated: bytes) -> None:
         make_directories(str(self._root), 0o750)

@@ -240,6 +240,10 @@ class SimulatedAllocationFile(OnTree):
         tree, path = self.tree, self._path
         return tree.gate(path, lambda: _state(tree, path, decode, STATE_BYTES))
 
+    def load_actuated(self, decode: Callable[[bytes], T]) -> T | None:
+        tree, path = self.tree, self._actuated
+        return tree.gate(path, lambda: _state(tree, path, decode, STATE_BYTES))
+
     def save(self, allocated: bytes, actuated: bytes) -> None:
         return self._save(self._path, allocated, actuated)
 

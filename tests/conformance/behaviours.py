@@ -29,6 +29,9 @@ _REAL_HOOKS = "tests/real/test_agent_hooks.py"
 _REAL_FILES = "tests/real/test_agent_config_volumes.py"
 _REAL_EPHEMERAL = "tests/real/test_agent_ephemeral.py"
 
+_RESIZE = "tests/simulation/node/test_resize.py"
+_REAL_RESIZE = "tests/real/test_agent_resize.py::test_a_container_gets_more_and_less_while_it_runs"
+_SEVERAL_RESIZED = (f"{_RESIZE}::test_guaranteed_pods_of_several_containers_grow_and_shrink", _REAL_RESIZE)
 _COMMAND = (
     f"{_GIVEN}::test_containers_command_and_arguments",
     f"{_REAL_CONTAINERS}::test_environment_command_and_arguments_are_expanded",
@@ -171,6 +174,17 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Pods Generation, graceful delete": (f"{_PODS}::test_pods_generation_graceful_delete",),
     "Pods Generation, 500 updates": (f"{_PODS}::test_pods_generation_500_updates",),
     "Pods Generation, updates": (f"{_PODS}::test_pods_generation_updates",),
+    "In-place Pod Resize, burtable pod with multiple containers and various operations": (
+        f"{_RESIZE}::test_a_burstable_pod_changes_what_it_has_in_many_ways_at_once",
+        _REAL_RESIZE,
+    ),
+    "In-place Pod Resize, burstable pod resized with equivalents": (
+        f"{_RESIZE}::test_amounts_that_are_the_same_for_the_kernel_are_shown_as_asked",
+        _REAL_RESIZE,
+    ),
+    "In-place Pod Resize, guaranteed pods with multiple containers, net increase": _SEVERAL_RESIZED,
+    "In-place Pod Resize, guaranteed pods with multiple containers, net decrease": _SEVERAL_RESIZED,
+    "In-place Pod Resize, guaranteed pods with multiple containers, various operations": _SEVERAL_RESIZED,
     "Pods, QOS": (f"{_PODS}::test_pods_qos",),
     "Pods, ActiveDeadlineSeconds": (f"{_PODS}::test_pods_active_deadline_seconds",),
     "Pods, lifecycle": (f"{_PODS}::test_pods_lifecycle",),
@@ -328,7 +342,6 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_RESIZE = "resources of a running container are not changed by the node yet"
 _UDP = (
     "carried by the same plugin as TCP, which is shown; the images that tests make on the spot have no server for UDP"
 )
@@ -358,11 +371,6 @@ NOT_COVERED: dict[str, str] = {
     "Pod Eviction, Toleration limits": _TAINTS,
     "Taint, Pod Eviction on taint removal": _TAINTS,
     "Node, resource lifecycle": _NODES,
-    "In-place Pod Resize, burtable pod with multiple containers and various operations": _RESIZE,
-    "In-place Pod Resize, burstable pod resized with equivalents": _RESIZE,
-    "In-place Pod Resize, guaranteed pods with multiple containers, net increase": _RESIZE,
-    "In-place Pod Resize, guaranteed pods with multiple containers, net decrease": _RESIZE,
-    "In-place Pod Resize, guaranteed pods with multiple containers, various operations": _RESIZE,
     "In-place Pod Resize, read and replace endpoints": "it is about a subresource of the API server alone",
     "PodTemplate, delete a collection": _NOT_READ,
     "PodTemplate, replace": _NOT_READ,

@@ -51,7 +51,7 @@ def _note(content: bytes, directory: Path) -> bytes:
 
 
 AGAIN: dict[str, Again] = {
-    "allocated_pods_state": lambda content: Book(decoded(content, book_in).allocations).written().allocated,
+    "allocated_pods_state": lambda content: Book(decoded(content, book_in)).written().allocated,
     "decided-ends": lambda content: msgspec.json.encode(decoded(content, decided_of)),
     "evictions": _evictions,
     "graceful_node_shutdown_state": lambda content: shutdown_of(decoded(content, shutdown_in)),

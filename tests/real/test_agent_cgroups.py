@@ -9,16 +9,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from config.objects import ResourceRequirements
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import LocalCgroups, cpu_weight
 from runtime.cgroups.names import KUBEPODS
 from runtime.host.machine import cgroup_version
 from tests.real.agent import CGROUPS, Agent
-from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod
 from tests.real.waiting import until
 
@@ -157,23 +154,3 @@ def test_10_2_without_tiers_pods_are_right_below_the_root_and_10_6_the_agent_whe
     assert agent.cgroup_of(life.id)
     if own:
         until(lambda: group_of(agent.pid) == own, 10, agent.said)
-
-
-def test_a_pod_that_was_resized_starts_its_next_container_with_what_it_asks_for_now(
-    agent: Agent, truth: Truth, cluster: Cluster
-) -> None:
-    cluster.join()
-    cluster.run(pod("web", container(resources=SMALL)))
-    cluster.await_phase("Running", "web")
-    running = cluster.pod("web")
-    assert running is not None
-    place, [first] = ("burstable", f"pod{running.metadata.uid}"), running.spec.containers
-    assert limits(agent, *place)["quota"] == "10000"
-    now = ResourceRequirements(requests=SMALL["requests"], limits={"cpu": "200m", "memory": "64Mi"})
-    cluster.change_spec("web", "resize", containers=(msgspec.structs.replace(first, resources=now),))
-    truth.end(truth.running("web"))
-    # The kernel lets no cgroup have more of the processor than the one that it is in, and no more memory be used.
-    until(lambda: cluster.restarts("web") == 1, 20, agent.troubles)
-    assert truth.running("web").attempt == 1
-    assert limits(agent, *place)["quota"] == "20000"
-    assert limits(agent, *place)["memory"] == str(64 * MIB)

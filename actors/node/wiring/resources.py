@@ -17,6 +17,7 @@ from actors.resources.cgroups.actor import CgroupActor, CgroupTools
 from actors.resources.cgroups.book import CgroupBook
 from actors.resources.cgroups.plan import cgroup_plan
 from actors.resources.manager import ResourceManagerActor
+from actors.resources.resize.infeasible import ResizeRules
 from actors.resources.user_namespaces import UserNamespaceActor
 
 
@@ -69,6 +70,7 @@ def start_shortages(node: Wiring) -> None:
 
 def start_resources(node: Wiring) -> None:
     can, facts, configuration, actors = node.can, node.plan.facts, node.configuration, node.actors
+    gates = node.plan.gates
     node.make(actors.pod_cidr, PodCidrActor, cri=can.cri)
     node.make(
         actors.user_namespaces,
@@ -90,12 +92,21 @@ def start_resources(node: Wiring) -> None:
         cgroups=actors.cgroups,
         node=actors.node_status,
         eviction=actors.eviction,
+        resize_rules=ResizeRules(
+            containers=facts.rules.resources,
+            cpu_policy=configuration.cpu_manager_policy,
+            memory_policy=configuration.memory_manager_policy,
+            pod_level=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            init_containers=gates.enabled("InPlacePodVerticalScalingInitContainers"),
+            exclusive_cpus=gates.enabled("InPlacePodVerticalScalingExclusiveCPUs"),
+            exclusive_memory=gates.enabled("InPlacePodVerticalScalingExclusiveMemory"),
+        ),
     )
     if actors.cgroups is not None and can.cgroups is not None:
         plan = cgroup_plan(
             node.name,
             configuration,
-            node.plan.gates,
+            gates,
             version=facts.cgroup_version,
             page_sizes=facts.page_sizes,
             pids=facts.pids,

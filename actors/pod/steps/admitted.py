@@ -1,8 +1,7 @@
 """Gate: the node takes the pod (spec 10.14).
 
 A pod that has a sandbox was admitted earlier, by this agent or the one before. It still asks, to be counted. Only a new
-sandbox or container waits for the answer, which names the cgroup. A resized pod asks again, so that its cgroup has room
-for its next containers.
+sandbox or container waits for the answer, which names the cgroup.
 """
 
 from __future__ import annotations
@@ -39,6 +38,10 @@ class PodAdmission:
         self._held_up = self._answer is None and not runs
         return self.wait() if self._held_up else CONTINUE
 
+    @property
+    def is_answered(self) -> bool:
+        return self._answer is not None
+
     def wait(self) -> PassWait:
         """The outcome of a pass while there is no answer."""
         return PassWait(self._waits_for or "the node is asked whether it takes the pod", "it starts then")
@@ -56,11 +59,6 @@ class PodAdmission:
                 self._used = True
         self._held_up = self._held_up or self._answer is None
         return None if self._answer is None else self._answer.cgroup_parent
-
-    def resized(self) -> None:
-        """The pod requests other resources: ask again, and start nothing before its cgroup has been adapted."""
-        self._question.answered()
-        self._answer = None
 
     def _ask(self, pod: Pod, *, runs: bool) -> None:
         if self._question.may_ask():

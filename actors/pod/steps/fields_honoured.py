@@ -1,6 +1,6 @@
 """Gate: notice a new form of the pod once. Warns of fields that this agent does not honour.
 
-It never holds a pod up. It requests new volumes and new resources while the containers run.
+It never holds a pod up. It requests new volumes while the containers run.
 
 A field that makes a container or a volume impossible is refused where that is made. The tables here list fields without
 which a pod still runs, though not as its author meant (pains 17). Remove a row when its field is honoured.
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from actors.pod.one_pass import CONTINUE, Outcome, PodPass
-from actors.pod.steps.admitted import PodAdmission
 from actors.pod.steps.volumes_ready import PodVolumes
 from actors.pod.view import PodView
 from config.objects import Container, EphemeralContainer, Pod, PodSpec, VolumeProjection
@@ -51,26 +50,9 @@ def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...
     return tuple(path for path in found if not path.endswith(STOP_SIGNAL)) if stop_signals else found
 
 
-def unhonoured_changes(before: Pod, pod: Pod) -> tuple[str, ...]:
-    """Paths of resources that changed in an existing pod. They apply at the next start of each container, because this
-    agent does not resize running ones.
-    """
-    old = {(group, container.name): container.resources for group, _, container in _containers_of(before.spec)}
-    return tuple(
-        f"$.spec.{group}[{index}].resources"
-        for group, index, container in _containers_of(pod.spec)
-        if old.get((group, container.name), container.resources) != container.resources
-    )
-
-
 def warning(paths: tuple[str, ...]) -> str:
     """The message of the event."""
     return f"not honoured by this agent yet, the pod runs without: {', '.join(paths)}"
-
-
-def warning_of_changes(paths: tuple[str, ...]) -> str:
-    """The message of the event about changed resources."""
-    return f"a container that runs is not resized by this agent yet, its next start takes up: {', '.join(paths)}"
 
 
 @once_per_spec
@@ -104,10 +86,9 @@ def _asked_for(rows: Mapping[str, Callable[[T], bool]], said: T, path: str) -> I
 class FieldsHonoured:
     """See the module. `stop_signals`: this node passes stop signals to the runtime."""
 
-    def __init__(self, view: PodView, volumes: PodVolumes, admission: PodAdmission, *, stop_signals: bool) -> None:
+    def __init__(self, view: PodView, volumes: PodVolumes, *, stop_signals: bool) -> None:
         self._view = view
         self._volumes = volumes
-        self._admission = admission
         self._stop_signals = stop_signals
         self._checked: Pod | None = None
         """The last form of the pod that a pass has checked."""
@@ -119,9 +100,6 @@ class FieldsHonoured:
         self._checked = now
         if before is not None:
             self._volumes.pod_changed(now, before)
-            if changes := unhonoured_changes(before, now):
-                self._view.say("Warning", "FieldsNotHonoured", warning_of_changes(changes))
-                self._admission.resized()
         paths = unhonoured_fields(now, stop_signals=self._stop_signals)
         known = () if before is None else unhonoured_fields(before, stop_signals=self._stop_signals)
         if paths and paths != known:

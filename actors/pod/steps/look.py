@@ -178,7 +178,8 @@ class PodLook:
             coming |= coming_again(pod, observed, view.decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
         published, node = view.published, view.node
-        made_of = (pod, observed, waiting, probes, ended, forced, coming, node)
+        told, resizes = view.told, view.resizes
+        made_of = (pod, observed, waiting, probes, ended, forced, coming, node, told, resizes)
         if published is not None:
             if published is self._computed and made_of == self._computed_from:
                 return published
@@ -199,6 +200,8 @@ class PodLook:
             ended=ended,
             forced=forced,
             coming=coming,
+            told=told,
+            resizes=resizes,
         )
         return status
 

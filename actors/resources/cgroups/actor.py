@@ -21,31 +21,41 @@ from typing import ClassVar, TypeVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, Message, handles
-from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
+from actors.messages.admission import (
+    AdmissionWaits,
+    AllocationReleased,
+    CgroupResized,
+    MakeCgroup,
+    PodAdmitted,
+    ResizeCgroup,
+)
 from actors.messages.events import pod_event
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
 from actors.resources.cgroups.book import CgroupBook, Member
-from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits
+from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits, wider
 from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup, PodGroupMade
 from actors.resources.cgroups.outcomes import (
     DriverTold,
     GroundPrepared,
     LimitsEnforced,
     LimitsWritten,
+    PodGroupResized,
     PodGroupsListed,
     PodGroupsMade,
     PodGroupsRemoved,
     StrangerSeen,
     driver_told,
+    group_resized,
     limits_enforced,
     problems_of,
     stranger_seen,
 )
 from actors.resources.cgroups.plan import PODS, CgroupPlan
 from actors.start.resources import MINIMUM_SHARES
-from config.pods.identity import QosClass
+from config.pods.identity import QosClass, qos_class
+from config.pods.requests import pod_requests
 from config.values.quantity import QuantityError
 from runtime.cgroups.capability import CgroupLimits, CgroupTree
 from runtime.cri import Cri
@@ -300,6 +310,33 @@ class CgroupActor(Actor):
         request.worker.tell(AdmissionWaits(text))
         self._book.put_off(request)
         self.after(TRY_AGAIN_NS, TryAgain())
+
+    # --- pods are resized -------------------------------------------------------------------------------------------
+
+    @handles(ResizeCgroup)
+    def resize(self, message: ResizeCgroup) -> None:
+        """Write the bounds of the cgroup that the pod has. A pod without one has none to write."""
+        if self._operations is None or not self._plan.per_qos or not self._is_usable():
+            message.worker.tell(CgroupResized(message.before is not None))
+            return
+        pod, qos = message.pod, qos_class(message.pod)
+        try:
+            limits = pod_limits(pod, qos, pod_requests(pod), self._plan.rules)
+            if (before := message.before) is not None:
+                limits = wider(limits, pod_limits(before, qos, pod_requests(before), self._plan.rules))
+        except QuantityError as fault:
+            message.worker.tell(CgroupResized(message.before is not None, str(fault)))
+            return
+        group = PodGroup(pod.metadata.uid, qos, limits, adopt=True)
+        self._on_lane(f"resize {group.uid}", partial(group_resized, message), self._operations.make, (group,))
+
+    @handles(PodGroupResized)
+    def resized(self, message: PodGroupResized) -> None:
+        request, pod = message.request, message.request.pod
+        if not message.error:
+            self._book.change(pod.metadata.uid, demand_of(pod_requests(pod)))
+            self._settle_soon()
+        request.worker.tell(CgroupResized(request.before is not None, message.error))
 
     # --- pods go ----------------------------------------------------------------------------------------------------
 

@@ -113,6 +113,12 @@ class CgroupBook:
         self._sums[member.qos] = self._sums[member.qos].plus(member.demand)
         return True
 
+    def change(self, uid: str, demand: TierDemand) -> None:
+        """A pod of a tier has another demand now."""
+        member = self._members.get(uid)
+        if member is not None:
+            self.put(uid, Member(member.qos, demand))
+
     def sum_of(self, qos: QosClass) -> TierDemand:
         """The sum of what a tier's pods request."""
         return self._sums[qos]

@@ -68,6 +68,23 @@ def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -
     )
 
 
+def wider(one: CgroupLimits, other: CgroupLimits) -> CgroupLimits:
+    """The bounds in which containers of both forms have room. What is not a bound is that of `one`."""
+    return msgspec.structs.replace(
+        one,
+        cpu_quota_us=_wider(one.cpu_quota_us, other.cpu_quota_us),
+        memory_bytes=_wider(one.memory_bytes, other.memory_bytes),
+        cpu_shares=max(one.cpu_shares or MINIMUM_SHARES, other.cpu_shares or MINIMUM_SHARES),
+    )
+
+
+def _wider(one: int | None, other: int | None) -> int | None:
+    """-1 is no bound, and None leaves what is there."""
+    if one is None or other is None:
+        return one
+    return -1 if -1 in (one, other) else max(one, other)
+
+
 def demand_of(requests: Amounts) -> TierDemand:
     return TierDemand(_milli(requests.get(CPU, 0)), _bytes(requests))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from actors.kernel import Message, Pending, outcome_of
-from actors.messages.admission import MakeCgroup
+from actors.messages.admission import MakeCgroup, ResizeCgroup
 from actors.resources.cgroups.operations import Ground, PodGroupMade
 from actors.resources.cgroups.plan import Enforcement
 from runtime.cgroups.names import CGROUPFS, SYSTEMD
@@ -39,6 +39,13 @@ class PodGroupsMade(Message, frozen=True):
 
     turn: tuple[MakeCgroup, ...]
     made: tuple[PodGroupMade, ...]
+    error: str
+
+
+class PodGroupResized(Message, frozen=True):
+    """To itself: the bounds of one pod's cgroup are written, or why not."""
+
+    request: ResizeCgroup
     error: str
 
 
@@ -96,3 +103,9 @@ def limits_enforced(wanted: Enforcement, problems: tuple[str, ...] | None, error
 
 def stranger_seen(uid: str, known: frozenset[str], volumes: tuple[object, ...] | None, _: str) -> StrangerSeen:
     return StrangerSeen(uid, known, volumes != ())
+
+
+def group_resized(request: ResizeCgroup, made: tuple[PodGroupMade, ...] | None, error: str) -> PodGroupResized:
+    """A pod whose cgroup is not there runs outside, and has no bounds."""
+    problems = [problem for each in made or () for problem in each.problems]
+    return PodGroupResized(request, error or "; ".join(problems))

@@ -43,7 +43,7 @@ def book_of(*pods: Pod) -> Book:
     return book
 
 
-def test_a_record_has_init_and_regular_containers_and_the_pod_as_a_whole() -> None:
+def test_a_record_has_all_containers_that_can_be_resized_and_the_pod_as_a_whole() -> None:
     spec = PodSpec(
         init_containers=(Container(name="once", resources=BIG), Container(name="side", restart_policy="Always")),
         containers=(
@@ -89,7 +89,7 @@ def test_a_record_stays_when_the_resources_change_and_after_a_restart() -> None:
     book.put(allocation_of(resized))
     assert not book.record(resized)
     kept = decoded(book.written().allocated, book_in)
-    after = Book(kept.allocations, kept.records)
+    after = Book(kept)
     assert not after.record(resized)
     assert entries_of(after.written().actuated) == entries_of(book_of(WEB).written().actuated)
 
@@ -104,7 +104,7 @@ def test_the_file_of_an_earlier_agent_holds_allocations_without_records() -> Non
     del document["data"], document["checksum"]
     kept = decoded(json.dumps(document).encode(), book_in)
     assert ([each.uid for each in kept.allocations], dict(kept.records)) == (["web"], {})
-    assert Book(kept.allocations, kept.records).record(WEB)
+    assert Book(kept).record(WEB)
 
 
 def test_data_that_cannot_be_read_holds_no_record() -> None:

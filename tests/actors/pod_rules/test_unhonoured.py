@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.pod.steps.fields_honoured import unhonoured_changes, unhonoured_fields, warning, warning_of_changes
+from actors.pod.steps.fields_honoured import unhonoured_fields, warning
 from config.documents.codec import from_builtins
 from config.objects import Pod
 
@@ -70,16 +70,6 @@ def test_a_field_that_is_not_honoured_is_named(
     spec: dict[str, Any], container: dict[str, Any], paths: tuple[str, ...]
 ) -> None:
     assert unhonoured_fields(pod_with(spec, **container)) == paths
-
-
-def test_a_change_of_resources_is_named_and_nothing_else_that_changes():
-    before = pod_with({}, resources={"limits": {"cpu": "1"}})
-    resized = pod_with({}, resources={"limits": {"cpu": "2"}})
-    assert unhonoured_changes(before, resized) == ("$.spec.containers[1].resources",)
-    assert "$.spec.containers[1].resources" in warning_of_changes(unhonoured_changes(before, resized))
-    assert unhonoured_changes(before, pod_with({}, resources={"limits": {"cpu": "1"}}, image="other")) == ()
-    late = {"ephemeralContainers": [{"name": "e", "image": "x", "resources": {}}]}
-    assert unhonoured_changes(before, pod_with(late, resources={"limits": {"cpu": "1"}})) == ()
 
 
 def test_the_warning_names_every_path() -> None:

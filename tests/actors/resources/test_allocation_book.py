@@ -30,8 +30,8 @@ def test_what_is_written_is_what_the_pods_have_now_whenever_it_is_written(
             book.remove(operation)
         else:
             book.written()
-    read = Book(book_in(book.written().allocated).allocations)
+    read = Book(book_in(book.written().allocated))
     assert {each.uid: each for each in read} == {each.uid: each for each in book}
     assert read.used("cpu") == book.used("cpu")
-    left_out = Book(book_in(book.written(without).allocated).allocations)
+    left_out = Book(book_in(book.written(without).allocated))
     assert {each.uid for each in left_out} == {each.uid for each in book} - without

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.model.allocation import Allocation, Book, allocation_of
+from actors.model.allocation import Allocation, Book, KeptBook, allocation_of
 from actors.resources.abilities import Abilities
 from actors.resources.admission import (
     ADMITTED,
@@ -43,7 +43,7 @@ TOLERANT = (Toleration(key="node.kubernetes.io/memory-pressure", operator="Exist
 
 
 def verdict(desired: Pod, *others: Allocation, **node: Any) -> Verdict:
-    snapshot = Snapshot(NODE, Book(others), node.pop("abilities", Abilities()), **node)
+    snapshot = Snapshot(NODE, Book(KeptBook(others)), node.pop("abilities", Abilities()), **node)
     return admit(desired, allocation_of(desired), snapshot)
 
 

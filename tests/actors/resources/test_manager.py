@@ -15,12 +15,17 @@ from actors.messages.admission import (
     AdmitPod,
     AllocationReleased,
     PodAdmitted,
+    PodAllocated,
     PodRejected,
+    ResizeDecided,
+    ResizePod,
     ResourceManagerStarted,
+    ResourcesActuated,
 )
 from actors.messages.events import RecordEvent
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
+from actors.model.pod_resources import resources_of
 from actors.resources.abilities import Abilities
 from actors.resources.manager import ResourceManagerActor
 from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
@@ -72,11 +77,22 @@ class Scene:
         """Ask for the pod; all that its worker was told so far."""
         uid = desired.metadata.uid
         if uid not in self.workers:
-            kinds = (PodAdmitted, PodRejected, AdmissionWaits, TerminatePod)
+            kinds = (PodAdmitted, PodAllocated, PodRejected, AdmissionWaits, TerminatePod, ResizeDecided)
             self.workers[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", *kinds)
         ref, told = self.workers[uid]
         self.tell(AdmitPod(ref, desired, **fields))
         return told
+
+    def resize(self, desired: Pod) -> list[Any]:
+        """Ask for other resources of a pod that was asked for; what its worker is told of that."""
+        ref, told = self.workers[desired.metadata.uid]
+        told.clear()
+        self.tell(ResizePod(ref, desired))
+        return told
+
+    def run_until_saved(self) -> None:
+        """Changes that nobody waits for are written together, a second later."""
+        self.dispatcher.run_for(2 * SECOND_NS)
 
     def told(self, uid: str) -> list[str]:
         return [type(message).__name__ for message in self.workers[uid][1]]
@@ -102,14 +118,42 @@ def test_a_question_that_is_asked_again_gets_the_same_answer(scene: Scene) -> No
     assert scene.ask(pod("a", "3")) == [PodAdmitted(), PodAdmitted()]
 
 
-def test_a_pod_that_is_resized_keeps_its_place_and_is_counted_as_it_is_now(scene: Scene) -> None:
+def test_a_pod_that_asks_for_more_keeps_what_it_has_until_that_fits(scene: Scene) -> None:
     scene.ask(pod("a", "1"))
-    assert scene.ask(pod("a", "3"), runs=True) == [PodAdmitted(), PodAdmitted()]
-    [refused] = scene.ask(pod("b", "2"))
-    assert isinstance(refused, PodRejected)
-    scene.ask(pod("a", "1"), runs=True)
+    scene.ask(pod("b", "2"))
+    told = scene.resize(pod("a", "3"))
+    [waits] = told
+    assert isinstance(waits, ResizeDecided)
+    assert (waits.reason, waits.resources) == ("OutOfcpu", resources_of(pod("a", "1").spec))
     scene.tell(AllocationReleased("b"))
-    assert scene.ask(pod("c", "3")) == [PodAdmitted()]
+    scene.run_until_saved()
+    assert told[1:] == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
+    [refused] = scene.ask(pod("c", "2"))
+    assert isinstance(refused, PodRejected)
+
+
+def test_a_pod_that_asks_for_less_makes_room(scene: Scene) -> None:
+    scene.ask(pod("a", "3"))
+    assert scene.resize(pod("a", "1")) == [ResizeDecided(resources_of(pod("a", "1").spec), None)]
+    assert scene.ask(pod("b", "2")) == [PodAdmitted()]
+
+
+def test_a_pod_that_asks_for_what_it_has_hears_so(scene: Scene) -> None:
+    scene.ask(pod("a", "1"))
+    assert scene.resize(pod("a", "1000m")) == [ResizeDecided(resources_of(pod("a", "1").spec), None)]
+
+
+def test_the_next_manager_knows_what_was_given_and_what_the_runtime_was_told(scene: Scene) -> None:
+    asked, given = pod("a", "1"), pod("a", "2")
+    scene.ask(asked)
+    scene.resize(given)
+    again = Scene(scene.tree, first=node())
+    told = again.ask(asked, runs=True)
+    assert told == [PodAllocated(resources_of(given.spec), resources_of(asked.spec)), PodAdmitted()]
+    again.tell(ResourcesActuated("a", resources_of(given.spec)))
+    again.run_until_saved()
+    told = Scene(scene.tree, first=node()).ask(given, runs=True)
+    assert told == [PodAllocated(resources_of(given.spec), resources_of(given.spec)), PodAdmitted()]
 
 
 def test_nothing_is_refused_before_the_node_is_known() -> None:
@@ -135,7 +179,7 @@ def test_a_pod_that_wants_room_on_the_disk_waits_until_the_disk_is_measured(scen
 
 def test_what_runs_is_taken_even_where_there_is_no_room_and_before_the_node_is_known() -> None:
     scene = Scene()
-    assert scene.ask(pod("a", "9"), runs=True) == [PodAdmitted()]
+    assert scene.ask(pod("a", "9"), runs=True)[1:] == [PodAdmitted()]
     scene.tell(NodeObserved(node()))
     [refused] = scene.ask(pod("b"))
     assert isinstance(refused, PodRejected), "what runs is counted"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.model.allocation import Allocation, Book, allocation_of
+from actors.model.allocation import Allocation, Book, KeptBook, allocation_of
 from actors.resources.predicates import failures, os_rejection, rejection
 from config.frozen_map import FrozenMap
 from config.objects import (
@@ -60,11 +60,13 @@ def given(uid: str, **requests: str) -> Allocation:
 
 
 def reasons(desired: Pod, there: Node, *others: Allocation) -> list[str]:
-    return [rejection(each).reason for each in failures(desired, allocation_of(desired), there, Book(others))]
+    return [rejection(each).reason for each in failures(desired, allocation_of(desired), there, Book(KeptBook(others)))]
 
 
 def words(desired: Pod, there: Node, *others: Allocation) -> list[str]:
-    return [rejection(each).message for each in failures(desired, allocation_of(desired), there, Book(others))]
+    return [
+        rejection(each).message for each in failures(desired, allocation_of(desired), there, Book(KeptBook(others)))
+    ]
 
 
 @pytest.mark.parametrize(

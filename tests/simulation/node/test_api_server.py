@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from actors.kernel import SimulatedDispatcher
-from config.pods.identity import CONFIG_MIRROR, QosClass
+from config.pods.identity import CONFIG_MIRROR
 from runtime.api import ApiLines
 from runtime.api.calls import ApiCall
 from runtime.api.limited import LimitedApi, TokenBucket
-from runtime.cgroups.names import pod_words, root_words
 from simulation.apiserver.core import Options
 from simulation.apiserver.requests import ApiRequest, JsonAnswer, ListAnswer, ObjectAnswer
 from simulation.apiserver.server import ApiServer
@@ -142,39 +141,6 @@ def test_a_pod_that_is_bound_runs_and_shows_it_with_one_write():
     assert pod["status"]["hostIP"]
     assert cluster.calls("patch pods/status") == 1
     assert {"Pulled", "Created", "Started"} <= set(cluster.events("web"))
-
-
-def test_a_pod_that_is_resized_is_told_that_its_container_keeps_what_it_has():
-    cluster = Cluster()
-    resources = {"requests": {"cpu": "100m"}, "limits": {"cpu": "1"}}
-    pod = cluster.create("web", containers=[{**container(), "resources": resources}])
-    cluster.until(lambda: cluster.all_are("Running", 1))
-    assert "FieldsNotHonoured" not in cluster.events("web")
-    pod = cluster.pods()["web"]
-    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "200m", "memory": "1Gi"}, "limits": {"cpu": "2"}}
-    cluster.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
-    cluster.run(5 * SECOND)
-    assert cluster.events("web").count("FieldsNotHonoured") == 1
-    shown = cluster.pods()["web"]["status"]["containerStatuses"][0]
-    assert (shown["resources"], shown["allocatedResources"]) == (resources, resources["requests"])
-
-
-def test_the_next_container_of_a_resized_pod_has_room_in_the_cgroup_of_the_pod():
-    cluster = Cluster()
-    resources = {"requests": {"cpu": "100m"}, "limits": {"cpu": "1", "memory": "64Mi"}}
-    cluster.create("web", containers=[{**container(), "resources": resources}])
-    cluster.until(lambda: cluster.all_are("Running", 1))
-    pod = cluster.pods()["web"]
-    words = pod_words(root_words("/"), QosClass.BURSTABLE, pod["metadata"]["uid"])
-    assert cluster.node.cgroups.written[words].cpu_quota_us == 100_000
-    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "200m"}, "limits": {"cpu": "2", "memory": "1Gi"}}
-    cluster.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
-    (first,) = cluster.node.containers()
-    cluster.node.cri.kill_container(first.id)
-    cluster.until(lambda: any(each.id != first.id for each in cluster.node.containers()))
-    limits = cluster.node.cgroups.written[words]
-    assert (limits.cpu_quota_us, limits.memory_bytes, limits.cpu_shares) == (200_000, 2**30, 204)
-    cluster.until(lambda: cluster.all_are("Running", 1))
 
 
 def test_a_deleted_pod_ends_and_its_object_goes():

@@ -25,7 +25,7 @@ LARGE = pod(container("app", resources=ResourceRequirements(requests={"cpu": "2"
         pytest.param((SIGNAL, SIGNAL), 1, id="said once for each form"),
         pytest.param((SIGNAL, SAME_SIGNAL), 1, id="another form with the same fields is no news"),
         pytest.param((PLAIN, SIGNAL), 1, id="a field comes"),
-        pytest.param((SMALL, LARGE), 1, id="resources change"),
+        pytest.param((SMALL, LARGE), 0, id="resources change, which is a resize"),
     ],
 )
 def test_what_is_not_honoured_is_warned_of(forms: tuple[Pod, ...], warnings: int):

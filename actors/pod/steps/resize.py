@@ -1,0 +1,328 @@
+"""Step: a pod that asks for other resources than it has gets them while it runs (spec 10.16).
+
+The node decides (`ResourceManagerActor`); until then the pod goes on in the form in which the node has given it its
+resources, and its status says that a resize is pending. What was given is carried out in four stages: the cgroup of the
+pod is made wide enough for its containers as they are and as they will be; running containers are updated one after
+the other, or restart; the cgroup gets its own bounds; and the runtime shows the new numbers. A failure is shown in the
+status and tried again. The next life of the worker or of the agent goes on where this one was.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from actors.kernel import handles
+from actors.messages.admission import (
+    CgroupResized,
+    PodAllocated,
+    ResizeCgroup,
+    ResizeDecided,
+    ResizePod,
+    ResourcesActuated,
+)
+from actors.messages.history import PodWait
+from actors.messages.pods import LookAgain
+from actors.model.observed import ObservedPod
+from actors.model.pod_resources import PodResources, resources_of, same_resources, with_resources
+from actors.pod.one_pass import CONTINUE, Outcome, PodPass
+from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.runtime import PodCalls, PodObserver
+from actors.pod.services import PodServices
+from actors.pod.steps.admitted import PodAdmission
+from actors.pod.view import PodView, Question
+from actors.pod_rules.resize import ResizePlan, Told, Update, actuated, in_force, resize_plan, restored
+from actors.pod_rules.resize_words import COMPLETED, DEFERRED, ERROR, INFEASIBLE, STARTED, resize_message
+from actors.pod_status.conditions import RESIZE_IN_PROGRESS, RESIZE_PENDING, ResizeCondition
+from config.objects import Pod, PodSpec
+from config.values.api_time import seconds_of
+from runtime.cri import CriError
+from runtime.metrics import kubelet as names
+
+SECOND_NS = 1_000_000_000
+RETRY_NS = 10 * SECOND_NS
+SHOWN_NS = SECOND_NS
+"""The runtime is asked again after this whether it shows the new numbers."""
+NEVER = "Infeasible"
+
+
+class Stage(enum.Enum):
+    """How far the present resize has come; the value is for people."""
+
+    BEGUN = "the cgroup of the pod is to be widened"
+    WIDENING = "the cgroup of the pod is being widened"
+    UPDATING = "its containers are being resized"
+    NARROWING = "the cgroup of the pod gets its bounds"
+    SHOWING = "the runtime does not show the new resources yet"
+
+
+class _MemoryInUseError(Exception):
+    """A container uses more memory than it is to have."""
+
+
+class _Progress(msgspec.Struct):
+    """A resize that was granted. `generation`: of the pod that asked for it."""
+
+    generation: int | None
+    since_ns: int
+    stage: Stage = Stage.BEGUN
+    error: str = ""
+    retry_at_ns: int = 0
+
+
+class PodResize:
+    def __init__(
+        self,
+        worker: PodActor,
+        services: PodServices,
+        view: PodView,
+        observer: PodObserver,
+        calls: PodCalls,
+        admission: PodAdmission,
+    ) -> None:
+        self._worker = worker
+        self._services = services
+        self._view = view
+        self._observer = observer
+        self._calls = calls
+        self._admission = admission
+        self._question = Question(worker, "resize")
+        self._desired: Pod | None = None
+        """The pod as it asks."""
+        self._first: PodSpec | None = None
+        """Its spec when the worker was told of it."""
+        self._given: PodResources | None = None
+        """What the node has given it; None: what it asked for at first."""
+        self._earlier: PodResources | None = None
+        """What an earlier life has told the runtime, until the first look."""
+        self._pending: ResizeDecided | None = None
+        self._progress: _Progress | None = None
+        self._decided_for: Pod | None = None
+        """The form of the pod that was decided on last."""
+
+    # --- the form of the pod ----------------------------------------------------------------------------------------
+
+    def given(self, pod: Pod) -> Pod:
+        """The pod with the resources that the node has given it. `pod`: as it asks."""
+        self._desired = pod
+        if self._first is None:
+            self._first = pod.spec
+            self._view.told = Told(whole=pod.spec.resources)
+        if self._given is None and pod.spec is self._first:
+            return pod
+        current = self._view.pod
+        changed = with_resources(pod, self._has())
+        if changed is not pod and current is not None and changed.spec == current.spec:
+            return msgspec.structs.replace(changed, spec=current.spec)  # facts about a spec are found by its identity
+        return changed
+
+    def _has(self) -> PodResources:
+        """What the node has given the pod: at first what it asked for."""
+        if self._given is None:
+            assert self._first is not None, "the worker was told its pod"
+            self._given = resources_of(self._first)
+        return self._given
+
+    @handles(PodAllocated)
+    def allocated(self, message: PodAllocated) -> Pass | None:
+        """An earlier life has resized the pod, or has not come to the end of it."""
+        if self._desired is None:
+            return None
+        self._given, self._earlier, self._decided_for = message.resources, message.actuated, None
+        self._view.pod = self.given(self._desired)
+        if self._progress is None and not same_resources(message.resources, message.actuated):
+            self._begin(_generation_shown(self._view.pod, RESIZE_IN_PROGRESS))
+        self._show()
+        return self._worker.go_on()
+
+    # --- the decision -----------------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Ask the node for what the pod asks for, once for each form of the pod."""
+        desired = self._desired
+        if desired is None or desired is self._decided_for or (self._given is None and desired.spec is self._first):
+            return
+        if same_resources(resources_of(desired.spec), self._has()) and self._pending is None:
+            self._decided_for = desired
+            return
+        if self._question.may_ask():
+            since_s = _since_shown(desired, RESIZE_PENDING)
+            self._services.resources.tell(ResizePod(self._worker.ref, desired, since_s))
+
+    @handles(ResizeDecided)
+    def decided(self, message: ResizeDecided) -> Pass | None:
+        self._question.answered()
+        desired = self._desired
+        if desired is None or desired.metadata.generation != message.generation:
+            return self._worker.go_on()  # it asks for something else by now
+        self._decided_for = desired
+        if message.reason:
+            if message != self._pending:
+                event = INFEASIBLE if message.reason == NEVER else DEFERRED
+                text = resize_message(message.reason, desired, message.generation, message.message)
+                self._view.say("Warning", event, text)
+            self._pending = message
+        else:
+            self._pending = None
+            if not same_resources(self._has(), message.resources):
+                self._given = message.resources
+                self._view.pod = self.given(desired)
+                self._begin(message.generation)
+                self._view.say("Normal", STARTED, resize_message("started", desired, message.generation))
+        self._show()
+        return self._worker.go_on()
+
+    def _begin(self, generation: int | None) -> None:
+        """Carry out what was given. A resize under way begins anew, from what it has come to."""
+        if self._progress is None:
+            self._services.meters.add(names.RESIZES_IN_PROGRESS, 1)
+        self._progress = _Progress(generation, self._worker.now_ns())
+
+    # --- carrying it out --------------------------------------------------------------------------------------------
+
+    async def step(self, this: PodPass) -> Outcome:
+        """Go on as far as possible now. A failure holds up nothing else of the pass."""
+        self.ask()
+        if self._view.resizes is None and self._admission.is_answered:
+            self._show()
+        if self._earlier is not None:
+            self._view.told = restored(this.pod, this.observed, self._earlier)
+            self._earlier = None
+        progress = self._progress
+        if progress is None or self._worker.now_ns() < progress.retry_at_ns:
+            return CONTINUE
+        try:
+            await self._go_on(this.pod, this.observed, progress)
+        except (CriError, _MemoryInUseError) as failure:
+            self._failed(progress, str(failure))
+        self._show()
+        return CONTINUE
+
+    def restarts(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:
+        """Names of running containers that restart to be resized, once the cgroup has room for them."""
+        if self._progress is None or self._progress.stage is not Stage.UPDATING:
+            return frozenset()
+        return self._plan(pod, observed).restarts
+
+    def _plan(self, pod: Pod, observed: ObservedPod) -> ResizePlan:
+        return resize_plan(pod, observed, self._view.told, self._services.node.rules.resources)
+
+    async def _go_on(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
+        if progress.stage is Stage.BEGUN:
+            before = with_resources(pod, actuated(pod, observed, self._view.told))
+            self._resize_cgroup(progress, Stage.WIDENING, pod, before)
+        if progress.stage is Stage.UPDATING:
+            if self._calls.under_way():
+                return  # its end begins the next pass
+            plan = self._plan(pod, observed)
+            for update in plan.updates:
+                await self._update(progress, update)
+            if plan.done:
+                self._view.told = Told(self._view.told.containers, pod.spec.resources)
+                self._tell_actuated(pod, observed)
+                self._resize_cgroup(progress, Stage.NARROWING, pod, None)
+        if progress.stage is Stage.SHOWING:
+            self._finish_when_shown(pod, observed, progress)
+
+    def _resize_cgroup(self, progress: _Progress, stage: Stage, pod: Pod, before: Pod | None) -> None:
+        """Have the bounds of the cgroup written; the answer comes as a message."""
+        progress.stage = stage
+        if self._services.cgroups is not None:
+            self._services.cgroups.tell(ResizeCgroup(self._worker.ref, pod, before))
+        else:
+            self.cgroup_resized(CgroupResized(before is not None))
+
+    @handles(CgroupResized)
+    def cgroup_resized(self, message: CgroupResized) -> Pass | None:
+        progress = self._progress
+        expected = Stage.WIDENING if message.wide else Stage.NARROWING
+        if progress is None or progress.stage is not expected:
+            return None
+        if message.error:
+            progress.stage = Stage.BEGUN if message.wide else Stage.UPDATING
+            self._failed(progress, message.error)
+        else:
+            progress.stage = Stage.UPDATING if message.wide else Stage.SHOWING
+        return self._worker.go_on()
+
+    async def _update(self, progress: _Progress, update: Update) -> None:
+        """Raises CriError, _MemoryInUseError."""
+        if update.lowers_memory_to:
+            used = await self._calls.memory_in_use(update.id)
+            if used is not None and used >= update.lowers_memory_to:
+                name, limit = update.container.name, update.lowers_memory_to
+                text = f'attempting to set container "{name}" memory limit ({limit}) below current usage ({used})'
+                raise _MemoryInUseError(text)
+        await self._calls.update_container(update.container.name, update.attempt, update.id, update.resources)
+        self._view.told = self._view.told.after(update)
+        self._worker.ref.tell(LookAgain(runtime=False))
+
+    def _tell_actuated(self, pod: Pod, observed: ObservedPod) -> None:
+        told = actuated(pod, observed, self._view.told)
+        self._services.resources.tell(ResourcesActuated(self._view.uid, told))
+
+    def _finish_when_shown(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
+        if not in_force(pod, observed, self._services.node.rules.resources):
+            self._observer.doubt_all()
+            self._worker.after(SHOWN_NS, LookAgain(runtime=False), key="resize shown")
+            return
+        self._progress = None
+        took_ms = (self._worker.now_ns() - progress.since_ns) / 1_000_000
+        self._services.meters.observe(names.RESIZE_DURATION, took_ms, "true")
+        self._services.meters.add(names.RESIZES_IN_PROGRESS, -1)
+        self._view.say("Normal", COMPLETED, resize_message("completed", pod, progress.generation))
+
+    def _failed(self, progress: _Progress, error: str) -> None:
+        """Show the failure, and try again later. An event for each new one, not for each try."""
+        progress.retry_at_ns = self._worker.now_ns() + RETRY_NS
+        self._worker.after(RETRY_NS, LookAgain(runtime=False), key="resize retry")
+        if error != progress.error and self._view.pod is not None:
+            progress.error = error
+            self._view.say("Warning", ERROR, resize_message("error", self._view.pod, progress.generation, error))
+        self._show()
+
+    # --- what is shown ----------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """Update the conditions of the status."""
+        said: list[ResizeCondition] = []
+        if (pending := self._pending) is not None:
+            reason = NEVER if pending.reason == NEVER else "Deferred"
+            said.append(ResizeCondition(RESIZE_PENDING, pending.generation, reason, pending.message))
+        if (progress := self._progress) is not None:
+            why = ("Error", progress.error) if progress.error else (None, None)
+            said.append(ResizeCondition(RESIZE_IN_PROGRESS, progress.generation, *why))
+        self._view.resizes = tuple(said)
+
+    def waits(self) -> tuple[PodWait, ...]:
+        """What the resize waits for, for `explain`."""
+        found = []
+        if (pending := self._pending) is not None:
+            then = "it keeps what it has" if pending.reason == NEVER else "it is tried again when others give room"
+            found.append(PodWait("its resize", pending.reason, pending.message, then))
+        if (progress := self._progress) is not None:
+            text = progress.error or progress.stage.value
+            then = "it is tried again" if progress.error else "it goes on then"
+            found.append(PodWait("its resize", "Error" if progress.error else "", text, then))
+        return tuple(found)
+
+    def ended(self) -> None:
+        """Nothing of the pod runs any more."""
+        if self._progress is not None:
+            self._progress = None
+            self._services.meters.add(names.RESIZES_IN_PROGRESS, -1)
+
+
+def _generation_shown(pod: Pod, kind: str) -> int | None:
+    """The generation in a condition of the status; without one that of the pod."""
+    conditions = pod.status.conditions if pod.status is not None else ()
+    shown = [each.observed_generation for each in conditions if each.type == kind]
+    return shown[0] if shown and shown[0] is not None else pod.metadata.generation
+
+
+def _since_shown(pod: Pod, kind: str) -> int | None:
+    """Since when the status has a condition, in s since 1970."""
+    conditions = pod.status.conditions if pod.status is not None else ()
+    shown = [seconds_of(each.last_transition_time) for each in conditions if each.type == kind]
+    return shown[0] if shown else None

@@ -1,0 +1,181 @@
+"""What of a pod's running containers is to be resized, and how (spec 10.16). Pure.
+
+A container has what the runtime was told last: at its creation (a note on it says that), or by an update since. Where
+that is not what it is given now, it is updated in place, or restarts if its `resizePolicy` says so for a resource that
+changes. Containers that only shrink are updated before the others, so that all together stay within the bounds of the
+pod. A container that does not run takes what it is given at its next start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+import msgspec
+
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.model.pod_resources import NO_RESOURCES, PodResources, amounts_of, same_amounts
+from actors.start.resources import ResourceRules, container_resources
+from config.frozen_map import FrozenMap
+from config.objects import Container, Pod, ResourceRequirements
+from runtime.cri.identity import resources_given
+from runtime.cri.messages import LinuxContainerResources
+
+RESIZABLE = ("cpu", "memory")
+RESTART = "RestartContainer"
+MOST_SHARES, LEAST_SHARES, MOST_WEIGHT = 262_144, 2, 10_000
+"""Cgroup v2 has a weight instead of shares, so that a runtime may report shares rounded."""
+
+
+class Update(msgspec.Struct, frozen=True):
+    """Tell the runtime the `resources` of a running container. `lowers_memory_to`: its new limit in bytes, if that is
+    lower than before; else 0. `grows`: it gets more of something.
+    """
+
+    id: str
+    container: Container
+    attempt: int
+    resources: LinuxContainerResources
+    lowers_memory_to: int = 0
+    grows: bool = False
+
+
+class ResizePlan(msgspec.Struct, frozen=True):
+    """`updates` in their order; `restarts`: names of containers."""
+
+    updates: tuple[Update, ...] = ()
+    restarts: frozenset[str] = frozenset()
+
+    @property
+    def done(self) -> bool:
+        return not (self.updates or self.restarts)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What the runtime was told of a pod. `containers`: by id, of those that were updated since their creation.
+
+    `whole`: of the pod level, which bounds containers without a limit of their own.
+    """
+
+    containers: FrozenMap[str, ResourceRequirements] = FrozenMap()
+    whole: ResourceRequirements | None = None
+
+    def of(self, container: Container, newest: ObservedContainer) -> ResourceRequirements:
+        return self.containers.get(newest.id) or resources_given(container, newest.annotations) or NO_RESOURCES
+
+    def after(self, update: Update) -> Told:
+        """The same when the update has succeeded."""
+        told = {**self.containers, update.id: update.container.resources or NO_RESOURCES}
+        return Told(FrozenMap(told), self.whole)
+
+
+NOTHING_TOLD = Told()
+
+
+def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
+    """What the runtime was told of all containers; of those that do not run, what they are given."""
+    has = {each.name: each.resources or NO_RESOURCES for each in _containers(pod)}
+    has |= {container.name: told.of(container, newest) for container, newest in _running(pod, observed)}
+    return PodResources(FrozenMap(has), told.whole)
+
+
+def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules) -> ResizePlan:
+    """What is left to do, for a pod in the form in which the node has given it its resources. Raises QuantityError."""
+    updates, restarts = [], set()
+    before = _with_whole(pod, told.whole)
+    for container, newest in _running(pod, observed):
+        has = told.of(container, newest)
+        changed = _changed(container, has)
+        if any(_restarts(container, each) for each in changed):
+            restarts.add(container.name)
+            continue
+        wanted = _numbers(pod, container, rules)
+        now = _numbers(before, msgspec.structs.replace(container, resources=has), rules)
+        if changed or wanted != now:
+            updates.append(_update(container, newest, now, wanted))
+    return ResizePlan(tuple(sorted(updates, key=attrgetter("grows"))), frozenset(restarts))
+
+
+def in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> bool:
+    """Whether the runtime reports of each running container what it is given. One that reports nothing is believed."""
+    return all(
+        newest.resources is None or _shows(newest.resources, _numbers(pod, container, rules))
+        for container, newest in _running(pod, observed)
+    )
+
+
+def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
+    """What the runtime was told of the running containers, from the record of an earlier life.
+
+    A record may be older than a container. That costs an update which changes nothing, and never a restart: a container
+    that restarts for its resources has those of its creation.
+    """
+    told = {
+        newest.id: before.containers[container.name]
+        for container, newest in _running(pod, observed)
+        if container.name in before.containers
+        and not same_amounts(before.containers[container.name], resources_given(container, newest.annotations))
+        and not any(_restarts(container, each) for each in RESIZABLE)
+    }
+    return Told(FrozenMap(told), before.whole)
+
+
+def _containers(pod: Pod) -> tuple[Container, ...]:
+    return (*pod.spec.init_containers, *pod.spec.containers)
+
+
+def _running(pod: Pod, observed: ObservedPod) -> Iterator[tuple[Container, ObservedContainer]]:
+    for container in _containers(pod):
+        newest = observed.newest(container.name)
+        if newest is not None and newest.running:
+            yield container, newest
+
+
+def _with_whole(pod: Pod, whole: ResourceRequirements | None) -> Pod:
+    if same_amounts(pod.spec.resources, whole):
+        return pod
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=whole))
+
+
+def _changed(container: Container, has: ResourceRequirements) -> list[str]:
+    """The resources of which limit or request are not what the container is given."""
+    limits, requests = amounts_of(container.resources)
+    limits_now, requests_now = amounts_of(has)
+    return [
+        each
+        for each in RESIZABLE
+        if (limits.get(each), requests.get(each)) != (limits_now.get(each), requests_now.get(each))
+    ]
+
+
+def _restarts(container: Container, resource: str) -> bool:
+    return any(each.resource_name == resource and each.restart_policy == RESTART for each in container.resize_policy)
+
+
+def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:
+    """Those that a resize changes: neither huge pages nor the OOM score."""
+    return msgspec.structs.replace(container_resources(pod, container, rules), hugepage_limits=(), oom_score_adj=0)
+
+
+def _update(
+    container: Container, newest: ObservedContainer, now: LinuxContainerResources, wanted: LinuxContainerResources
+) -> Update:
+    most, most_now = wanted.memory_limit_in_bytes, now.memory_limit_in_bytes
+    lowered = most if most and (not most_now or most < most_now) else 0
+    grows = most > most_now or wanted.cpu_quota > now.cpu_quota or wanted.cpu_shares > now.cpu_shares
+    return Update(newest.id, container, newest.attempt, wanted, lowered, grows)
+
+
+def _shows(shown: LinuxContainerResources, wanted: LinuxContainerResources) -> bool:
+    """Whether all numbers that the runtime reports are the wanted ones; 0 is none."""
+    memory, quota = shown.memory_limit_in_bytes, shown.cpu_quota
+    if memory and wanted.memory_limit_in_bytes and memory != wanted.memory_limit_in_bytes:
+        return False
+    if quota > 0 and wanted.cpu_quota > 0 and quota * wanted.cpu_period != wanted.cpu_quota * shown.cpu_period:
+        return False
+    return not shown.cpu_shares or _weight(shown.cpu_shares) == _weight(wanted.cpu_shares)
+
+
+def _weight(shares: int) -> int:
+    """The weight that cgroup v2 has for these shares."""
+    return 1 + (max(LEAST_SHARES, shares) - LEAST_SHARES) * (MOST_WEIGHT - 1) // (MOST_SHARES - LEAST_SHARES)

@@ -1,0 +1,33 @@
+"""The events of a resize, in the words of a kubelet (spec 10.16). Tools read the JSON in them. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from config.objects import Container, Pod
+
+STARTED, COMPLETED, ERROR = "ResizeStarted", "ResizeCompleted", "ResizeError"
+DEFERRED, INFEASIBLE = "ResizeDeferred", "ResizeInfeasible"
+
+
+def resize_message(what: str, pod: Pod, generation: int | None, error: str = "") -> str:
+    """`what`: `started`, `completed`, `error`, or the reason for which it is pending."""
+    said: dict[str, Any] = {}
+    for group, containers in (("initContainers", pod.spec.init_containers), ("containers", pod.spec.containers)):
+        if found := [_said(each) for each in containers]:
+            said[group] = found
+    said["generation"] = generation or 0
+    if error:
+        said["error"] = error
+    return f"Pod resize {what}: {msgspec.json.encode(said).decode()}"
+
+
+def _said(container: Container) -> dict[str, Any]:
+    """Limits before requests, as upstream encodes them."""
+    own, resources = container.resources, {}
+    if own is not None:
+        amounts = (("limits", own.limits), ("requests", own.requests))
+        resources = {kind: dict(sorted(found.items())) for kind, found in amounts if found}
+    return {"name": container.name, "resources": resources}

@@ -1,0 +1,132 @@
+"""The resizes that pods wait for, and what comes of a try (spec 10.16). Pure; `ResourceManagerActor` acts on it.
+
+A resize is pending until it is granted, until nothing can mend it, or until the pod asks for what it has. Each try goes
+through all of them in their order, since one that shrinks makes room for the next. A pod is told only what is news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from actors.kernel import ActorRef
+from actors.messages.admission import ResizeDecided, ResizePod
+from actors.model.allocation import Allocation, Book, allocation_of
+from actors.model.pod_resources import PodResources
+from actors.resources.admission import Snapshot
+from actors.resources.resize.infeasible import Infeasible, ResizeRules
+from actors.resources.resize.order import Waiting, in_turn
+from actors.resources.resize.verdicts import DEFERRED, INFEASIBLE, UNCHANGED, Deferred, Granted, resize_verdict
+from config.objects import Pod
+from config.values.quantity import QuantityError
+from runtime.metrics import kubelet as names
+from runtime.metrics.meters import Meters
+
+RETRY_NS = 180 * 1_000_000_000
+POD_RESIZED, PODS_REMOVED, PERIODIC_RETRY = "pod_resized", "pods_removed", "periodic_retry"
+"""What begins a try, in the words of a kubelet's metric."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """`worker`: to be told `decided`. `granted`: the book has changed, and is to be on disk before that."""
+
+    worker: ActorRef
+    decided: ResizeDecided
+    granted: bool = False
+    victims: tuple[Allocation, ...] = ()
+    short_of: str = ""
+
+
+class _Pending(msgspec.Struct):
+    worker: ActorRef
+    pod: Pod
+    since_s: int
+    told: ResizeDecided | None = None
+
+
+class PendingResizes:
+    def __init__(self, rules: ResizeRules, meters: Meters) -> None:
+        self._rules = rules
+        self._meters = meters
+        self._pending: dict[str, _Pending] = {}
+        self._infeasible: set[str] = set()
+        """UIDs of pods that never get what they ask for."""
+
+    def __bool__(self) -> bool:
+        return bool(self._pending)
+
+    def want(self, asked: ResizePod, now_s: int) -> None:
+        """A pod asks for other resources, or asks again."""
+        uid = asked.pod.metadata.uid
+        known = self._pending.get(uid)
+        since_s = known.since_s if known is not None else asked.pending_since_s
+        self._pending[uid] = _Pending(asked.worker, asked.pod, now_s if since_s is None else since_s)
+        self._infeasible.discard(uid)
+
+    def forget(self, uid: str) -> None:
+        """The pod has ended."""
+        self._pending.pop(uid, None)
+        self._infeasible.discard(uid)
+        self._count()
+
+    def try_all(self, book: Book, snapshot: Callable[[], Snapshot], trigger: str) -> Iterator[Outcome]:
+        """Try each in its turn; grants are in the book then."""
+        for uid in self._in_turn(book):
+            given = book.resources(uid)
+            if given is None:
+                continue
+            outcome = self._try(uid, self._pending[uid], given, book, snapshot, trigger)
+            if outcome is not None:
+                yield outcome
+        self._count()
+
+    def _in_turn(self, book: Book) -> list[str]:
+        waiting, unread = [], []
+        for uid, each in self._pending.items():
+            has = book.get(uid)
+            if has is None:
+                continue  # its admission is under way; it asks again then
+            try:
+                waiting.append(Waiting(has, allocation_of(each.pod), each.since_s))
+            except QuantityError:
+                unread.append(uid)
+        return unread + [each.wanted.uid for each in in_turn(waiting)]
+
+    def _try(
+        self,
+        uid: str,
+        pending: _Pending,
+        given: PodResources,
+        book: Book,
+        snapshot: Callable[[], Snapshot],
+        trigger: str,
+    ) -> Outcome | None:
+        generation = pending.pod.metadata.generation
+        with book.without(uid):
+            verdict = resize_verdict(pending.pod, given, self._rules, snapshot())
+        if isinstance(verdict, Granted):
+            book.resize(verdict.wanted, pending.pod)
+            if pending.told is not None:
+                self._meters.count(names.RESIZES_DEFERRED_ACCEPTED, trigger)
+            del self._pending[uid]
+            given = book.resources(uid) or given
+            return Outcome(pending.worker, ResizeDecided(given, generation), granted=True)
+        if isinstance(verdict, Deferred):
+            decided = ResizeDecided(given, generation, verdict.reason, verdict.message)
+            if decided == pending.told:
+                return None
+            pending.told = decided
+            return Outcome(pending.worker, decided, victims=verdict.victims, short_of=verdict.short_of)
+        del self._pending[uid]
+        if isinstance(verdict, Infeasible):
+            self._infeasible.add(uid)
+            self._meters.count(names.RESIZES_INFEASIBLE, verdict.detail)
+            return Outcome(pending.worker, ResizeDecided(given, generation, INFEASIBLE, verdict.message))
+        assert verdict is UNCHANGED
+        return Outcome(pending.worker, ResizeDecided(given, generation))
+
+    def _count(self) -> None:
+        deferred = sum(each.told is not None for each in self._pending.values())
+        for reason, number in ((DEFERRED, deferred), (INFEASIBLE, len(self._infeasible))):
+            self._meters.put(names.RESIZES_PENDING, number, reason.lower())

@@ -1,0 +1,132 @@
+"""What of a pod's running containers is resized in place, what restarts, and in which order (spec 10.16)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.model.observed import ObservedContainer, ObservedPod
+from actors.model.pod_resources import resources_of
+from actors.pod_rules.resize import NOTHING_TOLD, Told, in_force, resize_plan, restored
+from actors.pod_rules.resize_words import resize_message
+from actors.start.resources import ResourceRules, container_resources
+from config.objects import Container, ContainerResizePolicy, ObjectMeta, Pod, PodSpec, ResourceRequirements
+from runtime.cri.identity import RESOURCES, resources_text
+from runtime.cri.messages import ContainerState
+
+RULES = ResourceRules(memory_capacity_bytes=2**33)
+
+
+def resources(cpu: str, memory: str) -> ResourceRequirements:
+    return ResourceRequirements(requests={"cpu": cpu}, limits={"cpu": cpu, "memory": memory})
+
+
+SMALL, BIG = resources("1", "64Mi"), resources("2", "128Mi")
+
+
+def container(name: str, given: ResourceRequirements, *restarts: str) -> Container:
+    policy = tuple(ContainerResizePolicy(resource_name=each, restart_policy="RestartContainer") for each in restarts)
+    return Container(name=name, resources=given, resize_policy=policy)
+
+
+def pod(*containers: Container, **spec: Any) -> Pod:
+    return Pod(metadata=ObjectMeta(name="web", uid="u"), spec=PodSpec(containers=containers, **spec))
+
+
+def running(*made: Container, state: ContainerState = ContainerState.CONTAINER_RUNNING) -> ObservedPod:
+    """Containers that were made with what these say."""
+    found = {
+        each.name: (
+            ObservedContainer(
+                id=f"id-{each.name}",
+                name=each.name,
+                attempt=0,
+                state=state,
+                annotations={RESOURCES: resources_text(each)},
+            ),
+        )
+        for each in made
+    }
+    return ObservedPod("u", by_name=found)
+
+
+def ids(plan: Any) -> list[str]:
+    return [each.id for each in plan.updates]
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "restarts", "expected"),
+    [
+        (SMALL, SMALL, (), ([], [])),
+        (SMALL, resources("1000m", "64Mi"), (), ([], [])),
+        (SMALL, BIG, (), (["id-app"], [])),
+        (SMALL, BIG, ("memory",), ([], ["app"])),
+        (SMALL, resources("2", "64Mi"), ("memory",), (["id-app"], [])),
+        (SMALL, resources("1", "128Mi"), ("cpu",), (["id-app"], [])),
+    ],
+)
+def test_a_container_is_updated_or_restarts(
+    has: ResourceRequirements, wanted: ResourceRequirements, restarts: tuple[str, ...], expected: Any
+) -> None:
+    plan = resize_plan(pod(container("app", wanted, *restarts)), running(container("app", has)), NOTHING_TOLD, RULES)
+    assert (ids(plan), sorted(plan.restarts)) == expected
+    assert plan.done == (expected == ([], []))
+
+
+def test_containers_that_shrink_are_updated_first() -> None:
+    wanted = pod(container("grows", BIG), container("shrinks", SMALL))
+    plan = resize_plan(wanted, running(container("grows", SMALL), container("shrinks", BIG)), NOTHING_TOLD, RULES)
+    assert ids(plan) == ["id-shrinks", "id-grows"]
+    assert [each.lowers_memory_to for each in plan.updates] == [64 * 2**20, 0]
+
+
+def test_what_the_runtime_was_told_since_counts() -> None:
+    wanted = pod(container("app", BIG))
+    seen = running(container("app", SMALL))
+    plan = resize_plan(wanted, seen, NOTHING_TOLD, RULES)
+    told = NOTHING_TOLD.after(plan.updates[0])
+    assert resize_plan(wanted, seen, told, RULES).done
+    assert ids(resize_plan(pod(container("app", SMALL)), seen, told, RULES)) == ["id-app"]
+
+
+def test_one_that_does_not_run_is_left_to_its_next_start() -> None:
+    seen = running(container("app", SMALL), state=ContainerState.CONTAINER_EXITED)
+    assert resize_plan(pod(container("app", BIG)), seen, NOTHING_TOLD, RULES).done
+
+
+def test_a_bound_of_the_pod_holds_for_a_container_without_one() -> None:
+    bare = Container(name="app")
+    told = Told(whole=SMALL)
+    assert ids(resize_plan(pod(bare, resources=BIG), running(bare), told, RULES)) == ["id-app"]
+    assert resize_plan(pod(bare, resources=SMALL), running(bare), told, RULES).done
+
+
+def test_a_record_never_makes_a_container_restart() -> None:
+    """It may be older than the container, which was made with what it is given."""
+    wanted = pod(container("app", BIG, "memory"), container("other", BIG))
+    seen = running(*wanted.spec.containers)
+    told = restored(wanted, seen, resources_of(pod(container("app", SMALL), container("other", SMALL)).spec))
+    plan = resize_plan(wanted, seen, told, RULES)
+    assert (ids(plan), plan.restarts) == (["id-other"], frozenset())
+
+
+@pytest.mark.parametrize(("shown", "expected"), [(SMALL, False), (BIG, True), (None, True)])
+def test_it_is_in_force_when_the_runtime_shows_it_or_nothing(
+    shown: ResourceRequirements | None, expected: bool
+) -> None:
+    wanted = pod(container("app", BIG))
+    numbers = None if shown is None else container_resources(wanted, container("app", shown), RULES)
+    seen = running(container("app", BIG)).by_name["app"][0]
+    told = ObservedContainer(
+        id=seen.id, name="app", attempt=0, state=ContainerState.CONTAINER_RUNNING, resources=numbers
+    )
+    assert in_force(wanted, ObservedPod("u", by_name={"app": (told,)}), RULES) is expected
+
+
+def test_the_event_has_what_tools_read() -> None:
+    text = resize_message("OutOfcpu", pod(container("app", BIG)), 3, "too little")
+    assert text == (
+        'Pod resize OutOfcpu: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2","memory":"128Mi"},'
+        '"requests":{"cpu":"2"}}}],"generation":3,"error":"too little"}'
+    )

@@ -1,0 +1,291 @@
+"""A whole node whose pods ask for other resources while they run (spec 10.16), in virtual time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from config.kubelet import KubeletConfiguration
+from config.pods.identity import QosClass
+from runtime.cgroups.names import pod_words, root_words
+from simulation.cri.hung_calls import HungCalls
+from simulation.host.facts import MAX_PODS
+from tests.simulation.node.test_api_server import Cluster
+from tests.simulation.node.worlds import SECOND, container
+
+MINUTE = 60 * SECOND
+MEMORY = "simulated.actorlet.dev/memory"
+RESTARTS = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+SMALL = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "64Mi"}}
+BIG = {"requests": {"cpu": "500m", "memory": "128Mi"}, "limits": {"cpu": "2", "memory": "128Mi"}}
+CONFIGURATION = KubeletConfiguration(max_pods=MAX_PODS, enforce_node_allocatable=())
+
+
+def cluster(**options: Any) -> Cluster:
+    options.setdefault("configuration", CONFIGURATION)
+    return Cluster(**options)
+
+
+def running(world: Cluster, name: str = "web", **fields: Any) -> dict[str, Any]:
+    """A pod of one container that runs."""
+    annotations = fields.pop("annotations", {})
+    more = fields.pop("spec", {})
+    fields.setdefault("resources", SMALL)
+    world.create(name, containers=[container(**fields)], annotations=annotations, **more)
+    world.until(lambda: world.phases().get(name) == "Running")
+    return world.pods()[name]
+
+
+def resize(world: Cluster, resources: dict[str, Any], name: str = "web", group: str = "containers") -> None:
+    pod = world.pods()[name]
+    pod["spec"][group][0]["resources"] = resources
+    world.ask("PUT", f"/api/v1/namespaces/default/pods/{name}/resize", pod)
+
+
+def conditions(world: Cluster, name: str = "web") -> dict[str, dict[str, Any]]:
+    found = world.pods()[name]["status"]["conditions"]
+    return {each["type"]: each for each in found if each["type"].startswith("PodResize")}
+
+
+def shown(world: Cluster, name: str = "web") -> dict[str, Any]:
+    return dict(world.pods()[name]["status"]["containerStatuses"][0])
+
+
+def has_all(world: Cluster, resources: dict[str, Any], name: str = "web") -> bool:
+    status = shown(world, name)
+    return (status["resources"], status["allocatedResources"]) == (resources, resources["requests"])
+
+
+def resized_to(world: Cluster, resources: dict[str, Any], name: str = "web") -> bool:
+    return has_all(world, resources, name) and not conditions(world, name)
+
+
+def messages(world: Cluster, reason: str) -> list[str]:
+    events = world.ask("GET", "/api/v1/events")["items"]
+    return [each["message"] for each in events if each["reason"] == reason]
+
+
+def cgroup(world: Cluster, pod: dict[str, Any], qos: QosClass = QosClass.BURSTABLE) -> Any:
+    return world.node.cgroups.written[pod_words(root_words("/"), qos, pod["metadata"]["uid"])]
+
+
+def test_a_container_gets_more_and_less_while_it_runs() -> None:
+    world = cluster()
+    pod = running(world)
+    (record,) = world.node.containers()
+    for resources, (shares, quota, memory) in ((BIG, (512, 200_000, 2**27)), (SMALL, (102, 100_000, 2**26))):
+        resize(world, resources)
+        world.until(partial(resized_to, world, resources))
+        now = world.node.cri.state.containers[record.id].resources
+        assert now is not None
+        assert (now.cpu_shares, now.cpu_quota, now.memory_limit_in_bytes) == (shares, quota, memory)
+        limits = cgroup(world, pod)
+        assert (limits.cpu_shares, limits.cpu_quota_us, limits.memory_bytes) == (shares, quota, memory)
+    assert shown(world)["restartCount"] == 0
+    world.until(lambda: len(messages(world, "ResizeCompleted")) == 2)
+    assert messages(world, "ResizeStarted")[0] == (
+        'Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2","memory":"128Mi"},'
+        '"requests":{"cpu":"500m","memory":"128Mi"}}}],"generation":2}'
+    )
+
+
+def test_a_container_restarts_where_its_policy_says_so_and_only_for_that_resource() -> None:
+    world = cluster()
+    running(world, resizePolicy=RESTARTS)
+    more_cpu = {"requests": {**SMALL["requests"], "cpu": "200m"}, "limits": SMALL["limits"]}
+    resize(world, more_cpu)
+    world.until(lambda: resized_to(world, more_cpu))
+    assert shown(world)["restartCount"] == 0
+    resize(world, BIG)
+    world.until(lambda: resized_to(world, BIG))
+    assert shown(world)["restartCount"] == 1
+    assert "Container app resize requires restart" in messages(world, "Killing")
+
+
+def test_a_sidecar_restarts_for_its_new_memory() -> None:
+    world = cluster()
+    side = container("side", resources=SMALL, restartPolicy="Always", resizePolicy=RESTARTS)
+    world.create("web", initContainers=[side], containers=[container(resources=SMALL)])
+    world.until(lambda: world.all_are("Running", 1))
+    resize(world, BIG, group="initContainers")
+    world.until(lambda: len(messages(world, "ResizeCompleted")) == 1)
+    status = world.pods()["web"]["status"]
+    assert [each["restartCount"] for each in status["initContainerStatuses"]] == [1]
+    assert [each["restartCount"] for each in status["containerStatuses"]] == [0]
+
+
+def test_what_does_not_fit_waits_until_others_go() -> None:
+    world = cluster()
+    half = {"requests": {"cpu": "1500m"}}
+    running(world, "other", resources=half)
+    running(world, resources=half)
+    most = {"requests": {"cpu": "3"}}
+    resize(world, most)
+    world.until(lambda: "PodResizePending" in conditions(world))
+    pending = conditions(world)["PodResizePending"]
+    assert (pending["status"], pending["reason"], pending["observedGeneration"]) == ("True", "Deferred", 2)
+    assert pending["message"].startswith("Node didn't have enough resource: cpu, requested: 3000, used: 1500, ")
+    assert has_all(world, half)
+    assert messages(world, "ResizeDeferred")[0].startswith("Pod resize OutOfcpu: {")
+    world.delete("other", 0)
+    world.until(lambda: resized_to(world, most), 2 * MINUTE)
+
+
+def test_a_resize_that_waits_is_taken_back() -> None:
+    world = cluster()
+    running(world)
+    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "100", "memory": "64Mi"}})
+    world.until(lambda: "PodResizePending" in conditions(world))
+    resize(world, SMALL)
+    world.until(lambda: not conditions(world))
+    assert has_all(world, SMALL)
+    assert messages(world, "ResizeStarted") == []
+
+
+def test_memory_is_not_taken_below_what_is_in_use() -> None:
+    world = cluster()
+    running(world, resources=BIG, annotations={MEMORY: "100Mi"})
+    resize(world, SMALL)
+    world.until(lambda: conditions(world).get("PodResizeInProgress", {}).get("reason") == "Error")
+    assert conditions(world)["PodResizeInProgress"]["message"] == (
+        f'attempting to set container "app" memory limit ({2**26}) below current usage ({100 * 2**20})'
+    )
+    assert len(messages(world, "ResizeError")) == 1
+    assert shown(world)["resources"] == BIG
+    enough = {"requests": BIG["requests"], "limits": {"cpu": "2", "memory": "256Mi"}}
+    resize(world, enough)
+    world.until(lambda: resized_to(world, enough))
+
+
+@pytest.mark.parametrize("after_ms", [0, 2, 5, 10, 20, 40, 80, 200, 1000])
+def test_an_agent_that_dies_during_a_resize_ends_it_in_its_next_life(after_ms: int) -> None:
+    world = cluster()
+    pod = running(world)
+    resize(world, BIG)
+    world.run(after_ms * SECOND // 1000)
+    world.node.kill()
+    world.run(SECOND)
+    world.node.restart_agent()
+    world.until(lambda: resized_to(world, BIG), 2 * MINUTE)
+    assert shown(world)["restartCount"] == 0
+    assert cgroup(world, pod).memory_bytes == 2**27
+
+
+def test_an_agent_that_begins_finds_what_was_given_and_what_waits() -> None:
+    world = cluster()
+    running(world)
+    resize(world, BIG)
+    world.until(lambda: resized_to(world, BIG))
+    world.run(5 * SECOND)
+    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "100", "memory": "128Mi"}})
+    world.until(lambda: "PodResizePending" in conditions(world))
+    since = conditions(world)["PodResizePending"]["lastTransitionTime"]
+    world.node.kill()
+    world.run(10 * SECOND)
+    world.node.restart_agent()
+    world.run(30 * SECOND)
+    assert conditions(world)["PodResizePending"]["lastTransitionTime"] == since
+    assert has_all(world, BIG)
+
+
+def test_an_update_that_hangs_is_shown_and_holds_up_no_other_pod() -> None:
+    world = cluster()
+    hung = HungCalls(world.node.cri)
+    running(world)
+    hung.hang("UpdateContainerResources", pod="web")
+    resize(world, BIG)
+    world.until(lambda: "PodResizeInProgress" in conditions(world))
+    assert world.until(lambda: hung.hung["UpdateContainerResources"] > 0) < 5 * SECOND
+    running(world, "other")
+    world.until(lambda: conditions(world)["PodResizeInProgress"].get("reason") == "Error", 10 * MINUTE)
+    hung.heal()
+    world.until(lambda: resized_to(world, BIG), 10 * MINUTE)
+
+
+def test_a_pod_whose_resize_waits_ends_as_any_other() -> None:
+    world = cluster()
+    running(world)
+    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "100", "memory": "64Mi"}})
+    world.until(lambda: "PodResizePending" in conditions(world))
+    world.delete("web", 1)
+    world.until(lambda: world.pods() == {}, MINUTE)
+
+
+def full(cpu: str, memory: str) -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": memory}
+    return {"requests": amounts, "limits": amounts}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        (full("200m", "128Mi"), full("300m", "128Mi"), full("100m", "64Mi")),
+        (full("50m", "32Mi"), full("100m", "64Mi"), full("50m", "16Mi")),
+        (full("200m", "32Mi"), full("50m", "128Mi"), full("100m", "64Mi")),
+    ],
+)
+def test_guaranteed_pods_of_several_containers_grow_and_shrink(wanted: tuple[dict[str, Any], ...]) -> None:
+    world = cluster()
+    names = ("a", "b", "c")
+    containers = [container(name, resources=full("100m", "64Mi")) for name in names]
+    world.create("web", containers=containers, annotations={MEMORY: "1Mi"})
+    world.until(lambda: world.all_are("Running", 1))
+    pod = world.pods()["web"]
+    for one, resources in zip(pod["spec"]["containers"], wanted, strict=True):
+        one["resources"] = resources
+    world.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
+    world.until(lambda: len(messages(world, "ResizeCompleted")) == 1)
+    world.run(2 * SECOND)
+    status = world.pods()["web"]["status"]["containerStatuses"]
+    assert [(each["resources"], each["restartCount"]) for each in status] == [(each, 0) for each in wanted]
+    assert not conditions(world)
+    memory = sum(int(each["limits"]["memory"].removesuffix("Mi")) for each in wanted)
+    assert cgroup(world, pod, QosClass.GUARANTEED).memory_bytes == memory * 2**20
+
+
+def test_a_burstable_pod_changes_what_it_has_in_many_ways_at_once() -> None:
+    world = cluster()
+    containers = [container(f"c{number}", resources=SMALL) for number in range(6)]
+    world.create("web", containers=containers, annotations={MEMORY: "1Mi"})
+    world.until(lambda: world.all_are("Running", 1))
+    pod = world.pods()["web"]
+    wanted = [
+        BIG,
+        SMALL,
+        {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "64Mi"}},
+        {"requests": {"cpu": "100m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "32Mi"}},
+        {"requests": {"cpu": "1", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "256Mi"}},
+        {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"cpu": "20m", "memory": "16Mi"}},
+    ]
+    for one, resources in zip(pod["spec"]["containers"], wanted, strict=True):
+        one["resources"] = resources
+    world.ask("PUT", "/api/v1/namespaces/default/pods/web/resize", pod)
+    world.until(lambda: len(messages(world, "ResizeCompleted")) == 1)
+    world.run(2 * SECOND)
+    status = world.pods()["web"]["status"]["containerStatuses"]
+    assert [(each["resources"], each["restartCount"]) for each in status] == [(each, 0) for each in wanted]
+
+
+def test_amounts_that_are_the_same_for_the_kernel_are_shown_as_asked() -> None:
+    world = cluster()
+    running(world, resources={"requests": {"cpu": "2m"}, "limits": {"cpu": "10m"}})
+    less = {"requests": {"cpu": "1m"}, "limits": {"cpu": "5m"}}
+    resize(world, less)
+    world.until(lambda: resized_to(world, less))
+    world.until(lambda: len(messages(world, "ResizeCompleted")) == 1)
+
+
+def test_an_ephemeral_container_is_left_alone() -> None:
+    world = cluster()
+    running(world)
+    pod = world.pods()["web"]
+    pod["spec"]["ephemeralContainers"] = [container("debug")]
+    world.ask("PUT", "/api/v1/namespaces/default/pods/web/ephemeralcontainers", pod)
+    world.until(lambda: len(world.node.containers()) == 2)
+    debug = max(world.node.cri.state.containers.values(), key=lambda each: each.created_at)
+    before = debug.resources
+    resize(world, BIG)
+    world.until(lambda: resized_to(world, BIG))
+    assert debug.resources == before

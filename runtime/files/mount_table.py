@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 MOUNT_TABLE = "/proc/self/mountinfo"
 
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = re.compile(r"\\([0-3][0-7]{2})")
 
 
 def mount_kinds(text: str) -> Mapping[str, str]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
-from runtime.api.lines import HttpApiLines
 from runtime.io.pending import PendingAnswer, Subscription
 from runtime.metrics import kubelet as names
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.meters import NS_PER_SECOND, Meters
+
+if TYPE_CHECKING:
+    from runtime.api.lines import HttpApiLines  # it brings asyncio, which a simulation does without
 
 _NO_ANSWER = "<error>"
 _Told = tuple[Callable[[float], object], Callable[[], object]]

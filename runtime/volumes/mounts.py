@@ -23,7 +23,7 @@ MS_SHARED = 1 << 20
 _KEPT_FLAGS = {os.ST_NOSUID: 2, os.ST_NODEV: 4, os.ST_NOEXEC: 8, os.ST_NOATIME: 1024, os.ST_NODIRATIME: 2048}
 """`statvfs` flag -> mount flag: a remount must keep the flags of the mount."""
 
-_OCTAL = re.compile(rb"\\([0-7]{3})")
+_OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
 
 
 class Mounts(Protocol):

@@ -81,7 +81,7 @@ def test_a_new_agent_goes_on_with_what_was_given(agent: Agent, truth: Truth, clu
     record = truth.running("web")
     cluster.change_spec("web", "resize", containers=resized(first.spec.containers, BIG))
     agent.kill()
-    agent.start()
+    cluster.join()
     until(lambda: done(cluster, BIG), 180, agent.troubles)
     now = truth.running("web")
     assert (now.id, memory_of(truth, now)) == (record.id, str(64 * MIB))

@@ -56,6 +56,7 @@ OF_THE_NODE = {
     "NodeSurveyActor.look.<locals>.<lambda>": "what the node is like",
     "PluginWatcherActor.look.<locals>.list_them": "plugins that come are not seen at once",
     "SimulatedAllocationFile.save": "SimulatedAllocationFile.save",
+    "SimulatedPullRecordFiles.apply": "SimulatedPullRecordFiles.apply",
     "SimulatedHostStats.filesystem": "the file system of images",
     "SimulatedIdFiles.records": "SimulatedIdFiles.records",
     "SimulatedIdFiles.remove": "SimulatedIdFiles.remove",

@@ -19,6 +19,7 @@ import actors.pod.probes
 import actors.pod.steps.images
 import actors.volumes.reconciler
 from actors.images.pull_rules import judge_image
+from actors.messages.images import PullImage
 from actors.messages.volumes import VolumesReleased
 from actors.model.observed import observed_container, observed_sandbox
 from actors.pleg.pleg import PlegActor
@@ -168,6 +169,10 @@ def test_pain_8_an_agent_that_thinks_nobody_ready_until_asked_is_found_out(monke
 def test_pain_10_an_agent_that_pulls_what_is_there_is_found_out(monkeypatch: Mutate):
     monkeypatch.setattr(
         actors.pod.steps.images, "judge_image", lambda image, policy, present: judge_image(image, policy, False)
+    )
+    # The pull actor looks a second time, unless it hears that the image is not there.
+    monkeypatch.setattr(
+        actors.pod.steps.images, "PullImage", lambda **fields: PullImage(**{**fields, "present": False})
     )
     assert is_found_out("endless-pull", 10, "starts-in-time")
 

@@ -110,7 +110,7 @@ def test_of_a_runtime_that_is_not_there_the_reasons_say_where_it_was_looked_for_
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n"
     )
     missing = f"unix://{tmp_path}/no.sock"
-    options = ("--once", "--deadline", "2", "--no-apiserver", "--root-dir", f"{tmp_path}/root", "--runtime", missing)
+    options = ("--once", "--deadline", "25", "--no-apiserver", "--root-dir", f"{tmp_path}/root", "--runtime", missing)
     done = up(*options, "--manifests", f"{tmp_path}/web.yaml")
     assert done.returncode == 1
     (reason,) = done.stderr.partition("not every pod has arrived:")[2].strip().splitlines()

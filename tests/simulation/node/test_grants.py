@@ -29,7 +29,12 @@ from tests.simulation.node.test_serving_certificates import CURRENT, decide, req
 from tests.simulation.node.test_serving_certificates import cluster as with_serving_certificate
 from tests.simulation.node.worlds import SECOND, manifest
 
-ANN = Shown({"subject": ((("commonName", "ann"),), (("organizationName", "system:masters"),))})
+ANN = Shown(
+    {
+        "subject": ((("commonName", "ann"),), (("organizationName", "system:masters"),)),
+        "notAfter": "Jan  1 00:00:00 2100 GMT",
+    }
+)
 LIVES = (
     test_api_server.test_a_deleted_pod_ends_and_its_object_goes,
     test_api_server.test_a_changed_manifest_changes_the_mirror_and_a_removed_one_takes_it_away,

@@ -176,6 +176,7 @@ def test_killed_while_a_hook_runs_the_next_agent_does_not_run_it_again_and_keeps
     agent.kill()
     pass_by(GRACE_S / 2)
     agent.start()
+    agent.await_running("second")  # the next agent knows it as a pod of its own
     second.unlink()
     truth.await_none("first")
     truth.await_none("second")

@@ -12,13 +12,13 @@ from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, Volu
 from runtime.volumes.commands import HostCommands
 from runtime.volumes.config_volume import config_volume_plugins
 from runtime.volumes.csi import CsiPlugin
-from runtime.volumes.device_maps import DeviceMaps
+from runtime.volumes.devices.device_maps import DeviceMaps
+from runtime.volumes.devices.loop_devices import KernelLoopDevices
 from runtime.volumes.empty_dir import EmptyDirPlugin
 from runtime.volumes.flex import FlexPlugin
 from runtime.volumes.host_path import HostPathPlugin
 from runtime.volumes.image_volume import ImagePlugin
 from runtime.volumes.local import LocalPlugin
-from runtime.volumes.loop_devices import KernelLoopDevices
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.nfs import NfsPlugin
 

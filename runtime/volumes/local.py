@@ -19,8 +19,8 @@ from config.objects import Pod
 from runtime.files.directories import make_directories
 from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.commands import Commands
-from runtime.volumes.device_maps import DeviceMaps
-from runtime.volumes.disks import FILE_SYSTEM, mount_disk
+from runtime.volumes.devices.device_maps import DeviceMaps
+from runtime.volumes.devices.disks import FILE_SYSTEM, mount_disk
 from runtime.volumes.empty_dir import make_directory
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.ownership import OwnershipProgress, give_to_group, ownership_of

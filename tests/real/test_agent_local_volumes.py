@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runtime.volumes.loop_devices import KernelLoopDevices
+from runtime.volumes.devices.loop_devices import KernelLoopDevices
 from runtime.volumes.mounts import KernelMounts
 from tests.real.agent import Agent
 from tests.real.claims import claim

@@ -21,10 +21,10 @@ from config.objects import (
 )
 from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.commands import CommandResult, HostCommand, HostCommands
-from runtime.volumes.device_maps import DeviceMaps
-from runtime.volumes.disks import file_system_of, mount_disk
+from runtime.volumes.devices.device_maps import DeviceMaps
+from runtime.volumes.devices.disks import file_system_of, mount_disk
+from runtime.volumes.devices.loop_devices import KernelLoopDevices
 from runtime.volumes.local import ALREADY_MOUNTED, LocalPlugin, path_of
-from runtime.volumes.loop_devices import KernelLoopDevices
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.pod_directories import PodDirectories
 from tests.runtime.volumes.host_commands import PlayedCommands

@@ -6,7 +6,7 @@ import pytest
 
 from config.objects import NFSVolumeSource, Volume
 from runtime.volumes.capability import VolumeFailedError, VolumeSpec
-from runtime.volumes.disks import mount_disk
+from runtime.volumes.devices.disks import mount_disk
 from runtime.volumes.mount_options import LENGTH_AT_MOST, joined_options
 from runtime.volumes.nfs import mount_command
 from tests.runtime.volumes.host_commands import PlayedCommands

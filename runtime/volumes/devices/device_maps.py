@@ -15,7 +15,7 @@ import stat
 
 from runtime.files.directories import make_directories
 from runtime.volumes.capability import VolumeFailedError, VolumePlace
-from runtime.volumes.loop_devices import LoopDevices
+from runtime.volumes.devices.loop_devices import LoopDevices
 from runtime.volumes.mounts import Mounts
 
 _MODE = 0o750

@@ -1,6 +1,6 @@
 """Whether pods that ask for other resources get them, and in which order (spec 10.16).
 
 Open `verdicts.py` first: one resize at one moment. `infeasible.py` has the reasons that no waiting mends, `order.py`
-the order in which pending resizes are tried, and `pending.py` keeps them. All of it is pure; `ResourceManagerActor`
-acts.
+the order in which pending resizes are tried, and `pending.py` keeps them. `changes.py` is what the metric counts. All
+of it is pure; `ResourceManagerActor` acts.
 """

@@ -7,14 +7,16 @@ through all of them in their order, since one that shrinks makes room for the ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import msgspec
 
 from actors.kernel import ActorRef
 from actors.messages.admission import ResizeDecided, ResizePod
 from actors.model.allocation import Allocation, Book, allocation_of
-from actors.model.pod_resources import PodResources
+from actors.model.pod_resources import PodResources, resources_of
 from actors.resources.admission import Snapshot
+from actors.resources.resize.changes import changes
 from actors.resources.resize.infeasible import Infeasible, ResizeRules
 from actors.resources.resize.order import Waiting, in_turn
 from actors.resources.resize.verdicts import DEFERRED, INFEASIBLE, UNCHANGED, Deferred, Granted, resize_verdict
@@ -43,6 +45,8 @@ class _Pending(msgspec.Struct):
     pod: Pod
     since_s: int
     told: ResizeDecided | None = None
+    counted: bool = False
+    """Whether the metric knows of it."""
 
 
 class PendingResizes:
@@ -61,7 +65,8 @@ class PendingResizes:
         uid = asked.pod.metadata.uid
         known = self._pending.get(uid)
         since_s = known.since_s if known is not None else asked.pending_since_s
-        self._pending[uid] = _Pending(asked.worker, asked.pod, now_s if since_s is None else since_s)
+        counted = known is not None and known.counted and known.pod.spec == asked.pod.spec
+        self._pending[uid] = _Pending(asked.worker, asked.pod, now_s if since_s is None else since_s, counted=counted)
         self._infeasible.discard(uid)
 
     def forget(self, uid: str) -> None:
@@ -102,6 +107,7 @@ class PendingResizes:
         snapshot: Callable[[], Snapshot],
         trigger: str,
     ) -> Outcome | None:
+        self._count_changes(pending, given)
         generation = pending.pod.metadata.generation
         with book.without(uid):
             verdict = resize_verdict(pending.pod, given, self._rules, snapshot())
@@ -125,6 +131,14 @@ class PendingResizes:
             return Outcome(pending.worker, ResizeDecided(given, generation, INFEASIBLE, verdict.message))
         assert verdict is UNCHANGED
         return Outcome(pending.worker, ResizeDecided(given, generation))
+
+    def _count_changes(self, pending: _Pending, given: PodResources) -> None:
+        if pending.counted:
+            return
+        pending.counted = True
+        with suppress(QuantityError):
+            for each in changes(given, resources_of(pending.pod.spec)):
+                self._meters.count(names.RESIZES_REQUESTED, each.resource, each.requirement, each.operation)
 
     def _count(self) -> None:
         deferred = sum(each.told is not None for each in self._pending.values())

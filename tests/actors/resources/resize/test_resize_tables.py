@@ -12,6 +12,7 @@ from actors.model.allocation import Book, KeptBook, allocation_of
 from actors.model.pod_resources import PodResources, resources_of, same_resources, with_resources
 from actors.resources.abilities import Abilities
 from actors.resources.admission import Snapshot
+from actors.resources.resize.changes import changes
 from actors.resources.resize.infeasible import ResizeRules, infeasible
 from actors.resources.resize.order import Waiting, grows, in_turn
 from actors.resources.resize.verdicts import UNCHANGED, Deferred, Granted, resize_verdict
@@ -154,3 +155,16 @@ def test_a_pod_in_another_form_has_just_those_resources(asked: ResourceRequireme
 def test_only_cpu_and_memory_grow() -> None:
     assert not grows(allocation_of(pod(MORE)), allocation_of(pod(FULL)))
     assert grows(allocation_of(pod(FULL)), allocation_of(pod(amounts("500m", "2Gi"))))
+
+
+def test_each_limit_and_request_that_changes_is_counted() -> None:
+    before = pod(ResourceRequirements(requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2"}))
+    after = pod(ResourceRequirements(requests={"cpu": "2"}, limits={"cpu": "1", "memory": "2Gi"}))
+    found = changes(resources_of(before.spec), resources_of(after.spec))
+    assert [(each.requirement, each.resource, each.operation) for each in found] == [
+        ("limits", "cpu", "decrease"),
+        ("limits", "memory", "add"),
+        ("requests", "cpu", "increase"),
+        ("requests", "memory", "remove"),
+    ]
+    assert list(changes(resources_of(before.spec), resources_of(before.spec))) == []

@@ -28,7 +28,7 @@ def become(module: str, *arguments: str) -> NoReturn:
     """Replace this process by `command`. The process id stays, so service managers and signals find it.
 
     The agent uses the allocator of the C library. Python's own keeps an arena of 1 MiB as long as one object in it
-    lives, and after a burst some live in all of them; the C library gives pages of 4 KiB back (`runtime.io.heap`).
+    lives, and after a burst some live in all of them. The C library gives pages of 4 KiB back (`runtime.io.heap`).
     Python reads the choice from the environment only, so the agent starts without the other variables of Python instead
     of `-I`.
     """

@@ -110,7 +110,8 @@ class Book:
     def __init__(self, kept: KeptBook = NOTHING_KEPT) -> None:
         self._by_uid: dict[str, Allocation] = {}
         self._records = KubeletRecords()
-        self._actuated = KubeletRecords()
+        self._behind: dict[str, bytes] = {}
+        """UID -> what the runtime was told of a pod, where that is not what it was given."""
         self._used: dict[str, int] = {}
         self._ports: Counter[Port] = Counter()
         self._lines: dict[str, bytes] = {}
@@ -122,7 +123,7 @@ class Book:
             self.put(allocation)
         for uid, record in kept.records.items():
             self._records.put(uid, record)
-            self._actuated.put(uid, kept.actuated.get(uid, record))
+            self._note_told(uid, kept.actuated.get(uid, record))
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -152,9 +153,7 @@ class Book:
         uid = pod.metadata.uid
         if uid in self._records:
             return False
-        record = record_of(pod.spec)
-        self._records.put(uid, record)
-        self._actuated.put(uid, record)
+        self._records.put(uid, record_of(pod.spec))
         return True
 
     def resources(self, uid: str) -> PodResources | None:
@@ -164,21 +163,32 @@ class Book:
 
     def actuated(self, uid: str) -> PodResources | None:
         """What the runtime was told of that; None: there is no record."""
-        record = self._actuated.get(uid)
+        record = self._told(uid)
         return None if record is None else resources_in(record)
 
     def resize(self, allocation: Allocation, pod: Pod) -> None:
         """Give a pod what it asks for now. The runtime has not been told yet."""
+        told = self._told(allocation.uid)
         self.put(allocation)
         self._records.put(allocation.uid, record_of(pod.spec))
+        if told is not None:
+            self._note_told(allocation.uid, told)
 
     def actuate(self, uid: str, told: PodResources) -> bool:
         """The runtime was told this of a pod. Returns whether that is new, of a pod that is in the book."""
         record = record_from(told)
-        if uid not in self._records or self._actuated.get(uid) == record:
+        if uid not in self._records or self._told(uid) == record:
             return False
-        self._actuated.put(uid, record)
+        self._note_told(uid, record)
         return True
+
+    def _told(self, uid: str) -> bytes | None:
+        return self._behind.get(uid) or self._records.get(uid)
+
+    def _note_told(self, uid: str, record: bytes) -> None:
+        self._behind.pop(uid, None)
+        if record != self._records.get(uid):
+            self._behind[uid] = record
 
     @contextmanager
     def without(self, uid: str) -> Iterator[None]:
@@ -194,7 +204,7 @@ class Book:
     def remove(self, uid: str) -> Allocation | None:
         """Remove and return the allocation of a pod, or None."""
         self._records.remove(uid)
-        self._actuated.remove(uid)
+        self._behind.pop(uid, None)
         return self._drop(uid)
 
     def _drop(self, uid: str) -> Allocation | None:
@@ -223,7 +233,9 @@ class Book:
             text = b",".join([line for uid, line in self._lines.items() if uid not in without])
         checkpoint = self._records.checkpoint(without)
         allocated = b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", checkpoint, b"}"))
-        return WrittenBook(allocated, b"{%b}" % self._actuated.checkpoint(without))
+        if self._behind:
+            checkpoint = self._records.checkpoint(without, self._behind)
+        return WrittenBook(allocated, b"{%b}" % checkpoint)
 
     def used(self, resource: str) -> int:
         """How much of the resource is allocated, in billionths."""

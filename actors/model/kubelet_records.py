@@ -102,17 +102,22 @@ class KubeletRecords:
     def put(self, uid: str, record: bytes) -> None:
         """Add or replace a record."""
         self.remove(uid)
-        self._entries[uid] = msgspec.json.encode(uid) + b":" + record
+        self._entries[uid] = _entry(uid, record)
 
     def remove(self, uid: str) -> None:
         """Remove the record of a pod, if it has one."""
         if self._entries.pop(uid, None) is not None and uid in self._hashed:
             self._hashed = dict(takewhile(lambda each: each[0] != uid, self._hashed.items()))
 
-    def checkpoint(self, without: Container[str] = ()) -> bytes:
-        """The members `data` and `checksum` of the JSON object in the files. `without`: UIDs that are left out."""
-        if without:
-            entries = b",".join([entry for uid, entry in self._entries.items() if uid not in without])
+    def checkpoint(self, without: Container[str] = (), instead: Mapping[str, bytes] = {}) -> bytes:
+        """The members `data` and `checksum` of the JSON object in the files. `without`: UIDs that are left out.
+
+        `instead`: UID -> the record that stands there in place of the pod's own.
+        """
+        if without or instead:
+            there = {uid: entry for uid, entry in self._entries.items() if uid not in without}
+            there |= {uid: _entry(uid, record) for uid, record in instead.items() if uid in there}
+            entries = b",".join(there.values())
             state = hash_of_text(entries, _HASH_BEGINS)
         else:
             entries = b",".join(self._entries.values())
@@ -126,3 +131,7 @@ class KubeletRecords:
             state = hash_of_text(b"," + entry if self._hashed else entry, state)
             self._hashed[uid] = state
         return state
+
+
+def _entry(uid: str, record: bytes) -> bytes:
+    return msgspec.json.encode(uid) + b":" + record

@@ -18,6 +18,7 @@ from config.values.quantity import QuantityError
 
 C = TypeVar("C", bound=Container)
 NO_RESOURCES = ResourceRequirements()
+RESTART = "RestartContainer"
 
 
 class PodResources(msgspec.Struct, frozen=True):
@@ -74,6 +75,11 @@ def same_amounts(one: ResourceRequirements | None, other: ResourceRequirements |
         return amounts_of(one) == amounts_of(other)
     except QuantityError:  # the step that makes its containers reports it
         return one == other
+
+
+def restarts_for(container: Container, resource: str) -> bool:
+    """Whether a change of this resource takes a restart of the container (`resizePolicy`)."""
+    return any(each.resource_name == resource and each.restart_policy == RESTART for each in container.resize_policy)
 
 
 def amounts_of(resources: ResourceRequirements | None) -> tuple[Amounts, Amounts]:

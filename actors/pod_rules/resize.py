@@ -14,7 +14,7 @@ from operator import attrgetter
 import msgspec
 
 from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.pod_resources import NO_RESOURCES, PodResources, amounts_of, same_amounts
+from actors.model.pod_resources import NO_RESOURCES, PodResources, amounts_of, restarts_for, same_amounts
 from actors.start.resources import ResourceRules, container_resources
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, ResourceRequirements
@@ -22,7 +22,6 @@ from runtime.cri.identity import resources_given
 from runtime.cri.messages import LinuxContainerResources
 
 RESIZABLE = ("cpu", "memory")
-RESTART = "RestartContainer"
 MOST_SHARES, LEAST_SHARES, MOST_WEIGHT = 262_144, 2, 10_000
 """Cgroup v2 has a weight instead of shares, so that a runtime may report shares rounded."""
 
@@ -86,7 +85,7 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
     for container, newest in _running(pod, observed):
         has = told.of(container, newest)
         changed = _changed(container, has)
-        if any(_restarts(container, each) for each in changed):
+        if any(restarts_for(container, each) for each in changed):
             restarts.add(container.name)
             continue
         wanted = _numbers(pod, container, rules)
@@ -115,7 +114,7 @@ def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
         for container, newest in _running(pod, observed)
         if container.name in before.containers
         and not same_amounts(before.containers[container.name], resources_given(container, newest.annotations))
-        and not any(_restarts(container, each) for each in RESIZABLE)
+        and not any(restarts_for(container, each) for each in RESIZABLE)
     }
     return Told(FrozenMap(told), before.whole)
 
@@ -146,10 +145,6 @@ def _changed(container: Container, has: ResourceRequirements) -> list[str]:
         for each in RESIZABLE
         if (limits.get(each), requests.get(each)) != (limits_now.get(each), requests_now.get(each))
     ]
-
-
-def _restarts(container: Container, resource: str) -> bool:
-    return any(each.resource_name == resource and each.restart_policy == RESTART for each in container.resize_policy)
 
 
 def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:

@@ -1,7 +1,7 @@
 """A program that the loop starts, reads and ends.
 
-We make its pipes ourselves. With pipes of asyncio's own, `Process.wait` also waits until they are read to their end: a
-full pipe, or one that a child of the program holds open, then keeps the caller of a killed program waiting for ever.
+We make its pipes ourselves. With pipes of asyncio's own, `Process.wait` also waits until they are read to their end.
+A full pipe, or one that a child holds open, then keeps the caller of a killed program waiting for ever.
 
 `running` is for who reads on his own; `run_to_end` for whoever wants all that it printed, within limits.
 """

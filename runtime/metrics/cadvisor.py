@@ -1,8 +1,8 @@
 """`/metrics/cadvisor`: what the kernel says of machine, pods and containers, by a sample (spec 11.7). Pure.
 
-Labels are those of cAdvisor: a container has its image and name, a pod an empty container, the network the name and
-image of its sandbox, the machine the id `/`, the node's own parts their control group. `id` is the path of the control
-group where that is known. What the kernel does not tell has no series; its family is there all the same.
+Labels are those of cAdvisor. A container has its image and name, and a pod an empty container. The network has the name
+and image of its sandbox, the machine the id `/`, and the node's own parts have their control group. `id` is the path of
+the control group where that is known. What the kernel does not tell has no series; its family is there all the same.
 """
 
 from __future__ import annotations

@@ -1,10 +1,15 @@
 """Step: a pod that asks for other resources than it has gets them while it runs (spec 10.16).
 
 The node decides (`ResourceManagerActor`); until then the pod goes on in the form in which the node has given it its
-resources, and its status says that a resize is pending. What was given is carried out in four stages: the cgroup of the
-pod is made wide enough for its containers as they are and as they will be; running containers are updated one after
-the other, or restart; the cgroup gets its own bounds; and the runtime shows the new numbers. A failure is shown in the
-status and tried again. The next life of the worker or of the agent goes on where this one was.
+resources, and its status says that a resize is pending. What was given is carried out in four stages:
+
+1. The cgroup of the pod gets room for its containers as they are and as they will be.
+2. Running containers are updated one after the other, or restart.
+3. The cgroup gets its own bounds.
+4. The runtime shows the new numbers.
+
+A failure is shown in the status and tried again. The next life of the worker or of the agent goes on where this one
+was.
 """
 
 from __future__ import annotations

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.model.pod_resources import PodResources, same_amounts, with_resources
+from actors.model.pod_resources import PodResources, restarts_for, same_amounts, with_resources
 from actors.start.resources import ResourceRules, swap_bytes
 from config.objects import Container, Pod, ResourceRequirements
 from config.pods.identity import QosClass, is_sidecar, is_static, qos_class
 from config.pods.requests import read_amounts
 
-RESTART = "RestartContainer"
 STATIC = "static"
 
 
@@ -82,11 +81,6 @@ def _changes_swap(pod: Pod, given: PodResources, rules: ResourceRules) -> bool:
         and bool(swap_bytes(pod, new, rules) or swap_bytes(before, old, rules))
         for new, old in zip(_containers(pod), _containers(before), strict=True)
     )
-
-
-def restarts_for(container: Container, resource: str) -> bool:
-    """Whether a change of this resource takes a restart of the container."""
-    return any(each.resource_name == resource and each.restart_policy == RESTART for each in container.resize_policy)
 
 
 def _changes(changed: list[Container], given: PodResources, resource: str) -> bool:

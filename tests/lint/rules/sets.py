@@ -1,10 +1,10 @@
 """Nothing depends on the order of a set (design, kernel, point 8): it differs from one process to the next.
 
-Finds loops, comprehensions and sequences made directly from what is a set for sure: a set display, a call of `set` or
-`frozenset`, an operation on those, a name that its annotation or its only kind of assignment in the same function
-says is a set, or a `self.name` that is annotated as one. An assignment may be one of several at once, as in
-`due, self.due = self.due, set()`. `sorted(...)`, and whatever gives no order away (`len`, `any`,
-`sum`, another set, ...), is fine.
+Finds loops, comprehensions and sequences made directly from what is a set for sure. That is a set display, a call of
+`set` or `frozenset`, or an operation on those. A name is one if its annotation says so, or its only kind of assignment
+in the same function; a `self.name` if it is annotated. An assignment may be one of several at once, as in
+`due, self.due = self.due, set()`. `sorted(...)` is fine, and whatever gives no order away: `len`, `any`, `sum`, another
+set.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ from actors.kernel import PoolDispatcher
 from benchmarks.live_node import IMAGE, LIMIT_S, NODE, LiveNode, live_node
 from benchmarks.processes import process
 from config.api.resources import PODS
-from config.objects import Container, ExecAction, ObjectMeta, Pod, PodSpec, Probe
+from config.objects import Container, ExecAction, ObjectMeta, Pod, PodSpec, Probe, ResourceRequirements
 from runtime.api import ApiError, WatchEvent, create, watch_objects
-from runtime.api.calls import delete
+from runtime.api.calls import delete, patch
 from runtime.cri.server import CriServer
 from runtime.cri.verbs import ALL_VERBS
 from simulation.cri import Settings, SimulatedCri
@@ -69,6 +69,7 @@ AT_ITS_END = frozenset({"StopContainer", "StopPodSandbox", "RemovePodSandbox"}) 
     "ListContainers",
     "ListPodSandbox",
 }
+AFTER_A_RESIZE = frozenset({"UpdateContainerResources"})
 OVER_HTTP = {
     "Exec": "/exec/default/sick/app?command=true&output=1",
     "Attach": "/attach/default/sick/app?output=1",
@@ -184,9 +185,15 @@ def plain_pod(name: str) -> Pod:
 
 
 def sick_pod(image: str, run_for: str) -> Pod:
-    """One that gives its agent something to do with every verb: a pull, a probe by command, a log that grows."""
+    """One that needs most verbs: a pull, a probe by command, a log that grows; its requests can be resized."""
     probe = Probe(exec=ExecAction(command=("true",)), period_seconds=1)
-    container = Container(name="app", image=image, image_pull_policy="IfNotPresent", readiness_probe=probe)
+    container = Container(
+        name="app",
+        image=image,
+        image_pull_policy="IfNotPresent",
+        readiness_probe=probe,
+        resources=ResourceRequirements(requests={"cpu": "10m", "memory": "10Mi"}),
+    )
     knobs = {"output": "so it goes", "output-every": "1s", "output-size": "64Ki", "run-for": run_for}
     spec = PodSpec(
         node_name=NODE,
@@ -236,12 +243,14 @@ class Bench:
 
     def let_hang(self, verb: str) -> bool:
         """Let calls of the verb about the sick pod hang, and give the agent a reason to make one. Whether it did."""
-        if verb not in AT_ITS_END and verb not in OVER_HTTP:
+        if verb not in AT_ITS_END | AFTER_A_RESIZE and verb not in OVER_HTTP:
             self._delete_sick_pod()
             self._latencies.wait_until_gone(["sick"])
         self._runtime.hang(verb)
         if verb in AT_ITS_END:
             self._delete_sick_pod()
+        elif verb in AFTER_A_RESIZE:
+            self._resize_sick_pod()
         elif verb in OVER_HTTP:
             threading.Thread(target=self._ask_agent, args=(OVER_HTTP[verb],), daemon=True).start()
         else:
@@ -253,6 +262,11 @@ class Bench:
 
     def _delete_sick_pod(self) -> None:
         self._api.call(delete(PODS, NAMESPACE, "sick", grace_seconds=1)).result(LIMIT_S)
+
+    def _resize_sick_pod(self) -> None:
+        resources = {"requests": {"cpu": "20m", "memory": "20Mi"}}
+        change = {"spec": {"containers": [{"name": "app", "resources": resources}]}}
+        self._api.call(patch(PODS, NAMESPACE, "sick", change, subresource="resize")).result(LIMIT_S)
 
     def _ask_agent(self, target: str) -> None:
         """A request of a user, which hangs."""

@@ -42,6 +42,7 @@ from actors.node.supervisor import NodeSupervisor
 from actors.node.wiring.known_actors import LONG_LIVED
 from actors.node_object.conditions import ConditionVerdict
 from config.objects import Pod
+from runtime.api.settling import SettlingApi
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
 from runtime.metrics.measured_cri import MeasuredCri
@@ -196,9 +197,10 @@ class NodeAgent:
 def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities:
     """The same capabilities, with calls to the runtime, the volumes and the API server measured."""
     meters, now_ns = can.meters, dispatcher.now_ns
+    lines = None if can.api is None else measured_lines(can.api, meters, now_ns)
     return replace(
         can,
         cri=MeasuredCri(can.cri, meters, now_ns, dispatcher.wall_ns),
         volumes=MeasuredVolumes(can.volumes, meters, now_ns),
-        api=None if can.api is None else measured_lines(can.api, meters, now_ns),
+        api=lines and replace(lines, references=SettlingApi(lines.main, now_ns, dispatcher.schedule)),
     )

@@ -7,9 +7,6 @@ first list nothing is told, because the pods are then unknown, which differs fro
 A change of only the status is nearly always the echo of this node's own write. Nobody waits for it, so it is told a
 second later together with others, or not at all if the pod goes or changes meanwhile.
 
-A new pod is told a moment after it was seen. The API server lets a node read what the pod refers to, and make tokens
-for it, only once its authorizer has seen the binding too. An earlier request is refused, and the pod would wait longer.
-
 While the API server is away, the pods seen last stay desired.
 """
 
@@ -31,20 +28,12 @@ from runtime.api import Api
 
 SECOND_NS = 1_000_000_000
 FOLLOWED = "pods"
-SETTLE_NS = SECOND_NS // 10
-"""From first seeing a pod to telling it. Measured: a real API server's authorizer needs 10 to 100 ms."""
-TOGETHER_NS = SECOND_NS // 50
-"""New pods that settle within this time are told together."""
 ECHO_NS = SECOND_NS
 """How long the echo of a status may wait."""
 
 
 class TellChanges(SoleMessage, frozen=True):
     """To itself: tell what has changed since the last time. It queues behind the changes that have arrived already."""
-
-
-class TellNew(Message, frozen=True):
-    """To itself: some new pods have settled."""
 
 
 class TellEchoes(Message, frozen=True):
@@ -59,8 +48,6 @@ class ApiSourceActor(Follower):
         self._storage = storage
         self._node_name = node_name
         self._pods: dict[str, Pod] = {}
-        self._new: dict[str, int] = {}
-        """UID -> when the pod may be told, in that order."""
         self._changed: dict[str, Pod] = {}
         self._echoes: dict[str, Pod] = {}
         """Pods of which only the status has changed; they can wait."""
@@ -84,20 +71,12 @@ class ApiSourceActor(Follower):
             known = self._pods.pop(uid, None)
             unheard = self._changed.pop(uid, None) is not None
             self._drop_echo(uid)
-            if self._new.pop(uid, None) is not None:
-                return  # it was never told
             if known is not None and (unheard or _grace_of(known) != _grace_of(pod)) and _grace_of(pod) is not None:
                 self._last_forms[uid] = pod  # tells the grace period
             self._gone.add(uid)
-        elif uid in self._new:
-            self._pods[uid] = pod
-            return
         elif uid not in self._pods:
-            self._pods[uid] = pod
-            self._new[uid] = self.now_ns() + SETTLE_NS
-            if len(self._new) == 1:
-                self.after(SETTLE_NS, TellNew())
-            return
+            self._pods[uid] = self._changed[uid] = pod
+            self._gone.discard(uid)
         else:
             before = self._pods[uid]
             if pod.spec is not before.spec:
@@ -114,18 +93,6 @@ class ApiSourceActor(Follower):
             self.ref.tell(TellChanges())
         else:
             self.tell_changes(TellChanges())
-
-    @handles(TellNew)
-    def tell_new(self, _: TellNew) -> None:
-        now_ns = self.now_ns()
-        for uid, due_ns in list(self._new.items()):
-            if due_ns > now_ns:
-                self.after(max(due_ns - now_ns, TOGETHER_NS), TellNew())
-                break
-            del self._new[uid]
-            self._changed[uid] = self._pods[uid]
-            self._gone.discard(uid)
-        self.tell_changes(TellChanges())
 
     def _drop_echo(self, uid: str) -> None:
         if self._echoes.pop(uid, None) is not None and not self._echoes:
@@ -156,7 +123,6 @@ class ApiSourceActor(Follower):
             self._tell_all()
 
     def _tell_all(self) -> None:
-        self._new.clear()
         self._last_forms.clear()
         self._changed.clear()
         self._echoes.clear()

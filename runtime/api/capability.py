@@ -62,5 +62,7 @@ class ApiLines:
     events: Api
     reviews: Api | None = field(default=None, kw_only=True)
     """For questions that strangers bring about: whose token it is, and who may. None: `main`."""
+    references: Api | None = field(default=None, kw_only=True)
+    """For what new pods refer to: its first refusals may pass. None: `main`."""
     server: str = field(default="in-process", kw_only=True)
     """Who the server is, for people: host and port."""

@@ -111,7 +111,10 @@ class Wiring:
         self.can = capabilities
         self.configuration = plan.configuration
         self.name = plan.facts.name
-        self.api = None if capabilities.api is None else capabilities.api.main
+        lines = capabilities.api
+        self.api = None if lines is None else lines.main
+        self.references = None if lines is None else lines.references or lines.main
+        """For what pods refer to."""
         self.actors = KnownActors(parent, plan, capabilities)
         policy = access_policy(plan.configuration)
         has_book = capabilities.pull_records is not None and policy.keeps_records

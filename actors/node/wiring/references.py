@@ -36,7 +36,7 @@ def start_references(node: Wiring) -> None:
     node.make(
         actors.object_cache,
         ObjectCacheActor,
-        api=node.api,
+        api=node.references,
         strategy=strategy_of(strategy),
         sync_frequency_ns=sync_ns,
         sync_loop=actors.sync_loop,
@@ -51,18 +51,18 @@ def start_references(node: Wiring) -> None:
         sync_loop=actors.sync_loop,
     )
     _start_drivers(node)
-    if actors.claims is not None and node.api is not None:
+    if actors.claims is not None and node.references is not None:
         node.make(
             actors.claims,
             ClaimsActor,
-            api=node.api,
+            api=node.references,
             tokens=actors.tokens,
             node_status=actors.node_status,
             node_name=node.name,
             sync_frequency_ns=sync_ns,
             plugins=actors.plugins,
         )
-    node.make(actors.tokens, TokenActor, api=node.api)
+    node.make(actors.tokens, TokenActor, api=node.references)
 
 
 def _start_drivers(node: Wiring) -> None:

@@ -58,7 +58,7 @@ def _start_images(node: Wiring) -> None:
             ImageCredentialsActor,
             providers=can.image_providers,
             tokens=actors.tokens,
-            api=node.api,
+            api=node.references,
         )
     node.make(
         actors.image_pull,

@@ -19,7 +19,7 @@ from actors.messages.pods import (
     SourceReady,
     StorageStarted,
 )
-from actors.sources.api import ECHO_NS, SETTLE_NS, ApiSourceActor
+from actors.sources.api import ECHO_NS, ApiSourceActor
 from actors.sources.pod_changes import is_echo
 from actors.sources.storage import NOTHING, StorageActor, merge, merge_changes
 from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
@@ -152,24 +152,17 @@ def test_changes_of_one_moment_are_told_as_one(world: World, monkeypatch: pytest
     assert 0 < len(merges) < 20
 
 
-def test_a_new_pod_is_told_a_moment_after_it_was_seen_in_its_newest_form(world: World):
+def test_a_new_pod_is_told_at_once_and_its_next_form_as_a_change(world: World):
     world.api.answer(ObjectList((pod("a"),), "5"))
     world.run()
     world.heard()
     watch = world.api.watches[0]
     watch.say("ADDED", pod("b"), "6")
-    world.run(SETTLE_NS // 2)
-    watch.say("MODIFIED", pod("b", "i:2"), "7")
-    watch.say("MODIFIED", pod("a", "i:2"), "8")
-    watch.say("ADDED", pod("c"), "9")
-    world.run(SETTLE_NS // 4)
-    assert world.heard() == [("UPDATE", "a")], "who is known does not wait for who is new"
-    world.run(SETTLE_NS // 4)
-    (told,) = only(world.told, PodChanged)
-    assert (told.operation.value, told.pod.spec.containers[0].image) == ("ADD", "i:2")
+    world.run(0)
     assert world.heard() == [("ADD", "b")]
-    world.run(SETTLE_NS)
-    assert world.heard() == [("ADD", "c")]
+    watch.say("MODIFIED", pod("b", "i:2"), "7")
+    world.run(0)
+    assert world.heard() == [("UPDATE", "b")]
 
 
 GATED = msgspec.structs.replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -26,6 +26,8 @@ MINUTE = 60 * SECOND
 class Cluster:
     """An API server and one node of it. The test is the rest of the cluster: it creates pods that are bound."""
 
+    api_class: ClassVar[type[GrantedApi]] = GrantedApi
+
     def __init__(
         self,
         seed: int = 1,
@@ -38,7 +40,7 @@ class Cluster:
         self.dispatcher = SimulatedDispatcher(seed)
         # Nobody else looks at the node: an API server that is away has no controllers that do.
         self.server = ApiServer(self.dispatcher, Options(node_grace_ns=0))
-        self.api = GrantedApi(self.dispatcher, self.server, latency_ns=2 * MS)
+        self.api = self.api_class(self.dispatcher, self.server, latency_ns=2 * MS)
         main: Any = self.api
         if qps:
             main = LimitedApi(self.api, TokenBucket(qps, burst), self.dispatcher.now_ns, self.dispatcher.schedule)

@@ -15,7 +15,6 @@ more, so that a pull that hangs ends with its pod.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import ClassVar
 
 from actors.images import pull_rules as rules
@@ -96,7 +95,6 @@ class ImagePullActor(RecordKeeper):
         self._programs = programs
         self._numbers = 0
         self._status_manager = status_manager
-        self._early: dict[Hashable, PullImage] = {}
         self._cri = cri
         self._node_status = node_status
         self._limits = limits
@@ -118,8 +116,7 @@ class ImagePullActor(RecordKeeper):
             return
         uid = message.pod.metadata.uid
         self.watch(message.worker)
-        if not self._book.is_loaded:
-            self._early[message.coalesce_key()] = message
+        if self._waits_for_records(message):
             return
         if message.present and self._is_settled(message, verdict.image):
             return
@@ -150,15 +147,11 @@ class ImagePullActor(RecordKeeper):
         self._start_pulls()
         self._tell_to_wait(flight, waiter)
 
-    def records_loaded(self) -> None:
-        early, self._early = self._early, {}
-        for message in early.values():
-            self.pull_image(message)
-
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
         """The pod does not wait any more; cancel flights that nobody waits for."""
         uid = message.ref.name
+        self._forget_early(uid)
         for flight in list(self._flights.values()):
             for key in [key for key in flight.waiters if key[0] == uid]:
                 self._leave(flight, key)

@@ -1,11 +1,13 @@
 """`RecordKeeper`: the part of `ImagePullActor` that keeps the book of pulls and its files in step (spec 6.4).
 
-The files are read once, at the start. Changes are written on a lane of their own, one after the other. A change that
-cannot be written is told in the log; the book goes on, and the next start asks for credentials where it must.
+The files are read once, at the start. While they cannot be read, nobody knows who may use which image: no pull begins,
+and whoever asks is refused after each try. Changes are written on a lane of their own, one after the other. A change
+that cannot be written is told in the log; the book goes on, and the next start asks for credentials where it must.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import msgspec
@@ -26,6 +28,8 @@ from runtime.state.pull_record_files import PullFiles, PullRecordFiles
 SECOND_NS = 1_000_000_000
 DISK_LIMIT_NS = 10 * SECOND_NS
 LOAD_AGAIN_NS = 10 * SECOND_NS
+LOADS_AT_MOST = 4
+"""Loads that hang at the same time; the next one waits for one of them."""
 LANE = "pull-records"
 _SAID = ("false", "true")
 
@@ -74,14 +78,34 @@ class RecordKeeper(Actor):
         self._meters = meters
         self._records = records
         self._book = PullBook(AccessPolicy()) if records is None else records.book
+        self._loads = 0
+        self._early: dict[Hashable, PullImage] = {}
 
     def on_start(self) -> None:
         self._book.forget_flights(self.now_ns())
         if not self._book.is_loaded:
             self._load()
 
-    def records_loaded(self) -> None:
-        """The records are known from now on."""
+    def pull_image(self, message: PullImage) -> None:
+        """Answer a question that has waited for the records."""
+        raise NotImplementedError
+
+    def _waits_for_records(self, message: PullImage) -> bool:
+        if not self._book.is_loaded:
+            self._early[message.coalesce_key()] = message
+        return not self._book.is_loaded
+
+    def _forget_early(self, uid: str) -> None:
+        if self._early:
+            self._early = {key: each for key, each in self._early.items() if each.pod.metadata.uid != uid}
+
+    def _refuse_early(self, error: str) -> None:
+        early, self._early = self._early, {}
+        retry_at_ns = self.now_ns() + LOAD_AGAIN_NS
+        text = f"the records of pulled images cannot be read, so no image may be used: {error}"
+        for each in early.values():
+            said = rules.pull_failed(each.image, rules.ERR_IMAGE_PULL, text)
+            self._refuse(each, rules.ERR_IMAGE_PULL, text, retry_at_ns, *said)
 
     @handles(LoadRecords)
     def load_again(self, _: LoadRecords) -> None:
@@ -89,20 +113,24 @@ class RecordKeeper(Actor):
 
     def _load(self) -> None:
         assert self._records is not None, "a book without files needs none"
-        files = self._records.files
+        files, key = self._records.files, f"load {self._loads % LOADS_AT_MOST}"
+        self._loads += 1  # a load that hangs keeps its key, and must not hold up the next one
         lane = self.lane(LANE, size=1, per_key=1)
-        self.attempt(lambda: lane.submit(LANE, files.load, deadline_ns=DISK_LIMIT_NS), RecordsLoaded)
+        self.attempt(lambda: lane.submit(key, files.load, deadline_ns=DISK_LIMIT_NS), RecordsLoaded)
 
     @handles(RecordsLoaded)
     def _loaded(self, message: RecordsLoaded) -> None:
         if message.files is None:
             self.log.warning("the records of pulled images cannot be read: %s", message.error)
             self.after(LOAD_AGAIN_NS, LoadRecords())
+            self._refuse_early(message.error)
             return
         for problem in self._book.load(message.files, self.now_ns()):
             self.log.warning("a record of pulled images is of no use: %s", problem)
         self._measure_records()
-        self.records_loaded()
+        early, self._early = self._early, {}
+        for each in early.values():
+            self.pull_image(each)
 
     # --- what a flight does to the book -----------------------------------------------------------------------------
 

@@ -256,6 +256,39 @@ def test_who_asks_before_the_records_are_read_is_answered_then(world: World) -> 
     assert world.workers["a"][1] == [ImagePulled(IMAGE, "web", present=True)]
 
 
+def test_who_asks_while_the_records_cannot_be_read_is_refused_and_let_in_when_they_can(world: World) -> None:
+    world.files.error = OSError("stale")
+    world.start()
+    world.ask("a")
+    world.run(LOAD_AGAIN_NS)
+    (refused,) = world.workers["a"][1]
+    assert (refused.reason, refused.retry_at_ns, world.pulls) == (
+        "ErrImagePull",
+        world.dispatcher.now_ns() + LOAD_AGAIN_NS,
+        [],
+    )
+    assert refused.message.startswith("the records of pulled images cannot be read, so no image may be used: ")
+    assert [event.message for event in world.events] == [
+        f'Failed to pull image "{IMAGE}": {refused.message}',
+        "Error: ErrImagePull",
+    ]
+    world.files.error = None
+    world.run(LOAD_AGAIN_NS)
+    world.ask("a")
+    assert len(world.pulls) == 1
+
+
+def test_a_pod_that_has_ended_is_not_answered_when_the_records_come(world: World) -> None:
+    world.files.error = OSError("stale")
+    world.start()
+    world.ask("a")
+    ref, answers = world.workers["a"]
+    world.images.tell(ActorStopped(ref, ref.path))
+    world.files.error = None
+    world.run(LOAD_AGAIN_NS)
+    assert (world.pulls, answers) == ([], [])
+
+
 def test_a_record_goes_with_its_image(world: World) -> None:
     world.start()
     world.ask("a")

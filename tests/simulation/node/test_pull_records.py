@@ -46,6 +46,13 @@ def assert_known(world: World, when: str) -> None:
         assert not forms(world.node.cri.state.images[ref]).isdisjoint(names), f"{when}: nobody knows of {ref}"
 
 
+def told(world: World, name: str) -> bool:
+    """Whether the status of the pod says that it waits for the records."""
+    state = world.status(name).state
+    waiting = None if state is None else state.waiting
+    return waiting is not None and "the records of pulled images cannot be read" in (waiting.message or "")
+
+
 def moments(seed: int) -> Iterator[int]:
     """Steps until all runs."""
     world = World(PODS, seed=seed).start()
@@ -71,6 +78,27 @@ def test_an_agent_that_is_killed_in_a_pull_leaves_no_image_without_record(seed: 
         assert len(world.running()) == 3
         assert records(world) == pulled(world), f"killed after {step} steps"
         assert intents(world) == set()
+
+
+def test_records_that_hang_let_no_image_be_used_and_no_pod_hang() -> None:
+    """Each load hangs. The pod is told so again and again, and begins when the records come."""
+    world = World(PODS).start()
+    world.run(60 * SECOND)
+    before = pulled(world)
+    world.node.kill()
+    world.node.put_manifest("c", manifest("c", [container(image="r.test/late:1")]))
+    directory = f"{ROOT}/{DIRECTORY}"
+    world.node.host.tree.hang(directory)
+    world.node.restart_agent()
+    for _ in range(10):
+        world.run(60 * SECOND)
+        assert told(world, "c")
+    assert any("the records of pulled images cannot be read" in line for line in world.said("c"))
+    assert pulled(world) == before
+    world.node.host.tree.heal(directory)
+    world.run(60 * SECOND)
+    assert len(world.running()) == 4
+    assert (records(world), intents(world)) == (pulled(world), set())
 
 
 def test_an_agent_that_pulls_without_an_intent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,8 @@ class PullBook:
         for name, content in files.pulled.items():
             try:
                 record = decode_record(content)
+                if file_name(record.image_ref) != name:
+                    raise RecordError(f"it is about {record.image_ref!r}, whose file is {file_name(record.image_ref)}")
             except RecordError as fault:
                 problems.append(f"{PULLED}/{name}: {fault}")
                 self._unreadable.add(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,7 +27,7 @@ class RecordError(ValueError):
     """The file is no record that this agent knows."""
 
 
-class PullSecret(msgspec.Struct, frozen=True, rename="camel"):
+class PullSecret(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A secret that has opened the image once, and the digest of what stood in it."""
 
     uid: str
@@ -40,7 +40,7 @@ class PullSecret(msgspec.Struct, frozen=True, rename="camel"):
         return self.namespace, self.name, self.uid
 
 
-class PullAccount(msgspec.Struct, frozen=True):
+class PullAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A service account for which a credential program has opened the image."""
 
     uid: str
@@ -48,7 +48,7 @@ class PullAccount(msgspec.Struct, frozen=True):
     name: str
 
 
-class Grants(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class Grants(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
     """Upstream's ImagePullCredentials. `node_pods_accessible`: every pod of the node may use the image."""
 
     kubernetes_secrets: tuple[PullSecret, ...] = ()
@@ -59,7 +59,7 @@ class Grants(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 ALL_PODS = Grants(node_pods_accessible=True)
 
 
-class PulledRecord(msgspec.Struct, frozen=True, rename="camel"):
+class PulledRecord(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`credential_mapping`: by the name of the image, without tag and digest. No other name is open."""
 
     last_updated_time: str
@@ -67,13 +67,8 @@ class PulledRecord(msgspec.Struct, frozen=True, rename="camel"):
     credential_mapping: Mapping[str, Grants] = {}
 
 
-class _Intent(msgspec.Struct, frozen=True):
+class _Intent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     image: str
-
-
-class _Header(msgspec.Struct, frozen=True, rename="camel"):
-    kind: str = ""
-    api_version: str = ""
 
 
 def file_name(key: str) -> str:
@@ -101,7 +96,7 @@ def _escaped(document: bytes) -> bytes:
 
 
 def encode_intent(image: str) -> bytes:
-    return msgspec.json.encode({"kind": "ImagePullIntent", "apiVersion": API_VERSION, "image": image})
+    return _encoded({"kind": "ImagePullIntent", "apiVersion": API_VERSION, "image": image})
 
 
 def decode_intent(content: bytes) -> str:
@@ -110,14 +105,19 @@ def decode_intent(content: bytes) -> str:
 
 
 def encode_record(record: PulledRecord) -> bytes:
-    fields = {
+    fields: dict[str, Any] = {
         "kind": "ImagePulledRecord",
         "apiVersion": API_VERSION,
         "lastUpdatedTime": record.last_updated_time,
         "imageRef": record.image_ref,
     }
-    mapping = {"credentialMapping": record.credential_mapping} if record.credential_mapping else {}
-    return msgspec.json.encode(fields | mapping)
+    if record.credential_mapping:
+        fields["credentialMapping"] = dict(sorted(record.credential_mapping.items()))
+    return _encoded(fields)
+
+
+def _encoded(fields: dict[str, Any]) -> bytes:
+    return _escaped(msgspec.json.encode(fields)) + b"\n"
 
 
 def decode_record(content: bytes) -> PulledRecord:
@@ -126,11 +126,12 @@ def decode_record(content: bytes) -> PulledRecord:
 
 
 def _decode(content: bytes, kind: str, shape: type[T]) -> T:
+    """As strict as a kubelet: a field that it does not know may close the image to somebody."""
     try:
-        header = msgspec.json.decode(content, type=_Header)
-        if header.kind != kind or header.api_version not in READ_VERSIONS:
+        fields = msgspec.json.decode(content, type=dict[str, Any])
+        if fields.pop("kind", None) != kind or fields.pop("apiVersion", None) not in READ_VERSIONS:
             raise RecordError(f"it is no {kind} of {API_VERSION}")
-        return msgspec.json.decode(content, type=shape)
+        return msgspec.convert(fields, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise RecordError(f"it cannot be read: {fault or 'it is nested too deeply'}") from None
 

@@ -30,9 +30,10 @@ OF_A_KUBELET = (
     b'{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","lastUpdatedTime":"2024-10-21T12:26:40Z",'
     b'"imageRef":"sha256:1","credentialMapping":{"r.io/app":{"kubernetesSecrets":[{"uid":"u1","namespace":"a",'
     b'"name":"pull","credentialHash":"h1"}],"kubernetesServiceAccounts":[{"uid":"u3","namespace":"a",'
-    b'"name":"builder"}]},"r.io/open":{"nodePodsAccessible":true}}}'
+    b'"name":"builder"}]},"r.io/open":{"nodePodsAccessible":true}}}\n'
 )
-RECORD = PulledRecord(TIME, "sha256:1", {"r.io/app": Grants((MINE,), (ACCOUNT,)), "r.io/open": ALL_PODS})
+RECORD = PulledRecord(TIME, "sha256:1", {"r.io/open": ALL_PODS, "r.io/app": Grants((MINE,), (ACCOUNT,))})
+"""A kubelet sorts the names."""
 
 
 def test_a_record_is_written_as_a_kubelet_writes_it_and_read_again() -> None:
@@ -48,7 +49,7 @@ def test_a_record_that_opens_the_image_to_nobody_has_no_mapping() -> None:
 
 def test_an_intent_is_a_kubelets_and_its_file_too() -> None:
     image = "docker.io/testing/test:latest"
-    text = b'{"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"%s"}' % image.encode()
+    text = b'{"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"%s"}\n' % image.encode()
     assert encode_intent(image) == text
     assert decode_intent(text.replace(b"v1beta1", b"v1alpha1")) == image
     name = "sha256-aef2af226629a35d5f3ef0fdbb29fdbebf038d0acd8850590e8c48e1e283aa56"
@@ -57,7 +58,12 @@ def test_an_intent_is_a_kubelets_and_its_file_too() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"\xff", b"{}", encode_intent("a"), OF_A_KUBELET.replace(b"v1beta1", b"v9"), b'{"a":' * 9999],
+    [
+        *(b"", b"{", b"[]", b"\xff", b"{}", b'{"a":' * 9999, encode_intent("a")),
+        OF_A_KUBELET.replace(b"v1beta1", b"v9"),
+        OF_A_KUBELET.replace(b'"imageRef"', b'"notBefore":"2030-01-01T00:00:00Z","imageRef"'),
+        OF_A_KUBELET.replace(b'"nodePodsAccessible":true', b'"nodePodsAccessible":true,"except":["a"]'),
+    ],
 )
 def test_what_is_no_record_is_told(content: bytes) -> None:
     with pytest.raises(RecordError):

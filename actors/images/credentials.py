@@ -5,11 +5,14 @@ image is a look-up of its own: perhaps the service account and its token, then t
 the same program, image and account share one process. A program has a limited number of processes; further look-ups
 wait for their turn and then look into the cache again. So a program that hangs holds up only those who need it.
 
+A token is bound to its pod. When the pod's worker has stopped, its look-ups end, and its tokens are released.
+
 The answer has what the programs gave, in the order of their configuration, and why others gave nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Hashable
 from typing import ClassVar
@@ -17,9 +20,9 @@ from typing import ClassVar
 import msgspec
 
 from actors.images.provider_cache import NO_ACCOUNT, Account, ProviderCache, annotations_for, token_digest
-from actors.kernel import Actor, ActorRef, Message, Pending, SoleMessage, handles, outcome_of
+from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of
 from actors.messages.images import FindCredentials, ProvidedCredential, ProviderCredentials
-from actors.messages.references import RequestToken, TokenIssued, TokenRefused
+from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.api.resources import SERVICE_ACCOUNTS
 from config.credentials.docker_config import Entries, credentials_for
 from config.credentials.image_providers import ImageProvider
@@ -163,6 +166,7 @@ class ImageCredentialsActor(Actor):
         lookup = self._lookups[key] = _Lookup(key, self._numbers, provider, pod)
         lookup.questions.append(question)
         if wants_token:
+            self.watch(question.request.worker)
             self._limit(lookup)
             self._read_account(lookup)
         elif not self._is_cached(lookup):
@@ -225,6 +229,15 @@ class ImageCredentialsActor(Actor):
         if lookup is not None:
             why = f"service account {_account_of(lookup.pod)}: {message.reason}"
             self._end(lookup, (), f"credential provider {lookup.provider.name}: {why}")
+
+    @handles(ActorStopped)
+    def worker_stopped(self, message: ActorStopped) -> None:
+        uid = message.ref.name
+        for lookup in [each for each in self._lookups.values() if each.key.pod == uid]:
+            with contextlib.suppress(ValueError):
+                self._turns[lookup.provider.name].remove(lookup)
+            self._end(lookup, ())
+        self._tokens.tell(ReleaseObjects(uid))
 
     # --- the program ------------------------------------------------------------------------------------------------
 

@@ -285,9 +285,9 @@ class ImagePullActor(RecordKeeper):
 
     def _find_credentials(self, flight: Flight) -> None:
         assert self._programs is not None, "the caller has looked"
-        first = next(iter(flight.waiters.values()))
+        first = next(iter(flight.waiters.values())).request
         tag = FlightTag(flight.key, flight.number)
-        self._programs.actor.tell(FindCredentials(self.ref, tag, first.request.pod, full_name(flight.image)))
+        self._programs.actor.tell(FindCredentials(self.ref, tag, first.pod, full_name(flight.image), first.worker))
         self.after(ASK_AGAIN_NS, AskProvidersAgain(tag), key=flight.key)
 
     @handles(ProviderCredentials)

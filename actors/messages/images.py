@@ -46,13 +46,15 @@ class PullImage(Message, frozen=True):
 class FindCredentials(Message, frozen=True):
     """ImagePullActor -> ImageCredentialsActor: what credential programs know for the image, on behalf of the pod.
 
-    `image` has its registry and no tag (`docker_config.full_name`). Answered once by `ProviderCredentials`.
+    `image` has its registry and no tag (`docker_config.full_name`). `worker`: the pod's; what was made for the pod ends
+    with it. Answered once by `ProviderCredentials`.
     """
 
     reader: ActorRef
     tag: Hashable
     pod: Pod
     image: str
+    worker: ActorRef
 
 
 class ProvidedCredential(msgspec.Struct, frozen=True):

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from actors.images.credentials import LOOKUP_LIMIT_NS, PROCESSES_AT_MOST, ImageCredentialsActor
-from actors.kernel import ActorSystem, Promise, SimulatedDispatcher, broken, kept
+from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages.images import FindCredentials, ProvidedCredential, ProviderCredentials
-from actors.messages.references import RequestToken, TokenIssued, TokenRefused
+from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.credentials.docker_config import Credential, RegistryEntry
 from config.credentials.image_providers import ImageProvider, TokenAttributes
 from config.credentials.provider_answers import CacheScope, ProviderAnswer
@@ -79,14 +79,31 @@ class World:
         self.programs = Programs(known)
         self.api = Accounts()
         reader, self.heard = Recorder.spawn_in(self.system, "reader", ProviderCredentials)
-        tokens, self.tokens = Recorder.spawn_in(self.system, "tokens", RequestToken)
+        tokens, told = Recorder.spawn_in(self.system, "tokens", RequestToken, ReleaseObjects)
+        self._told: list[Any] = told
+        self._workers: dict[str, ActorRef] = {}
         self._reader = reader
         self.actor = self.system.spawn(ImageCredentialsActor, self.programs, tokens, self.api, name="credentials")
 
     def ask(self, pod: str = "a", image: str = IMAGE, account: str = "") -> None:
         spec = PodSpec(service_account_name=account or None)
         meta = ObjectMeta(name=pod, namespace="ns", uid=pod)
-        self.actor.tell(FindCredentials(self._reader, pod, Pod(metadata=meta, spec=spec), image))
+        if pod not in self._workers:
+            self._workers[pod], _ = Recorder.spawn_in(self.system, pod)
+        self.actor.tell(FindCredentials(self._reader, pod, Pod(metadata=meta, spec=spec), image, self._workers[pod]))
+        self.dispatcher.run_for(0)
+
+    @property
+    def tokens(self) -> list[RequestToken]:
+        return [each for each in self._told if isinstance(each, RequestToken)]
+
+    def released(self) -> list[str]:
+        """Uids of pods whose tokens were released."""
+        return [each.uid for each in self._told if isinstance(each, ReleaseObjects)]
+
+    def stop(self, pod: str) -> None:
+        """The pod has ended."""
+        self._workers[pod].stop()
         self.dispatcher.run_for(0)
 
     def end(self, number: int, with_answer: ProviderAnswer | Exception) -> None:
@@ -252,3 +269,40 @@ def test_a_refused_token_is_a_problem_and_one_that_never_comes_too(worlds: list[
     ]
     world.issue(1, "late")
     assert world.programs.asked == []
+
+
+def test_the_tokens_of_a_pod_are_released_when_it_has_ended(worlds: list[World]) -> None:
+    world = made(worlds, with_token())
+    world.ask("a", account="builder")
+    world.issue(0, "t0")
+    world.end(0, answer("x"))
+    world.ask("other")
+    assert world.released() == []
+    world.stop("a")
+    world.stop("other")
+    assert world.released() == ["a"]
+
+
+@pytest.mark.parametrize("step", ["its token is requested", "it waits for a process", "its program runs"])
+def test_a_pod_that_ends_while_it_is_looked_up_leaves_nothing_behind(worlds: list[World], step: str) -> None:
+    world = made(worlds, with_token())
+    busy = PROCESSES_AT_MOST if step == "it waits for a process" else 0
+    for number in range(busy):
+        world.ask(f"busy-{number}", account="builder")
+        world.issue(number, f"t{number}")
+    world.ask("a", account="builder")
+    if step != "its token is requested":
+        world.issue(busy, "t")
+    world.stop("a")
+    assert world.released() == ["a"]
+    assert world.got() == [("a", [], ())]
+    if step == "its token is requested":
+        world.issue(busy, "late")
+        assert world.programs.asked == []
+    for number in range(world.programs.running()):
+        world.end(number, answer("x", cache_ns=0))
+    assert [request.token for _, request in world.programs.asked[busy:]] == (
+        ["t"] if step == "its program runs" else []
+    )
+    world.ask("b", account="builder")
+    assert len(world.tokens) == busy + 2

@@ -1,4 +1,4 @@
-"""What the pages in `docs/` and the README point at is there, and the architecture leaves no page and no actor out."""
+"""What the pages in `docs/` and beside it point at is there, and the architecture leaves no page and no actor out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.lint.rules.floors import FLOORS
 
 DOCS = ROOT / "docs"
 ARCHITECTURE = DOCS / "architecture.md"
-PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")))
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _PATH = re.compile(r"`((?:config|runtime|actors|simulation|cli|tests|docs)/[\w./*-]*)`")

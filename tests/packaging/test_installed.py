@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("actors", "cli", "config", "runtime", "simulation")
-SOURCES = ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "actorlet", *FLOORS)
+SOURCES = ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "actorlet", *FLOORS)
 PATIENCE_S = 300
 
 FOLDER_OF_THE_USER = """

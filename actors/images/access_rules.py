@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 
-from actors.model.pull_records import Grants, PulledRecord, PullSecret
+import msgspec
+
+from actors.model.pull_records import Grants, PullAccount, PulledRecord, PullSecret
 from config.credentials.docker_config import full_name
 
 SECRETS_AT_MOST = 100
@@ -25,11 +26,19 @@ class Access(enum.Enum):
         return self in (Access.BY_POLICY, Access.BY_RECORD)
 
 
-def access_of(record: PulledRecord | None, image: str, secrets: Iterable[PullSecret]) -> tuple[Access, Grants | None]:
-    """What the record says of a pod with these secrets for the image; with what the record then has to get.
+class Shown(msgspec.Struct, frozen=True):
+    """What a pod has for an image: secrets, and the service account for which a credential program gave something."""
+
+    secrets: tuple[PullSecret, ...] = ()
+    account: PullAccount | None = None
+
+
+def access_of(record: PulledRecord | None, image: str, shown: Shown) -> tuple[Access, Grants | None]:
+    """What the record says of a pod that has this for the image; with what the record then has to get.
 
     A secret that has opened the image opens it again, also when its content has changed since. Content that has opened
-    it opens it again, also in another secret. Both are noted, so that the next change counts, too.
+    it opens it again, also in another secret. Both are noted, so that the next change counts, too. A service account
+    that has opened it opens it again.
     """
     known = None if record is None else record.credential_mapping.get(full_name(image))
     if known is None:
@@ -38,8 +47,10 @@ def access_of(record: PulledRecord | None, image: str, secrets: Iterable[PullSec
         return Access.BY_RECORD, None
     hashes = {each.credential_hash for each in known.kubernetes_secrets if each.credential_hash}
     places = {each.place for each in known.kubernetes_secrets}
-    for secret in secrets:
+    for secret in shown.secrets:
         if secret.credential_hash in hashes or secret.place in places:
             is_new = secret not in known.kubernetes_secrets and len(known.kubernetes_secrets) < SECRETS_AT_MOST
             return Access.BY_RECORD, Grants((secret,)) if is_new else None
+    if shown.account in known.kubernetes_service_accounts:
+        return Access.BY_RECORD, None
     return Access.MUST_AUTHENTICATE, None

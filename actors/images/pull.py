@@ -4,9 +4,13 @@ Each image has one flight per set of credentials, shared by all pods with the sa
 what another may. Requests may be repeated: a container that waits already keeps its place, so a worker that is not sure
 asks again. Each request gets one answer.
 
-The pod's credentials are tried in order, then the node's, which are read when the flight begins (spec 6.3). When none
-of these works, the node's credential programs are asked through `ImageCredentialsActor`. Until they answer the flight
-is not in the air, so a program that hangs holds up no other image. Without any credential the pull is anonymous.
+The pod's credentials are tried in order, then the node's, which are read when the flight begins, then those of the
+node's credential programs (spec 6.3). These are asked for each flight, through `ImageCredentialsActor`, and waited for
+when no other credential has worked. Until they answer the flight is not in the air, so a program that hangs holds up no
+other image. Without any credential the pull is anonymous.
+
+An image that is here may be open to the pod's service account. Then the programs are asked before the flight begins:
+when one gives something for this account, no pull is needed.
 
 With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
 in order of arrival. A pull has no deadline, because an image may be large. It is cancelled when no pod waits for it any
@@ -18,15 +22,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from actors.images import pull_rules as rules
+from actors.images.pull_credentials import CredentialFinder
 from actors.images.pull_flights import (
     UNLIMITED,
-    AskProvidersAgain,
     CredentialPrograms,
     Flight,
-    FlightKey,
-    FlightTag,
     ImageMeasured,
-    NodeCredentialsRead,
     PullEnded,
     PullLimits,
     PullWaiter,
@@ -38,20 +39,17 @@ from actors.images.pull_flights import (
     together,
 )
 from actors.images.pull_rules import ALWAYS, BackOffs, ImageAction
-from actors.images.record_keeping import IntentWritten, PullRecords, RecordKeeper
+from actors.images.record_keeping import IntentWritten, PullRecords
 from actors.kernel import ActorRef, ActorStopped, Pending, SoleMessage, handles
 from actors.messages.images import (
-    FindCredentials,
     ImagePulled,
     PodWaitedForImage,
-    ProviderCredentials,
     PullImage,
     PullWaits,
 )
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import ListPulls, PullInProgress
-from actors.model.pull_records import PullAccount
-from config.credentials.docker_config import credentials_for, full_name
+from config.credentials.docker_config import credentials_for
 from runtime.cri import Cri
 from runtime.cri.messages import ImageSpec, ImageStatusRequest, PullImageRequest, PullImageResponse
 from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
@@ -60,16 +58,13 @@ from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
 
 SECOND_NS = 1_000_000_000
-CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
-ASK_AGAIN_NS = 300 * SECOND_NS
-"""For credential programs whose answer was lost: longer than they may take."""
 
 
 class StartPulls(SoleMessage, frozen=True):
     """To itself: the rate limit may allow a pull now."""
 
 
-class ImagePullActor(RecordKeeper):
+class ImagePullActor(CredentialFinder):
     """See the module. `node_status` hears of every pulled image, `status_manager` how long each pod waited.
 
     `docker_config` None: the node has no credentials of its own; `programs` None: no program has some for it.
@@ -91,17 +86,13 @@ class ImagePullActor(RecordKeeper):
         programs: CredentialPrograms | None = None,
         records: PullRecords | None = None,
     ) -> None:
-        super().__init__(records, events, meters)
-        self._programs = programs
+        super().__init__(records, events, meters, docker_config, programs)
         self._numbers = 0
         self._status_manager = status_manager
         self._cri = cri
         self._node_status = node_status
         self._limits = limits
         self._tokens = limits.rate.full(self.now_ns())
-        self._docker_config = docker_config
-        self._problems: tuple[str, ...] = ()
-        self._flights: dict[FlightKey, Flight] = {}
         self._in_the_air = 0
         self._back_offs = BackOffs()
 
@@ -118,17 +109,21 @@ class ImagePullActor(RecordKeeper):
         self.watch(message.worker)
         if self._waits_for_records(message):
             return
-        if message.present and self._is_settled(message, verdict.image):
-            return
+        owner = uid if self._programs is not None and self._programs.want_token(verdict.image) else ""
+        flight_key = (verdict.image, message.credentials, owner)
+        flight = self._flights.get(flight_key)
+        checks = False
+        if message.present:
+            checks = (flight is None or not flight.heard) and self._may_open_by_account(message, verdict.image)
+            account = None if flight is None else flight.account
+            if not checks and self._is_settled(message, verdict.image, account):
+                return
         back_off = self._back_offs.holding(uid, verdict.image, self.now_ns())
         if back_off is not None:
             text = rules.back_off_message(message.image, back_off.reason, back_off.error)
             said = rules.backing_off(message.image)
             self._refuse(message, rules.IMAGE_PULL_BACK_OFF, text, back_off.until_ns, *said)
             return
-        owner = uid if self._programs is not None and self._programs.want_token(verdict.image) else ""
-        flight_key = (verdict.image, message.credentials, owner)
-        flight = self._flights.get(flight_key)
         if flight is None:
             self._numbers += 1
             flight = self._flights[flight_key] = Flight(flight_key, self.now_ns(), self._numbers)
@@ -142,8 +137,10 @@ class ImagePullActor(RecordKeeper):
         for other in list(self._flights.values()):
             if other.image == flight.image and key in other.waiters:
                 self._leave(other, key)  # its secrets have changed while it waited
-        waiter = flight.waiters[key] = PullWaiter(message, self.now_ns())
-        self._say(message, rules.pulling(message.image))
+        waiter = flight.waiters[key] = PullWaiter(message, self.now_ns(), checks)
+        self._ask_programs(flight)
+        if not checks:
+            self._say(message, rules.pulling(message.image))
         self._start_pulls()
         self._tell_to_wait(flight, waiter)
 
@@ -169,7 +166,7 @@ class ImagePullActor(RecordKeeper):
 
     def _over(self, flight: Flight) -> None:
         """The flight ends without an image."""
-        del self._flights[flight.key]
+        self._forget(flight)
         self._record_end(flight)
 
     # --- pulling ----------------------------------------------------------------------------------------------------
@@ -186,7 +183,7 @@ class ImagePullActor(RecordKeeper):
                 flight.resumes = False
                 self._in_the_air += 1
                 self._try_next(flight)
-            if flight.started_ns is not None:
+            if flight.started_ns is not None or flight.is_held:
                 continue
             self._tokens, wait_ns = self._limits.rate.take(self._tokens, self.now_ns())
             if wait_ns:
@@ -197,10 +194,12 @@ class ImagePullActor(RecordKeeper):
     def _tell_to_wait(self, flight: Flight, waiter: PullWaiter) -> None:
         if flight.started_ns is None:
             waiter.told_to_wait = True
-            waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet()))
+            waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet(flight)))
 
-    def _why_not_yet(self) -> str:
+    def _why_not_yet(self, flight: Flight) -> str:
         """Why a requested pull has not begun, as text for people."""
+        if flight.is_held:
+            return "the credential programs for it have not answered yet"
         ahead = sorted(each.image for each in self._flights.values() if each.is_in_the_air)
         if self._in_the_air < self._limits.at_once or not ahead:
             return "the rate of pulls allows none now"
@@ -230,29 +229,9 @@ class ImagePullActor(RecordKeeper):
             self._failed(flight, f"failed to record image pull intent: {message.error}")
         self._start_pulls()
 
-    def _read_credentials(self, flight: Flight) -> None:
-        files, key = self._docker_config, flight.key
-        if files is None:
-            self._try(flight, NodeCredentials())
-            return
-        lane = self.lane("docker-config", size=1, per_key=1)
-        # Without an answer of the disk there are none, so that no pull is delayed.
-        self.attempt(
-            lambda: lane.submit("docker-config", files.read, deadline_ns=CREDENTIALS_LIMIT_NS),
-            lambda found, error: NodeCredentialsRead(
-                key, found or NodeCredentials((), (f"they cannot be read: {error}",))
-            ),
-        )
-
-    @handles(NodeCredentialsRead)
-    def node_credentials_read(self, message: NodeCredentialsRead) -> None:
-        found = message.found
-        if found.problems and found.problems != self._problems:
-            self.log.warning("credentials of the node for registries: %s", "; ".join(found.problems))
-        self._problems = found.problems
-        flight = self._flights[message.key]
+    def credentials_read(self, flight: Flight, node: NodeCredentials) -> None:
         if flight.waiters:
-            self._try(flight, found)
+            self._try(flight, node)
         else:
             self._in_the_air -= 1
             self._over(flight)
@@ -262,53 +241,44 @@ class ImagePullActor(RecordKeeper):
         own = flight.key[1]
         others = (each for each in credentials_for(flight.image, node.entries) if each not in own)
         flight.untried = [*own, *others]
-        if not flight.untried and self._ask_programs(flight):
-            return
-        flight.untried = flight.untried or [None]
-        self._try_next(flight)
+        if not self._goes_on(flight):
+            flight.untried = [None]
+            self._try_next(flight)
 
-    def _ask_programs(self, flight: Flight) -> bool:
-        """Whether the flight waits for credential programs now, and is not in the air until they answer."""
-        if self._programs is None or flight.heard or not self._programs.are_for(flight.image):
+    def _goes_on(self, flight: Flight) -> bool:
+        """Whether there is more to try, now or when the credential programs have answered."""
+        if not flight.untried and flight.heard:
+            flight.take_provided()
+        if flight.untried:
+            self._try_next(flight)
+            return True
+        if not flight.asked or flight.heard:
             return False
         flight.asks = True
         self._in_the_air -= 1
-        self._find_credentials(flight)
         self._start_pulls()
         return True
 
-    @handles(AskProvidersAgain)
-    def ask_again(self, message: AskProvidersAgain) -> None:
-        flight = self._flights.get(message.tag.key)
-        if flight is not None and flight.asks and flight.number == message.tag.number:
-            self._find_credentials(flight)
-
-    def _find_credentials(self, flight: Flight) -> None:
-        assert self._programs is not None, "the caller has looked"
-        first = next(iter(flight.waiters.values())).request
-        tag = FlightTag(flight.key, flight.number)
-        self._programs.actor.tell(FindCredentials(self.ref, tag, first.pod, full_name(flight.image), first.worker))
-        self.after(ASK_AGAIN_NS, AskProvidersAgain(tag), key=flight.key)
-
-    @handles(ProviderCredentials)
-    def programs_answered(self, message: ProviderCredentials) -> None:
-        tag = message.tag
-        flight = self._flights.get(tag.key) if isinstance(tag, FlightTag) else None
-        if flight is None or not flight.asks or tag != FlightTag(flight.key, flight.number):
-            return  # nobody waits for it any more
-        self.cancel_timer(flight.key)
-        flight.asks, flight.heard, flight.problems = False, True, message.problems
-        flight.untried = [each.credential for each in message.found if each.credential not in flight.tried]
-        for each in message.found:
-            if each.account:
-                flight.accounts[each.credential] = PullAccount(each.account_uid, each.namespace, each.account)
-        if flight.untried or not flight.tried:
+    def programs_heard(self, flight: Flight) -> None:
+        for key, waiter in list(flight.waiters.items()):
+            if waiter.checks:
+                waiter.checks = False
+                if self._is_settled(waiter.request, flight.image, flight.account):
+                    self._leave(flight, key)
+                else:
+                    self._say(waiter.request, rules.pulling(waiter.request.image))
+        if not flight.waiters:
+            return
+        if flight.asks:
+            flight.asks = False
+            flight.take_provided()
+            if flight.tried and not flight.untried:
+                self._over(flight)
+                self._failed(flight, together(flight.errors))
+                return
             flight.untried = flight.untried or [None]
             flight.resumes = True
-            self._start_pulls()
-        else:
-            self._over(flight)
-            self._failed(flight, together(flight.errors))
+        self._start_pulls()
 
     def _try_next(self, flight: Flight) -> None:
         image, key = flight.image, flight.key
@@ -332,10 +302,7 @@ class ImagePullActor(RecordKeeper):
         flight.is_uncertain |= not message.certain
         if message.error and not called_off:
             flight.errors.append(message.error)
-            if flight.untried:
-                self._try_next(flight)
-                return
-            if self._ask_programs(flight):
+            if self._goes_on(flight):
                 return
         self._in_the_air -= 1
         if message.error and called_off and flight.waiters:
@@ -345,7 +312,7 @@ class ImagePullActor(RecordKeeper):
             self._over(flight)
             self._failed(flight, together(flight.errors) or message.error)
         else:
-            del self._flights[message.key]
+            self._forget(flight)
             self._record_pull(flight, message.image_ref)
             self._landed(flight)
         self._start_pulls()

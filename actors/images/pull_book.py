@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from actors.images.access_rules import Access, access_of
+from actors.images.access_rules import Access, Shown, access_of
 from actors.images.gc_rules import forms
 from actors.images.pull_rules import AccessPolicy, KnownPulls, is_unreadable, open_to_all
 from actors.model.pull_records import (
@@ -145,19 +145,35 @@ class PullBook:
 
     # --- questions --------------------------------------------------------------------------------------------------
 
-    def access(
-        self, image: str, image_ref: str, secrets: Iterable[PullSecret], now_ns: int, time_text: str
-    ) -> tuple[Access, Changes]:
-        """Whether a pod with these secrets may use an image that is here. `image` has a tag or a digest."""
+    def access(self, image: str, image_ref: str, shown: Shown, now_ns: int, time_text: str) -> tuple[Access, Changes]:
+        """Whether a pod that has this may use an image that is here. `image` has a tag or a digest."""
         record = self._records.get(image_ref)
         if (quick := open_to_all(self.known, image, image_ref)) is not None:
             return quick, ()
         if is_unreadable(self.known, image_ref):
             return Access.UNKNOWN, ()
-        access, grants = access_of(record, image, secrets)
+        access, grants = access_of(record, image, shown)
         if grants is None or record is None:
             return access, ()
         return access, self._write(image, image_ref, grants, self._at_ns[image_ref], time_text)
+
+    def may_open_by_account(
+        self, image: str, image_ref: str, secrets: Iterable[PullSecret], namespace: str, name: str
+    ) -> bool:
+        """Whether it takes a service account of this name to open an image that is here to a pod with these secrets."""
+        record = self._records.get(image_ref)
+        if record is None or open_to_all(self.known, image, image_ref) is not None:
+            return False
+        accounts = (
+            each
+            for grants in record.credential_mapping.values()
+            for each in grants.kubernetes_service_accounts
+            if (each.namespace, each.name) == (namespace, name)
+        )
+        shown = tuple(secrets)
+        return not access_of(record, image, Shown(shown))[0].is_open and any(
+            access_of(record, image, Shown(shown, each))[0].is_open for each in accounts
+        )
 
     # --- what the runtime has ---------------------------------------------------------------------------------------
 

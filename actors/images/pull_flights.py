@@ -7,7 +7,7 @@ import msgspec
 from actors.images.pull_rules import PullRate
 from actors.images.removal import UNCERTAIN
 from actors.kernel import ActorRef, Message, Pending, outcome_of
-from actors.messages.images import PullImage, SecretCredential
+from actors.messages.images import ProviderCredentials, PullImage, SecretCredential
 from actors.messages.pods import PullInProgress
 from actors.model.pull_records import ALL_PODS, Grants, PullAccount
 from config.credentials.docker_config import Credential, full_name
@@ -67,28 +67,33 @@ class CredentialPrograms(msgspec.Struct, frozen=True):
 
 
 class PullWaiter:
-    """A container that waits for the image. `told_to_wait`: its worker knows that the pull has not begun yet."""
+    """A container that waits for the image. `told_to_wait`: its worker knows that the pull has not begun yet.
 
-    __slots__ = ("request", "since_ns", "told_to_wait")
+    `checks`: the image is here, and its service account may open it; the credential programs have to say so first.
+    """
 
-    def __init__(self, request: PullImage, since_ns: int) -> None:
+    __slots__ = ("checks", "request", "since_ns", "told_to_wait")
+
+    def __init__(self, request: PullImage, since_ns: int, checks: bool = False) -> None:
         self.request = request
         self.since_ns = since_ns
+        self.checks = checks
         self.told_to_wait = False
 
 
 class Flight:
     """The pull of one image; `started_ns` is None before it begins. `untried`: credentials, None for anonymous.
 
-    `asks`: it waits for credential programs, and is not in the air; `resumes`: they have answered, and it waits to be
-    in the air again. `heard`: they are not asked again; `problems`: why some gave nothing.
-    `secrets` and `accounts`: whose the credentials are. `intended`: the book has an intent of it; `is_uncertain`: the
-    runtime may still bring the image after its end.
+    `asked`: there are credential programs for it, and they were asked when it was made. `heard`: they have answered
+    with `provided`, the first of it for `account` (None: for no account); `problems`: why some gave nothing.
+    `asks`: it waits for them, and is not in the air; `resumes`: they have answered, and it waits to be in the air
+    again. `secrets` and `accounts`: whose the credentials are. `intended`: the book has an intent of it;
+    `is_uncertain`: the runtime may still bring the image after its end.
     """
 
     __slots__ = (
-        *("accounts", "asks", "call", "called_off", "errors", "heard", "image", "intended", "is_uncertain", "key"),
-        *("number", "problems", "resumes", "secrets"),
+        *("account", "accounts", "asked", "asks", "call", "called_off", "errors", "heard", "image", "intended"),
+        *("is_uncertain", "key", "number", "problems", "provided", "resumes", "secrets"),
         *("since_ns", "started_ns", "tried", "untried", "waiters"),
     )
 
@@ -103,6 +108,10 @@ class Flight:
         self.waiters: dict[tuple[str, str], PullWaiter] = {}
         self.secrets: set[SecretCredential] = set()
         self.accounts: dict[Credential, PullAccount] = {}
+        self.account: PullAccount | None = None
+        self.provided: tuple[Credential, ...] = ()
+        self.problems: tuple[str, ...] = ()
+        self.asked = self.heard = False
         self.intended = False
         self.begin_again()
 
@@ -111,8 +120,21 @@ class Flight:
         self.untried: list[Credential | None] = []
         self.tried: list[Credential | None] = []
         self.errors: list[str] = []
-        self.problems: tuple[str, ...] = ()
-        self.asks = self.resumes = self.heard = self.is_uncertain = False
+        self.asks = self.resumes = self.is_uncertain = False
+
+    def hear(self, answer: ProviderCredentials) -> None:
+        """What the credential programs have said."""
+        self.heard, self.problems = True, answer.problems
+        self.provided = tuple(each.credential for each in answer.found)
+        for each in answer.found:
+            if each.account:
+                account = PullAccount(each.account_uid, each.namespace, each.account)
+                self.accounts[each.credential] = account
+                self.account = self.account or account
+
+    def take_provided(self) -> None:
+        """Try what the programs gave, as far as it was not tried."""
+        self.untried = [each for each in self.provided if each not in self.tried]
 
     def next_credential(self) -> Credential | None:
         """The one to try now; None: anonymous."""
@@ -133,6 +155,11 @@ class Flight:
         pods = tuple(waiter.request.pod.metadata for waiter in self.waiters.values())
         names = tuple(f"{meta.namespace}/{meta.name}" for meta in pods)
         return PullInProgress(self.image, now_ns - self.since_ns, self.started_ns is not None, names)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it must not begin: with what the programs say it may not be needed."""
+        return self.asked and not self.heard and any(each.checks for each in self.waiters.values())
 
     @property
     def is_in_the_air(self) -> bool:

@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.images import pull_rules as rules
-from actors.images.access_rules import Access
+from actors.images.access_rules import Access, Shown
 from actors.images.pull_book import Changes, PullBook
 from actors.images.pull_flights import Flight, FlightTag
 from actors.images.pull_rules import IF_NOT_PRESENT, NEVER, AccessPolicy, ImageEvent
 from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.messages.events import pod_event
 from actors.messages.images import ImagePulled, ImagePullFailed, ImageRemoved, ImagesSeen, PullImage
+from actors.model.pull_records import PullAccount
 from config.values.api_time import api_time
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
@@ -161,18 +162,21 @@ class RecordKeeper(Actor):
             flight.intended = False
             self._commit(self._book.ended(flight.image, self.now_ns(), certain=not flight.is_uncertain))
 
-    def _access(self, message: PullImage, image: str) -> Access:
+    def _access(self, message: PullImage, image: str, account: PullAccount | None) -> Access:
         """Whether the pod may use an image that is here."""
-        secrets = [each.secret for each in message.secrets]
-        access, changes = self._book.access(image, message.present, secrets, self.now_ns(), self._time())
+        shown = Shown(tuple(each.secret for each in message.secrets), account)
+        access, changes = self._book.access(image, message.present, shown, self.now_ns(), self._time())
         self._commit(changes)
         self._meters.count(names.MUST_PULL_CHECKS, access.value)
         self._meters.count(names.ENSURE_IMAGE, message.policy, _SAID[True], _SAID[not access.is_open])
         return access
 
-    def _is_settled(self, message: PullImage, image: str) -> bool:
-        """Whether an image that is here needs no pull: the pod may use it, or must not and is refused."""
-        if self._access(message, image).is_open:
+    def _is_settled(self, message: PullImage, image: str, account: PullAccount | None = None) -> bool:
+        """Whether an image that is here needs no pull: the pod may use it, or must not and is refused.
+
+        `account`: for which a credential program has given something.
+        """
+        if self._access(message, image, account).is_open:
             verdict = rules.judge_image(message.image, IF_NOT_PRESENT, True)
             if verdict.said is not None:
                 self._say(message, verdict.said)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.images.access_rules import Access
+from actors.images.access_rules import Access, Shown
 from actors.images.pull_book import PullBook
 from actors.images.pull_rules import AccessPolicy
 from actors.model.pull_records import ALL_PODS, Grants, PullAccount, PullSecret, credential_hash
@@ -61,7 +61,7 @@ class Node:
         return self.book.load(self.files.load(), 0)
 
     def access(self, image: str, ref: str, *secrets: PullSecret) -> Access:
-        access, changes = self.book.access(image, ref, secrets, 1, TIME)
+        access, changes = self.book.access(image, ref, Shown(secrets), 1, TIME)
         self.files.apply(changes)
         return access
 

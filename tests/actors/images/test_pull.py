@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.images.pull import ASK_AGAIN_NS, ImagePullActor
+from actors.images.pull import ImagePullActor
+from actors.images.pull_credentials import ASK_AGAIN_NS
 from actors.images.pull_flights import CredentialPrograms, PullLimits
 from actors.kernel import ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, kept
 from actors.messages.events import RecordEvent
@@ -372,17 +373,31 @@ def with_programs(
     return world
 
 
-def test_programs_are_asked_only_when_no_other_credential_is_taken(worlds: list[World]) -> None:
+def test_programs_are_asked_for_each_pull_and_come_after_all_other_credentials(worlds: list[World]) -> None:
     world = with_programs(worlds, PROGRAM, node=NodeFiles("node"))
     answers = world.ask("a", "nginx", secrets=("mine",))
-    world.end("nginx:latest", "denied")
-    assert (world.asked, world.registry.shown) == ([], ["mine", "node"])
-    world.end("nginx:latest", "denied")
     assert [each.image for each in world.asked] == ["docker.io/library/nginx"]
     world.give(0, "node", "given")
+    world.end("nginx:latest", "denied")
+    assert world.registry.shown == ["mine", "node"]
+    world.end("nginx:latest", "denied")
     assert world.registry.shown == ["mine", "node", "given"]
     world.end("nginx:latest")
     assert answers == [ImagePulled("nginx", "web")]
+
+
+def test_a_pull_waits_for_programs_only_when_no_other_credential_is_taken(worlds: list[World]) -> None:
+    """Whose secret opens the registry does not need them, also when they hang."""
+    world = with_programs(worlds, PROGRAM)
+    answers = world.ask("a", "nginx", secrets=("mine",))
+    world.end("nginx:latest")
+    assert answers == [ImagePulled("nginx", "web")]
+    world.give(0, "late")
+    world.ask("b", "nginx", secrets=("wrong",))
+    world.end("nginx:latest", "denied")
+    assert world.registry.shown == ["mine", "wrong"]
+    world.give(1, "given")
+    assert world.registry.shown == ["mine", "wrong", "given"]
 
 
 def test_without_any_credential_programs_come_before_an_anonymous_pull(worlds: list[World]) -> None:

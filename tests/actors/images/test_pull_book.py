@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
-from actors.images.access_rules import SECRETS_AT_MOST, Access, access_of
+from actors.images.access_rules import SECRETS_AT_MOST, Access, Shown, access_of
 from actors.images.pull_book import GIVE_UP_NS, Changes, PullBook
 from actors.images.pull_rules import AccessPolicy, access_policy, open_to_all
 from actors.model.pull_records import (
     ALL_PODS,
     Grants,
+    PullAccount,
     PulledRecord,
     PullSecret,
     encode_intent,
@@ -27,6 +26,7 @@ MUST = Access.MUST_AUTHENTICATE
 TIME = "2024-10-21T12:26:40Z"
 IMAGE, REF = "r.io/app:1", "sha256:1"
 MINE, YOURS = PullSecret("u1", "a", "pull", "h1"), PullSecret("u2", "b", "pull", "h2")
+ACCOUNT = PullAccount("u3", "a", "builder")
 DEFAULT = AccessPolicy("NeverVerifyPreloadedImages")
 HERE = Image(id=REF, repo_tags=(IMAGE,))
 NONE = PullFiles(FrozenMap(), FrozenMap())
@@ -61,7 +61,7 @@ class Disk:
         self.apply(self.book.seen(images, began_ns, began_ns, TIME))
 
     def access(self, *secrets: PullSecret, image: str = IMAGE) -> Access:
-        access, changes = self.book.access(image, REF, secrets, 3, TIME)
+        access, changes = self.book.access(image, REF, Shown(secrets), 3, TIME)
         self.apply(changes)
         quick = open_to_all(self.book.known, image, REF)
         assert quick is None or quick is access, "the short way says what the long one says"
@@ -118,17 +118,56 @@ def test_what_a_field_lets_a_pod_without_secrets_do(
     ],
 )
 def test_what_a_record_lets_a_pod_with_secrets_do(
-    known: Grants | None, shown: Iterable[PullSecret], expected: Access, added: PullSecret | None
+    known: Grants | None, shown: tuple[PullSecret, ...], expected: Access, added: PullSecret | None
 ) -> None:
     record = PulledRecord(TIME, REF, {} if known is None else {"r.io/app": known})
-    assert access_of(record, IMAGE, shown) == (expected, None if added is None else Grants((added,)))
+    assert access_of(record, IMAGE, Shown(shown)) == (expected, None if added is None else Grants((added,)))
+    assert access_of(record, "r.io/other:1", Shown(shown))[0] is MUST
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (Shown(), MUST),
+        (Shown((), ACCOUNT), Access.BY_RECORD),
+        (Shown((YOURS,), ACCOUNT), Access.BY_RECORD),
+        (Shown((), PullAccount("again", "a", "builder")), MUST),
+        (Shown((), PullAccount("u3", "a", "other")), MUST),
+        (Shown((), PullAccount("u3", "b", "builder")), MUST),
+    ],
+)
+def test_a_service_account_opens_what_it_has_opened_and_one_of_the_same_name_does_not(
+    shown: Shown, expected: Access
+) -> None:
+    record = PulledRecord(TIME, REF, {"r.io/app": Grants((MINE,), (ACCOUNT,))})
+    assert access_of(record, IMAGE, shown) == (expected, None)
     assert access_of(record, "r.io/other:1", shown)[0] is MUST
+
+
+@pytest.mark.parametrize(
+    ("policy", "image", "secrets", "name", "expected"),
+    [
+        ("AlwaysVerify", IMAGE, (), "builder", True),
+        ("AlwaysVerify", IMAGE, (YOURS,), "builder", True),
+        ("AlwaysVerify", IMAGE, (MINE,), "builder", False),
+        ("AlwaysVerify", IMAGE, (), "other", False),
+        ("AlwaysVerify", "r.io/other:1", (), "builder", False),
+        ("NeverVerify", IMAGE, (), "builder", False),
+    ],
+)
+def test_a_program_is_asked_where_a_service_account_may_make_the_difference(
+    policy: str, image: str, secrets: tuple[PullSecret, ...], name: str, expected: bool
+) -> None:
+    disk = Disk(AccessPolicy(policy))
+    disk.pull(Grants((MINE,), (ACCOUNT,)))
+    assert disk.book.may_open_by_account(image, REF, secrets, "a", name) is expected
+    assert not disk.book.may_open_by_account(image, "sha256:other", secrets, "a", name)
 
 
 def test_looks_extend_a_record_up_to_a_limit() -> None:
     many = Grants(tuple(PullSecret(f"u{n}", "a", "s", "h1") for n in range(SECRETS_AT_MOST)))
     record = PulledRecord(TIME, REF, {"r.io/app": many})
-    assert access_of(record, IMAGE, (PullSecret("new", "b", "s", "h1"),)) == (Access.BY_RECORD, None)
+    assert access_of(record, IMAGE, Shown((PullSecret("new", "b", "s", "h1"),))) == (Access.BY_RECORD, None)
 
 
 def test_a_secret_that_was_noted_opens_the_image_when_its_content_changes() -> None:
@@ -234,12 +273,12 @@ def test_a_record_that_cannot_be_read_opens_the_image_to_nobody_until_it_is_pull
     book = PullBook(DEFAULT)
     files = PullFiles(FrozenMap({"sha256-x": b"garbage"}), FrozenMap({file_name(REF): b"garbage"}))
     assert len(book.load(files, 0)) == 2
-    assert book.access(IMAGE, REF, (MINE,), 1, TIME)[0] is Access.UNKNOWN
+    assert book.access(IMAGE, REF, Shown((MINE,)), 1, TIME)[0] is Access.UNKNOWN
     assert open_to_all(book.known, IMAGE, REF) is None
     assert [change.name for change in book.seen((HERE,), 2, 2, TIME)] == []
     book.intend(IMAGE, 3)
     book.pulled(IMAGE, REF, Grants((MINE,)), 3, TIME)
-    assert book.access(IMAGE, REF, (MINE,), 4, TIME)[0] is Access.BY_RECORD
+    assert book.access(IMAGE, REF, Shown((MINE,)), 4, TIME)[0] is Access.BY_RECORD
 
 
 def test_a_record_that_cannot_be_read_goes_with_its_image() -> None:
@@ -252,8 +291,8 @@ def test_the_files_of_a_kubelet_count() -> None:
     record = encode_record(PulledRecord(TIME, REF, {"r.io/app": Grants((MINE,))}))
     book = PullBook(DEFAULT)
     book.load(PullFiles(FrozenMap({file_name("x:1"): encode_intent("x:1")}), FrozenMap({file_name(REF): record})), 0)
-    assert book.access(IMAGE, REF, (MINE,), 1, TIME) == (Access.BY_RECORD, ())
-    assert book.access("x:1", "other", (), 1, TIME)[0] is MUST
+    assert book.access(IMAGE, REF, Shown((MINE,)), 1, TIME) == (Access.BY_RECORD, ())
+    assert book.access("x:1", "other", Shown(), 1, TIME)[0] is MUST
 
 
 def test_a_node_that_keeps_no_records_writes_nothing() -> None:

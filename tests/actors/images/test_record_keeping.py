@@ -2,156 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from actors.images.pull import ImagePullActor
-from actors.images.pull_book import PullBook
-from actors.images.pull_flights import PullLimits
-from actors.images.pull_rules import AccessPolicy
-from actors.images.record_keeping import LOAD_AGAIN_NS, PullRecords
-from actors.kernel import ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, kept
-from actors.messages.events import RecordEvent
+from actors.images.record_keeping import LOAD_AGAIN_NS
+from actors.kernel import ActorStopped
 from actors.messages.images import (
     ImagePulled,
-    ImagePullFailed,
     ImageRemoved,
-    ImagesSeen,
-    PullImage,
-    SecretCredential,
 )
-from actors.model.pull_records import PullSecret, credential_hash, decode_record
-from config.credentials.docker_config import Credential
-from config.frozen_map import FrozenMap
-from config.objects import ObjectMeta, Pod
-from runtime.cri import CriError, StatusCode
-from runtime.cri.messages import Image, ImageStatusResponse, PullImageResponse
-from runtime.cri.verbs import PULL_IMAGE
+from runtime.cri import StatusCode
+from runtime.cri.messages import Image
 from runtime.metrics.kubelet import ENSURE_IMAGE, MUST_PULL_CHECKS
-from runtime.metrics.meters import Meters
-from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
-from tests.actors.recorders import Recorder
-
-SECOND_NS = 1_000_000_000
-IMAGE, REF = "r.io/app:1", "sha256:1"
-ANN = Credential("ann", "word")
-
-
-class Files:
-    """The disk; every call fails while `error` is set."""
-
-    def __init__(self) -> None:
-        self.content: dict[tuple[str, str], bytes] = {}
-        self.error: OSError | None = None
-
-    def load(self) -> PullFiles:
-        self._check()
-        return PullFiles(self._in(PULLING), self._in(PULLED))
-
-    def _in(self, part: str) -> FrozenMap[str, bytes]:
-        return FrozenMap({name: content for (directory, name), content in self.content.items() if directory == part})
-
-    def apply(self, changes: Iterable[FileChange]) -> None:
-        self._check()
-        for change in changes:
-            if change.content is None:
-                self.content.pop((change.directory, change.name), None)
-            else:
-                self.content[change.directory, change.name] = change.content
-
-    def _check(self) -> None:
-        if self.error is not None:
-            raise self.error
-
-    def kinds(self) -> list[str]:
-        return sorted(directory for directory, _ in self.content)
-
-
-class World:
-    def __init__(self, policy: str = "NeverVerifyPreloadedImages") -> None:
-        self.dispatcher = SimulatedDispatcher(1)
-        self.system = ActorSystem(self.dispatcher)
-        self.files = Files()
-        self.meters = Meters()
-        self.pulls: list[Promise[PullImageResponse]] = []
-        self.at_call: list[list[str]] = []
-        """What was on disk at each call."""
-        self._policy = policy
-        self._lives = 0
-        self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
-        self.events: list[RecordEvent] = []
-
-    def start(self) -> None:
-        """The actor, or the next one on the same disk."""
-        self._lives += 1
-        events, self.events = Recorder.spawn_in(self.system, f"events-{self._lives}", RecordEvent)
-        records = PullRecords(self.files, PullBook(AccessPolicy(self._policy)))
-        self.images = self.system.spawn(
-            ImagePullActor,
-            self,
-            events,
-            PullLimits.of(False, None, 0, 1),
-            meters=self.meters,
-            records=records,
-            name=f"images-{self._lives}",
-        )
-        self.run(0)
-
-    def call(self, verb: Any, request: Any, *, timeout_ns: int | None = None) -> Promise[Any]:
-        if verb is not PULL_IMAGE:
-            return kept(ImageStatusResponse(image=Image(size=77)))
-        self.at_call.append(self.files.kinds())
-        self.pulls.append(Promise())
-        return self.pulls[-1]
-
-    def stream(self, *_: Any) -> Any:
-        raise AssertionError("nobody streams here")
-
-    def ask(self, pod: str, *secrets: str, present: str = "", policy: str = "IfNotPresent") -> list[Any]:
-        """`secrets`: names of secrets that have the one good credential."""
-        if pod not in self.workers:
-            self.workers[pod] = Recorder.spawn_in(self.system, pod, ImagePulled, ImagePullFailed)
-        ref, answers = self.workers[pod]
-        whose = tuple(
-            SecretCredential(ANN, PullSecret(f"uid-{each}", "ns", each, credential_hash(ANN))) for each in secrets
-        )
-        self.images.tell(
-            PullImage(
-                worker=ref,
-                pod=Pod(metadata=ObjectMeta(name=pod, namespace="ns", uid=pod)),
-                container="web",
-                image=IMAGE,
-                field_path="",
-                credentials=(ANN,) if secrets else (),
-                secrets=whose,
-                present=present,
-                policy=policy,
-            )
-        )
-        self.run(0)
-        return answers
-
-    def run(self, ns: int) -> None:
-        self.dispatcher.run_for(ns)
-
-    def end(self, code: StatusCode | None = None) -> None:
-        promise = next(each for each in self.pulls if not each.done())
-        if code is None:
-            promise.set_result(PullImageResponse(image_ref=REF))
-        else:
-            promise.set_exception(CriError(code, "no", "PullImage"))
-        self.run(0)
-
-    def record(self) -> Any:
-        (content,) = (content for (directory, _), content in self.files.content.items() if directory == PULLED)
-        return decode_record(content).credential_mapping
-
-    def seen(self, *images: Image) -> None:
-        self.run(SECOND_NS)
-        self.images.tell(ImagesSeen(images, self.dispatcher.now_ns()))
-        self.run(0)
+from runtime.state.pull_record_files import PULLED, PULLING
+from tests.actors.images.record_world import IMAGE, REF, SECOND_NS, World
 
 
 @pytest.fixture

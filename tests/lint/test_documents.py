@@ -1,4 +1,7 @@
-"""What the pages in `docs/` and beside it point at is there, and the architecture leaves no page and no actor out."""
+"""What the pages in `docs/` and beside it point at is there. The index and the site have every page.
+
+The picture of the architecture has every actor.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.lint.rules import MADE_BY_TOOLS
 from tests.lint.rules.__main__ import ROOT
@@ -14,6 +18,7 @@ from tests.lint.rules.floors import FLOORS
 
 DOCS = ROOT / "docs"
 ARCHITECTURE = DOCS / "architecture.md"
+INDEX = DOCS / "index.md"
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")))
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -47,9 +52,20 @@ def test_files_that_a_page_names_are_there(page: Path):
     assert [path for path in _PATH.findall(prose(page)) if not any(ROOT.glob(path.rstrip("/")))] == []
 
 
-def test_the_architecture_leads_to_every_page():
-    led_to = set(_LINK.findall(prose(ARCHITECTURE)))
-    assert {page.name for page in DOCS.glob("*.md")} - led_to == {ARCHITECTURE.name}
+def pages_by_kind() -> dict[str, list[str]]:
+    """Kind -> its pages, in the navigation of the site."""
+    entries = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    return {kind: pages for entry in entries for kind, pages in entry.items() if isinstance(pages, list)}
+
+
+def test_the_index_leads_to_every_page():
+    led_to = set(_LINK.findall(prose(INDEX)))
+    assert {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - led_to == {INDEX.name}
+
+
+def test_the_site_has_the_pages_of_the_index_by_the_same_kinds_in_the_same_order():
+    parts = re.split(r"^## (.*)$", prose(INDEX), flags=re.MULTILINE)[1:]
+    assert {kind: _LINK.findall(links) for kind, links in zip(parts[::2], parts[1::2], strict=True)} == pages_by_kind()
 
 
 def actor_classes() -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from random import Random
 
 import msgspec
 import pytest
@@ -21,8 +21,8 @@ PODS = {
     "a": manifest("a", [container(image="r.test/app:1")], behaviour=SLOW),
     "b": manifest("b", [container(image="r.test/app:1"), container("side", image="r.test/side:1")], behaviour=SLOW),
 }
-EVERY = 7
-"""One moment in so many."""
+KILLS = 30
+"""For each seed: at so many awaits of the first life, each with one of the next life."""
 
 
 def records(world: World) -> set[str]:
@@ -53,31 +53,52 @@ def told(world: World, name: str) -> bool:
     return waiting is not None and "the records of pulled images cannot be read" in (waiting.message or "")
 
 
-def moments(seed: int) -> Iterator[int]:
-    """Steps until all runs."""
-    world = World(PODS, seed=seed).start()
-    step = 0
+class Killer:
+    """Kills the agent at the given awaits of the node's lives: before a turn of an actor, or amid a call."""
+
+    def __init__(self, world: World, *at: int) -> None:
+        self._world = world
+        self._at = at
+        self.awaits: list[str] = []
+        world.node.tell_each_moment(self._come)
+
+    def _come(self, what: str) -> None:
+        self.awaits.append(what)
+        if len(self.awaits) in self._at:
+            self._world.node.kill()
+
+
+def awaits_of(seed: int) -> list[str]:
+    """Every await of the agent until all runs, undisturbed."""
+    world = World(PODS, seed=seed)
+    killer = Killer(world)
+    world.start()
     while len(world.running()) < 3:
         world.step()
-        assert_known(world, f"step {step}")
-        yield step
-        step += 1
+        assert_known(world, f"after {len(killer.awaits)} awaits")
+    return killer.awaits
 
 
 @over_seeds(3)
-def test_an_agent_that_is_killed_in_a_pull_leaves_no_image_without_record(seed: int) -> None:
-    for step in list(moments(seed))[seed % EVERY :: EVERY]:
-        world = World(PODS, seed=seed).start()
-        for _ in range(step):
-            world.step()
-        world.node.kill()
-        world.run(3 * SECOND)  # what the runtime had been asked, it finishes
-        assert_known(world, f"killed after {step} steps")
-        world.node.restart_agent()
+def test_an_agent_that_is_killed_at_any_await_of_a_pull_leaves_no_image_without_record(seed: int) -> None:
+    chance = Random(seed)
+    awaits = len(awaits_of(seed))
+    for first in chance.sample(range(1, awaits + 1), KILLS):
+        second = first + chance.randint(1, awaits)  # in the next life, or never
+        when = f"killed at awaits {first} and {second}"
+        world = World(PODS, seed=seed)
+        killer = Killer(world, first, second)
+        world.start()
+        for at in (first, second):
+            while len(killer.awaits) < at and world.seconds() < 60:
+                world.step()
+            world.run(3 * SECOND)  # what the runtime had been asked, it finishes
+            assert_known(world, when)
+            world.node.restart_agent()
         world.run(60 * SECOND)
-        assert len(world.running()) == 3
-        assert records(world) == pulled(world), f"killed after {step} steps"
-        assert intents(world) == set()
+        assert len(world.running()) == 3, when
+        assert records(world) == pulled(world), when
+        assert intents(world) == set(), when
 
 
 def test_records_that_hang_let_no_image_be_used_and_no_pod_hang() -> None:
@@ -104,7 +125,7 @@ def test_records_that_hang_let_no_image_be_used_and_no_pod_hang() -> None:
 def test_an_agent_that_pulls_without_an_intent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PullBook, "intend", lambda *_: ())
     with pytest.raises(AssertionError, match="nobody knows of"):
-        list(moments(1))
+        awaits_of(1)
 
 
 def test_a_record_goes_when_the_agent_removes_the_image(monkeypatch: pytest.MonkeyPatch) -> None:

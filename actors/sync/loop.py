@@ -49,6 +49,16 @@ disk go.
 """
 
 
+REPLACE_NS = 1_000_000_000
+"""From the end of a worker that should not have ended to its replacement. One that ends at once costs little then."""
+
+
+class ReplaceWorker(Message, frozen=True):
+    """To itself: give this pod another worker, if it still needs one."""
+
+    uid: str
+
+
 class RetryQuarantined(Message, frozen=True):
     """To itself: try the change of this pod again."""
 
@@ -239,9 +249,15 @@ class SyncLoopActor(Actor):
             entry.ended = entry.released = entry.finished = True
         elif entry.standing is Standing.DESIRED:
             self.log.error("the worker of %s stopped though the pod is desired; starting another", entry.name)
-            self._starts.start_if_allowed(uid, entry)
+            self.after(REPLACE_NS, ReplaceWorker(uid), key=("replace", uid))
         else:
             self._forget(uid, entry)
+
+    @handles(ReplaceWorker)
+    def replace_worker(self, message: ReplaceWorker) -> None:
+        entry = self._state.entries.get(message.uid)
+        if entry is not None and entry.standing is Standing.DESIRED:
+            self._starts.start_if_allowed(message.uid, entry)
 
     # --- sources and runtime ----------------------------------------------------------------------------------------
 

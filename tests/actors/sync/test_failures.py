@@ -33,6 +33,7 @@ from tests.actors.sync.worlds import (
     REMOVE,
     SECOND_NS,
     UPDATE,
+    End,
     Fail,
     World,
     changed,
@@ -308,3 +309,17 @@ def test_the_end_of_a_pod_on_which_it_fails_is_not_lost(world: World, monkeypatc
         assert world.workers() == ["1"]
     world.run(60 * SECOND_NS + KNOWN_PODS_NS)
     assert (world.workers(), world.last_known()) == ([], set())
+
+
+def test_a_worker_that_ends_although_its_pod_is_desired_is_replaced_once_a_second(world: World):
+    world.ready()
+    world.tell(changed(ADD, pod("a")))
+    for lives in (1, 2, 3):
+        assert world.told.lives == ["a"] * lives
+        world.tell(End())
+        world.run(SECOND_NS // 2)
+        assert world.workers() == []
+        world.run(SECOND_NS // 2)
+    world.tell(End(), changed(REMOVE, pod("a")))
+    world.run(5 * SECOND_NS)
+    assert world.told.lives == ["a"] * 4

@@ -12,6 +12,7 @@ import msgspec
 
 from config.documents.codec import DocumentError, Faults
 from config.kubelet import other_gates
+from config.kubelet.gate_dependencies import NEEDS
 from config.values.nearest import did_you_mean
 
 
@@ -210,7 +211,9 @@ class GateChoice(msgspec.Struct, frozen=True):
 
 
 def choose_gates(chosen: Mapping[str, bool], path: str = "$.featureGates") -> GateChoice:
-    """Apply a map of gates to the table (spec 18): unknown names and changes of locked gates are faults."""
+    """Apply a map of gates to the table (spec 18): unknown names, changes of locked gates, and a gate
+    that is on without one that it needs are faults.
+    """
     faults, warnings = Faults(), Faults()
     kept: dict[str, bool] = {}
     for name, value in chosen.items():
@@ -233,7 +236,21 @@ def choose_gates(chosen: Mapping[str, bool], path: str = "$.featureGates") -> Ga
                 warnings.append(
                     DocumentError(where, f"{name} is {gate.stage} and will go in a later release", "remove it")
                 )
-    return GateChoice(FeatureGates(kept), tuple(faults), tuple(warnings))
+    gates = FeatureGates(kept)
+    for fault in _unmet(gates, path):
+        faults.append(fault)
+    return GateChoice(gates, tuple(faults), tuple(warnings))
+
+
+def _unmet(gates: FeatureGates, path: str) -> Iterator[DocumentError]:
+    """A fault for each gate that is on while one that it needs is off."""
+    for name, needed in NEEDS.items():
+        off = [each for each in needed if not gates.enabled(each)]
+        if off and gates.enabled(name):
+            chosen = name if name in gates.chosen else next((each for each in off if each in gates.chosen), name)
+            words = " and ".join(off)
+            reason = f"{name} is on, and needs {words}, which {'is' if len(off) == 1 else 'are'} off"
+            yield DocumentError(f"{path}.{chosen}", reason, f"turn {words} on, or {name} off")
 
 
 def parse_gates(text: str, path: str = "--feature-gates") -> tuple[dict[str, bool], tuple[DocumentError, ...]]:

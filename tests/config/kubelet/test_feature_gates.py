@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.kubelet.feature_gates import ALL_OF_STAGE, GATES, FeatureStage, choose_gates, parse_gates
+from config.kubelet.gate_dependencies import NEEDS
 
 NAMED = {"CPUCFSQuotaPeriod": "CustomCPUCFSQuotaPeriod", "RuntimeClassInImageCriAPI": "RuntimeClassInImageCriApi"}
 """The specification has the names of Go's constants. People write the names of the gates."""
@@ -69,6 +70,44 @@ def test_unknown_and_locked_gates_are_faults_and_change_nothing() -> None:
     assert choice.gates.enabled("NodeSwap")
     assert not choice.gates.enabled("GitRepoVolumeDriver")
     assert choice.gates.enabled("MemoryQoS")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "path", "reason"),
+    [
+        (
+            {"ClusterTrustBundleProjection": True},
+            "ClusterTrustBundleProjection",
+            "ClusterTrustBundleProjection is on, and needs ClusterTrustBundle, which is off",
+        ),
+        (
+            {"GracefulNodeShutdown": False, "WindowsGracefulNodeShutdown": False},
+            "GracefulNodeShutdown",
+            "GracefulNodeShutdownBasedOnPodPriority is on, and needs GracefulNodeShutdown, which is off",
+        ),
+        (
+            {"AllBeta": False, "InPlacePodLevelResourcesVerticalScaling": True},
+            "InPlacePodLevelResourcesVerticalScaling",
+            "InPlacePodLevelResourcesVerticalScaling is on, and needs NodeDeclaredFeatures and PodLevelResources, "
+            "which are off",
+        ),
+    ],
+)
+def test_a_gate_that_is_on_without_what_it_needs_is_a_fault(chosen: dict[str, bool], path: str, reason: str) -> None:
+    (fault,) = choose_gates(chosen).faults
+    assert (fault.path, fault.reason) == (f"$.featureGates.{path}", reason)
+    assert fault.hint.startswith("turn ")
+
+
+@pytest.mark.parametrize("chosen", [{}, {"AllAlpha": True}, {"AllBeta": False}, {"AllBeta": True, "AllAlpha": True}])
+def test_a_choice_for_whole_stages_meets_what_gates_need(chosen: dict[str, bool]) -> None:
+    assert not choose_gates(chosen).faults
+
+
+def test_only_gates_that_can_be_off_are_needed() -> None:
+    for gate, needed in NEEDS.items():
+        assert not GATES[gate].locked
+        assert not [each for each in needed if GATES[each].locked]
 
 
 def test_naming_a_locked_gate_with_its_own_value_is_a_warning() -> None:

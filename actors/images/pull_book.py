@@ -10,6 +10,7 @@ afterwards does not. An image that is found then gets a record that opens it to 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 import msgspec
@@ -29,7 +30,7 @@ from actors.model.pull_records import (
     file_name,
     with_grants,
 )
-from config.values.image_names import short_form
+from config.values.image_names import InvalidImageNameError, short_form, with_default_tag
 from runtime.cri.messages import Image
 from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
 
@@ -78,7 +79,7 @@ class PullBook:
         self._unreadable.update(files.unreadable)
         for name, content in files.pulling.items():
             try:
-                self._intents[decode_intent(content)] = _Intent(0, now_ns, left=True)
+                self._left_over(decode_intent(content), now_ns)
             except RecordError as fault:
                 problems.append(f"{PULLING}/{name}: {fault}")
         for name, content in files.pulled.items():
@@ -94,6 +95,12 @@ class PullBook:
                 self._at_ns[record.image_ref] = -1
         self.known.is_loaded = True
         return problems
+
+    def _left_over(self, image: str, now_ns: int) -> None:
+        """A kubelet writes the name as the pod has it, perhaps without a tag; pods are asked about with one."""
+        with contextlib.suppress(InvalidImageNameError):
+            self._intents[with_default_tag(image)] = _Intent(0, now_ns, left=True)
+        self._intents[image] = _Intent(0, now_ns, left=True)
 
     # --- pulls ------------------------------------------------------------------------------------------------------
 
@@ -195,14 +202,17 @@ class PullBook:
 
     def _found(self, images: Iterable[Image], now_ns: int, time_text: str) -> list[FileChange]:
         """Images that left-over intents are about: they get a record, and the intent goes."""
-        left = {short_form(image): image for image, intent in self._intents.items() if not intent.flights}
+        left: dict[str, list[str]] = {}
+        for name, intent in self._intents.items():
+            if not intent.flights:
+                left.setdefault(short_form(name), []).append(name)
         changes: list[FileChange] = []
         for image in images if left else ():
             for form in forms(image) & left.keys():
-                name = left.pop(form)
-                changes += self._write(name, image.id, None, now_ns, time_text)
-                del self._intents[name]
-                changes.append(FileChange(PULLING, file_name(name)))
+                for name in left.pop(form):
+                    changes += self._write(name, image.id, None, now_ns, time_text)
+                    del self._intents[name]
+                    changes.append(FileChange(PULLING, file_name(name)))
         return changes
 
     def _given_up(self, began_ns: int) -> list[FileChange]:

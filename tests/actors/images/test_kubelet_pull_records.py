@@ -120,6 +120,15 @@ def test_an_image_that_a_kubelet_was_pulling_gets_the_record_that_its_next_start
     assert node.tree() == {f"pulled/{file_of('sha256:dd')}": record("sha256:dd", "")}
 
 
+def test_an_intent_of_a_kubelet_for_an_image_without_a_tag_counts_at_once_and_goes_with_its_record(node: Node) -> None:
+    node.put("pulling", "r.io/app", intent("r.io/app"))
+    assert node.start() == []
+    assert node.access("r.io/app:latest", "sha256:dd") is Access.MUST_AUTHENTICATE
+    node.files.apply(node.book.seen([Image(id="sha256:dd", repo_tags=("r.io/app:latest",))], 1, 1, TIME))
+    assert node.tree() == {f"pulled/{file_of('sha256:dd')}": record("sha256:dd", "")}
+    assert node.book.intents == 0
+
+
 def test_a_record_under_the_name_of_another_opens_neither_image(node: Node) -> None:
     node.put("pulled", PRIVATE, record(OPEN, '"r.io/app":{"nodePodsAccessible":true}'))
     (problem,) = node.start()

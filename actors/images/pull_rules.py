@@ -60,6 +60,7 @@ class ImageAction(enum.Enum):
     CHECK = "it is here, and the node's records say whether the pod may use it"
 
 
+UNKNOWN, _SAID = "unknown", ("false", "true")
 PULL, REFUSE = ImageAction.PULL, ImageAction.REFUSE
 
 
@@ -108,6 +109,17 @@ def inspect_failed(image: str, error: str) -> ImageVerdict:
     return ImageVerdict(
         ImageAction.REFUSE, image, IMAGE_INSPECT_ERROR, text, ImageEvent("Warning", "InspectFailed", text)
     )
+
+
+def look_labels(policy: str, verdict: ImageVerdict | None, *, present: bool) -> tuple[str, str, str]:
+    """What the metric says of a look: the policy, whether the image is here, whether it is pulled. As a kubelet's.
+
+    `verdict` None: nobody could say.
+    """
+    if verdict is None or verdict.reason == INVALID_IMAGE_NAME:
+        return policy.lower(), UNKNOWN, UNKNOWN
+    here = _SAID[present] if must_look(policy) else UNKNOWN
+    return policy.lower(), here, UNKNOWN if verdict.action is ImageAction.REFUSE else _SAID[verdict.action is PULL]
 
 
 # --- what is said ---------------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ class RecordKeeper(Actor):
         access, changes = self._book.access(image, message.present, shown, self.now_ns(), self._time())
         self._commit(changes)
         self._meters.count(names.MUST_PULL_CHECKS, access.value)
-        self._meters.count(names.ENSURE_IMAGE, message.policy, _SAID[True], _SAID[not access.is_open])
+        self._meters.count(names.ENSURE_IMAGE, message.policy.lower(), _SAID[True], _SAID[not access.is_open])
         return access
 
     def _is_settled(self, message: PullImage, image: str, account: PullAccount | None = None) -> bool:

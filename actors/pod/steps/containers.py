@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from actors.events.history_words import StartsUnderWay
-from actors.images.pull_rules import PULL, REFUSE, ImageAction, ImageEvent, backing_off, policy_of
+from actors.images.pull_rules import PULL, REFUSE, ImageAction, ImageEvent, backing_off, look_labels, policy_of
 from actors.kernel import DeadlineExceededError, LaneExhaustedError, Pending, outcome_of, part
 from actors.messages.volumes import VolumesPrepared
 from actors.model.refusal import ContainerRefusedError
@@ -65,7 +65,6 @@ from runtime.logs.pod_files import StartFiles
 from runtime.logs.pod_logs import link_path, log_path
 from runtime.metrics import kubelet as names
 
-_SAID = ("false", "true")
 """How labels of metrics say a fact."""
 REFUSED_RETRY_NS = 10_000_000_000
 """A refused start is tried again after this: the cause may go away, as when an image or a file appears."""
@@ -217,16 +216,17 @@ class ContainerStarts:
         try:
             one.image, verdict = await self.images.find(image, policy, is_pulled=is_pulled)
         except ImageRefusedError as refused:
+            self._services.meters.count(names.ENSURE_IMAGE, *look_labels(policy, None, present=False))
             return self._refused(name, refused.reason, refused.message, refused.said)
-        present, pulls = one.image is not None, verdict.action is PULL
+        present = one.image is not None
         if is_pulled and present:
             return ImageFound()
         if verdict.action is ImageAction.CHECK:
             return PullNeeded(self._worker.now_ns())
-        self._services.meters.count(names.ENSURE_IMAGE, policy, _SAID[present], _SAID[pulls])
+        self._services.meters.count(names.ENSURE_IMAGE, *look_labels(policy, verdict, present=present))
         if verdict.action is REFUSE:
             return self._refused(name, verdict.reason, verdict.message, verdict.said)
-        if pulls:
+        if verdict.action is PULL:
             return PullNeeded(self._worker.now_ns())
         if name not in self._present:
             self._present.add(name)

@@ -41,7 +41,7 @@ def test_a_pod_of_the_account_that_opened_an_image_uses_it_without_the_registry(
     cloud.give("sa-1")
     assert cloud.workers["second"][1] == [PRESENT]
     assert (len(cloud.pulls), cloud.said("second")) == (1, ["Pulled"])
-    rows = cloud.meters.series(ENSURE_IMAGE, policy, "true", "false").rows(())
+    rows = cloud.meters.series(ENSURE_IMAGE, policy.lower(), "true", "false").rows(())
     assert [row.value for row in rows] == [1]
 
 

@@ -13,6 +13,7 @@ from actors.images.pull_rules import (
     PullRate,
     back_off_message,
     judge_image,
+    look_labels,
     must_look,
     next_back_off,
     policy_of,
@@ -188,3 +189,21 @@ def test_pulls_never_begin_faster_than_the_rate(per_second: int, burst: int, gap
                 assert more_ns == 0, "the time it says is enough"
         else:
             assert wait_ns == 0
+
+
+@pytest.mark.parametrize(
+    ("image", "policy", "present", "expected"),
+    [
+        ("nginx", "Always", False, ("always", "unknown", "true")),
+        ("nginx", "IfNotPresent", False, ("ifnotpresent", "false", "true")),
+        ("nginx", "IfNotPresent", True, ("ifnotpresent", "true", "false")),
+        ("nginx", "Never", True, ("never", "true", "false")),
+        ("nginx", "Never", False, ("never", "false", "unknown")),
+        ("No-Name", "Never", False, ("never", "unknown", "unknown")),
+    ],
+)
+def test_the_metric_says_of_a_look_what_a_kubelet_says(
+    image: str, policy: str, present: bool, expected: tuple[str, str, str]
+) -> None:
+    assert look_labels(policy, judge_image(image, policy, present), present=present) == expected
+    assert look_labels(policy, None, present=present) == (policy.lower(), "unknown", "unknown")

@@ -173,5 +173,5 @@ def test_looks_at_the_records_are_counted_by_what_they_came_to(world: World) -> 
     for result in ("credentialRecordFound", "mustAuthenticate"):
         assert [row.value for row in world.meters.series(MUST_PULL_CHECKS, result).rows(())] == [1]
     for required in ("false", "true"):
-        rows = world.meters.series(ENSURE_IMAGE, "IfNotPresent", "true", required).rows(())
+        rows = world.meters.series(ENSURE_IMAGE, "ifnotpresent", "true", required).rows(())
         assert [row.value for row in rows] == [1]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from actors.images.gc_rules import forms
 from actors.images.pull_book import PullBook
 from actors.model.pull_records import decode_intent, decode_record
+from actors.node.numbers import NodeNumbers
 from config.values.image_names import short_form
 from runtime.state.pull_record_files import DIRECTORY, PULLED, PULLING
 from simulation.node.simulated_node import ROOT
@@ -120,6 +123,32 @@ def test_records_that_hang_let_no_image_be_used_and_no_pod_hang() -> None:
     world.run(60 * SECOND)
     assert len(world.running()) == 4
     assert (records(world), intents(world)) == (pulled(world), set())
+
+
+def test_the_metrics_of_images_are_those_of_a_kubelet() -> None:
+    never = manifest("never", [container(image="r.test/none:1", imagePullPolicy="Never")])
+    world = World({**PODS, "again": manifest("again", [container(image="r.test/app:1")]), "never": never}).start()
+    world.run(9 * SECOND)
+    world.node.put_manifest("late", manifest("late", [container(image="r.test/app:1")]))
+    world.run(60 * SECOND)
+    families = text_string_to_metric_families(NodeNumbers(world.node.node, "1").metrics().decode())
+    read: dict[str, list[Any]] = {}
+    for sample in (each for family in families for each in family.samples):
+        read.setdefault(sample.name, []).append(sample)
+    looks = {
+        (each.labels["pull_policy"], each.labels["present_locally"], each.labels["pull_required"]): each.value
+        for each in read["kubelet_image_manager_ensure_image_requests_total"]
+    }
+    assert looks.keys() == {
+        ("ifnotpresent", "false", "true"),
+        ("ifnotpresent", "true", "false"),
+        ("never", "false", "unknown"),
+    }
+    (check,) = read["kubelet_imagemanager_image_mustpull_checks_total"]
+    assert check.labels["result"] == "credentialRecordFound"
+    assert [each.value for each in read["kubelet_imagemanager_ondisk_pulledrecords"]] == [2]
+    assert [each.value for each in read["kubelet_imagemanager_ondisk_pullintents"]] == [0]
+    assert [each.value for each in read["kubelet_imagemanager_inmemory_pullintents_usage_percent"]] == [0]
 
 
 def test_an_agent_that_pulls_without_an_intent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

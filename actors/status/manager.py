@@ -119,10 +119,10 @@ class StatusManagerActor(Actor):
 
     @handles(PodStatusChanged)
     def pod_status_changed(self, message: PodStatusChanged) -> None:
-        uid = message.pod.metadata.uid
+        uid, changed = message.pod.metadata.uid, False
         if message.first is not None and uid not in self._pods:
-            self._take(uid, message.pod, message.first, message.seen, final=False)
-        if self._take(uid, message.pod, message.status, message.seen, final=message.final):
+            changed = self._take(uid, message.pod, message.first, message.seen, final=False)
+        if self._take(uid, message.pod, message.status, message.seen, final=message.final) or changed:
             self._consider(uid, self._pods[uid])
 
     def _take(self, uid: str, pod: Pod, computed: PodStatus, seen: bool, *, final: bool) -> bool:

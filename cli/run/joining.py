@@ -29,6 +29,7 @@ from runtime.api.access import read_access
 from runtime.api.lines import HttpApiLines
 from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
+from runtime.io.x509_faults import x509_faults_as_value_errors
 from runtime.state.certificate_keys import (
     CLIENT,
     SERVER,
@@ -187,7 +188,8 @@ def _ends_ns(certificate: Pem) -> int:
 
     try:
         content = certificate.data.encode() or Path(certificate.path).read_bytes()
-        return int(x509.load_pem_x509_certificate(content).not_valid_after_utc.timestamp()) * 10**9
+        with x509_faults_as_value_errors():
+            return int(x509.load_pem_x509_certificate(content).not_valid_after_utc.timestamp()) * 10**9
     except (OSError, ValueError):
         return 0
 

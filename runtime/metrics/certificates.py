@@ -8,6 +8,7 @@ from datetime import UTC
 from pathlib import Path
 
 from config.credentials.kubeconfig import Pem
+from runtime.io.x509_faults import x509_faults_as_value_errors
 
 
 def seconds_left(pem: Pem) -> float:
@@ -19,7 +20,8 @@ def seconds_left(pem: Pem) -> float:
         text = pem.data.encode() if pem.data else Path(pem.path).read_bytes() if pem.path else b""
         if not text:
             return math.inf
-        certificate = x509.load_pem_x509_certificate(text)
+        with x509_faults_as_value_errors():
+            certificate = x509.load_pem_x509_certificate(text)
     except (OSError, ValueError):
         return math.inf
     # In UTC without a time zone, with the library's version of Debian 12.

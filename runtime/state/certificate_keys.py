@@ -22,6 +22,7 @@ import msgspec
 
 from runtime.files.directories import make_directories
 from runtime.files.whole_file import link_whole, write_whole
+from runtime.io.x509_faults import x509_faults_as_value_errors
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -68,7 +69,8 @@ class LocalCertificateKeys:
 
     def held(self) -> HeldCertificate | None:
         try:
-            return _described(Path(self._current).read_bytes())
+            with x509_faults_as_value_errors():
+                return _described(Path(self._current).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
 
@@ -111,8 +113,9 @@ class LocalCertificateKeys:
     def accept(self, certificate: bytes) -> HeldCertificate:
         if self._key is None:
             raise ValueError("no certificate was asked for")
-        found = _described(certificate)
-        _check_pair(certificate, self._key)
+        with x509_faults_as_value_errors():
+            found = _described(certificate)
+            _check_pair(certificate, self._key)
         make_directories(str(self._directory), 0o755)
         at = datetime.fromtimestamp(found.begins_ns // 10**9, UTC)
         name = f"{self._purpose}-{at:%Y-%m-%d-%H-%M-%S}-{os.urandom(4).hex()}.pem"

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from runtime.io.x509_faults import x509_faults_as_value_errors
+
 LASTS = timedelta(days=365)
 SECOND_NS = 10**9
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
@@ -86,8 +88,9 @@ class Authority:
     def sign(self, request: bytes, *, server: bool, wall_ns: int, lasts: timedelta = LASTS) -> str:
         """Sign a certificate request; returns the certificate as PEM with its subject, names and key. Raises
         ValueError."""
-        asked = x509.load_pem_x509_csr(request)
-        key = asked.public_key()
+        with x509_faults_as_value_errors():
+            asked = x509.load_pem_x509_csr(request)
+            key = asked.public_key()
         if not asked.is_signature_valid or not isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
             raise ValueError("the request is not signed with its own key, or its key is of no known kind")
         usage = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH

@@ -7,10 +7,11 @@ import json
 import sys
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
-from config.api.resources import CONFIG_MAPS, SECRETS
+from config.api.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster
 from tests.real.containerd import Containerd
@@ -82,28 +83,33 @@ print(json.dumps({{"kind": "CredentialProviderResponse", "apiVersion": "credenti
 """
 
 
-def test_a_credential_program_opens_a_private_registry_and_holds_up_only_those_who_need_it(
-    agent: Agent, private: Registry
-) -> None:
+def provider_flags(agent: Agent, code: str, **fields: Any) -> tuple[str, str]:
+    """The flags of an agent that has this credential program; `fields`: more of its configuration."""
     program = agent.directory / "providers" / "teller"
     program.parent.mkdir()
-    program.write_text(PROVIDER)
+    program.write_text(code)
     program.chmod(0o755)
     provider = {
         "name": "teller",
         "matchImages": [HOST],
         "defaultCacheDuration": "1h",
         "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
-        "env": [{"name": "SHARED", "value": PASSWORD}],
+        **fields,
     }
     config = {"apiVersion": "kubelet.config.k8s.io/v1", "kind": "CredentialProviderConfig", "providers": [provider]}
-    (agent.directory / "providers.json").write_text(json.dumps(config))
+    configs = agent.directory / "provider-configs"
+    configs.mkdir()
+    (configs / "teller.json").write_text(json.dumps(config))
+    return f"--image-credential-provider-config={configs}", f"--image-credential-provider-bin-dir={program.parent}"
+
+
+def test_a_credential_program_opens_a_private_registry_and_holds_up_only_those_who_need_it(
+    agent: Agent, private: Registry
+) -> None:
+    provided = provider_flags(agent, PROVIDER, env=[{"name": "SHARED", "value": PASSWORD}])
     for name in ("hangs", "fails"):
         agent.drop(f"{name}.json", pod(name, container(image=f"{HOST}/team/{name}:1", imagePullPolicy="Always")))
-    agent.start(
-        f"--image-credential-provider-config={agent.directory}/providers.json",
-        f"--image-credential-provider-bin-dir={program.parent}",
-    )
+    agent.start(*provided)
 
     def told() -> str:
         status = agent.container("fails")
@@ -154,4 +160,61 @@ def test_an_image_that_one_pod_pulled_with_a_secret_is_not_run_by_another_withou
     kept = agent.root / "image_manager"
     (record,) = (text for file in (kept / "pulled").iterdir() if "team/secret" in (text := file.read_text()))
     assert '"name":"opens"' in record
+    assert PASSWORD not in record
+
+
+FOR_ACCOUNTS = f"""#!{sys.executable}
+import json, os, sys
+told = json.load(sys.stdin)
+with open(os.environ["TOLD"], "a") as log:
+    print(json.dumps(told["serviceAccountAnnotations"]), file=log)
+assert told["serviceAccountToken"].count(".") == 2
+auth = {{"{HOST}": {{"username": "{USER}", "password": "{PASSWORD}"}}}}
+print(json.dumps({{"kind": "CredentialProviderResponse", "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+    "cacheKeyType": "Registry", "cacheDuration": "0s", "auth": auth}}))
+"""
+
+
+def test_a_service_account_opens_an_image_through_a_credential_program_and_no_other_account_does(
+    private: Registry, cluster: Cluster, agent: Agent
+) -> None:
+    image, role = f"{HOST}/team/account:1", "example.com/role"
+    private.push(build(Recipe(image)), "team/account", "1")
+    told = agent.directory / "told"
+    attributes = {
+        "serviceAccountTokenAudience": "registry",
+        "cacheType": "ServiceAccount",
+        "requireServiceAccount": True,
+        "requiredServiceAccountAnnotationKeys": [role],
+        "optionalServiceAccountAnnotationKeys": ["example.com/zone"],
+    }
+    env = [{"name": "TOLD", "value": str(told)}]
+    provided = provider_flags(agent, FOR_ACCOUNTS, tokenAttributes=attributes, env=env)
+    for name, notes in (("builder", {role: "puller", "other": "x"}), ("plain", {})):
+        meta = {"name": name, "namespace": "default", "annotations": notes}
+        cluster.create(SERVICE_ACCOUNTS, name, metadata=meta)
+
+    def run(name: str, account: str, policy: str) -> None:
+        cluster.run(pod(name, container(image=image, imagePullPolicy=policy), serviceAccountName=account))
+
+    def reason(name: str) -> str:
+        states = [status.state for status in cluster.status(name).container_statuses]
+        return next((each.waiting.reason or "" for each in states if each is not None and each.waiting is not None), "")
+
+    run("owner", "builder", "IfNotPresent")
+    cluster.join(*provided)
+    cluster.await_phase("Running", "owner")
+    agent.kill()  # the next agent knows as much
+    cluster.join(*provided)
+    run("friend", "builder", "Never")
+    run("stranger", "plain", "Never")
+    run("guest", "plain", "IfNotPresent")
+    cluster.await_phase("Running", "friend")
+    agent.await_that(lambda: reason("stranger") == "ErrImageNeverPull", "the image is open to another account")
+    agent.await_that(lambda: reason("guest") in PULL_FAILED, "the image is open to another account")
+    assert set(told.read_text().splitlines()) == {json.dumps({role: "puller"})}
+    records = (agent.root / "image_manager" / "pulled").iterdir()
+    (record,) = (text for file in records if "team/account" in (text := file.read_text()))
+    assert '"kubernetesServiceAccounts":[{' in record
+    assert '"name":"builder"}]' in record
     assert PASSWORD not in record

@@ -1,7 +1,7 @@
 """What is said about the objects that a pod refers to: config maps, secrets, services, runtime classes, tokens.
 
 Apart from `actors.messages.pods` because only those who need such objects know of them: pod workers, the
-`VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor` and the `TokenActor`.
+`VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor`, the `TokenActor` and the `TrustBundlesActor`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Hashable
 import msgspec
 
 from actors.kernel import ActorRef, Message, SoleMessage
+from config.api.selectors import LabelQuery
 from config.frozen_map import FrozenMap
 from config.objects import ConfigMap, Pod, Secret
 
@@ -183,3 +184,38 @@ class TokenRefused(Message, frozen=True):
 
     tag: Hashable
     reason: str
+
+
+class TrustWant(msgspec.Struct, frozen=True):
+    """Trust anchors of one ClusterTrustBundle by `name`, or of all those of a signer that `labels` selects.
+
+    `labels` None selects nothing. `optional`: no bundle is as good as an empty one.
+    """
+
+    name: str = ""
+    signer_name: str = ""
+    labels: LabelQuery | None = None
+    optional: bool = False
+
+
+class ReadTrustBundles(Message, frozen=True):
+    """VolumeReconcilerActor -> TrustBundlesActor: these trust anchors.
+
+    Answered once by `TrustBundlesRead` with the same `tag`, within seconds also while the API server is away.
+    """
+
+    reader: ActorRef
+    tag: Hashable
+    wants: tuple[TrustWant, ...]
+
+
+class TrustBundlesRead(Message, frozen=True):
+    """TrustBundlesActor -> reader: PEM blocks, or why there are none. Each want is in exactly one of the two maps."""
+
+    tag: Hashable
+    anchors: FrozenMap[TrustWant, bytes]
+    failures: FrozenMap[TrustWant, str]
+
+
+class TrustBundlesChanged(SoleMessage, frozen=True):
+    """TrustBundlesActor -> VolumeReconcilerActor: files made of bundles may be old."""

@@ -20,9 +20,12 @@ from actors.messages.references import (
     ObjectsRead,
     ReadFailure,
     ReadObjects,
+    ReadTrustBundles,
     RequestToken,
     TokenIssued,
     TokenRefused,
+    TrustBundlesRead,
+    TrustWant,
 )
 from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, wants_of
 from config.objects import ConfigMap, Pod, Secret
@@ -33,14 +36,16 @@ SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
 """Long enough for a thousand pods that ask for tokens at once and wait for their turn."""
 RESYNC_NS = 60 * SECOND_NS
+NO_TRUST = "not supported by a node without API server or without the feature gate ClusterTrustBundleProjection"
 WATCHED_RESYNC = 10
 """In how many sync periods watched objects are read again. Watches report changes, so this only covers lost ones."""
 
 
 class ContentSources(msgspec.Struct, frozen=True):
-    """The actors to ask: ObjectCacheActor, TokenActor, NodeStatusActor.
+    """The actors to ask: ObjectCacheActor, TokenActor, NodeStatusActor, TrustBundlesActor.
 
-    `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server.
+    `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server; `trust` also where
+    the feature gate ClusterTrustBundleProjection is off.
     `resync_ns`: how often objects are read again without a reported change.
     """
 
@@ -48,6 +53,7 @@ class ContentSources(msgspec.Struct, frozen=True):
     tokens: ActorRef | None = None
     node: ActorRef | None = None
     claims: ActorRef | None = None
+    trust: ActorRef | None = None
     resync_ns: int = RESYNC_NS
 
 
@@ -87,8 +93,9 @@ class _Gathering(msgspec.Struct):
     objects: Mapping[ObjectRef, ConfigMap | Secret]
     failures: Mapping[ObjectRef, ReadFailure]
     tokens: dict[TokenWant, str]
-    refusals: dict[TokenWant, str]
+    refusals: dict[TokenWant | TrustWant, str]
     waiting: int
+    anchors: Mapping[TrustWant, bytes] = {}
     refresh_wall_ns: int = 0
     specs: Mapping[str, VolumeSpec] = {}
     waits: Mapping[str, VolumeWait] = {}
@@ -136,6 +143,8 @@ class VolumeContents:
             self._ask_objects(gathering)
         for want in wants.tokens:
             self._ask_token(gathering, want)
+        if wants.anchors:
+            self._ask_anchors(gathering)
         if claimed_volumes(pod):
             self._ask_claims(gathering)
         if not gathering.waiting:
@@ -171,6 +180,14 @@ class VolumeContents:
         if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
         gathering.refusals[tag.token] = message.reason
+        return self._answered(gathering)
+
+    def trust_bundles_read(self, message: TrustBundlesRead) -> GatheredContents | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.anchors = message.anchors
+        gathering.refusals.update(message.failures.items())
         return self._answered(gathering)
 
     def late(self, message: GatheringLate) -> GatheredContents | None:
@@ -210,6 +227,15 @@ class VolumeContents:
             RequestToken(self._actor.ref, tag, gathering.pod, want.audience, want.expiration_seconds)
         )
 
+    def _ask_anchors(self, gathering: _Gathering) -> None:
+        wants = gathering.wants.anchors
+        if self._sources.trust is None:
+            gathering.refusals.update(dict.fromkeys(wants, NO_TRUST))
+            return
+        gathering.waiting += 1
+        tag = GatherTag(gathering.pod.metadata.uid, gathering.number)
+        self._sources.trust.tell(ReadTrustBundles(self._actor.ref, tag, wants))
+
     def _ask_claims(self, gathering: _Gathering) -> None:
         pod = gathering.pod
         if self._sources.claims is None:
@@ -233,10 +259,15 @@ class VolumeContents:
     def _end(self, gathering: _Gathering) -> GatheredContents:
         self.forget(gathering.pod.metadata.uid)
         answers = Answers(
-            gathering.objects, gathering.failures, gathering.tokens, gathering.refusals, self._allocatable
+            gathering.objects,
+            gathering.failures,
+            gathering.tokens,
+            gathering.refusals,
+            self._allocatable,
+            gathering.anchors,
         )
         pod, wants = gathering.pod, gathering.wants
-        refers = bool(wants.refs or wants.tokens or claimed_volumes(pod))
+        refers = bool(wants.refs or wants.tokens or wants.anchors or claimed_volumes(pod))
         contents, refresh_wall_ns = contents_of(pod, answers), gathering.refresh_wall_ns
         return GatheredContents(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
 

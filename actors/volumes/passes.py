@@ -22,6 +22,7 @@ from actors.volumes.claims.rules import groups_of
 from actors.volumes.contents import ContentSources, GatheredContents, VolumeContents
 from actors.volumes.desired import DesiredVolume, desired_volumes, with_places_of, without_secrets
 from actors.volumes.devices import VolumeDevices
+from actors.volumes.payloads import wants_of
 from actors.volumes.plan import POD_ITSELF, PodPlan, VolumeStep, is_for_one_pod, plan_wanted
 from actors.volumes.state import is_usable
 from config.frozen_map import FrozenMap
@@ -102,6 +103,10 @@ class VolumePasses:
         """Whether the pod surely has no claimed volume. The volumes of a pod never change."""
         known = self._pods.get(uid)
         return known is not None and not any(map(is_claimed, known.pod.spec.volumes))
+
+    def with_trust_anchors(self) -> list[str]:
+        """The pods with files that are made of ClusterTrustBundles."""
+        return sorted(uid for uid, known in self._pods.items() if wants_of(known.pod).anchors)
 
     # --- what begins a pass -----------------------------------------------------------------------------------------
 

@@ -8,16 +8,19 @@ In a projected volume a later source wins over an earlier one that writes the sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import msgspec
 
-from actors.messages.references import ObjectRef, ReadFailure
+from actors.messages.references import ObjectRef, ReadFailure, TrustWant
 from actors.model.refusal import ContainerRefusedError
 from actors.start.mounts import agent_volumes
 from actors.start.pod_fields import file_field, resource_value
 from config.api.secret_data import config_map_bytes, secret_bytes
+from config.api.selectors import SelectorError, label_query
 from config.documents.codec import DocumentError
 from config.objects import (
+    ClusterTrustBundleProjection,
     ConfigMap,
     DownwardAPIVolumeFile,
     KeyToPath,
@@ -31,8 +34,8 @@ from config.pods.defaults import DEFAULT_MODE, DEFAULT_TOKEN_SECONDS
 from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeFile
 from runtime.volumes.pod_volumes import field_path_of, used_volumes
 
-TOKEN_MODE = 0o600
-"""The mode of a token that has an owner or a group; fsGroup handling adds the group's right to read."""
+PRIVATE_MODE = 0o600
+"""The mode of a token, or of trust anchors, with an owner or a group. fsGroup handling lets the group read them."""
 
 _NO_AMOUNTS: Mapping[str, str] = {}
 
@@ -45,23 +48,27 @@ class TokenWant(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wants(msgspec.Struct, frozen=True):
-    """The objects and tokens that the volumes of a pod need, each once."""
+    """The objects, tokens and trust anchors that the volumes of a pod need, each once."""
 
     refs: tuple[ObjectRef, ...] = ()
     tokens: tuple[TokenWant, ...] = ()
+    anchors: tuple[TrustWant, ...] = ()
 
 
 _NO_WANTS = Wants()
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """The answers to `Wants`. `refusals`: why a token was not issued. `allocatable`: of the node, by resource."""
+    """The answers to `Wants`. `refusals`: why a token was not issued, or why there are no trust anchors.
+    `allocatable`: of the node, by resource.
+    """
 
     objects: Mapping[ObjectRef, ConfigMap | Secret] = {}
     failures: Mapping[ObjectRef, ReadFailure] = {}
     tokens: Mapping[TokenWant, str] = {}
-    refusals: Mapping[TokenWant, str] = {}
+    refusals: Mapping[TokenWant | TrustWant, str] = {}
     allocatable: Mapping[str, str] = _NO_AMOUNTS
+    anchors: Mapping[TrustWant, bytes] = {}
 
 
 def has_config_volumes(pod: Pod) -> bool:
@@ -76,6 +83,7 @@ def wants_of(pod: Pod) -> Wants:
         return _NO_WANTS
     refs: dict[ObjectRef, None] = {}
     tokens: dict[TokenWant, None] = {}
+    anchors: dict[TrustWant, None] = {}
     for _, volume in volumes:
         for kind, name in _references(volume):
             if name:
@@ -83,7 +91,10 @@ def wants_of(pod: Pod) -> Wants:
         for source in _projections(volume):
             if source.service_account_token is not None:
                 tokens[_token_want(source.service_account_token)] = None
-    return Wants(tuple(refs), tuple(tokens))
+            if source.cluster_trust_bundle is not None:
+                with suppress(SelectorError):  # the volume is refused for it
+                    anchors[_trust_want(source.cluster_trust_bundle)] = None
+    return Wants(tuple(refs), tuple(tokens), tuple(anchors))
 
 
 def contents_of(pod: Pod, answers: Answers) -> Contents:
@@ -141,6 +152,16 @@ def _token_want(projection: ServiceAccountTokenProjection) -> TokenWant:
     return TokenWant(projection.audience or "", DEFAULT_TOKEN_SECONDS if seconds is None else seconds)
 
 
+def _trust_want(projection: ClusterTrustBundleProjection) -> TrustWant:
+    """Raises SelectorError."""
+    optional = bool(projection.optional)
+    if projection.name is not None:
+        return TrustWant(name=projection.name, optional=optional)
+    selector = projection.label_selector
+    labels = None if selector is None else label_query(selector)
+    return TrustWant(signer_name=projection.signer_name or "", labels=labels, optional=optional)
+
+
 class _Filling:
     """Collects the files and the faults of one volume. `path`: the field path of its source."""
 
@@ -184,8 +205,8 @@ class _Filling:
             self._add_fields(source.downward_api.items, f"{path}.downwardAPI")
         if source.service_account_token is not None:
             self._add_token(source.service_account_token)
-        if source.cluster_trust_bundle is not None and not source.cluster_trust_bundle.optional:
-            self.faults.append(f"{path}.clusterTrustBundle is not supported by this agent; mark it as optional")
+        if source.cluster_trust_bundle is not None:
+            self._add_anchors(source.cluster_trust_bundle, f"{path}.clusterTrustBundle")
         if source.pod_certificate is not None:
             self.faults.append(f"{path}.podCertificate is not supported by this agent; remove it")
 
@@ -257,7 +278,25 @@ class _Filling:
         if token is None:
             self.faults.append(self._answers.refusals.get(want, "failed to fetch token: nobody has answered yet"))
             return
+        self._add_private(projection.path, token.encode())
+
+    def _add_private(self, path: str, content: bytes) -> None:
+        """A file that only the user of the pod reads, where there is one."""
         owner = fs_user(self._pod)
         context = self._pod.spec.security_context
         private = owner is not None or (context is not None and context.fs_group is not None)
-        self.files[projection.path] = VolumeFile(token.encode(), TOKEN_MODE if private else self._mode, owner)
+        self.files[path] = VolumeFile(content, PRIVATE_MODE if private else self._mode, owner)
+
+    # --- trust anchors ----------------------------------------------------------------------------------------------
+
+    def _add_anchors(self, projection: ClusterTrustBundleProjection, path: str) -> None:
+        try:
+            want = _trust_want(projection)
+        except SelectorError as error:
+            self.faults.append(f"{path}.labelSelector: {error}")
+            return
+        anchors = self._answers.anchors.get(want)
+        if anchors is None:
+            self.faults.append(f"{path}: {self._answers.refusals.get(want, 'nobody has answered yet')}")
+            return
+        self._add_private(projection.path, anchors)

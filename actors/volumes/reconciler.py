@@ -18,7 +18,14 @@ from actors.messages.claims import ClaimsChanged, ClaimsResolved, ForgetClaims
 from actors.messages.counts import CountVolumes, VolumeCount
 from actors.messages.node import NodeStatusStarted
 from actors.messages.pods import KnownPods, NodeObserved
-from actors.messages.references import ObjectsChanged, ObjectsRead, TokenIssued, TokenRefused
+from actors.messages.references import (
+    ObjectsChanged,
+    ObjectsRead,
+    TokenIssued,
+    TokenRefused,
+    TrustBundlesChanged,
+    TrustBundlesRead,
+)
 from actors.messages.volumes import (
     ListPodVolumes,
     PodVolume,
@@ -142,6 +149,15 @@ class VolumeReconcilerActor(Actor):
     @handles(TokenRefused)
     def token_refused(self, message: TokenRefused) -> None:
         self._passes.go_on(self._passes.contents.token_refused(message))
+
+    @handles(TrustBundlesRead)
+    def trust_bundles_read(self, message: TrustBundlesRead) -> None:
+        self._passes.go_on(self._passes.contents.trust_bundles_read(message))
+
+    @handles(TrustBundlesChanged)
+    def trust_bundles_changed(self, _: TrustBundlesChanged) -> None:
+        for uid in self._passes.with_trust_anchors():
+            self._passes.try_now(uid)
 
     @handles(ClaimsResolved)
     def claims_resolved(self, message: ClaimsResolved) -> None:

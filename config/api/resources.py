@@ -12,6 +12,7 @@ from config.documents.codec import decode
 from config.objects import (
     ApiObject,
     CertificateSigningRequest,
+    ClusterTrustBundle,
     ConfigMap,
     CSIDriver,
     CSINode,
@@ -87,6 +88,9 @@ CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", CSIDriver, namespac
 VOLUME_ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments", VolumeAttachment, namespaced=False)
 CERTIFICATE_SIGNING_REQUESTS = Resource(
     "certificates.k8s.io", "v1", "certificatesigningrequests", CertificateSigningRequest, namespaced=False
+)
+CLUSTER_TRUST_BUNDLES = Resource(
+    "certificates.k8s.io", "v1beta1", "clustertrustbundles", ClusterTrustBundle, namespaced=False
 )
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", TokenReview, namespaced=False)
 SUBJECT_ACCESS_REVIEWS = Resource(

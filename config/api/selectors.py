@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
+from config.objects.selectors import LabelSelector
 from config.values.name_rules import Refusal, label_value, qualified_name
 
 
@@ -133,6 +134,31 @@ class FieldQuery(msgspec.Struct, frozen=True):
 def parse_label_selector(text: str) -> LabelQuery:
     """The query in `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`. Empty matches everything. Raises SelectorError."""
     return _LabelReader(text).query()
+
+
+_OPERATORS = {
+    "In": Operator.IN,
+    "NotIn": Operator.NOT_IN,
+    "Exists": Operator.EXISTS,
+    "DoesNotExist": Operator.ABSENT,
+}
+
+
+def label_query(selector: LabelSelector) -> LabelQuery:
+    """The query of a LabelSelector in an object. An empty one matches everything. Raises SelectorError."""
+    found = []
+    for key, value in selector.match_labels.items():
+        _check(f"matchLabels {key!r}", qualified_name(key), label_value(value))
+        found.append(LabelRequirement(key, Operator.IN, frozenset((value,))))
+    for each in selector.match_expressions:
+        where, operator = f"matchExpressions {each.key!r}", _OPERATORS.get(each.operator)
+        if operator is None:
+            raise SelectorError(where, f"{each.operator!r} is no operator", f"write one of {', '.join(_OPERATORS)}")
+        if bool(each.values) is not (operator in (Operator.IN, Operator.NOT_IN)):
+            raise SelectorError(where, "In and NotIn need values, Exists and DoesNotExist take none")
+        _check(where, qualified_name(each.key), *map(label_value, each.values))
+        found.append(LabelRequirement(each.key, operator, frozenset(each.values)))
+    return LabelQuery(tuple(sorted(found, key=str)))
 
 
 def parse_field_selector(text: str) -> FieldQuery:

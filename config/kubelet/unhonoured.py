@@ -52,6 +52,7 @@ FIELDS: Mapping[str, Unhonoured] = {
 
 HONOURED_GATES = frozenset(
     {
+        "ClusterTrustBundleProjection",
         "ComponentFlagz",
         "ComponentStatusz",
         "ContainerCheckpoint",

@@ -158,7 +158,7 @@ _CHANGE = frozenset({"get", "update", "patch"})
 _SELECT = "can only list/watch pods with spec.nodeName field selector"
 _SAME_NAME = "can only access the object with the same name as the requesting node"
 _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
-    **dict.fromkeys(("csidrivers", "runtimeclasses", "services"), (_Grant(_READ),)),
+    **dict.fromkeys(("clustertrustbundles", "csidrivers", "runtimeclasses", "services"), (_Grant(_READ),)),
     **dict.fromkeys(("localsubjectaccessreviews", "subjectaccessreviews", "tokenreviews"), (_Grant(_CREATE),)),
     **dict.fromkeys(("csinodes", "leases"), (_Grant(_CREATE), _Grant(_READ | _CHANGE | {"delete"}, _own, _SAME_NAME))),
     **dict.fromkeys(("nodes", "nodes/status"), (_Grant(_CREATE), _Grant(_READ | _CHANGE, _own, _SAME_NAME))),

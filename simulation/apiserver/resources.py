@@ -83,6 +83,8 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
     """Whether DELETE answers with the deleted object instead of a Status."""
     label_names: bool = False
     """Whether names are DNS labels instead of DNS subdomains."""
+    signer_names: bool = False
+    """Whether names may begin with those of signers, as in `example.com:ca:live`."""
     api_version: str = ""
     group_resource: str = ""
     store_key: str = ""

@@ -18,7 +18,7 @@ import simulation.node.prober
 from actors.containers.log_rotation_rules import LogLimits, log_limits
 from actors.kernel.mailbox import Mailbox
 from actors.node_object.lease import renew_interval_ns
-from actors.pod.steps.fields_honoured import OF_A_CONTAINER, OF_A_POD, OF_A_PROJECTION, unhonoured_fields
+from actors.pod.steps.fields_honoured import OF_A_CONTAINER, OF_A_POD, unhonoured_fields
 from actors.status.manager import StatusManagerActor
 from config.kubelet import KubeletConfiguration
 from tests.simulation.mutants import is_found_out
@@ -62,7 +62,7 @@ def test_pain_16_an_agent_that_never_asks_whether_who_rests_still_lives_is_found
     assert is_found_out("frozen-actor", 3, "health-names-the-frozen-alone")
 
 
-@pytest.mark.parametrize("field", [*OF_A_POD, *OF_A_PROJECTION, *OF_A_CONTAINER])
+@pytest.mark.parametrize("field", [*OF_A_POD, *OF_A_CONTAINER])
 def test_pain_17_an_agent_that_passes_over_a_field_is_found_out(monkeypatch: Mutate, field: str):
     def all_but_one(*args: Any, **how: Any) -> tuple[str, ...]:
         return tuple(path for path in unhonoured_fields(*args, **how) if not path.endswith(f".{field}"))

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, cast
 from actors.cluster.cache import ClusterCacheActor
 from actors.cluster.object_cache import ObjectCacheActor
 from actors.cluster.token import TokenActor
+from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.containers.gc import ContainerGCActor
 from actors.events.historian import HistorianActor
 from actors.events.recorder import EventRecorderActor
@@ -88,6 +89,8 @@ class KnownActors:
         self.object_cache = known(ObjectCacheActor, "object-cache")
         self.cluster_cache = known(ClusterCacheActor, "cluster-cache")
         self.tokens = known(TokenActor, "tokens")
+        trusts = has_api and plan.gates.enabled("ClusterTrustBundleProjection")
+        self.trust_bundles = perhaps(trusts, TrustBundlesActor, "trust-bundles")
         self.user_namespaces = known(UserNamespaceActor, "user-namespaces")
         self.pod_cidr = known(PodCidrActor, "pod-cidr")
         self.resources = known(ResourceManagerActor, "resources")

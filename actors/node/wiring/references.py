@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.cluster.cache import ClusterCacheActor
 from actors.cluster.object_cache import ObjectCacheActor, strategy_of
 from actors.cluster.token import TokenActor
+from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.node.wiring.known_actors import Wiring, present
 from actors.volumes.claims.claims import ClaimsActor
 from actors.volumes.contents import ContentSources, resync_ns
@@ -22,6 +23,7 @@ def start_references(node: Wiring) -> None:
         tokens=actors.tokens,
         node=actors.node_status,
         claims=actors.claims,
+        trust=actors.trust_bundles,
         resync_ns=resync_ns(sync_ns, strategy),
     )
     node.make(
@@ -63,6 +65,8 @@ def start_references(node: Wiring) -> None:
             plugins=actors.plugins,
         )
     node.make(actors.tokens, TokenActor, api=node.references)
+    if actors.trust_bundles is not None and node.references is not None:
+        node.make(actors.trust_bundles, TrustBundlesActor, api=node.references, volumes=actors.volume_reconciler)
 
 
 def _start_drivers(node: Wiring) -> None:

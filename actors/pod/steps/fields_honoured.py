@@ -14,7 +14,7 @@ from typing import TypeVar
 from actors.pod.one_pass import CONTINUE, Outcome, PodPass
 from actors.pod.steps.volumes_ready import PodVolumes
 from actors.pod.view import PodView
-from config.objects import Container, EphemeralContainer, Pod, PodSpec, VolumeProjection
+from config.objects import Container, EphemeralContainer, Pod, PodSpec
 from config.pods.once_per_spec import once_per_spec
 
 T = TypeVar("T")
@@ -27,12 +27,6 @@ OF_A_POD: Mapping[str, Callable[[PodSpec], bool]] = {
         spec.security_context is not None and spec.security_context.windows_options is not None
     ),
 }
-OF_A_PROJECTION: Mapping[str, Callable[[VolumeProjection], bool]] = {
-    # One that is not optional is refused, because its files would be missing.
-    "clusterTrustBundle": lambda source: (
-        source.cluster_trust_bundle is not None and bool(source.cluster_trust_bundle.optional)
-    ),
-}
 STOP_SIGNAL = "lifecycle.stopSignal"
 OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] = {
     STOP_SIGNAL: lambda container: container.lifecycle is not None and container.lifecycle.stop_signal is not None,
@@ -43,8 +37,9 @@ OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] =
 
 
 def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
-    """Document paths (`$.spec.containers[0].lifecycle.stopSignal`) of fields in the pod, its volumes and its
-    containers. `stop_signals`: this node passes stop signals to the runtime.
+    """Document paths (`$.spec.containers[0].lifecycle.stopSignal`) of fields in the pod and in its containers.
+
+    `stop_signals`: this node passes stop signals to the runtime.
     """
     found = _found_in(pod.spec)
     return tuple(path for path in found if not path.endswith(STOP_SIGNAL)) if stop_signals else found
@@ -62,9 +57,6 @@ def _found_in(spec: PodSpec) -> tuple[str, ...]:
 
 def _search(spec: PodSpec) -> Iterator[str]:
     yield from _asked_for(OF_A_POD, spec, "$.spec")
-    for index, volume in enumerate(spec.volumes):
-        for position, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
-            yield from _asked_for(OF_A_PROJECTION, source, f"$.spec.volumes[{index}].projected.sources[{position}]")
     for group, index, container in _containers_of(spec):
         yield from _asked_for(OF_A_CONTAINER, container, f"$.spec.{group}[{index}]")
 

@@ -149,7 +149,8 @@ def _named(resource: ServedResource, core: Core, metadata: Json) -> str:
             raise invalid(resource, "", [required("metadata.name", "name or generateName is required")])
         metadata["name"] = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
     name: str = metadata["name"]
-    fault = (dns_label if resource.label_names else dns_subdomain)(name)
+    plain = name.replace(":", ".") if resource.signer_names else name
+    fault = (dns_label if resource.label_names else dns_subdomain)(plain)
     if fault is not None:
         raise invalid(resource, name, [invalid_value("metadata.name", name, " ".join(fault))])
     return name

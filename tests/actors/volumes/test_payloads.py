@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.messages.references import ObjectRef, ReadFailure
+from actors.messages.references import ObjectRef, ReadFailure, TrustWant
 from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, fs_user, has_config_volumes, wants_of
 from config.objects import (
     ClusterTrustBundleProjection,
@@ -36,13 +36,14 @@ from config.objects import (
     VolumeMount,
     VolumeProjection,
 )
+from config.objects.selectors import LabelSelector, LabelSelectorRequirement
 from runtime.volumes.capability import Payload, VolumeFile
 
 CFG, SEC = ObjectRef("ConfigMap", "ns", "cfg"), ObjectRef("Secret", "ns", "sec")
 CONFIG_MAP = ConfigMap(data={"a": "é", "b": "2"}, binary_data={"bin": "AP8="})
 SECRET = Secret(data={"key": "c2VjcmV0", "a": "b3RoZXI="})
 TOKEN = TokenWant("", 3600)
-FOUND = Answers({CFG: CONFIG_MAP, SEC: SECRET}, tokens={TOKEN: "jwt"})
+FOUND = Answers({CFG: CONFIG_MAP, SEC: SECRET}, tokens={TOKEN: "jwt"}, anchors={TrustWant(name="b"): b"PEM"})
 GONE = Answers(failures={CFG: ReadFailure(True, "404"), SEC: ReadFailure(True, "404")})
 AWAY = Answers(failures={CFG: ReadFailure(False, "timeout"), SEC: ReadFailure(False, "timeout")})
 
@@ -77,6 +78,11 @@ def projected(*sources: VolumeProjection, **fields: Any) -> Volume:
 
 def token(path: str = "token", **fields: Any) -> VolumeProjection:
     return VolumeProjection(service_account_token=ServiceAccountTokenProjection(path=path, **fields))
+
+
+def anchors(**fields: Any) -> VolumeProjection:
+    said = fields or {"name": "b"}
+    return VolumeProjection(cluster_trust_bundle=ClusterTrustBundleProjection(path="x", **said))
 
 
 def field(path: str, name: str, mode: int | None = None) -> DownwardAPIVolumeFile:
@@ -149,18 +155,11 @@ NAMESPACE = VolumeProjection(downward_api=DownwardAPIProjection(items=(field("na
             files(a=(b"other", 0o444)),
             id="the later source wins",
         ),
-        pytest.param(
-            projected(
-                VolumeProjection(cluster_trust_bundle=ClusterTrustBundleProjection(path="x", name="b", optional=True)),
-                VolumeProjection(),
-            ),
-            {},
-            id="what need not be honoured is left out",
-        ),
+        pytest.param(projected(anchors(), VolumeProjection()), files(x=(b"PEM", 0o644)), id="trust anchors"),
     ],
 )
 def test_files_are_made_of_objects(volume: Volume, expected: Payload):
-    answers = Answers(FOUND.objects, {}, FOUND.tokens, {}, {"cpu": "2"})
+    answers = Answers(FOUND.objects, {}, FOUND.tokens, {}, {"cpu": "2"}, FOUND.anchors)
     assert of(volume, answers) == expected
 
 
@@ -198,10 +197,19 @@ OPTIONAL = (VolumeProjection(config_map=ConfigMapProjection(name="cfg", optional
             "failed to fetch token: nobody has answered yet",
         ),
         (
-            projected(VolumeProjection(cluster_trust_bundle=ClusterTrustBundleProjection(path="x", name="b"))),
+            projected(anchors(name="roots")),
+            Answers(refusals={TrustWant(name="roots"): "why not"}),
+            "spec.volumes[0].projected.sources[0].clusterTrustBundle: why not",
+        ),
+        (
+            projected(
+                anchors(
+                    label_selector=LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator="Is"),))
+                )
+            ),
             FOUND,
-            "spec.volumes[0].projected.sources[0].clusterTrustBundle is not supported by this agent; "
-            "mark it as optional",
+            "spec.volumes[0].projected.sources[0].clusterTrustBundle.labelSelector: matchExpressions 'a': "
+            "'Is' is no operator; write one of In, NotIn, Exists, DoesNotExist",
         ),
         (
             projected(NAMESPACE, VolumeProjection(pod_certificate=PodCertificateProjection(key_path="x"))),

@@ -1,5 +1,7 @@
 """Selectors mean what the API says they mean, and what cannot be read is told with its place."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +11,12 @@ from config.api.selectors import (
     FieldRequirement,
     SelectorError,
     escape_field_value,
+    label_query,
     parse_field_selector,
     parse_label_selector,
 )
+from config.documents.codec import from_builtins
+from config.objects.selectors import LabelSelector
 
 WEB = {"app": "web", "tier": "front", "weight": "10", "empty": "", "example.com/a": "b"}
 
@@ -178,3 +183,41 @@ def test_what_a_server_may_look_up_in_an_index() -> None:
     assert query.exact("spec.nodeName") == "n1"
     assert query.exact("metadata.name") is None
     assert query.paths == {"spec.nodeName", "metadata.name"}
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        ({}, ""),
+        ({"matchLabels": {"b": "2", "a": "1"}}, "a in (1),b in (2)"),
+        (
+            {
+                "matchExpressions": [
+                    {"key": "d", "operator": "NotIn", "values": ["x", "y"]},
+                    {"key": "c", "operator": "Exists"},
+                    {"key": "e", "operator": "DoesNotExist"},
+                ]
+            },
+            "!e,c,d notin (x,y)",
+        ),
+    ],
+)
+def test_a_selector_of_an_object_is_the_query_of_its_text(selector: dict[str, Any], text: str) -> None:
+    query = label_query(from_builtins(selector, LabelSelector))
+    assert str(query) == text
+    assert query == parse_label_selector(text)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        {"key": "a", "operator": "Is"},
+        {"key": "a", "operator": "In"},
+        {"key": "a", "operator": "Exists", "values": ["x"]},
+        {"key": "", "operator": "Exists"},
+        {"key": "a", "operator": "In", "values": ["-"]},
+    ],
+)
+def test_a_broken_expression_of_an_object_is_refused(expression: dict[str, Any]) -> None:
+    with pytest.raises(SelectorError):
+        label_query(from_builtins({"matchExpressions": [expression]}, LabelSelector))

@@ -22,7 +22,13 @@ from runtime.http_server.auth.gate import AccessGate
 from runtime.http_server.heads import HttpRefusal
 from runtime.volumes.csi_material import CsiMaterial, Expansion
 from simulation.apiserver.server import ApiServer
-from tests.simulation.node import test_api_server, test_claims, test_config_volumes_of_api, test_references
+from tests.simulation.node import (
+    test_api_server,
+    test_claims,
+    test_config_volumes_of_api,
+    test_references,
+    test_trust_bundles,
+)
 from tests.simulation.node.grants import Grant, GrantedApi, grant_for, grants
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_serving_certificates import CURRENT, decide, requests
@@ -43,6 +49,7 @@ LIVES = (
     test_config_volumes_of_api.test_every_pod_of_a_cluster_finds_its_token,
     test_config_volumes_of_api.test_files_follow_their_object_and_outlive_it_and_go_with_their_pod,
     test_references.test_an_image_is_pulled_with_the_secret_of_the_pod,
+    test_trust_bundles.test_an_optional_bundle_is_an_empty_file_until_it_comes,
 )
 """Tests of other files, as what nodes do: pods from the API and from manifests, drivers, tokens, maps, pull secrets."""
 

@@ -1,0 +1,70 @@
+"""Which trust anchors a projected volume gets, and in which order (spec 13.3). Pure.
+
+Anchors are deduplicated by their bytes. Nobody is to rely on their order, so each life of the agent has another one; it
+stays the same within that life, so that files do not change for nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import ssl
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.messages.references import TrustWant
+from config.objects import ClusterTrustBundle
+
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----")
+
+
+class TrustBundle(msgspec.Struct, frozen=True):
+    """One ClusterTrustBundle. `signer_name`: "" for none. `anchors`: certificates in DER."""
+
+    signer_name: str
+    labels: Mapping[str, str]
+    anchors: tuple[bytes, ...]
+
+
+class NoAnchorsError(Exception):
+    """Why there are no anchors for a want."""
+
+
+def bundle_of(found: ClusterTrustBundle) -> TrustBundle:
+    """What is kept of an object."""
+    return TrustBundle(found.spec.signer_name or "", found.metadata.labels, tuple(anchors_in(found.spec.trust_bundle)))
+
+
+def anchors_in(text: str) -> Iterable[bytes]:
+    """The bytes of each certificate in PEM, the one kind of block that the API allows.
+
+    Text between blocks is left out, and so are blocks that cannot be read.
+    """
+    for block in _BLOCK.finditer(text):
+        try:
+            yield base64.b64decode("".join(block[1].split()), validate=True)
+        except binascii.Error:
+            continue
+
+
+def anchors_for(want: TrustWant, bundles: Mapping[str, TrustBundle], salt: bytes) -> bytes:
+    """The content of the file. `bundles`: by name; `salt`: of this life of the agent. Raises NoAnchorsError."""
+    if want.name:
+        found = [bundles[want.name]] if want.name in bundles else []
+        missing = f'clustertrustbundle.certificates.k8s.io "{want.name}" not found'
+    else:
+        query = want.labels
+        every = (each for each in bundles.values() if each.signer_name == want.signer_name)
+        found = [each for each in every if query is not None and query.matches(each.labels)]
+        missing = "combination of signerName and labelSelector matched zero ClusterTrustBundles"
+    if not found and not want.optional:
+        raise NoAnchorsError(missing)
+    anchors = {anchor for each in found for anchor in each.anchors}
+    return "".join(map(ssl.DER_cert_to_PEM_cert, sorted(anchors, key=lambda der: _place(der, salt)))).encode()
+
+
+def _place(der: bytes, salt: bytes) -> bytes:
+    return hashlib.sha256(salt + der).digest()

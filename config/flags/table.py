@@ -1,7 +1,7 @@
 """The kubelet's command line as data (spec 12.3): every flag, what its value is, and what it sets.
 
-Three tables: flags that are a node's own, deprecated flags that a field of the configuration file replaces, and flags
-that are read so that old unit files start, and do nothing. Only words, no reading: that is `config.flags.command_line`.
+Four tables: flags that are a node's own, deprecated flags that a field of the configuration file replaces, flags that a
+kubelet reads and that do nothing, and flags that are refused. Only words, no reading: that is `config.flags.command_line`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -229,23 +229,30 @@ _REPLACED = """
     memory-throttling-factor DECIMAL memory_throttling_factor
 """
 
-# Read and warned about, so that a unit file of years ago starts: of cAdvisor, of the docker days, of experiments.
+# Read and warned about: a kubelet knows them, and they do nothing there either, or are of cAdvisor.
 _IGNORED = """
     application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace
     event-storage-age-limit event-storage-event-limit global-housekeeping-interval housekeeping-interval
     max-housekeeping-interval machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host
     storage-driver-password storage-driver-table storage-driver-user experimental-mounter-path
-    pod-infra-container-image container-runtime network-plugin cni-bin-dir cni-conf-dir cni-cache-dir
-    network-plugin-mtu cloud-config non-masquerade-cidr master-service-namespace
 """
 _IGNORED_BOOLEANS = """
     enable-load-reader log-cadvisor-usage storage-driver-secure experimental-allocatable-ignore-eviction
-    keep-terminated-pod-volumes register-schedulable allow-privileged experimental-kernel-memcg-notification
-    redirect-container-streaming really-crash-for-testing
 """
 
-REFUSED: Mapping[str, str] = dict.fromkeys(("windows-service", "windows-priorityclass"), "it exists on Windows only")
-"""Flags that are known and cannot be honoured; starting without what they ask for would be a surprise."""
+# A kubelet of 1.36 ends at these as at any flag that never was.
+_REMOVED = """
+    allow-privileged cloud-config cni-bin-dir cni-cache-dir cni-conf-dir container-runtime
+    experimental-kernel-memcg-notification keep-terminated-pod-volumes master-service-namespace network-plugin
+    network-plugin-mtu non-masquerade-cidr pod-infra-container-image really-crash-for-testing
+    redirect-container-streaming register-schedulable
+"""
+
+REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(("windows-service", "windows-priorityclass"), "it exists on Windows only"),
+    **dict.fromkeys(_REMOVED.split(), "remove it; kubelets knew it once, and one of 1.36 does not"),
+}
+"""Flags that are known and cannot be honoured, each with what to do."""
 
 
 def _replaced() -> Iterator[Flag]:

@@ -52,6 +52,7 @@ FIELDS: Mapping[str, Unhonoured] = {
 
 HONOURED_GATES = frozenset(
     {
+        "ClusterTrustBundle",  # all that it does on a node is to be needed by the next one
         "ClusterTrustBundleProjection",
         "ComponentFlagz",
         "ComponentStatusz",

@@ -245,16 +245,24 @@ def test_the_unit_file_that_kubeadm_writes_starts() -> None:
     line = (
         "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf "
         "--config=/var/lib/kubelet/config.yaml --container-runtime-endpoint=unix:///run/containerd/containerd.sock "
-        "--node-ip=192.0.2.7 --node-labels=a=b --pod-infra-container-image=registry/pause:3.9"
+        "--node-ip=192.0.2.7 --node-labels=a=b"
     )
     parsed = parse_flags(line.split())
     assert not parsed.faults
     assert parsed.node.config == "/var/lib/kubelet/config.yaml"
     assert not validate(apply_flags(default_configuration(), parsed)).faults
-    assert [warning.path for warning in parsed.warnings] == [
-        "--container-runtime-endpoint",
+    assert [warning.path for warning in parsed.warnings] == ["--container-runtime-endpoint"]
+
+
+def test_a_flag_that_kubelets_knew_once_is_refused_as_a_kubelet_refuses_it() -> None:
+    parsed = parse_flags(["--network-plugin=cni", "--allow-privileged", "--pod-infra-container-image", "pause:3.9"])
+    assert [fault.path for fault in parsed.faults] == [
+        "--network-plugin",
+        "--allow-privileged",
         "--pod-infra-container-image",
     ]
+    assert all(fault.hint.startswith("remove it") for fault in parsed.faults)
+    assert not parsed.warnings
 
 
 def test_help_names_every_flag_and_keeps_to_its_width() -> None:

@@ -5,11 +5,12 @@ threshold is set. All faults of all sources are reported at once, one a line, an
 `runtime.state.config_files` reads the files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from config.documents.codec import DocumentError
 from config.flags.command_line import NodeFlags, ParsedFlags, apply_flags
+from config.flags.shown import flags_shown
 from config.kubelet import KubeletConfiguration, legacy_configuration, validate
 from config.kubelet.drop_ins import NamedBytes, merge_documents
 from config.kubelet.eviction import with_default_thresholds
@@ -27,13 +28,17 @@ class ConfigurationRejected(Exception):  # noqa: N818  # an outcome told to the 
 
 @dataclass(frozen=True, slots=True)
 class StartConfiguration:
-    """A valid configuration, the gates in force, the flags that are no part of it, and warnings for the user."""
+    """A valid configuration, the gates in force, the flags that are no part of it, and warnings for the user.
+
+    `shown`: every flag as `/flagz` shows it.
+    """
 
     configuration: KubeletConfiguration
     gates: FeatureGates
     node: NodeFlags
     warnings: tuple[DocumentError, ...]
     skipped: tuple[str, ...]
+    shown: Mapping[str, str]
 
 
 def load_kubelet_configuration(
@@ -60,4 +65,4 @@ def load_kubelet_configuration(
     if faults:
         raise ConfigurationRejected(faults)
     warnings = (*flags.warnings, *merged.warnings, *checked.warnings)
-    return StartConfiguration(configuration, checked.gates, flags.node, warnings, merged.skipped)
+    return StartConfiguration(configuration, checked.gates, flags.node, warnings, merged.skipped, flags_shown(flags))

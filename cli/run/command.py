@@ -26,7 +26,7 @@ from cli.run.image_providers import image_providers, provider_config
 from cli.run.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.run.log_lines import log_as
 from cli.run.machine_checks import Findings, look_at_machine, prepare_machine
-from cli.run.node_server import NodeWindow, Serving, flags_shown, is_open_to_all, node_server
+from cli.run.node_server import NodeWindow, Serving, is_open_to_all, node_server
 from cli.run.node_start import (
     NodeMachine,
     addresses_of,
@@ -249,7 +249,7 @@ def _serve(
         configuration,
         start.node.cert_dir,
         names,
-        flags_shown(start.node),
+        start.shown,
         root=node.plan.facts.root_directory,
         gates=start.gates,
         manifests=bool(node.plan.pushed_manifests),

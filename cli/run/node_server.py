@@ -18,7 +18,6 @@ from cli.run.observer_view import look, timeline
 from config.credentials.kubeconfig import Pem
 from config.credentials.masked import MASK
 from config.credentials.masked_urls import masked_url
-from config.flags.command_line import NodeFlags
 from config.kubelet import KubeletConfiguration, configuration_document
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import Pod
@@ -162,11 +161,6 @@ def configuration_shown(configuration: KubeletConfiguration) -> KubeletConfigura
     headers = {name: (MASK,) * len(values) for name, values in configuration.static_pod_url_header.items()}
     url = masked_url(configuration.static_pod_url)
     return msgspec.structs.replace(configuration, static_pod_url=url, static_pod_url_header=headers)
-
-
-def flags_shown(flags: NodeFlags) -> Mapping[str, str]:
-    """Each flag by its name."""
-    return {name.replace("_", "-"): str(value) for name, value in msgspec.structs.asdict(flags).items()}
 
 
 def is_open_to_all(configuration: KubeletConfiguration) -> bool:

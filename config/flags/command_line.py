@@ -52,12 +52,16 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ParsedFlags:
-    """The content of a command line: node flags, settings (attribute path -> value), all faults and all warnings."""
+    """The content of a command line: node flags, settings (attribute path -> value), all faults and all warnings.
+
+    `without_effect`: flag -> value of those that do nothing.
+    """
 
     node: NodeFlags = field(default_factory=NodeFlags)
     settings: Mapping[str, Any] = field(default_factory=dict)
     faults: tuple[DocumentError, ...] = ()
     warnings: tuple[DocumentError, ...] = ()
+    without_effect: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parse_flags(argv: Sequence[str]) -> ParsedFlags:
@@ -68,7 +72,9 @@ def parse_flags(argv: Sequence[str]) -> ParsedFlags:
     node = NodeFlags(**own)
     settings = {f.attribute: reader.values[n] for n, f in reader.given.items() if f.configures}
     warnings = tuple(_deprecation(flag) for flag in reader.given.values() if flag.deprecated)
-    return ParsedFlags(node, settings, (*reader.faults, *_node_faults(node)), (*warnings, *_unhonoured(node)))
+    faults = (*reader.faults, *_node_faults(node))
+    idle = {name: reader.values[name] for name, flag in reader.given.items() if not flag.attribute}
+    return ParsedFlags(node, settings, faults, (*warnings, *_unhonoured(node)), idle)
 
 
 def apply_flags(configuration: KubeletConfiguration, flags: ParsedFlags) -> KubeletConfiguration:

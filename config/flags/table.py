@@ -1,7 +1,7 @@
 """The kubelet's command line as data (spec 12.3): every flag, what its value is, and what it sets.
 
-Four tables: flags that are a node's own, deprecated flags that a field of the configuration file replaces, flags that a
-kubelet reads and that do nothing, and flags that are refused. Only words, no reading: that is `config.flags.command_line`.
+Four tables: flags that are a node's own, deprecated flags that a field of the configuration file replaces, flags that
+do nothing, and flags that are refused. Only words, no reading: that is `config.flags.command_line`.
 """
 
 from collections.abc import Iterator, Mapping

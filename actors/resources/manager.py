@@ -1,11 +1,10 @@
 """`ResourceManagerActor`: admits pods, and keeps the book of what each one has of the node (spec 10.14 to 10.16).
 
 Every worker asks it before it makes anything of its pod. The rules are in `actors.resources.admission`; this actor
-supplies the known node and the book. An admitted pod enters the book, and the book goes to disk. Only then does
-`CgroupActor` make the cgroup and answer the worker. The pod keeps its place until its worker reports that nothing runs.
-
-A pod that asks for other resources than it has is decided by `actors.resources.resize`, and its worker hears of it. The
-worker reports what the runtime was told of that.
+supplies the known node and the book. An admitted pod enters the book, and the book goes to disk
+(`actors.resources.book_keeper`). Only then does `CgroupActor` make the cgroup and answer the worker. The pod keeps its
+place until its worker reports that nothing runs. Pods that ask for other resources are the part `Resizes`
+(`actors.resources.resize.resizes`).
 
 A critical pod that lacks room waits here while its victims end; what they leave is kept for it. Pods that ran before
 this agent came are taken as they are. They are in the book that was read at the start, so that nobody else gets what is
@@ -16,13 +15,11 @@ It never refuses for lack of knowledge: until the node is known, questions wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
-import msgspec
-
-from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
+from actors.kernel import Actor, ActorRef, Message, handles, part
 from actors.messages.admission import (
     AdmissionWaits,
     AdmitPod,
@@ -31,72 +28,35 @@ from actors.messages.admission import (
     PodAdmitted,
     PodAllocated,
     PodRejected,
-    ResizeDecided,
-    ResizePod,
     ResourceManagerStarted,
-    ResourcesActuated,
 )
 from actors.messages.events import pod_event
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
-from actors.model.allocation import NOTHING_KEPT, Allocation, Book, KeptBook, actuated_in, allocation_of, book_in
-from actors.model.disk_lane import DISK_LANE_SIZE
+from actors.model.allocation import Allocation, Book, allocation_of
 from actors.model.pod_resources import resources_of, same_resources
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
-from actors.resources.book_saves import BookSaves
+from actors.resources.book_keeper import WAITS_FOR_DISK, BookKeeper
 from actors.resources.preemption import MESSAGE, REASON
 from actors.resources.resize.infeasible import BY_DEFAULT, ResizeRules
-from actors.resources.resize.pending import PERIODIC_RETRY, POD_RESIZED, PODS_REMOVED, RETRY_NS, PendingResizes
+from actors.resources.resize.pending import PERIODIC_RETRY, PODS_REMOVED, PendingResizes
+from actors.resources.resize.resizes import Resizes
 from actors.resources.verdict import Rejected
 from config.api.resources import NODES
 from config.objects import Node, ObjectMeta, Pod
 from config.values.quantity import QuantityError
 from runtime.api import Api, get
-from runtime.files.state_file import UnreadableStateError
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.allocation_file import AllocationFile
 
 SECOND_NS = 1_000_000_000
-DISK_NS = 15 * SECOND_NS
 READ_NODE_NS = 10 * SECOND_NS
-SAVE_AGAIN_NS = 30 * SECOND_NS
-SAVE_PATIENCE_NS = SECOND_NS
-"""After so long, write the book once more beside a write that does not end."""
 WAITS_FOR_NODE = "what the node has is not known yet"
 WAITS_FOR_SHUTDOWN = "the machine goes down"
-WAITS_FOR_DISK = "what pods have been given is not on the disk yet: the write has not ended"
-
-
-class BookRead(Message, frozen=True):
-    """To itself: what the file says that pods have, None for no file; or why it is of no use."""
-
-    kept: KeptBook | None
-    error: str
-
-
-class BookSaved(Message, frozen=True):
-    """To itself: this write of the book has ended, with an error or without."""
-
-    number: int
-    error: str
-
-
-class SaveLate(Message, frozen=True):
-    """To itself: this write of the book has had its time."""
-
-    number: int
-
-
-class SaveAgain(Message, frozen=True):
-    """To itself: try the disk again."""
-
-
-class RetryResizes(SoleMessage, frozen=True):
-    """To itself: try the pending resizes again."""
 
 
 class NodeRead(Message, frozen=True):
@@ -110,6 +70,9 @@ class ResourceManagerActor(Actor):
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    _keeper = part(BookKeeper)
+    _resizes = part(Resizes)
 
     def __init__(
         self,
@@ -130,7 +93,6 @@ class ResourceManagerActor(Actor):
         self._eviction = eviction
         self._cgroups = cgroups
         self._meters = meters
-        self._file = file
         self._node_name = node_name
         self._abilities = abilities
         self._events = events
@@ -139,7 +101,6 @@ class ResourceManagerActor(Actor):
         self._node: Node | None = None
         self._pressure: NodePressure = NO_PRESSURE
         self._going_down = False
-        self._book: Book | None = None
         self._workers: dict[str, ActorRef] = {}
         self._asking: dict[str, AdmitPod] = {}
         """Pods without an answer, in the order of arrival."""
@@ -148,79 +109,35 @@ class ResourceManagerActor(Actor):
         self._doubtful: set[str] = set()
         """Pods that only the node's labels reject, while the node is read again."""
         self._reading_node = False
-        self._saves = BookSaves()
-        self._saves_later = False
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
-        self._resizes = PendingResizes(resize_rules, meters)
-        self._untold: list[tuple[int, ActorRef, ResizeDecided]] = []
-        """Granted resizes, each with the version that must be on disk before its worker is told."""
+        self._keeper = BookKeeper(self, file, self._heirs, self._consider_all, self._saved_late, self._saved)
+        pending = PendingResizes(resize_rules, meters)
+        self._resizes = Resizes(self, self._keeper, pending, self._snapshots, self._end_victims)
 
     def on_start(self) -> None:
-        self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
         self._sync_loop.tell(ResourceManagerStarted())
         if self._eviction is not None:
             self._eviction.tell(ResourceManagerStarted())  # it tells what the node is short of
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
-        self.attempt(lambda: self._disk.submit("book", _read, self._file, deadline_ns=DISK_NS), BookRead)
+        self._keeper.read()
 
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
-    @handles(BookRead)
-    def book_read(self, message: BookRead) -> None:
-        self._book = Book(message.kept or NOTHING_KEPT)
-        if message.error:
-            self.log.warning("what pods have been given cannot be read, all is counted anew: %s", message.error)
-        self._consider_all()
-
-    def _save(self) -> None:
-        """Write the book to disk; changes during a write go into the next one."""
-        if self._book is None or (number := self._saves.begin()) is None:
-            return
-        written = self._book.written(without=self._heirs)
-        save = partial(self._disk.submit, "book", self._file.save, written.allocated, written.actuated)
-        self.attempt(partial(save, deadline_ns=DISK_NS), lambda _, error: BookSaved(number, error))
-        self.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
-
-    @handles(SaveLate)
-    def save_late(self, message: SaveLate) -> None:
-        if not self._saves.late(message.number):
-            return
-        self.log.warning("%s", WAITS_FOR_DISK)
+    def _saved_late(self) -> None:
+        """A write of the book takes long: tell whoever waits for it."""
         for uid in self._unsaid:
             if (asked := self._asking.get(uid)) is not None:
                 asked.worker.tell(AdmissionWaits(WAITS_FOR_DISK))
-        self._save()
 
-    @handles(BookSaved)
-    def book_saved(self, message: BookSaved) -> None:
-        self.cancel_timer(("save", message.number))
-        said = self._saves.ended(message.number, message.error)
-        if message.error:
-            # The book is for the next agent; this one knows. Pods do not wait for a full disk.
-            self.log.warning("what pods have been given cannot be kept on the disk: %s", message.error)
-            self.after(SAVE_AGAIN_NS, SaveAgain())
-        for uid in [uid for uid, version in self._unsaid.items() if version <= said]:
+    def _saved(self, version: int) -> None:
+        """Nobody has to wait for the disk up to this version of the book."""
+        for uid in [uid for uid, its_version in self._unsaid.items() if its_version <= version]:
             del self._unsaid[uid]
             if (asked := self._asking.pop(uid, None)) is not None:
                 self._admit(asked)
-        for _, worker, decided in [each for each in self._untold if each[0] <= said]:
-            worker.tell(decided)
-        self._untold = [each for each in self._untold if each[0] > said]
-        if not message.error:
-            self._save()
-
-    def _save_later(self) -> None:
-        """Batch the writes of releases: nobody waits for them, and the next agent would find out by itself."""
-        if not self._saves_later:
-            self._saves_later = True
-            self.after(SECOND_NS, SaveAgain())
-
-    @handles(SaveAgain)
-    def save_again(self, _: SaveAgain) -> None:
-        self._saves_later = False
-        self._save()
+        self._resizes.saved(version)
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -232,16 +149,16 @@ class ResourceManagerActor(Actor):
         if self._heirs and any(uid in victims for victims in self._heirs.values()):
             _end_victim(message.worker)  # it was chosen before its worker was known
         self._consider(message)
-        self._save()
+        self._keeper.save()
 
     def _consider_all(self) -> None:
         for asked in list(self._asking.values()):
             if asked.pod.metadata.uid not in self._unsaid:
                 self._consider(asked)
-        self._save()
+        self._keeper.save()
 
     def _consider(self, asked: AdmitPod) -> None:
-        book, pod = self._book, asked.pod
+        book, pod = self._keeper.book, asked.pod
         if book is None:
             return
         uid = pod.metadata.uid
@@ -253,8 +170,8 @@ class ResourceManagerActor(Actor):
         if has is not None and uid not in self._heirs:
             self._take(asked, None)
             if book.record(pod):  # an earlier agent kept none; nobody waits for it
-                self._saves.changed()
-                self._save_later()
+                self._keeper.changed()
+                self._keeper.save_later()
             return
         try:
             wanted = allocation_of(pod)
@@ -287,17 +204,24 @@ class ResourceManagerActor(Actor):
     def _snapshot(self, node: Node, book: Book, asked: AdmitPod) -> Snapshot:
         return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
 
+    def _snapshots(self) -> Callable[[], Snapshot] | None:
+        """What makes a snapshot for pods that were admitted before; None until the book and the node are known."""
+        node, book = self._node, self._keeper.book
+        if node is None or book is None:
+            return None
+        return partial(Snapshot, node, book, self._abilities, True, self._pressure, self._going_down)
+
     def _take(self, asked: AdmitPod, wanted: Allocation | None) -> None:
-        if wanted is not None and self._book is not None:
-            self._book.put(wanted)
-            self._book.record(asked.pod)
-            self._saves.changed()
+        if wanted is not None and self._keeper.book is not None:
+            self._keeper.book.put(wanted)
+            self._keeper.book.record(asked.pod)
+            self._keeper.changed()
         uid = asked.pod.metadata.uid
-        if self._saves.is_saved():
+        if self._keeper.is_saved():
             del self._asking[uid]
             self._admit(asked)
         else:
-            self._unsaid[uid] = self._saves.version
+            self._unsaid[uid] = self._keeper.version
 
     def _admit(self, asked: AdmitPod) -> None:
         """Have the cgroup made; `CgroupActor` answers the worker then. Without cgroups, answer at once."""
@@ -305,16 +229,16 @@ class ResourceManagerActor(Actor):
         if self._cgroups is None:
             asked.worker.tell(PodAdmitted())
             return
-        has = self._book.get(asked.pod.metadata.uid) if self._book is not None else None
+        has = self._keeper.book.get(asked.pod.metadata.uid) if self._keeper.book is not None else None
         if has is not None:  # else it has ended meanwhile
             self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
 
     def _tell_allocated(self, asked: AdmitPod) -> None:
         """Tell the worker what its pod has, if that is not what it asks for, or what its containers were made with."""
-        if self._book is None:
+        if self._keeper.book is None:
             return
         uid = asked.pod.metadata.uid
-        given, actuated = self._book.resources(uid), self._book.actuated(uid)
+        given, actuated = self._keeper.book.resources(uid), self._keeper.book.actuated(uid)
         if given is None or actuated is None:
             return
         as_asked = same_resources(given, resources_of(asked.pod.spec)) and same_resources(given, actuated)
@@ -327,10 +251,10 @@ class ResourceManagerActor(Actor):
 
     def _make_way(self, asked: AdmitPod, wanted: Allocation, verdict: Preempts) -> None:
         """End the victims. Their room is reserved for the pod from now on, although they still use it."""
-        assert self._book is not None, "nothing is decided without the book"
+        assert self._keeper.book is not None, "nothing is decided without the book"
         uid = wanted.uid
         self._heirs[uid] = {victim.uid for victim in verdict.victims}
-        self._book.put(wanted)
+        self._keeper.book.put(wanted)
         self._end_victims(verdict.victims, verdict.short_of)
         victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
         asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
@@ -343,41 +267,6 @@ class ResourceManagerActor(Actor):
             if worker is not None:
                 _end_victim(worker)
 
-    # --- pods that ask for other resources --------------------------------------------------------------------------
-
-    @handles(ResizePod)
-    def resize_pod(self, message: ResizePod) -> None:
-        self._resizes.want(message, self.wall_ns() // SECOND_NS)
-        self._try_resizes(POD_RESIZED)
-
-    @handles(RetryResizes)
-    def retry_resizes(self, _: RetryResizes) -> None:
-        self._try_resizes(PERIODIC_RETRY)
-
-    @handles(ResourcesActuated)
-    def resources_actuated(self, message: ResourcesActuated) -> None:
-        if self._book is not None and self._book.actuate(message.uid, message.resources):
-            self._saves.changed()
-            self._save_later()
-
-    def _try_resizes(self, trigger: str) -> None:
-        """Try all that is pending. Grants are on disk before their workers are told."""
-        book, node = self._book, self._node
-        if book is None or node is None or not self._resizes:
-            return
-        snapshot = partial(Snapshot, node, book, self._abilities, True, self._pressure, self._going_down)
-        for outcome in self._resizes.try_all(book, snapshot, trigger):
-            if outcome.granted:
-                self._saves.changed()
-                self._untold.append((self._saves.version, outcome.worker, outcome.decided))
-            else:
-                outcome.worker.tell(outcome.decided)
-            if outcome.victims:
-                self._end_victims(outcome.victims, outcome.short_of)
-        if self._resizes:
-            self.after(RETRY_NS, RetryResizes(), key="resizes")
-        self._save()
-
     # --- pods that have ended ---------------------------------------------------------------------------------------
 
     @handles(AllocationReleased)
@@ -387,7 +276,7 @@ class ResourceManagerActor(Actor):
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
         """Release what the book holds of pods that went while no agent was here."""
-        for allocation in list(self._book or ()):
+        for allocation in list(self._keeper.book or ()):
             if allocation.uid not in message.uids and allocation.uid not in self._workers:
                 self._release(allocation.uid)
 
@@ -402,11 +291,10 @@ class ResourceManagerActor(Actor):
         self._release(uid)
 
     def _release(self, uid: str) -> None:
-        if self._book is not None and self._book.remove(uid) is not None:
-            self._saves.changed()
-            self._save_later()
-            if self._resizes:
-                self._try_resizes(PODS_REMOVED)
+        if self._keeper.book is not None and self._keeper.book.remove(uid) is not None:
+            self._keeper.changed()
+            self._keeper.save_later()
+            self._resizes.try_all(PODS_REMOVED)
         if not self._heirs:
             return
         heirs = [heir for heir, victims in self._heirs.items() if uid in victims]
@@ -415,7 +303,7 @@ class ResourceManagerActor(Actor):
             if not self._heirs[heir] and heir in self._asking:
                 self._consider(self._asking[heir])
         if heirs:
-            self._save()
+            self._keeper.save()
 
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
@@ -427,7 +315,7 @@ class ResourceManagerActor(Actor):
     def node_observed(self, message: NodeObserved) -> None:
         self._node = message.node
         self._consider_all()
-        self._try_resizes(PERIODIC_RETRY)
+        self._resizes.try_all(PERIODIC_RETRY)
 
     @handles(NodePressureObserved)
     def pressure_observed(self, message: NodePressureObserved) -> None:
@@ -455,29 +343,15 @@ class ResourceManagerActor(Actor):
         doubtful, self._doubtful = self._doubtful, set()
         for uid in sorted(doubtful):
             asked = self._asking.get(uid)
-            if asked is None or node is None or self._book is None:
+            if asked is None or node is None or self._keeper.book is None:
                 continue
             wanted = allocation_of(asked.pod)
-            verdict = admit(asked.pod, wanted, self._snapshot(node, self._book, asked))
+            verdict = admit(asked.pod, wanted, self._snapshot(node, self._keeper.book, asked))
             if isinstance(verdict, NodeIsStale):
                 self._reject(asked, verdict.otherwise)
             else:
-                self._decide(asked, wanted, self._book, node)
-        self._save()
-
-
-def _read(file: AllocationFile) -> KeptBook | None:
-    """Both files, on the lane. Where only the second cannot be read, the runtime counts as told all. Raises
-    UnreadableStateError, OSError.
-    """
-    kept = file.load(book_in)
-    if kept is None:
-        return None
-    try:
-        actuated = file.load_actuated(actuated_in)
-    except UnreadableStateError:
-        actuated = None
-    return kept if actuated is None else msgspec.structs.replace(kept, actuated=actuated)
+                self._decide(asked, wanted, self._keeper.book, node)
+        self._keeper.save()
 
 
 def _end_victim(worker: ActorRef) -> None:

@@ -1,0 +1,153 @@
+"""The book of what pods have, read at the start and kept on the disk: a part of `ResourceManagerActor`.
+
+It owns the file and the writes (`actors.resources.book_saves` says which are due). Others change the book, say so
+(`changed`), and may wait for the version that is on the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+
+import msgspec
+
+from actors.kernel import Actor, Message, handles
+from actors.model.allocation import NOTHING_KEPT, Book, KeptBook, actuated_in, book_in
+from actors.model.disk_lane import DISK_LANE_SIZE
+from actors.resources.book_saves import BookSaves
+from runtime.files.state_file import UnreadableStateError
+from runtime.state.allocation_file import AllocationFile
+
+SECOND_NS = 1_000_000_000
+DISK_NS = 15 * SECOND_NS
+SAVE_AGAIN_NS = 30 * SECOND_NS
+SAVE_PATIENCE_NS = SECOND_NS
+"""After so long, write the book once more beside a write that does not end."""
+WAITS_FOR_DISK = "what pods have been given is not on the disk yet: the write has not ended"
+
+
+class BookRead(Message, frozen=True):
+    """To itself: what the file says that pods have, None for no file; or why it is of no use."""
+
+    kept: KeptBook | None
+    error: str
+
+
+class BookSaved(Message, frozen=True):
+    """To itself: this write of the book has ended, with an error or without."""
+
+    number: int
+    error: str
+
+
+class SaveLate(Message, frozen=True):
+    """To itself: this write of the book has had its time."""
+
+    number: int
+
+
+class SaveAgain(Message, frozen=True):
+    """To itself: try the disk again."""
+
+
+class BookKeeper:
+    """See the module. `book`: None until it is read. `reserved`: UIDs of pods whose place is not written to the disk.
+
+    It calls `on_read` once, `on_late` when a write takes long, and `on_saved` with each version that is on the disk.
+    """
+
+    def __init__(
+        self,
+        manager: Actor,
+        file: AllocationFile,
+        reserved: Collection[str],
+        on_read: Callable[[], None],
+        on_late: Callable[[], None],
+        on_saved: Callable[[int], None],
+    ) -> None:
+        self.book: Book | None = None
+        self._manager = manager
+        self._file = file
+        self._reserved = reserved
+        self._on_read, self._on_late, self._on_saved = on_read, on_late, on_saved
+        self._saves = BookSaves()
+        self._saves_later = False
+
+    @property
+    def version(self) -> int:
+        return self._saves.version
+
+    def changed(self) -> None:
+        """The book is another now."""
+        self._saves.changed()
+
+    def is_saved(self) -> bool:
+        return self._saves.is_saved()
+
+    def read(self) -> None:
+        """Begin: the actor has started."""
+        self._disk = self._manager.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        self._manager.attempt(lambda: self._disk.submit("book", _read, self._file, deadline_ns=DISK_NS), BookRead)
+
+    @handles(BookRead)
+    def book_read(self, message: BookRead) -> None:
+        self.book = Book(message.kept or NOTHING_KEPT)
+        if message.error:
+            self._manager.log.warning(
+                "what pods have been given cannot be read, all is counted anew: %s", message.error
+            )
+        self._on_read()
+
+    def save(self) -> None:
+        """Write the book to disk; changes during a write go into the next one."""
+        if self.book is None or (number := self._saves.begin()) is None:
+            return
+        written = self.book.written(without=self._reserved)
+        save = partial(self._disk.submit, "book", self._file.save, written.allocated, written.actuated)
+        self._manager.attempt(partial(save, deadline_ns=DISK_NS), lambda _, error: BookSaved(number, error))
+        self._manager.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
+
+    @handles(SaveLate)
+    def save_late(self, message: SaveLate) -> None:
+        if not self._saves.late(message.number):
+            return
+        self._manager.log.warning("%s", WAITS_FOR_DISK)
+        self._on_late()
+        self.save()
+
+    @handles(BookSaved)
+    def book_saved(self, message: BookSaved) -> None:
+        self._manager.cancel_timer(("save", message.number))
+        version = self._saves.ended(message.number, message.error)
+        if message.error:
+            # The book is for the next agent; this one knows. Pods do not wait for a full disk.
+            self._manager.log.warning("what pods have been given cannot be kept on the disk: %s", message.error)
+            self._manager.after(SAVE_AGAIN_NS, SaveAgain())
+        self._on_saved(version)
+        if not message.error:
+            self.save()
+
+    def save_later(self) -> None:
+        """Batch the writes of releases: nobody waits for them, and the next agent would find out by itself."""
+        if not self._saves_later:
+            self._saves_later = True
+            self._manager.after(SECOND_NS, SaveAgain())
+
+    @handles(SaveAgain)
+    def save_again(self, _: SaveAgain) -> None:
+        self._saves_later = False
+        self.save()
+
+
+def _read(file: AllocationFile) -> KeptBook | None:
+    """Both files, on the lane. Where only the second cannot be read, the runtime counts as told all. Raises
+    UnreadableStateError, OSError.
+    """
+    kept = file.load(book_in)
+    if kept is None:
+        return None
+    try:
+        actuated = file.load_actuated(actuated_in)
+    except UnreadableStateError:
+        actuated = None
+    return kept if actuated is None else msgspec.structs.replace(kept, actuated=actuated)

@@ -7,8 +7,8 @@ Rules for every such file (docs/state-files.md lists them):
   fields that it does not know. So a new field needs no new version, and the agent before reads the file. The version
   grows only when an older agent would misunderstand the file.
 - A file that cannot be used never stops the agent: it is torn, empty, huge, of a newer version, or no plain file. It is
-  moved aside, to `<name>.unreadable`, and `UnreadableStateError` says why. The agent finds the truth by looking:
-  at the runtime, the API server and the disk.
+  moved aside, to `<name>.unreadable` or where its owner says, and `UnreadableStateError` says why. The agent finds the
+  truth by looking: at the runtime, the API server and the disk.
 
 Calls may hang on a sick disk: actors run them on a lane.
 """
@@ -22,6 +22,7 @@ from typing import TypeVar
 
 import msgspec
 
+from runtime.files.directories import make_directories
 from runtime.files.tree import remove_tree
 from runtime.files.whole_file import write_whole
 
@@ -43,20 +44,29 @@ class _Header(msgspec.Struct):
     version: int = VERSION
 
 
-def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES) -> T | None:
-    """What a state file says; None when there is no file. Raises UnreadableStateError, and OSError of a sick disk."""
+def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES, *, aside: str = "") -> T | None:
+    """What a state file says; None when there is no file. Raises UnreadableStateError, and OSError of a sick disk.
+
+    `aside`: the path to which an unreadable file is moved; empty: `<name>.unreadable` beside it.
+    """
     try:
         return decoded(_content(path, limit_bytes), decode)
     except FileNotFoundError:
         return None
     except ValueError as fault:
-        aside = path + UNREADABLE
+        aside = aside or path + UNREADABLE
         try:
-            remove_tree(aside)
-            os.rename(path, aside)
+            move_aside(path, aside)
         except OSError as failure:
             raise UnreadableStateError(f"{path}: {fault}; it cannot be moved away: {failure.strerror}") from None
         raise UnreadableStateError(f"{path}: {fault}; it is kept as {aside}") from None
+
+
+def move_aside(path: str, aside: str) -> None:
+    """Move what is of no use to where nobody reads it, in place of what is there. Raises OSError."""
+    make_directories(os.path.dirname(aside) or ".", 0o700)
+    remove_tree(aside)
+    os.rename(path, aside)
 
 
 def write_state(path: str, content: bytes, *, lasting: bool = True) -> None:

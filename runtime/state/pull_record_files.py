@@ -2,7 +2,8 @@
 
 `PullRecordFiles` is the capability, `LocalPullRecordFiles` the real one. Changes are made one after the other; each is
 there after a crash, whole. A file that cannot be read is set aside and its name told: whoever forgot it would open an
-image to everybody. Refuses to know what is in the files.
+image to everybody. It is kept in a directory of ours, since a kubelet takes every file in its own for a record. Refuses
+to know what is in the files.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import msgspec
 
 from config.frozen_map import FrozenMap
 from runtime.files.directories import make_directories
-from runtime.files.state_file import UNREADABLE, UnreadableStateError, read_state, write_state
+from runtime.files.state_file import UNREADABLE, UnreadableStateError, move_aside, read_state, write_state
 
 DIRECTORY = "image_manager"
 PULLING, PULLED = "pulling", "pulled"
+ASIDE = "unreadable"
+"""The directory with a directory of unreadable files for each of the two."""
 PREFIX, TEMPORARY = "sha256-", ".tmp"
 LIMIT_BYTES = 1 << 20
 
@@ -72,25 +75,29 @@ class LocalPullRecordFiles:
                 make_directories(directory, 0o700)
                 write_state(path, change.content)
                 continue
-            for each in (path, path + UNREADABLE):
+            for each in (path, path + UNREADABLE, self._aside(change.directory, change.name)):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(each)
+
+    def _aside(self, directory: str, name: str) -> str:
+        return os.path.join(self._root, ASIDE, directory, name)
 
     def _read_all(self, directory: str, unreadable: set[str], problems: list[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         path = os.path.join(self._root, directory)
-        try:
-            names = sorted(os.listdir(path))
-        except FileNotFoundError:
-            return found
-        for name in names:
-            if not name.startswith(PREFIX) or name.endswith(TEMPORARY):
-                continue
+        unreadable.update(_names_in(os.path.join(self._root, ASIDE, directory)))
+        for name in _names_in(path):
             if name.endswith(UNREADABLE):
-                unreadable.add(name.removesuffix(UNREADABLE))
+                # An agent before this one has left it here.
+                record = name.removesuffix(UNREADABLE)
+                unreadable.add(record)
+                try:
+                    move_aside(os.path.join(path, name), self._aside(directory, record))
+                except OSError as failure:
+                    problems.append(f"{os.path.join(path, name)}: it cannot be moved away: {failure.strerror}")
                 continue
             try:
-                content = read_state(os.path.join(path, name), bytes, LIMIT_BYTES)
+                content = read_state(os.path.join(path, name), bytes, LIMIT_BYTES, aside=self._aside(directory, name))
             except UnreadableStateError as fault:
                 unreadable.add(name)
                 problems.append(str(fault))
@@ -98,3 +105,12 @@ class LocalPullRecordFiles:
             if content is not None:
                 found[name] = content
         return found
+
+
+def _names_in(directory: str) -> list[str]:
+    """The names of the records there; none where there is no directory."""
+    try:
+        names = sorted(os.listdir(directory))
+    except FileNotFoundError:
+        return []
+    return [name for name in names if name.startswith(PREFIX) and not name.endswith(TEMPORARY)]

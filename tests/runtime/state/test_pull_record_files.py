@@ -49,6 +49,27 @@ def test_a_damaged_record_is_set_aside_and_known_by_its_name_for_ever(
     again = files.load()
     assert again.unreadable == {NAME}
     assert not again.problems
+    assert os.listdir(tmp_path / "image_manager" / "pulled") == [], "a kubelet takes all that is there for records"
+    files.apply([FileChange(PULLED, NAME)])
+    assert files.load().unreadable == frozenset()
+
+
+def test_a_damaged_intent_does_not_stay_where_a_kubelet_reads(files: LocalPullRecordFiles, tmp_path: Path) -> None:
+    files.apply([FileChange(PULLING, NAME, b"{}")])
+    (tmp_path / "image_manager" / "pulling" / NAME).write_bytes(b"")
+    assert files.load().unreadable == frozenset()
+    assert os.listdir(tmp_path / "image_manager" / "pulling") == []
+
+
+def test_what_an_earlier_agent_set_aside_among_the_records_is_moved_and_still_known(
+    files: LocalPullRecordFiles, tmp_path: Path
+) -> None:
+    pulled = tmp_path / "image_manager" / "pulled"
+    pulled.mkdir(parents=True)
+    (pulled / f"{NAME}.unreadable").write_bytes(b"torn")
+    for _ in range(2):
+        assert files.load().unreadable == {NAME}
+        assert os.listdir(pulled) == []
     files.apply([FileChange(PULLED, NAME)])
     assert files.load().unreadable == frozenset()
 

@@ -245,6 +245,7 @@ def cluster(
     *,
     nodes: int = 1,
     time: str = "stepped",
+    start: str = "",
     seed: int = 1,
     scheduler: bool = True,
     cpus: int = 4,
@@ -256,6 +257,8 @@ def cluster(
     Args:
         nodes: how many, 0 to 1000; their names are `node-0` and so on.
         time: `stepped` (time passes in `step` and `until` only), `real`, or `x60`: sixty times as fast as real time.
+        start: the time of day when the nodes begin, such as `2026-01-31T09:00:00Z`. Without one, it is the real one, or
+            2026-01-01T00:00:00Z in a stepped cluster.
         seed: decides everything random; a stepped cluster with the same seed and orders does the same.
         scheduler: whether the built-in scheduler binds pods; with False, yours does.
         cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
@@ -264,7 +267,7 @@ def cluster(
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
     """
     sizes = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node}
-    return Cluster({"nodes": nodes, "time": time, "seed": seed, "scheduler": scheduler, **sizes})
+    return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **sizes})
 
 
 class _ClusterProcess:

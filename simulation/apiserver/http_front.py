@@ -54,6 +54,7 @@ LOG = logging.getLogger("actorlet.apiserver.http")
 
 START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
+SECONDS_AT_MOST = 86_400
 WARNINGS_AT_MOST = 64
 WARNING_LETTERS_AT_MOST = 4096
 """So much of warnings goes into the headers of one answer: Python's own client takes a hundred headers."""
@@ -66,7 +67,8 @@ class HttpFront:
     """See the module. `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
 
     `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
-    to them. `agents`: another way to them than the network.
+    to them. `agents`: another way to them than the network. `stands_still`: the server's time does not pass by itself,
+    so a watch with a timeout ends after that much real time at the latest.
     """
 
     def __init__(
@@ -80,12 +82,14 @@ class HttpFront:
         node_scheme: str = "https",
         node_client: str = "",
         agents: Agents | None = None,
+        stands_still: bool = False,
     ) -> None:
         self._server = server
         self._loop = loop
         self._host = host
         self._port = port
         self._tls = tls
+        self._stands_still = stands_still
         self._agents: Agents = NodeProxy(node_scheme, node_client) if agents is None else agents
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
@@ -205,6 +209,7 @@ class HttpFront:
         transport = request.transport
         stream = _Stream(answer, lines, transport.abort if transport is not None else lambda: None)
         self._streams[stream] = None
+        timer = self._real_timeout(request, answer)
         try:
             await response.prepare(request)
             stream.start(self._server)
@@ -218,10 +223,21 @@ class HttpFront:
         except ConnectionError:
             pass
         finally:
+            if timer is not None:
+                timer.cancel()
             self._streams.pop(stream, None)
-            with self._server.lock:
-                answer.watcher.end()
+            self._end(answer)
         return response
+
+    def _real_timeout(self, request: web.BaseRequest, answer: WatchAnswer) -> asyncio.TimerHandle | None:
+        seconds = int(request.query.get("timeoutSeconds") or 0) if self._stands_still else 0
+        if not seconds:
+            return None
+        return asyncio.get_running_loop().call_later(min(seconds, SECONDS_AT_MOST), self._end, answer)
+
+    def _end(self, answer: WatchAnswer) -> None:
+        with self._server.lock:
+            answer.watcher.end()
 
 
 class _Stream:

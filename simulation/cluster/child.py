@@ -27,7 +27,7 @@ from simulation.apiserver.http_front import HttpFront
 from simulation.cluster import orders
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.cluster_world import ClusterWorld
-from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of
+from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of, start_of
 from simulation.cluster.pace import Pace
 
 PREFIX = "actorlet-cluster-"
@@ -126,12 +126,13 @@ class _Cluster:
 
     def __init__(self, begin: Begin, loop: LoopThread, directory: str) -> None:
         self._speed = speed_of(begin.time)
+        self._start_ns = start_of(begin.start)
         try:
             self.world = ClusterWorld(begin)
         except ValueError as error:
             raise OrderError(str(error)) from None
         self._scheduler = begin.scheduler
-        self._front = HttpFront(self.world.server, loop, agents=ClusterAgents(self.world))
+        self._front = HttpFront(self.world.server, loop, agents=ClusterAgents(self.world), stands_still=not self._speed)
         self._directory = directory
         self._pace: Pace | None = None
         self._runner: asyncio.Task[None] | None = None
@@ -140,7 +141,9 @@ class _Cluster:
     async def begin(self) -> Json:
         """Let the nodes become ready at full speed; then run at the wanted speed."""
         world = self.world
-        if self._speed:
+        if self._start_ns is not None:
+            world.dispatcher.wall_offset_ns = self._start_ns
+        elif self._speed:
             world.dispatcher.wall_offset_ns = _wall_ns()
         for node in world.nodes.values():
             node.start()

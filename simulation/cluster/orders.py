@@ -6,6 +6,7 @@ Reading checks everything that needs no cluster; the cluster checks the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +20,7 @@ from simulation.scenarios.misspelt import with_hint
 PODS_AT_MOST = 100_000
 NODES_AT_MOST = 1000
 SPEED_AT_MOST = 10_000.0
+YEARS = range(1970, 2200)
 
 Count = Annotated[int, Meta(ge=0, le=PODS_AT_MOST)]
 
@@ -36,6 +38,7 @@ class Begin(_Order, frozen=True, tag="begin"):
 
     nodes: Annotated[int, Meta(ge=0, le=NODES_AT_MOST)]
     time: str
+    start: str
     seed: int
     scheduler: bool
     cpus: Annotated[int, Meta(ge=1, le=1024)]
@@ -199,6 +202,21 @@ def ns_of(time: str) -> int:
         return duration_ns(time)
     except ValueError as error:
         raise OrderError(str(error)) from None
+
+
+def start_of(text: str) -> int | None:
+    """Nanoseconds since 1970; None: the usual start. Raises OrderError."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = datetime.min
+    if moment.tzinfo is None or moment.year not in YEARS:
+        raise OrderError(
+            f"start {text!r} is no moment from {YEARS.start} to {YEARS.stop - 1}; write it as 2026-01-31T09:00:00Z"
+        )
+    return int(moment.timestamp()) * 10**9
 
 
 def speed_of(time: str) -> float:

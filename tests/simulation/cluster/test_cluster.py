@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.error import HTTPError
@@ -43,6 +44,14 @@ def test_time_stands_still_but_for_steps(shared: Cluster, api: PlainClient):
     assert shared.now == before
     assert shared.step("90s") == before + 90
     assert api.phase("still") == "Running"
+
+
+def test_a_watch_with_a_timeout_ends_though_time_stands_still(shared: Cluster, api: PlainClient):
+    before = shared.now
+    url = f"{shared.url}{PODS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dnobody"
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as events:
+        assert events.read() == b""
+    assert shared.now == before
 
 
 def test_until_stops_when_it_holds(shared: Cluster, api: PlainClient):

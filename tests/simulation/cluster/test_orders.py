@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulation.cluster.orders import Befall, Behave, OrderError, Step, ns_of, read_order, speed_of
+from simulation.cluster.orders import Befall, Behave, OrderError, Step, ns_of, read_order, speed_of, start_of
 from simulation.scenarios.faults import RuntimeCalls
 
 
@@ -53,6 +53,20 @@ def test_what_pods_are_told_is_what_they_could_say_themselves():
 @pytest.mark.parametrize(("time", "speed"), [("stepped", 0), ("real", 1), ("x60", 60), ("x0.5", 0.5)])
 def test_how_fast_time_goes(time: str, speed: float):
     assert speed_of(time) == speed
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [("", None), ("2026-01-01T00:00:00Z", 1_767_225_600 * 10**9), ("2026-01-01T01:00:00+01:00", 1_767_225_600 * 10**9)],
+)
+def test_when_the_clock_starts(text: str, ns: int | None):
+    assert start_of(text) == ns
+
+
+@pytest.mark.parametrize("text", ["noon", "2026-01-01", "2026-01-01T00:00:00", "1066-10-14T09:00:00Z"])
+def test_a_start_that_is_no_moment_is_refused(text: str):
+    with pytest.raises(OrderError, match="write it as"):
+        start_of(text)
 
 
 @pytest.mark.parametrize("time", ["", "x", "x0", "x-1", "60", "x100000", "fast"])

@@ -3,5 +3,5 @@
 Open `list_watch.py` first: it follows API objects. `object_cache.py` holds the ConfigMaps and Secrets that pods refer
 to, `cache.py` holds services and RuntimeClasses, `service_variables.py` the variables that tell a container of
 services, `token.py` holds the tokens of service accounts,
-`trust_bundles.py` the trust anchors of the cluster.
+`trust_bundles.py` the trust anchors of the cluster, `pod_certificates.py` the certificates of pods.
 """

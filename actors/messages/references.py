@@ -219,3 +219,44 @@ class TrustBundlesRead(Message, frozen=True):
 
 class TrustBundlesChanged(SoleMessage, frozen=True):
     """TrustBundlesActor -> VolumeReconcilerActor: files made of bundles may be old."""
+
+
+class CertificatePlace(msgspec.Struct, frozen=True):
+    """One podCertificate projection of a pod: the name of its volume, and its index among the sources."""
+
+    volume: str
+    source: int
+
+
+class CredentialBundle(msgspec.Struct, frozen=True):
+    """A private key and its certificate chain, both in PEM."""
+
+    key: bytes
+    chain: bytes
+
+    def __repr__(self) -> str:
+        return "CredentialBundle(...)"
+
+
+class ReadPodCertificates(Message, frozen=True):
+    """VolumeReconcilerActor -> PodCertificatesActor: the credentials of these projections of a pod.
+
+    Answered at once by `PodCertificatesRead` with the same `tag`. `ObjectsChanged` follows when there are new ones.
+    """
+
+    reader: ActorRef
+    tag: Hashable
+    pod: Pod
+    places: tuple[CertificatePlace, ...]
+
+
+class PodCertificatesRead(Message, frozen=True):
+    """PodCertificatesActor -> reader: credentials, or why there are none. Each place is in exactly one of the maps."""
+
+    tag: Hashable
+    bundles: FrozenMap[CertificatePlace, CredentialBundle]
+    failures: FrozenMap[CertificatePlace, str]
+
+
+class PodCertificatesStarted(SoleMessage, frozen=True):
+    """PodCertificatesActor -> VolumeReconcilerActor: I know no pod (any more); read again."""

@@ -16,11 +16,16 @@ from actors.kernel import Actor, ActorRef, Message
 from actors.messages.claims import ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
+    CertificatePlace,
+    CredentialBundle,
     ObjectRef,
     ObjectsRead,
+    PodCertificatesRead,
     ReadFailure,
     ReadObjects,
+    ReadPodCertificates,
     ReadTrustBundles,
+    ReleaseObjects,
     RequestToken,
     TokenIssued,
     TokenRefused,
@@ -36,16 +41,18 @@ SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
 """Long enough for a thousand pods that ask for tokens at once and wait for their turn."""
 RESYNC_NS = 60 * SECOND_NS
+NO_CERTIFICATES = "not supported by a node without API server or without the feature gate PodCertificateRequest"
 NO_TRUST = "not supported by a node without API server or without the feature gate ClusterTrustBundleProjection"
 WATCHED_RESYNC = 10
 """In how many sync periods watched objects are read again. Watches report changes, so this only covers lost ones."""
 
 
 class ContentSources(msgspec.Struct, frozen=True):
-    """The actors to ask: ObjectCacheActor, TokenActor, NodeStatusActor, TrustBundlesActor.
+    """The actors to ask: ObjectCacheActor, TokenActor, NodeStatusActor, TrustBundlesActor,
+    PodCertificatesActor.
 
-    `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server; `trust` also where
-    the feature gate ClusterTrustBundleProjection is off.
+    `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server; `trust` and
+    `certificates` also where their feature gate is off.
     `resync_ns`: how often objects are read again without a reported change.
     """
 
@@ -54,6 +61,7 @@ class ContentSources(msgspec.Struct, frozen=True):
     node: ActorRef | None = None
     claims: ActorRef | None = None
     trust: ActorRef | None = None
+    certificates: ActorRef | None = None
     resync_ns: int = RESYNC_NS
 
 
@@ -93,9 +101,10 @@ class _Gathering(msgspec.Struct):
     objects: Mapping[ObjectRef, ConfigMap | Secret]
     failures: Mapping[ObjectRef, ReadFailure]
     tokens: dict[TokenWant, str]
-    refusals: dict[TokenWant | TrustWant, str]
+    refusals: dict[TokenWant | TrustWant | CertificatePlace, str]
     waiting: int
     anchors: Mapping[TrustWant, bytes] = {}
+    certificates: Mapping[CertificatePlace, CredentialBundle] = {}
     refresh_wall_ns: int = 0
     specs: Mapping[str, VolumeSpec] = {}
     waits: Mapping[str, VolumeWait] = {}
@@ -145,6 +154,8 @@ class VolumeContents:
             self._ask_token(gathering, want)
         if wants.anchors:
             self._ask_anchors(gathering)
+        if wants.certificates:
+            self._ask_certificates(gathering)
         if claimed_volumes(pod):
             self._ask_claims(gathering)
         if not gathering.waiting:
@@ -190,6 +201,14 @@ class VolumeContents:
         gathering.refusals.update(message.failures.items())
         return self._answered(gathering)
 
+    def pod_certificates_read(self, message: PodCertificatesRead) -> GatheredContents | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.certificates = message.bundles
+        gathering.refusals.update(message.failures.items())
+        return self._answered(gathering)
+
     def late(self, message: GatheringLate) -> GatheredContents | None:
         """End the gathering with what it has; None if it is over already."""
         gathering = self._open.get(message.uid)
@@ -200,6 +219,12 @@ class VolumeContents:
         gathering.failures = {**dict.fromkeys(missing, ReadFailure(False, reason)), **gathering.failures}
         gathering.waits = {**dict.fromkeys(claimed_volumes(gathering.pod), VolumeWait(reason)), **gathering.waits}
         return self._end(gathering)
+
+    def release(self, pod: Pod) -> None:
+        """The pod wants no volumes any more."""
+        self.forget(pod.metadata.uid)
+        if self._sources.certificates is not None and wants_of(pod).certificates:
+            self._sources.certificates.tell(ReleaseObjects(pod.metadata.uid))
 
     def forget(self, uid: str) -> None:
         """Drop the gathering of this pod."""
@@ -236,6 +261,15 @@ class VolumeContents:
         tag = GatherTag(gathering.pod.metadata.uid, gathering.number)
         self._sources.trust.tell(ReadTrustBundles(self._actor.ref, tag, wants))
 
+    def _ask_certificates(self, gathering: _Gathering) -> None:
+        places = gathering.wants.certificates
+        if self._sources.certificates is None:
+            gathering.refusals.update(dict.fromkeys(places, NO_CERTIFICATES))
+            return
+        gathering.waiting += 1
+        tag = GatherTag(gathering.pod.metadata.uid, gathering.number)
+        self._sources.certificates.tell(ReadPodCertificates(self._actor.ref, tag, gathering.pod, places))
+
     def _ask_claims(self, gathering: _Gathering) -> None:
         pod = gathering.pod
         if self._sources.claims is None:
@@ -265,9 +299,10 @@ class VolumeContents:
             gathering.refusals,
             self._allocatable,
             gathering.anchors,
+            gathering.certificates,
         )
         pod, wants = gathering.pod, gathering.wants
-        refers = bool(wants.refs or wants.tokens or wants.anchors or claimed_volumes(pod))
+        refers = bool(wants.refs or wants.tokens or wants.anchors or wants.certificates or claimed_volumes(pod))
         contents, refresh_wall_ns = contents_of(pod, answers), gathering.refresh_wall_ns
         return GatheredContents(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
 

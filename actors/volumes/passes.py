@@ -108,6 +108,10 @@ class VolumePasses:
         """The pods with files that are made of ClusterTrustBundles."""
         return sorted(uid for uid, known in self._pods.items() if wants_of(known.pod).anchors)
 
+    def with_certificates(self) -> list[str]:
+        """The pods with certificates of their own."""
+        return sorted(uid for uid, known in self._pods.items() if wants_of(known.pod).certificates)
+
     # --- what begins a pass -----------------------------------------------------------------------------------------
 
     def want(self, message: PrepareVolumes) -> None:
@@ -123,7 +127,9 @@ class VolumePasses:
     def forget(self, uid: str) -> None:
         """The pod wants no volumes any more."""
         self.contents.forget(uid)
-        if self._pods.pop(uid, None) is not None:
+        known = self._pods.pop(uid, None)
+        if known is not None:
+            self.contents.release(known.pod)
             self._actor.cancel_timer(uid)
             self._unsettled.discard(uid)
             self._in_conflict.discard(uid)

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
-from actors.messages.references import ObjectRef, ReadFailure, TrustWant
+from actors.messages.references import CertificatePlace, CredentialBundle, ObjectRef, ReadFailure, TrustWant
 from actors.model.refusal import ContainerRefusedError
 from actors.start.mounts import agent_volumes
 from actors.start.pod_fields import file_field, resource_value
@@ -25,6 +25,7 @@ from config.objects import (
     DownwardAPIVolumeFile,
     KeyToPath,
     Pod,
+    PodCertificateProjection,
     Secret,
     ServiceAccountTokenProjection,
     Volume,
@@ -35,7 +36,7 @@ from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeFile
 from runtime.volumes.pod_volumes import field_path_of, used_volumes
 
 PRIVATE_MODE = 0o600
-"""The mode of a token, or of trust anchors, with an owner or a group. fsGroup handling lets the group read them."""
+"""The mode of tokens, certificates and trust anchors with an owner or a group. fsGroup handling adds the group."""
 
 _NO_AMOUNTS: Mapping[str, str] = {}
 
@@ -48,27 +49,29 @@ class TokenWant(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wants(msgspec.Struct, frozen=True):
-    """The objects, tokens and trust anchors that the volumes of a pod need, each once."""
+    """The objects, tokens, trust anchors and certificates that the volumes of a pod need, each once."""
 
     refs: tuple[ObjectRef, ...] = ()
     tokens: tuple[TokenWant, ...] = ()
     anchors: tuple[TrustWant, ...] = ()
+    certificates: tuple[CertificatePlace, ...] = ()
 
 
 _NO_WANTS = Wants()
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """The answers to `Wants`. `refusals`: why a token was not issued, or why there are no trust anchors.
+    """The answers to `Wants`. `refusals`: why there is no token, certificate or trust anchor.
     `allocatable`: of the node, by resource.
     """
 
     objects: Mapping[ObjectRef, ConfigMap | Secret] = {}
     failures: Mapping[ObjectRef, ReadFailure] = {}
     tokens: Mapping[TokenWant, str] = {}
-    refusals: Mapping[TokenWant | TrustWant, str] = {}
+    refusals: Mapping[TokenWant | TrustWant | CertificatePlace, str] = {}
     allocatable: Mapping[str, str] = _NO_AMOUNTS
     anchors: Mapping[TrustWant, bytes] = {}
+    certificates: Mapping[CertificatePlace, CredentialBundle] = {}
 
 
 def has_config_volumes(pod: Pod) -> bool:
@@ -84,17 +87,20 @@ def wants_of(pod: Pod) -> Wants:
     refs: dict[ObjectRef, None] = {}
     tokens: dict[TokenWant, None] = {}
     anchors: dict[TrustWant, None] = {}
+    certificates: list[CertificatePlace] = []
     for _, volume in volumes:
         for kind, name in _references(volume):
             if name:
                 refs[ObjectRef(kind, pod.metadata.namespace, name)] = None
-        for source in _projections(volume):
+        for index, source in enumerate(_projections(volume)):
+            if source.pod_certificate is not None:
+                certificates.append(CertificatePlace(volume.name, index))
             if source.service_account_token is not None:
                 tokens[_token_want(source.service_account_token)] = None
             if source.cluster_trust_bundle is not None:
                 with suppress(SelectorError):  # the volume is refused for it
                     anchors[_trust_want(source.cluster_trust_bundle)] = None
-    return Wants(tuple(refs), tuple(tokens), tuple(anchors))
+    return Wants(tuple(refs), tuple(tokens), tuple(anchors), tuple(certificates))
 
 
 def contents_of(pod: Pod, answers: Answers) -> Contents:
@@ -192,6 +198,11 @@ class _Filling:
             self._set_mode(volume.projected.default_mode)
             for index, source in enumerate(volume.projected.sources):
                 self._add_source(source, f"{self._path}.sources[{index}]")
+                if source.pod_certificate is not None:
+                    place = CertificatePlace(volume.name, index)
+                    self._add_certificate(
+                        source.pod_certificate, place, f"{self._path}.sources[{index}].podCertificate"
+                    )
 
     def _set_mode(self, mode: int | None) -> None:
         self._mode = DEFAULT_MODE if mode is None else mode
@@ -207,8 +218,6 @@ class _Filling:
             self._add_token(source.service_account_token)
         if source.cluster_trust_bundle is not None:
             self._add_anchors(source.cluster_trust_bundle, f"{path}.clusterTrustBundle")
-        if source.pod_certificate is not None:
-            self.faults.append(f"{path}.podCertificate is not supported by this agent; remove it")
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
@@ -286,6 +295,21 @@ class _Filling:
         context = self._pod.spec.security_context
         private = owner is not None or (context is not None and context.fs_group is not None)
         self.files[path] = VolumeFile(content, PRIVATE_MODE if private else self._mode, owner)
+
+    # --- certificates -----------------------------------------------------------------------------------------------
+
+    def _add_certificate(self, projection: PodCertificateProjection, place: CertificatePlace, path: str) -> None:
+        found = self._answers.certificates.get(place)
+        if found is None:
+            self.faults.append(f"{path}: {self._answers.refusals.get(place, 'nobody has answered yet')}")
+            return
+        for file, content in (
+            (projection.credential_bundle_path, found.key + found.chain),
+            (projection.key_path, found.key),
+            (projection.certificate_chain_path, found.chain),
+        ):
+            if file:
+                self._add_private(file, content)
 
     # --- trust anchors ----------------------------------------------------------------------------------------------
 

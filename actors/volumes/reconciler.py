@@ -21,6 +21,8 @@ from actors.messages.pods import KnownPods, NodeObserved
 from actors.messages.references import (
     ObjectsChanged,
     ObjectsRead,
+    PodCertificatesRead,
+    PodCertificatesStarted,
     TokenIssued,
     TokenRefused,
     TrustBundlesChanged,
@@ -153,6 +155,15 @@ class VolumeReconcilerActor(Actor):
     @handles(TrustBundlesRead)
     def trust_bundles_read(self, message: TrustBundlesRead) -> None:
         self._passes.go_on(self._passes.contents.trust_bundles_read(message))
+
+    @handles(PodCertificatesRead)
+    def pod_certificates_read(self, message: PodCertificatesRead) -> None:
+        self._passes.go_on(self._passes.contents.pod_certificates_read(message))
+
+    @handles(PodCertificatesStarted)
+    def pod_certificates_started(self, _: PodCertificatesStarted) -> None:
+        for uid in self._passes.with_certificates():
+            self._passes.try_now(uid)
 
     @handles(TrustBundlesChanged)
     def trust_bundles_changed(self, _: TrustBundlesChanged) -> None:

@@ -23,6 +23,7 @@ from config.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    PodCertificateRequest,
     RuntimeClass,
     Secret,
     Service,
@@ -92,6 +93,7 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
 CLUSTER_TRUST_BUNDLES = Resource(
     "certificates.k8s.io", "v1beta1", "clustertrustbundles", ClusterTrustBundle, namespaced=False
 )
+POD_CERTIFICATE_REQUESTS = Resource("certificates.k8s.io", "v1beta1", "podcertificaterequests", PodCertificateRequest)
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", TokenReview, namespaced=False)
 SUBJECT_ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", SubjectAccessReview, namespaced=False

@@ -72,6 +72,7 @@ HONOURED_GATES = frozenset(
         "LoggingBetaOptions",
         "MemoryQoS",
         "NodeDeclaredFeatures",
+        "PodCertificateRequest",
         "PreventStaticPodAPIReferences",
         "QOSReserved",
         "ReduceDefaultCrashLoopBackOffDecay",

@@ -25,7 +25,13 @@ from config.objects.authorization import (
     SubjectAccessReviewStatus,
 )
 from config.objects.base import ApiObject, ApiStruct, UnknownFields
-from config.objects.certificates import ClusterTrustBundle, ClusterTrustBundleSpec
+from config.objects.certificates import (
+    ClusterTrustBundle,
+    ClusterTrustBundleSpec,
+    PodCertificateRequest,
+    PodCertificateRequestSpec,
+    PodCertificateRequestStatus,
+)
 from config.objects.config_data import ConfigMap, Secret
 from config.objects.config_volumes import (
     ClusterTrustBundleProjection,

@@ -23,6 +23,7 @@ from config.objects import (
     ImageVolumeSource,
     KeyToPath,
     NFSVolumeSource,
+    PodCertificateProjection,
     ProjectedVolumeSource,
     ServiceAccountTokenProjection,
     Volume,
@@ -36,6 +37,7 @@ from config.values.name_rules import check, config_key, dns_label, dns_subdomain
 
 _HOST_PATH_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 _TOKEN_SECONDS_AT_LEAST = 600
+_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _MODE_AT_MOST = 0o777
 
 _PROJECTIONS = {field.name: field.encode_name for field in msgspec.structs.fields(VolumeProjection)}
@@ -194,7 +196,25 @@ def _check_projection(at: DocumentPlace, projection: VolumeProjection) -> list[t
             (at / "clusterTrustBundle").fault("must have one of name and signerName", "keep one of them")
         written.append((at / "clusterTrustBundle" / "path", bundle.path))
     if projection.pod_certificate is not None:
-        check_required(at / "podCertificate", projection.pod_certificate, ("signer_name", "key_type"))
+        written += _check_pod_certificate(at / "podCertificate", projection.pod_certificate)
+    return written
+
+
+def _check_pod_certificate(at: DocumentPlace, certificate: PodCertificateProjection) -> list[tuple[DocumentPlace, str]]:
+    """The files it writes, each with the place that says so."""
+    check_required(at, certificate, ("signer_name", "key_type"))
+    if certificate.key_type and certificate.key_type not in _KEY_TYPES:
+        (at / "keyType").fault(f"{certificate.key_type!r} is unknown", f"use one of {', '.join(_KEY_TYPES)}")
+    paths = {
+        "credentialBundlePath": certificate.credential_bundle_path,
+        "keyPath": certificate.key_path,
+        "certificateChainPath": certificate.certificate_chain_path,
+    }
+    written = [(at / name, path) for name, path in paths.items() if path]
+    if not written:
+        at.fault("writes no file", f"set one of {', '.join(paths)}")
+    for place, path in written:
+        _check_file_path(place, path)
     return written
 
 

@@ -168,6 +168,7 @@ _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
     "persistentvolumeclaims": (_Grant(_READ, _referred),),
     "persistentvolumeclaims/status": (_Grant(_CHANGE, _referred),),
     "persistentvolumes": (_Grant(_GET, _claimed),),
+    "podcertificaterequests": (_Grant(_READ | _CREATE),),
     "pods": (
         _Grant(_CREATE),
         _Grant(frozenset({"list", "watch"}), _selected, _SELECT),

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from config.api.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
-from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.resources import PODS, ServedResource
 from simulation.apiserver.status import Json, bad_request
 
 _OF_ALL = ("metadata.name", "metadata.namespace")
@@ -74,7 +74,7 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
     for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
         raise bad_request(f"field label not supported: {path}")
     # Only pods are indexed by node.
-    return Selection(labels, fields, by_node=resource.custom is None)
+    return Selection(labels, fields, by_node=resource is PODS)
 
 
 def field_of(value: Json, path: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, cast
 
 from actors.cluster.cache import ClusterCacheActor
 from actors.cluster.object_cache import ObjectCacheActor
+from actors.cluster.pod_certificates import PodCertificatesActor
 from actors.cluster.token import TokenActor
 from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.containers.gc import ContainerGCActor
@@ -91,6 +92,8 @@ class KnownActors:
         self.tokens = known(TokenActor, "tokens")
         trusts = has_api and plan.gates.enabled("ClusterTrustBundleProjection")
         self.trust_bundles = perhaps(trusts, TrustBundlesActor, "trust-bundles")
+        certifies = has_api and plan.gates.enabled("PodCertificateRequest")
+        self.pod_certificates = perhaps(certifies, PodCertificatesActor, "pod-certificates")
         self.user_namespaces = known(UserNamespaceActor, "user-namespaces")
         self.pod_cidr = known(PodCidrActor, "pod-cidr")
         self.resources = known(ResourceManagerActor, "resources")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from actors.cluster.cache import ClusterCacheActor
 from actors.cluster.object_cache import ObjectCacheActor, strategy_of
+from actors.cluster.pod_certificates import PodCertificatesActor
 from actors.cluster.token import TokenActor
 from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.node.wiring.known_actors import Wiring, present
@@ -13,6 +14,7 @@ from actors.volumes.plugins.csi_node import CsiNodeActor
 from actors.volumes.plugins.watcher import PluginWatcherActor
 from actors.volumes.reconciler import VolumeReconcilerActor
 from config.pods.in_tree_volumes import MIGRATED_PLUGINS
+from runtime.state.pod_keys import new_pod_key
 
 
 def start_references(node: Wiring) -> None:
@@ -24,6 +26,7 @@ def start_references(node: Wiring) -> None:
         node=actors.node_status,
         claims=actors.claims,
         trust=actors.trust_bundles,
+        certificates=actors.pod_certificates,
         resync_ns=resync_ns(sync_ns, strategy),
     )
     node.make(
@@ -67,6 +70,17 @@ def start_references(node: Wiring) -> None:
     node.make(actors.tokens, TokenActor, api=node.references)
     if actors.trust_bundles is not None and node.references is not None:
         node.make(actors.trust_bundles, TrustBundlesActor, api=node.references, volumes=actors.volume_reconciler)
+    if actors.pod_certificates is not None and node.references is not None:
+        node.make(
+            actors.pod_certificates,
+            PodCertificatesActor,
+            api=node.references,
+            node_name=node.name,
+            node_status=actors.node_status,
+            volumes=actors.volume_reconciler,
+            events=actors.events,
+            new_key=new_pod_key,
+        )
 
 
 def _start_drivers(node: Wiring) -> None:

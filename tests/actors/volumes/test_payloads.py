@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.messages.references import ObjectRef, ReadFailure, TrustWant
+from actors.messages.references import CertificatePlace, ObjectRef, ReadFailure, TrustWant
 from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, fs_user, has_config_volumes, wants_of
 from config.objects import (
     ClusterTrustBundleProjection,
@@ -213,8 +213,8 @@ OPTIONAL = (VolumeProjection(config_map=ConfigMapProjection(name="cfg", optional
         ),
         (
             projected(NAMESPACE, VolumeProjection(pod_certificate=PodCertificateProjection(key_path="x"))),
-            FOUND,
-            "spec.volumes[0].projected.sources[1].podCertificate is not supported by this agent; remove it",
+            Answers(refusals={CertificatePlace("v", 1): "why not"}),
+            "spec.volumes[0].projected.sources[1].podCertificate: why not",
         ),
         (
             secret(),

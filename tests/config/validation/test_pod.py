@@ -341,6 +341,14 @@ def test_faulty_metadata_is_refused_at_its_place(metadata: dict[str, Any], path:
             {"projected": {"sources": [{"clusterTrustBundle": {"path": "t"}}]}},
             ".projected.sources[0].clusterTrustBundle",
         ),
+        (
+            {"projected": {"sources": [{"podCertificate": {"signerName": "a/b", "keyType": "DSA", "keyPath": "k"}}]}},
+            ".projected.sources[0].podCertificate.keyType",
+        ),
+        (
+            {"projected": {"sources": [{"podCertificate": {"signerName": "a/b", "keyType": "ED25519"}}]}},
+            ".projected.sources[0].podCertificate",
+        ),
         ({"ephemeral": {}}, ".ephemeral.volumeClaimTemplate"),
         ({"csi": {"driver": "a_b"}}, ".csi.driver"),
     ],

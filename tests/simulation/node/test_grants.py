@@ -26,6 +26,7 @@ from tests.simulation.node import (
     test_api_server,
     test_claims,
     test_config_volumes_of_api,
+    test_pod_certificates,
     test_references,
     test_trust_bundles,
 )
@@ -49,6 +50,7 @@ LIVES = (
     test_config_volumes_of_api.test_every_pod_of_a_cluster_finds_its_token,
     test_config_volumes_of_api.test_files_follow_their_object_and_outlive_it_and_go_with_their_pod,
     test_references.test_an_image_is_pulled_with_the_secret_of_the_pod,
+    test_pod_certificates.test_a_denied_request_is_told_and_is_final,
     test_trust_bundles.test_an_optional_bundle_is_an_empty_file_until_it_comes,
 )
 """Tests of other files, as what nodes do: pods from the API and from manifests, drivers, tokens, maps, pull secrets."""

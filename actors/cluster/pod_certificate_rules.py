@@ -1,0 +1,138 @@
+"""The life of one pod certificate, and the request for it (KEP-4317, spec 8.7). Pure.
+
+A projection has at most one request under way. A request that is denied or has failed ends it for good: the pod gets no
+certificate any more. A certificate is renewed from `beginRefreshAt` on, some minutes later by chance. The old one is
+given until the new one is there, also once it has expired.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import ssl
+
+import msgspec
+
+from actors.cluster.trust_rules import anchors_in
+from actors.messages.references import CredentialBundle
+from config.objects import ObjectMeta, Pod, PodCertificateProjection, PodCertificateRequest, PodCertificateRequestSpec
+from config.objects.meta import OwnerReference
+from config.values.api_time import ns_of
+from runtime.state.pod_keys import PodKey
+
+SECOND_NS = 1_000_000_000
+MINUTE_NS = 60 * SECOND_NS
+JITTER_NS = 5 * MINUTE_NS
+ABANDONED_NS = 10 * MINUTE_NS
+"""A request that nobody sees after this time, and a jitter, was deleted."""
+OVERDUE_NS = 10 * MINUTE_NS
+FIRST_PAUSE_NS, LONGEST_PAUSE_NS = SECOND_NS, MINUTE_NS
+NOT_ISSUED = "credential bundle is not issued yet"
+
+
+class CertificateVerdict(enum.Enum):
+    """What has become of a request."""
+
+    WAITS = "waits"
+    DENIED = "denied"
+    FAILED = "failed"
+    ISSUED = "issued"
+
+
+class Issued(msgspec.Struct, frozen=True):
+    """A certificate in use. Times are ns since 1970."""
+
+    bundle: CredentialBundle
+    refresh_ns: int
+    expires_ns: int
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request under way: its name, its key, and when it counts as deleted if it cannot be seen."""
+
+    name: str
+    key: PodKey
+    abandon_ns: int
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """`reason`, `message`: of the condition."""
+
+    verdict: CertificateVerdict
+    reason: str = ""
+    message: str = ""
+
+
+_CONDITIONS = {
+    "Denied": CertificateVerdict.DENIED,
+    "Failed": CertificateVerdict.FAILED,
+    "Issued": CertificateVerdict.ISSUED,
+}
+
+
+def verdict_of(request: PodCertificateRequest) -> Verdict:
+    """The first final condition decides; there is never more than one."""
+    for each in request.status.conditions if request.status is not None else ():
+        if each.type in _CONDITIONS:
+            return Verdict(_CONDITIONS[each.type], each.reason, each.message)
+    return Verdict(CertificateVerdict.WAITS)
+
+
+def issued_by(request: PodCertificateRequest, key: PodKey, jitter_ns: int) -> Issued | None:
+    """The certificate of an issued request; None when times or certificates are missing."""
+    status = request.status
+    if status is None:
+        return None
+    chain = "".join(map(ssl.DER_cert_to_PEM_cert, anchors_in(status.certificate_chain or ""))).encode()
+    refresh_ns, expires_ns = ns_of(status.begin_refresh_at), ns_of(status.not_after)
+    if not chain or refresh_ns is None or expires_ns is None:
+        return None
+    return Issued(CredentialBundle(key.private, chain), refresh_ns + jitter_ns, expires_ns)
+
+
+def refusal_of(verdict: Verdict) -> str:
+    """Why a volume has no certificate for good."""
+    told = f"reason={_quoted(verdict.reason)} message={_quoted(verdict.message)}"
+    return f"PodCertificateRequest was permanently {verdict.verdict.value}: {told}"
+
+
+def event_of(verdict: Verdict, request: PodCertificateRequest) -> tuple[str, str]:
+    """Reason and message of the event for a request that was denied or has failed."""
+    denied = verdict.verdict is CertificateVerdict.DENIED
+    name = f"{request.metadata.namespace}/{request.metadata.name}"
+    told = f"reason={_quoted(verdict.reason)}, message={_quoted(verdict.message)}"
+    verb = "was denied" if denied else "failed"
+    return "Denied" if denied else "Failed", f"PodCertificateRequest {name} {verb}, {told}"
+
+
+def request_for(
+    pod: Pod, projection: PodCertificateProjection, key: PodKey, account_uid: str, node: ObjectMeta
+) -> PodCertificateRequest:
+    """The request that a signer is to answer. The API server names it."""
+    meta = pod.metadata
+    owner = OwnerReference(api_version="core/v1", kind="Pod", name=meta.name, uid=meta.uid)
+    return PodCertificateRequest(
+        metadata=ObjectMeta(namespace=meta.namespace, generate_name="req-", owner_references=(owner,)),
+        spec=PodCertificateRequestSpec(
+            signer_name=projection.signer_name,
+            pod_name=meta.name,
+            pod_uid=meta.uid,
+            service_account_name=pod.spec.service_account_name or "default",
+            service_account_uid=account_uid,
+            node_name=node.name,
+            node_uid=node.uid,
+            max_expiration_seconds=projection.max_expiration_seconds,
+            pkix_public_key=base64.b64encode(key.public).decode(),
+            proof_of_possession=base64.b64encode(key.proof).decode(),
+            unverified_user_annotations=projection.user_annotations,
+        ),
+    )
+
+
+def pause_ns(failures: int) -> int:
+    """The pause after so many failures in a row."""
+    return min(FIRST_PAUSE_NS << min(failures - 1, 10), LONGEST_PAUSE_NS)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -20,13 +20,14 @@ import psutil
 from actors.kernel import SystemReport
 from benchmarks.processes import embedded_apiserver, process
 from cli.inspect.local_views import ACTORS, report_in
-from config.api.resources import NODES, PODS
+from config.api.resources import NODES, PODS, Resource
 from config.objects import Node, Pod
 from runtime.api import Api, ApiError, WatchEvent, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.http_server.local_endpoint import ask
 from runtime.io.event_loop import LoopThread
+from runtime.io.pending import Subscription
 from runtime.volumes.mounts import KernelMounts
 from tests.ports import free_ports
 
@@ -37,15 +38,55 @@ IN_MEMORY = "/dev/shm"
 MIB = 2**20
 
 
+class Following:
+    """Watches of one resource, one after the other. One that fails is the last; it shows in what is waited for."""
+
+    def __init__(self, api: Api, resource: Resource[Any], told: Callable[[WatchEvent[Any]], None]) -> None:
+        self._api = api
+        self._resource = resource
+        self._told = told
+        self._version = "0"
+        self._closed = False
+        self._watch = self._begin()
+
+    def close(self) -> None:
+        self._closed = True
+        self._watch.close()
+
+    def _begin(self) -> Subscription:
+        call = watch_objects(self._resource, resource_version=self._version)
+        return self._api.watch(call, self._event, self._ended)
+
+    def _event(self, event: WatchEvent[Any]) -> None:
+        self._version = event.resource_version
+        self._told(event)
+
+    def _ended(self, error: ApiError | None) -> None:
+        if error is None and not self._closed:
+            self._watch = self._begin()
+
+
 class Seen:
-    """What the API shows: which nodes and pods are Ready, and which pods are there. Called on the loop."""
+    """What the API shows: which nodes and pods are Ready, and which pods are there.
+
+    A server ends each watch within the hour, in order. Another goes on then, from the last version that was told.
+    """
 
     def __init__(self) -> None:
+        self._following: list[Following] = []
         self._ready: set[str] = set()
         self._pods: set[str] = set()
         self._changed = threading.Condition()
 
+    def follow(self, api: Api, *resources: Resource[Any]) -> None:
+        self._following += [Following(api, resource, self.told) for resource in resources]
+
+    def close(self) -> None:
+        for each in self._following:
+            each.close()
+
     def told(self, event: WatchEvent[Any]) -> None:
+        """Called on the loop."""
         found: Node | Pod | None = event.object
         if found is None:
             return
@@ -57,9 +98,6 @@ class Seen:
             if isinstance(found, Pod):
                 (self._pods.discard if event.type == "DELETED" else self._pods.add)(name)
             self._changed.notify_all()
-
-    def ended(self, error: ApiError | None) -> None:
-        """A watch that ends early shows in what is waited for."""
 
     def pods(self) -> frozenset[str]:
         with self._changed:
@@ -125,12 +163,8 @@ def live_node(
         after.enter_context(runtime(socket))
         loop = after.enter_context(closing(LoopThread("load")))
         api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
-        seen = Seen()
-        for watch in (
-            api.watch(watch_objects(NODES, resource_version="0"), seen.told, seen.ended),
-            api.watch(watch_objects(PODS, resource_version="0"), seen.told, seen.ended),
-        ):
-            after.callback(watch.close)
+        seen = after.enter_context(closing(Seen()))
+        seen.follow(api, NODES, PODS)
         after.callback(_unmount, f"{place}/root")
         port, read_only = free_ports(2)
         flags = _flags(place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})

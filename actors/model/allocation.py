@@ -77,7 +77,7 @@ NOTHING_KEPT = KeptBook()
 
 
 class WrittenBook(msgspec.Struct, frozen=True):
-    """The contents of both files: what is allocated, and what of that is in force."""
+    """The contents of both files, without checksums: what is allocated, and what of that is in force."""
 
     allocated: bytes
     actuated: bytes
@@ -231,11 +231,11 @@ class Book:
         text = self._text = b",".join(parts)
         if without:
             text = b",".join([line for uid, line in self._lines.items() if uid not in without])
-        checkpoint = self._records.checkpoint(without)
-        allocated = b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", checkpoint, b"}"))
+        data = self._records.data(without)
+        allocated = b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", data, b"}"))
         if self._behind:
-            checkpoint = self._records.checkpoint(without, self._behind)
-        return WrittenBook(allocated, b"{%b}" % checkpoint)
+            data = self._records.data(without, self._behind)
+        return WrittenBook(allocated, b"{%b}" % data)
 
     def used(self, resource: str) -> int:
         """How much of the resource is allocated, in billionths."""

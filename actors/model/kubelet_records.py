@@ -1,8 +1,9 @@
 """The resources of each admitted pod as a kubelet 1.36 keeps them, so that it can take over the node.
 
 A kubelet reads two files at its start and refuses to start if it cannot: `allocated_pods_state` and
-`actuated_pods_state`. Both are a checkpoint: `data`, which is JSON in a string, and the checksum of that string. A pod
-without a record gets its resources set anew, and a container with `resizePolicy: RestartContainer` restarts.
+`actuated_pods_state`. Both are a checkpoint: `data`, which is JSON in a string, and the checksum of that string, which
+`runtime.state.checkpoint` adds. A pod without a record gets its resources set anew, and a container with `resizePolicy:
+RestartContainer` restarts.
 
 Of each pod there are two records: what it was allocated, and what the runtime was told of that. They differ while a
 resize is in progress, and the agent that reads them goes on with it. Pure.
@@ -11,7 +12,6 @@ resize is in progress, and the agent that reads them goes on with it. Pure.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from itertools import islice, takewhile
 
 import msgspec
 
@@ -20,11 +20,9 @@ from config.frozen_map import FrozenMap
 from config.objects import PodSpec, ResourceRequirements
 from config.objects.resources import ResourceClaim
 from config.pods.once_per_spec import once_per_spec
-from config.values.go_dump import hash_of_text
 
 _BEGINS = b'{"entries":{'
 _ENDS = b"}}"
-_HASH_BEGINS = hash_of_text(_BEGINS)
 
 
 class _Claim(msgspec.Struct, omit_defaults=True):
@@ -88,8 +86,6 @@ class KubeletRecords:
     def __init__(self) -> None:
         self._entries: dict[str, bytes] = {}
         """UID -> its part of the data: key, colon, record."""
-        self._hashed: dict[str, int] = {}
-        """The first of `_entries` -> the hash of the data up to its end. Saves hashing all of it at each admission."""
 
     def __contains__(self, uid: object) -> bool:
         return uid in self._entries
@@ -106,31 +102,19 @@ class KubeletRecords:
 
     def remove(self, uid: str) -> None:
         """Remove the record of a pod, if it has one."""
-        if self._entries.pop(uid, None) is not None and uid in self._hashed:
-            self._hashed = dict(takewhile(lambda each: each[0] != uid, self._hashed.items()))
+        self._entries.pop(uid, None)
 
-    def checkpoint(self, without: Container[str] = (), instead: Mapping[str, bytes] = {}) -> bytes:
-        """The members `data` and `checksum` of the JSON object in the files. `without`: UIDs that are left out.
+    def data(self, without: Container[str] = (), instead: Mapping[str, bytes] = {}) -> bytes:
+        """The member `data` of the JSON object in the files. `without`: UIDs that are left out.
 
-        `instead`: UID -> the record that stands there in place of the pod's own.
+        `instead`: UID -> the record that stands there in place of the pod's own. New records come last, so what is
+        written begins mostly as what was written before.
         """
+        entries = self._entries
         if without or instead:
-            there = {uid: entry for uid, entry in self._entries.items() if uid not in without}
-            there |= {uid: _entry(uid, record) for uid, record in instead.items() if uid in there}
-            entries = b",".join(there.values())
-            state = hash_of_text(entries, _HASH_BEGINS)
-        else:
-            entries = b",".join(self._entries.values())
-            state = self._hash_of_all()
-        data = msgspec.json.encode((_BEGINS + entries + _ENDS).decode())
-        return b'"data":%b,"checksum":%d' % (data, hash_of_text(_ENDS, state))
-
-    def _hash_of_all(self) -> int:
-        state = next(reversed(self._hashed.values()), _HASH_BEGINS)
-        for uid, entry in islice(self._entries.items(), len(self._hashed), None):
-            state = hash_of_text(b"," + entry if self._hashed else entry, state)
-            self._hashed[uid] = state
-        return state
+            entries = {uid: entry for uid, entry in entries.items() if uid not in without}
+            entries |= {uid: _entry(uid, record) for uid, record in instead.items() if uid in entries}
+        return b'"data":' + msgspec.json.encode((_BEGINS + b",".join(entries.values()) + _ENDS).decode())
 
 
 def _entry(uid: str, record: bytes) -> bytes:

@@ -4,7 +4,8 @@ The next agent reads both, be it this one or a kubelet: `allocated_pods_state` h
 `actuated_pods_state` what the runtime was told of that.
 
 `AllocationFile` is the capability, `LocalAllocationFile` the real one. What has been saved is there after a crash, all
-of it or what was before (`runtime.files.state_file`). Refuses to know what is in it.
+of it or what was before (`runtime.files.state_file`). The real one adds the checksum without which a kubelet takes no
+file. Refuses to know what else is in it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Protocol, TypeVar
 
 from runtime.files.directories import make_directories
 from runtime.files.state_file import read_state, write_state
+from runtime.state.checkpoint import Checksums
 
 NAME = "allocated_pods_state"
 ACTUATED_NAME = "actuated_pods_state"
@@ -31,7 +33,7 @@ class AllocationFile(Protocol):
         """The same of the other file."""
 
     def save(self, allocated: bytes, actuated: bytes) -> None:
-        """Keep that from now on; one content for each file. Raises OSError."""
+        """Keep that from now on; one content for each file, a JSON object with `data`. Raises OSError."""
 
 
 class LocalAllocationFile:
@@ -39,6 +41,7 @@ class LocalAllocationFile:
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
+        self._checksums = Checksums()
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return read_state(str(self._root / NAME), decode)
@@ -48,5 +51,5 @@ class LocalAllocationFile:
 
     def save(self, allocated: bytes, actuated: bytes) -> None:
         make_directories(str(self._root), 0o750)
-        write_state(str(self._root / ACTUATED_NAME), actuated)
-        write_state(str(self._root / NAME), allocated)
+        write_state(str(self._root / ACTUATED_NAME), self._checksums.added(actuated))
+        write_state(str(self._root / NAME), self._checksums.added(allocated))

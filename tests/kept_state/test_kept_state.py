@@ -25,6 +25,7 @@ from actors.node.shutdown_rules import shutdown_in
 from actors.node.shutdown_rules import text_of as shutdown_of
 from actors.pod.decided_ends import causes_of, decided_of
 from runtime.files.state_file import decoded
+from runtime.state.checkpoint import Checksums
 from runtime.volumes.csi_layout import NOTE, note_of, write_note
 
 HERE = Path(__file__).parent
@@ -51,7 +52,7 @@ def _note(content: bytes, directory: Path) -> bytes:
 
 
 AGAIN: dict[str, Again] = {
-    "allocated_pods_state": lambda content: Book(decoded(content, book_in)).written().allocated,
+    "allocated_pods_state": lambda content: Checksums().added(Book(decoded(content, book_in)).written().allocated),
     "decided-ends": lambda content: msgspec.json.encode(decoded(content, decided_of)),
     "evictions": _evictions,
     "graceful_node_shutdown_state": lambda content: shutdown_of(decoded(content, shutdown_in)),

@@ -14,7 +14,9 @@ from actors.model.kubelet_records import KubeletRecords, record_of, records_in
 from config.objects import Container, ContainerResizePolicy, ObjectMeta, Pod, PodSpec, ResourceRequirements
 from config.values.go_dump import hash_of_text
 from runtime.files.state_file import decoded
+from runtime.state.checkpoint import Checksums
 
+CHECKSUMS = Checksums()
 SMALL = ResourceRequirements(limits={"cpu": "1"}, requests={"cpu": "100m"})
 BIG = ResourceRequirements(requests={"memory": "1Gi"})
 
@@ -29,7 +31,7 @@ WEB = pod("web", Container(name="app", resources=SMALL))
 
 def entries_of(content: bytes) -> dict[str, Any]:
     """Read a file as a kubelet does, which refuses to start where the checksum is another."""
-    checkpoint = json.loads(content)
+    checkpoint = json.loads(CHECKSUMS.added(content))
     assert checkpoint["checksum"] == hash_of_text(checkpoint["data"].encode())
     entries: dict[str, Any] = json.loads(checkpoint["data"])["entries"]
     return entries
@@ -101,7 +103,7 @@ def test_the_file_of_a_kubelet_holds_no_allocation() -> None:
 
 def test_the_file_of_an_earlier_agent_holds_allocations_without_records() -> None:
     document = json.loads(book_of(WEB).written().allocated)
-    del document["data"], document["checksum"]
+    del document["data"]
     kept = decoded(json.dumps(document).encode(), book_in)
     assert ([each.uid for each in kept.allocations], dict(kept.records)) == (["web"], {})
     assert Book(kept).record(WEB)
@@ -132,5 +134,5 @@ def test_the_checksum_fits_after_any_changes(steps: list[Steps]) -> None:
             records.remove(step.uid)
             expected.pop(step.uid, None)
         if step.written:
-            records.checkpoint()
-    assert entries_of(b"{%b}" % records.checkpoint()) == expected
+            CHECKSUMS.added(b"{%b}" % records.data())
+    assert entries_of(b"{%b}" % records.data()) == expected

@@ -27,6 +27,20 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
+def stays_seconds(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> int | None:
+    """How long a pod may stay on a node with these NoExecute taints: None for ever, 0 not at all."""
+    shortest: int | None = None
+    known = tuple(tolerations)
+    for taint in taints:
+        accepting = next((each for each in known if _tolerates(each, taint)), None)
+        if accepting is None:
+            return 0
+        seconds = accepting.toleration_seconds
+        if seconds is not None:
+            shortest = max(0, seconds if shortest is None else min(shortest, seconds))
+    return shortest
+
+
 def selected(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
     """Whether the pod's affinity and selector accept a node of that name and these labels. One term of the affinity
     must match, and each label of the selector."""

@@ -24,6 +24,7 @@ from config.credentials.kubeconfig import kubeconfig_document
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.node_lifecycle import NodeLifecycle
 from simulation.cluster import orders
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.cluster_world import ClusterWorld
@@ -149,9 +150,11 @@ class _Cluster:
             node.start()
         if self._scheduler:
             world.scheduler.start()
+        NodeLifecycle(world.server, world.dispatcher).start()
         world.dispatcher.run_until(lambda: world.ready_nodes() >= len(world.nodes), NODES_READY_WITHIN_NS)
         if world.ready_nodes() < len(world.nodes):
             raise OrderError("the nodes did not become ready")
+        world.dispatcher.run_until(world.is_untainted, NODES_READY_WITHIN_NS)
         self._ready_ns = world.now_ns()
         await self._front.serve()
         kubeconfig = os.path.join(self._directory, "kubeconfig")

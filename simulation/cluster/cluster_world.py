@@ -68,6 +68,10 @@ class ClusterWorld(World):
         """How many the API server has as Ready."""
         return sum(self.chronicle.nodes_ready.values())
 
+    def is_untainted(self) -> bool:
+        """Whether no node has a taint: whoever is ready loses that a moment later."""
+        return not any(node.object["spec"].get("taints") for node in self.server.store.of["nodes"].all())
+
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def add_nodes(self, count: int) -> list[str]:

@@ -1,6 +1,6 @@
 """Nodes: when one stops reporting, its conditions become Unknown, and its pods are not ready.
 
-This is the node lifecycle controller without taints and evictions. A node reports by renewing its lease or writing its
+Taints and evictions are up to `node_lifecycle.py`. A node reports by renewing its lease or writing its
 status. While there are nodes, the monitor looks every few seconds. It uses the times at which it saw a change, not the
 nodes' clocks.
 """

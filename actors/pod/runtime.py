@@ -163,9 +163,13 @@ class PodObserver:
             await (self.look_at_sandbox(each) if each in self._sandboxes else self.look_at_container(each))
 
     async def look_at_all(self) -> None:
-        """All sandboxes and containers of the pod, in the order of the runtime's lists. Raises CriError."""
+        """All sandboxes and containers of the pod, in the order of the runtime's lists. Raises CriError.
+
+        The lists show states. Of a container in doubt anything else may have changed, such as its resources.
+        """
         wait = self._actor.wait
-        self._doubtful.clear()
+        self._doubtful.intersection_update(self._containers)
+        doubted = frozenset(self._doubtful)
         listing_sandboxes = self._cri.call(LIST_POD_SANDBOX, self._list_sandboxes)
         listing_containers = self._cri.call(LIST_CONTAINERS, self._list_containers)
         sandboxes = (await wait(listing_sandboxes, what="the list of the pod's sandboxes")).items
@@ -177,11 +181,13 @@ class PodObserver:
             elif self._states[sandbox.id] != state:
                 self._saw(sandbox.id, self._sandboxes, msgspec.structs.replace(seen, ready=False), state)
         for container in containers:
-            if container.id not in self._containers or self._states[container.id] != container.state:
+            is_seen = container.id in self._containers and container.id not in self._doubtful
+            if not is_seen or self._states[container.id] != container.state:
                 await self.look_at_container(container.id)
         # Forget only after a complete look: what a failed one has found need not be asked for again.
         self._sandboxes = self._those([each.id for each in sandboxes], self._sandboxes)
         self._containers = self._those([each.id for each in containers], self._containers)
+        self._doubtful -= doubted - self._containers.keys()
         self._complete = True
 
     def look_at_sandbox(self, sandbox_id: str) -> Awaitable[None]:
@@ -209,17 +215,21 @@ class PodObserver:
             status = (await self._actor.wait(call, what=what)).status
         except CriError as failure:
             if not failure.not_found:
-                self.doubt_all()
+                self._still_in_doubt(each)
                 raise
             known.pop(each, None)
             self._states.pop(each, None)
             self.changes += 1
         except BaseException:  # cancelled, or no answer in time
-            self.doubt_all()
+            self._still_in_doubt(each)
             raise
         else:
             if status is not None:
                 self._saw(each, known, observed(status), status.state)
+
+    def _still_in_doubt(self, each: str) -> None:
+        self._doubtful.add(each)
+        self.doubt_all()
 
     def _saw(self, each: str, known: dict[str, Observed], observed: Observed, state: int) -> None:
         known[each] = observed

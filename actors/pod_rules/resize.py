@@ -8,7 +8,7 @@ pod. A container that does not run takes what it is given at its next start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 import msgspec
@@ -53,11 +53,13 @@ class ResizePlan(msgspec.Struct, frozen=True):
 class Told(msgspec.Struct, frozen=True):
     """What the runtime was told of a pod. `containers`: by id, of those that were updated since their creation.
 
-    `whole`: of the pod level, which bounds containers without a limit of their own.
+    `whole`: of the pod level, which bounds containers without a limit of their own. `unsure`: ids of containers that
+    may have something else: an update of them got no answer, or the runtime shows other numbers.
     """
 
     containers: FrozenMap[str, ResourceRequirements] = FrozenMap()
     whole: ResourceRequirements | None = None
+    unsure: frozenset[str] = frozenset()
 
     def of(self, container: Container, newest: ObservedContainer) -> ResourceRequirements:
         return self.containers.get(newest.id) or resources_given(container, newest.annotations) or NO_RESOURCES
@@ -65,16 +67,27 @@ class Told(msgspec.Struct, frozen=True):
     def after(self, update: Update) -> Told:
         """The same when the update has succeeded."""
         told = {**self.containers, update.id: update.container.resources or NO_RESOURCES}
-        return Told(FrozenMap(told), self.whole)
+        return Told(FrozenMap(told), self.whole, self.unsure - {update.id})
+
+    def doubting(self, ids: Iterable[str]) -> Told:
+        """The same, and nobody knows what these containers have."""
+        return Told(self.containers, self.whole, self.unsure | frozenset(ids))
 
 
 NOTHING_TOLD = Told()
 
 
 def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
-    """What the runtime was told of all containers; of those that do not run, what they are given."""
+    """What the runtime was told of all containers; of those that do not run, what they are given.
+
+    Without those of which that is not known: the next life of the agent tells it of them anew.
+    """
     has = {each.name: each.resources or NO_RESOURCES for each in _containers(pod)}
-    has |= {container.name: told.of(container, newest) for container, newest in _running(pod, observed)}
+    for container, newest in _running(pod, observed):
+        if newest.id in told.unsure:
+            del has[container.name]
+        else:
+            has[container.name] = told.of(container, newest)
     return PodResources(FrozenMap(has), told.whole)
 
 
@@ -90,33 +103,42 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
             continue
         wanted = _numbers(pod, container, rules)
         now = _numbers(before, msgspec.structs.replace(container, resources=has), rules)
-        if changed or wanted != now:
-            updates.append(_update(container, newest, now, wanted))
+        unsure = newest.id in told.unsure
+        if changed or wanted != now or unsure:
+            updates.append(_update(container, newest, now, wanted, unsure))
     return ResizePlan(tuple(sorted(updates, key=attrgetter("grows"))), frozenset(restarts))
 
 
-def in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> bool:
-    """Whether the runtime reports of each running container what it is given. One that reports nothing is believed."""
-    return all(
-        newest.resources is None or _shows(newest.resources, _numbers(pod, container, rules))
+def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple[str, ...]:
+    """Ids of the running containers of which the runtime reports other numbers than they are given.
+
+    One of which it reports nothing is believed.
+    """
+    return tuple(
+        newest.id
         for container, newest in _running(pod, observed)
+        if newest.resources is not None and not _shows(newest.resources, _numbers(pod, container, rules))
     )
 
 
 def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
     """What the runtime was told of the running containers, from the record of an earlier life.
 
-    A record may be older than a container. That costs an update which changes nothing, and never a restart: a container
-    that restarts for its resources has those of its creation.
+    That life may have died amid an update: a container whose record is not what the pod was given is updated in any
+    case. A record may also be older than a container. That costs an update which changes nothing, and never a restart:
+    a container that restarts for its resources has those of its creation.
     """
-    told = {
-        newest.id: before.containers[container.name]
-        for container, newest in _running(pod, observed)
-        if container.name in before.containers
-        and not same_amounts(before.containers[container.name], resources_given(container, newest.annotations))
-        and not any(restarts_for(container, each) for each in RESIZABLE)
-    }
-    return Told(FrozenMap(told), before.whole)
+    told: dict[str, ResourceRequirements] = {}
+    unsure = []
+    for container, newest in _running(pod, observed):
+        if any(restarts_for(container, each) for each in RESIZABLE):
+            continue
+        record = before.containers.get(container.name)
+        if record is None or not same_amounts(record, container.resources):
+            unsure.append(newest.id)
+        if record is not None and not same_amounts(record, resources_given(container, newest.annotations)):
+            told[newest.id] = record
+    return Told(FrozenMap(told), before.whole, frozenset(unsure))
 
 
 def _containers(pod: Pod) -> tuple[Container, ...]:
@@ -153,10 +175,14 @@ def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxConta
 
 
 def _update(
-    container: Container, newest: ObservedContainer, now: LinuxContainerResources, wanted: LinuxContainerResources
+    container: Container,
+    newest: ObservedContainer,
+    now: LinuxContainerResources,
+    wanted: LinuxContainerResources,
+    unsure: bool,
 ) -> Update:
     most, most_now = wanted.memory_limit_in_bytes, now.memory_limit_in_bytes
-    lowered = most if most and (not most_now or most < most_now) else 0
+    lowered = most if most and (not most_now or most < most_now or unsure) else 0
     grows = most > most_now or wanted.cpu_quota > now.cpu_quota or wanted.cpu_shares > now.cpu_shares
     return Update(newest.id, container, newest.attempt, wanted, lowered, grows)
 

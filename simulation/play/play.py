@@ -21,6 +21,7 @@ from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.node.simulated_node import ROOT
 from simulation.play import fault_injection
 from simulation.play.newcomers import NEWCOMER, Newcomers
+from simulation.play.resizes import Resizes
 from simulation.play.world_rules import AT_THE_END, EVERY_SECOND
 from simulation.scenarios.faults import FrozenActor, names_of_nodes
 from simulation.scenarios.pods import SETTINGS, PodMix, body_of, images_of, metadata_of
@@ -117,6 +118,7 @@ class Play:
         self._to_go = 0
         self._injector: fault_injection.FaultInjector | None = None
         self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
+        self._resizes = Resizes(self.world)
         self._startups_ns: Sequence[int] = self.world.chronicle.startups_ns
         """How long the pods of the scenario took to start."""
         self._heal_by_ns = 0
@@ -197,7 +199,7 @@ class Play:
 
     def _is_looked_into(self) -> bool:
         """Whether some rule is to be asked every second."""
-        return any(mix.logs_at_most is not None for mix in self.scenario.pods) or any(
+        return any(mix.logs_at_most is not None or mix.resized for mix in self.scenario.pods) or any(
             isinstance(fault, FrozenActor) for fault in self.scenario.faults
         )
 
@@ -215,6 +217,7 @@ class Play:
             self._look_ns += LOOK_EVERY_NS
             return
         self._stretch = _Stretch.HEALED
+        self._resizes.over = True
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
         if self._injector is not None:
             self._injector.heal()
@@ -303,6 +306,7 @@ class Play:
         self._mixes[name] = mix
         form = self._forms[mix.name]
         uid = self.world.create_pod({**form, "metadata": {**form["metadata"], "name": name}})
+        self._resizes.plan(mix, name, self._began_ns, self._look_ns)
         if mix.disk_hangs and self._injector is not None:
             self._injector.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:

@@ -19,6 +19,7 @@ from runtime.logs.pod_logs import pod_log_directory, uid_of_log_directory
 from runtime.state.pull_record_files import DIRECTORY as RECORDS
 from runtime.state.pull_record_files import PULLED, PULLING
 from simulation.node.simulated_node import ROOT, SimulatedNode
+from simulation.play.resizes import half_resized, over_committed
 from simulation.world.invariants import ENDED, SECOND_NS
 from simulation.world.statuses import running_in
 from simulation.world.world import World
@@ -63,7 +64,11 @@ def health_names_the_frozen_alone(world: World) -> Iterator[str]:
             yield f"health of {name} does not name {frozen.path}, which {which}"
 
 
-EVERY_SECOND: tuple[Callable[[World], Iterator[str]], ...] = (logs_are_bounded, health_names_the_frozen_alone)
+EVERY_SECOND: tuple[Callable[[World], Iterator[str]], ...] = (
+    logs_are_bounded,
+    health_names_the_frozen_alone,
+    over_committed,
+)
 
 
 # --- when all has been healed -----------------------------------------------------------------------------------------
@@ -213,4 +218,5 @@ AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     under_pressure,
     forgotten_victims,
     pulled_by_nobody,
+    half_resized,
 )

@@ -76,6 +76,12 @@ class PodMix(ScenarioPart, frozen=True):
     """A manifest on one of the nodes, instead of an object of the API."""
     changed: Annotated[int, Meta(ge=0, le=1000)] = 0
     """How often each manifest is changed, at any moment of its life."""
+    resized: Annotated[int, Meta(ge=0, le=1000)] = 0
+    """How often the resources of each are changed, each time to one of `sizes`, once all of the mix have come."""
+    sizes: tuple[Mapping[str, Any], ...] = ()
+    """Resources of each of its containers, as in the API: requests and limits of cpu and memory. It begins with the
+    first.
+    """
     fixed: bool = False
     """The count is kept when a run asks for another number of pods."""
     disk_hangs: bool = False
@@ -103,6 +109,7 @@ class PodMix(ScenarioPart, frozen=True):
 
 
 _OF_OBJECTS = frozenset({"disk_hangs", "hopeless", "steady", "ends_within", "shown_within", "probed_within"}) | {
+    "resized",
     "writes_until_running",
     "logs_at_most",
     "says",
@@ -125,6 +132,13 @@ def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
         yield f"{path}.together: manifests come one by one, and so do pods that replace others; leave it out"
     if mix.changed and not (mix.static and lasts is not None):
         yield f"{path}.changed: only manifests change, within `lasts` of the scenario; write that and `static: true`"
+    if mix.resized and (lasts is None or len(mix.sizes) < 2):
+        yield f"{path}.resized: needs two `sizes` or more, and `lasts` of the scenario"
+    for number, size in enumerate(mix.sizes):
+        for group in ("requests", "limits"):
+            for resource in ("cpu", "memory"):
+                if resource not in (size.get(group) or {}):
+                    yield f"{path}.sizes[{number}]: has no {resource} in `{group}`; write both of both"
     if mix.tells is not None and mix.says is None:
         yield f"{path}.tells: needs `says`, the reason of the event"
     if mix.logs_at_most is not None:
@@ -175,7 +189,7 @@ def body_of(mix: PodMix) -> dict[str, Any]:
         "automountServiceAccountToken": False,
         "restartPolicy": mix.restart_policy,
         "terminationGracePeriodSeconds": mix.grace_seconds,
-        "containers": [_container_of(container, mix.volumes) for container in mix.containers],
+        "containers": [_container_of(container, mix) for container in mix.containers],
     }
     if mix.volumes:
         spec["volumes"] = [{"name": volume.name, **_source_of(volume.kind)} for volume in mix.volumes]
@@ -187,13 +201,15 @@ def metadata_of(mix: PodMix, name: str) -> dict[str, Any]:
     return {"name": name, "labels": {"mix": mix.name}, "annotations": annotations_of(mix)}
 
 
-def _container_of(container: ContainerMix, volumes: tuple[VolumeMix, ...]) -> dict[str, Any]:
+def _container_of(container: ContainerMix, mix: PodMix) -> dict[str, Any]:
     body: dict[str, Any] = {"name": container.name, "image": container.image, "imagePullPolicy": "IfNotPresent"}
     for kind, every in (("readiness", container.readiness_every), ("liveness", container.liveness_every)):
         if every:
             body[f"{kind}Probe"] = {"tcpSocket": {"port": 80}, "periodSeconds": every}
-    if volumes:
-        body["volumeMounts"] = [{"name": each.name, "mountPath": f"/volumes/{each.name}"} for each in volumes]
+    if mix.volumes:
+        body["volumeMounts"] = [{"name": each.name, "mountPath": f"/volumes/{each.name}"} for each in mix.volumes]
+    if mix.sizes:
+        body["resources"] = mix.sizes[0]
     return {**body, **container.spec}
 
 

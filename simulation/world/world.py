@@ -240,7 +240,7 @@ class World:
         """
         name = body["metadata"]["name"]
         self.note(f"creates {name}")
-        self._ask("POST", PODS, body)
+        self.ask("POST", PODS, body)
         made = self.server.store.get("pods", "default", name)
         assert made is not None
         return made.uid
@@ -249,19 +249,20 @@ class World:
         """Ask for its end; one that is gone already is no matter."""
         if self.server.store.get("pods", "default", name) is not None:
             self.note(f"deletes {name}")
-            self._ask("DELETE", f"{PODS}/{name}")
+            self.ask("DELETE", f"{PODS}/{name}")
 
     def create_settings(self, name: str) -> None:
         """A ConfigMap and a Secret of that name, for volumes."""
-        self._ask("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}, "data": {"mode": "plain"}})
-        self._ask("POST", f"{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": {"word": "c2VzYW1l"}})
+        self.ask("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}, "data": {"mode": "plain"}})
+        self.ask("POST", f"{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": {"word": "c2VzYW1l"}})
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Every event in the API."""
         for version in self.server.store.of["events"].all():
             yield version.object
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+        """A request to the API server, which must be granted. Raises `RefusedError`."""
         answer = self.server.handle(ApiRequest(method, path, (), b"" if body is None else body))
         if isinstance(answer, JsonAnswer) and answer.code >= 300:
             raise RefusedError(f"{method} {path}: {answer.value.get('message')}")

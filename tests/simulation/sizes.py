@@ -60,6 +60,7 @@ SMALL = MIDDLE | {
     "lost-events": Size(40),
     "one-hung-pod": Size(41),
     "probes": Size(33),
+    "resizes": Size(22),
     "static-pods": Size(6),
     "stuck-terminating": Size(33),
     "torn-down": Size(12),

@@ -37,7 +37,7 @@ from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
 from actors.pod.view import PodView, Question
-from actors.pod_rules.resize import ResizePlan, Told, Update, actuated, in_force, resize_plan, restored
+from actors.pod_rules.resize import ResizePlan, Told, Update, actuated, not_in_force, resize_plan, restored
 from actors.pod_rules.resize_words import COMPLETED, DEFERRED, ERROR, INFEASIBLE, STARTED, resize_message
 from actors.pod_status.conditions import RESIZE_IN_PROGRESS, RESIZE_PENDING, ResizeCondition
 from config.objects import Pod, PodSpec
@@ -49,6 +49,9 @@ SECOND_NS = 1_000_000_000
 RETRY_NS = 10 * SECOND_NS
 SHOWN_NS = SECOND_NS
 """The runtime is asked again after this whether it shows the new numbers."""
+LOOKS_AT_MOST = 10
+"""After so many looks it is told them again."""
+NOT_SHOWN = "the runtime was told the new resources and shows others"
 NEVER = "Infeasible"
 
 
@@ -74,6 +77,8 @@ class _Progress(msgspec.Struct):
     stage: Stage = Stage.BEGUN
     error: str = ""
     retry_at_ns: int = 0
+    looks: int = 0
+    """How often the runtime did not show the new numbers."""
 
 
 class PodResize:
@@ -194,6 +199,8 @@ class PodResize:
         if self._earlier is not None:
             self._view.told = restored(this.pod, this.observed, self._earlier)
             self._earlier = None
+            if self._view.told.unsure:
+                self._tell_actuated(this.pod, this.observed)
         progress = self._progress
         if progress is None or self._worker.now_ns() < progress.retry_at_ns:
             return CONTINUE
@@ -218,16 +225,17 @@ class PodResize:
             before = with_resources(pod, actuated(pod, observed, self._view.told))
             self._resize_cgroup(progress, Stage.WIDENING, pod, before)
         if progress.stage is Stage.UPDATING:
-            if self._calls.under_way():
-                return  # its end begins the next pass
+            if self._calls.under_way() or not self._question.is_due():
+                return  # its end, or the answer, begins the next pass
             plan = self._plan(pod, observed)
             for update in plan.updates:
-                await self._update(progress, update)
+                await self._update(pod, observed, update)
             if plan.done:
-                self._view.told = Told(self._view.told.containers, pod.spec.resources)
+                self._view.told = msgspec.structs.replace(self._view.told, whole=pod.spec.resources)
                 self._tell_actuated(pod, observed)
                 self._resize_cgroup(progress, Stage.NARROWING, pod, None)
         if progress.stage is Stage.SHOWING:
+            progress.error = NOT_SHOWN if progress.looks >= LOOKS_AT_MOST else ""
             self._finish_when_shown(pod, observed, progress)
 
     def _resize_cgroup(self, progress: _Progress, stage: Stage, pod: Pod, before: Pod | None) -> None:
@@ -251,7 +259,7 @@ class PodResize:
             progress.stage = Stage.UPDATING if message.wide else Stage.SHOWING
         return self._worker.go_on()
 
-    async def _update(self, progress: _Progress, update: Update) -> None:
+    async def _update(self, pod: Pod, observed: ObservedPod, update: Update) -> None:
         """Raises CriError, _MemoryInUseError."""
         if update.lowers_memory_to:
             used = await self._calls.memory_in_use(update.id)
@@ -259,7 +267,13 @@ class PodResize:
                 name, limit = update.container.name, update.lowers_memory_to
                 text = f'attempting to set container "{name}" memory limit ({limit}) below current usage ({used})'
                 raise _MemoryInUseError(text)
-        await self._calls.update_container(update.container.name, update.attempt, update.id, update.resources)
+        try:
+            await self._calls.update_container(update.container.name, update.attempt, update.id, update.resources)
+        except CriError as failure:
+            if failure.outcome_unknown:
+                self._view.told = self._view.told.doubting([update.id])
+                self._tell_actuated(pod, observed)
+            raise
         self._view.told = self._view.told.after(update)
         self._worker.ref.tell(LookAgain(runtime=False))
 
@@ -268,9 +282,14 @@ class PodResize:
         self._services.resources.tell(ResourcesActuated(self._view.uid, told))
 
     def _finish_when_shown(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
-        if not in_force(pod, observed, self._services.node.rules.resources):
-            self._observer.doubt_all()
+        if lacking := not_in_force(pod, observed, self._services.node.rules.resources):
+            for each in lacking:
+                self._observer.doubt(each)
             self._worker.after(SHOWN_NS, LookAgain(runtime=False), key="resize shown")
+            progress.looks += 1
+            if progress.looks % LOOKS_AT_MOST == 0:
+                progress.stage, progress.error = Stage.UPDATING, NOT_SHOWN
+                self._view.told = self._view.told.doubting(lacking)
             return
         self._progress = None
         took_ms = (self._worker.now_ns() - progress.since_ns) / 1_000_000

@@ -230,6 +230,19 @@ def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 
+def test_what_was_in_doubt_is_asked_for_after_a_failed_look_also_in_its_old_state(world: World):
+    """Its state is the same, and the lists show no more than that; its resources may be others."""
+    sandbox = world.sandbox()
+    container, _ = world.run(sandbox), world.run(sandbox, name="side")
+    world.look()
+    world.counted.fails = {container}
+    assert "no such shim" in str(world.looker.ask(TakeALook(False, (container,))))
+    world.counted.fails = set()
+    world.counted.asked.clear()
+    assert world.look(everything=False) == (["READY"], ["RUNNING", "RUNNING"])
+    assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
+
+
 def test_a_look_that_fails_raises_and_keeps_what_it_has_found(world: World):
     sandbox = world.sandbox()
     containers = [world.run(sandbox, name=f"c{number}") for number in range(5)]

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from actors.model.observed import ObservedContainer, ObservedPod
-from actors.model.pod_resources import resources_of
-from actors.pod_rules.resize import NOTHING_TOLD, Told, in_force, resize_plan, restored
+from actors.model.pod_resources import PodResources, resources_of
+from actors.pod_rules.resize import NOTHING_TOLD, Told, actuated, not_in_force, resize_plan, restored
 from actors.pod_rules.resize_words import resize_message
 from actors.start.resources import ResourceRules, container_resources
+from config.frozen_map import FrozenMap
 from config.objects import Container, ContainerResizePolicy, ObjectMeta, Pod, PodSpec, ResourceRequirements
 from runtime.cri.identity import RESOURCES, resources_text
 from runtime.cri.messages import ContainerState
@@ -111,6 +112,27 @@ def test_a_record_never_makes_a_container_restart() -> None:
     assert (ids(plan), plan.restarts) == (["id-other"], frozenset())
 
 
+def test_a_container_of_which_nobody_knows_what_it_has_is_updated_in_any_case() -> None:
+    wanted = pod(container("app", SMALL), container("other", SMALL))
+    seen = running(*wanted.spec.containers)
+    unsure = NOTHING_TOLD.doubting(["id-app"])
+    (update,) = resize_plan(wanted, seen, unsure, RULES).updates
+    assert (update.id, update.lowers_memory_to) == ("id-app", 2**26)
+    assert set(actuated(wanted, seen, unsure).containers) == {"other"}
+    assert resize_plan(wanted, seen, unsure.after(update), RULES).done
+    assert set(actuated(wanted, seen, unsure.after(update)).containers) == {"app", "other"}
+
+
+@pytest.mark.parametrize("record", [SMALL, None])
+def test_an_agent_that_died_amid_an_update_left_a_container_of_which_nobody_knows_what_it_has(
+    record: ResourceRequirements | None,
+) -> None:
+    wanted = pod(container("app", BIG), container("other", BIG))
+    seen = running(*wanted.spec.containers)
+    before = {"other": BIG} if record is None else {"app": record, "other": BIG}
+    assert restored(wanted, seen, PodResources(FrozenMap(before))).unsure == {"id-app"}
+
+
 @pytest.mark.parametrize(("shown", "expected"), [(SMALL, False), (BIG, True), (None, True)])
 def test_it_is_in_force_when_the_runtime_shows_it_or_nothing(
     shown: ResourceRequirements | None, expected: bool
@@ -121,7 +143,7 @@ def test_it_is_in_force_when_the_runtime_shows_it_or_nothing(
     told = ObservedContainer(
         id=seen.id, name="app", attempt=0, state=ContainerState.CONTAINER_RUNNING, resources=numbers
     )
-    assert in_force(wanted, ObservedPod("u", by_name={"app": (told,)}), RULES) is expected
+    assert (not not_in_force(wanted, ObservedPod("u", by_name={"app": (told,)}), RULES)) is expected
 
 
 def test_the_event_has_what_tools_read() -> None:

@@ -72,7 +72,7 @@ def test_until_a_step_the_actor_shows_fields_and_mailbox(saved: str, capsys: pyt
 
 
 def test_the_trace_is_written_for_people(saved: str, tmp_path: Path):
-    assert main([saved, "--until", "250ms", "--trace", "trace.txt"]) == 0
+    assert main([saved, "--until", "205ms", "--trace", "trace.txt"]) == 0
     lines = (tmp_path / "trace.txt").read_text().splitlines()
     assert lines
     assert all(" s  " in line for line in lines)

@@ -53,6 +53,7 @@ from actors.resources.cgroups.outcomes import (
     stranger_seen,
 )
 from actors.resources.cgroups.plan import PODS, CgroupPlan
+from actors.resources.cgroups.turn import Turn
 from actors.start.resources import MINIMUM_SHARES
 from config.pods.identity import QosClass, qos_class
 from config.pods.requests import pod_requests
@@ -137,8 +138,10 @@ class CgroupActor(Actor):
         """The known pods, told before there were cgroups to compare them with."""
         self._settles = False
         self._watches = False
-        self._began_ns = 0
-        """When the last turn of making began."""
+        self._turns: dict[int, Turn] = {}
+        """The turns of making under way, by their numbers."""
+        self._number = 0
+        """The number of the last turn. The word of a turn of an earlier life of this actor may still come."""
         self._said: set[str] = set()
         self._failing: dict[str, str] = {}
         """UID -> why its cgroup could not be made."""
@@ -146,6 +149,7 @@ class CgroupActor(Actor):
 
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        self._number = self.now_ns()
         self.ask_driver(AskDriver())
         self.every(KEEP_UP_NS, KeepUp())
 
@@ -236,24 +240,44 @@ class CgroupActor(Actor):
         elif self._ground is not None and book.wanted:
             while wanted := book.begin_making(AT_ONCE):
                 self._begin_turn(operations, wanted)
-            if book.waits_for_turn() and not self._watches:
-                self._watches = True
-                self.after(max(0, self._began_ns + PATIENCE_NS - self.now_ns()), LookForSlowTurns())
+            self._watch()
 
-    def _begin_turn(self, operations: CgroupOperations, turn: tuple[MakeCgroup, ...]) -> None:
-        self._began_ns = self.now_ns()
-        groups = tuple([self._group_of(each) for each in turn])
+    def _begin_turn(self, operations: CgroupOperations, requests: tuple[MakeCgroup, ...]) -> None:
+        self._number += 1
+        number, groups = self._number, [self._group_of(each) for each in requests]
+        turn = self._turns[number] = Turn(requests, groups, self.now_ns(), self._book.is_slow(groups[0].uid))
         # A key of its own: turns that hang for ever must not use up the places of all.
         what = f"make {groups[0].uid}"
-        self._on_lane(what, lambda made, why: PodGroupsMade(turn, made or (), why), operations.make, groups)
+        self._on_lane(what, lambda _, error: PodGroupsMade(number, error), operations.make, turn.groups(), turn.made)
+
+    def _watch(self) -> None:
+        """Look for slow turns when the first may be one, if any pod waits for the cgroup of another."""
+        if self._watches:
+            return
+        waits = self._book.waits_for_turn()
+        began_ns = [turn.began_ns for turn in self._turns.values() if not turn.slow and (waits or len(turn) > 1)]
+        if began_ns:
+            self._watches = True
+            self.after(max(0, min(began_ns) + PATIENCE_NS - self.now_ns()), LookForSlowTurns())
 
     @handles(LookForSlowTurns)
     def look_for_slow_turns(self, _: LookForSlowTurns) -> None:
-        """Pods have waited for others' cgroups for a while: one that hangs holds up no more than its own turn."""
+        """Pods have waited for others' cgroups for a while: one that hangs must hold up no other."""
         self._watches = False
-        if self._began_ns <= self.now_ns() - PATIENCE_NS:
-            self._book.call_slow()
+        since_ns = self.now_ns() - PATIENCE_NS
+        for turn in self._turns.values():
+            if turn.began_ns <= since_ns and not turn.slow:
+                turn.slow = True
+                self._book.call_slow()
+                self._book.take_back(turn.take_back())
+                self._answer_made(turn)
         self._go_on()
+
+    def _answer_made(self, turn: Turn) -> None:
+        for request, made in turn.to_answer():
+            self._book.made((request,))
+            self._answer(request, made)
+        self._settle_soon()
 
     def _take_away(self) -> None:
         """Remove the cgroups of ended pods."""
@@ -279,14 +303,15 @@ class CgroupActor(Actor):
 
     @handles(PodGroupsMade)
     def made(self, message: PodGroupsMade) -> None:
-        self._book.made(message.turn)
-        if message.error:
-            self._book.suspect(message.turn)
-        by_uid = {each.uid: each for each in message.made}
-        for request in message.turn:
-            uid = request.pod.metadata.uid
-            self._answer(request, by_uid.get(uid) or PodGroupMade(uid, "", (message.error,)))
-        self._settle_soon()
+        turn = self._turns.pop(message.number, None)
+        if turn is None:
+            return
+        self._answer_made(turn)
+        left = turn.give_up()
+        self._book.made(left)
+        self._book.suspect(left)
+        for request in left:
+            self._answer(request, PodGroupMade(request.pod.metadata.uid, "", (message.error,)))
         self._go_on()
 
     def _answer(self, request: MakeCgroup, made: PodGroupMade) -> None:
@@ -328,7 +353,7 @@ class CgroupActor(Actor):
             message.worker.tell(CgroupResized(message.before is not None, str(fault)))
             return
         group = PodGroup(pod.metadata.uid, qos, limits, adopt=True)
-        self._on_lane(f"resize {group.uid}", partial(group_resized, message), self._operations.make, (group,))
+        self._on_lane(f"resize {group.uid}", partial(group_resized, message), self._operations.resize, group)
 
     @handles(PodGroupResized)
     def resized(self, message: PodGroupResized) -> None:
@@ -405,7 +430,6 @@ class CgroupActor(Actor):
     @handles(Settle)
     def settle(self, _: Settle) -> None:
         self._settles = False
-        self._watches = False
         self._take_away()
         tiers = self._tiers()
         if self._operations is not None and self._is_usable() and tiers != self._written:

@@ -71,6 +71,10 @@ class CgroupBook:
         """Whether pods wait for a turn that is not slow."""
         return bool(self.wanted) and len(self._slow) < len(self._making)
 
+    def is_slow(self, uid: str) -> bool:
+        """Whether nobody waits for the turn of this pod."""
+        return uid in self._slow
+
     def call_slow(self) -> None:
         """The turns under way take long: another may begin beside them."""
         self._slow.update(self._making)
@@ -80,6 +84,15 @@ class CgroupBook:
         for request in turn:
             self._making.pop(request.pod.metadata.uid, None)
             self._slow.discard(request.pod.metadata.uid)
+
+    def take_back(self, requests: Iterable[MakeCgroup]) -> None:
+        """Pods that a slow turn has not begun go first again, unless a newer request or their end has come."""
+        back = {request.pod.metadata.uid: request for request in requests}
+        for uid in back:
+            self._making.pop(uid, None)
+            self._slow.discard(uid)
+        here = {uid: request for uid, request in back.items() if uid not in self._leaving and uid not in self.wanted}
+        self.wanted = {**here, **self.wanted}
 
     def suspect(self, turn: Iterable[MakeCgroup]) -> None:
         """A turn came to nothing, and any of its pods may be the reason."""

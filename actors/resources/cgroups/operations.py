@@ -79,9 +79,14 @@ class CgroupOperations:
         """UIDs of the pods that have cgroups."""
         return tuple([uid for tier in self._tiers.values() for uid in self._cgroups.pod_uids(tier)])
 
-    def make(self, wanted: Iterable[PodGroup]) -> tuple[PodGroupMade, ...]:
-        """Make them one after the other; a failure does not stop the rest."""
-        return tuple([self._make(each) for each in wanted])
+    def make(self, wanted: Iterable[PodGroup], told: Callable[[PodGroupMade], None]) -> None:
+        """Make them one after the other, and tell of each; a failure does not stop the rest."""
+        for each in wanted:
+            told(self._make(each))
+
+    def resize(self, wanted: PodGroup) -> PodGroupMade:
+        """Write the limits of a cgroup that is there."""
+        return self._make(wanted)
 
     def _make(self, wanted: PodGroup) -> PodGroupMade:
         cgroups = self._cgroups

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from actors.kernel import Message, Pending, outcome_of
-from actors.messages.admission import MakeCgroup, ResizeCgroup
+from actors.messages.admission import ResizeCgroup
 from actors.resources.cgroups.operations import Ground, PodGroupMade
 from actors.resources.cgroups.plan import Enforcement
 from runtime.cgroups.names import CGROUPFS, SYSTEMD
@@ -35,10 +35,9 @@ class GroundPrepared(Message, frozen=True):
 
 
 class PodGroupsMade(Message, frozen=True):
-    """To itself: the results of one turn of pods."""
+    """To itself: the call of a turn has ended. The `Turn` of that number has what it made."""
 
-    turn: tuple[MakeCgroup, ...]
-    made: tuple[PodGroupMade, ...]
+    number: int
     error: str
 
 
@@ -105,7 +104,6 @@ def stranger_seen(uid: str, known: frozenset[str], volumes: tuple[object, ...] |
     return StrangerSeen(uid, known, volumes != ())
 
 
-def group_resized(request: ResizeCgroup, made: tuple[PodGroupMade, ...] | None, error: str) -> PodGroupResized:
+def group_resized(request: ResizeCgroup, made: PodGroupMade | None, error: str) -> PodGroupResized:
     """A pod whose cgroup is not there runs outside, and has no bounds."""
-    problems = [problem for each in made or () for problem in each.problems]
-    return PodGroupResized(request, error or "; ".join(problems))
+    return PodGroupResized(request, error or "; ".join(made.problems if made is not None else ()))

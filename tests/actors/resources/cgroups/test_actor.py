@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
+from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher
 from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCgroup, PodAdmitted
 from actors.messages.events import RecordEvent
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.allocation import allocation_of
-from actors.resources.cgroups.actor import SETTLE_NS, CgroupActor, CgroupTools
+from actors.resources.cgroups.actor import ASK_AGAIN_NS, LANE_NS, PATIENCE_NS, SETTLE_NS, CgroupActor, CgroupTools
 from actors.resources.cgroups.book import CgroupBook
+from actors.resources.cgroups.operations import CgroupOperations, PodGroup, PodGroupMade
 from actors.resources.cgroups.plan import CgroupPlan
 from config.objects import Node, NodeStatus, ObjectMeta, Pod, ResourceRequirements
 from config.pods.identity import QosClass, qos_class
@@ -164,6 +167,41 @@ def test_10_2_the_runtime_says_who_manages_cgroups() -> None:
     scene = Scene(cgroup_driver=CgroupDriver.SYSTEMD).start()
     assert scene.ask(asking("a-1")) == [PodAdmitted("kubepods-burstable-poda_1.slice")]
     assert scene.meters.value(LOSING_SUPPORT, "1.37.0") == 0
+
+
+def let_directory_hang(monkeypatch: pytest.MonkeyPatch, uid: str) -> None:
+    """The lane comes to the cgroup of that pod, and never further."""
+    make = CgroupOperations.make
+
+    def hangs_there(
+        self: CgroupOperations, wanted: Iterable[PodGroup], told: Callable[[PodGroupMade], None]
+    ) -> Promise[None] | None:
+        for each in wanted:
+            if each.uid == uid:
+                return Promise()  # what the simulated lane takes for a hang
+            make(self, (each,), told)
+        return None
+
+    monkeypatch.setattr(CgroupOperations, "make", hangs_there)
+
+
+@pytest.mark.parametrize("number", [0, 5, 31, 39])
+def test_of_pods_made_in_one_call_only_the_one_whose_directory_hangs_waits(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    scene = Scene(faults=silent(StatusCode.UNAVAILABLE)).start()
+    let_directory_hang(monkeypatch, f"p{number}")
+    told = {f"p{each}": scene.ask(asking(f"p{each}", "1m")) for each in range(40)}
+    assert scene.faults is not None
+    scene.faults.heal()
+    scene.dispatcher.run_for(ASK_AGAIN_NS + 3 * PATIENCE_NS)
+    assert {uid for uid, answers in told.items() if not answers} == {f"p{number}"}
+    assert all(len(answers) <= 1 for answers in told.values())
+    applied = Counter(words for operation, words in scene.tree.calls if operation == "apply")
+    assert {applied[pod_words(PLACE, BURSTABLE, uid)] for uid, answers in told.items() if answers} == {1}
+    scene.dispatcher.run_for(LANE_NS)
+    assert isinstance(told[f"p{number}"][-1], AdmissionWaits)
+    assert "the cgroup of the pod cannot be made" in scene.warnings()[-1]
 
 
 def silent(code: StatusCode) -> FaultPlan:

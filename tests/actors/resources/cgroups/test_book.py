@@ -58,6 +58,20 @@ def test_another_turn_begins_beside_one_that_is_slow() -> None:
     assert uids(book.begin_making(9)) == ("a",)
 
 
+def test_what_a_slow_turn_has_not_begun_goes_first_and_newer_words_count() -> None:
+    book = CgroupBook()
+    for uid in "abcde":
+        book.want(request(uid))
+    turn = book.begin_making(4)
+    book.call_slow()
+    newer = request("c")
+    book.want(newer)
+    book.leave("d")
+    book.take_back(turn[1:])
+    assert uids(book.begin_making(9)) == ("b", "e", "c")
+    assert book.begin_removing(9) == ("d",)
+
+
 def test_pods_of_a_turn_that_came_to_nothing_hold_up_nobody_with_the_next_try() -> None:
     book = CgroupBook()
     for uid in "ab":
@@ -152,7 +166,7 @@ def test_what_was_under_way_when_the_owner_failed_is_done_once_more() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["want", "leave", "make", "slow", "made", "fail", "remove", "removed", "recover"]),
+            st.sampled_from(["want", "leave", "make", "slow", "back", "made", "fail", "remove", "removed", "recover"]),
             st.sampled_from("abcd"),
         )
     )
@@ -172,6 +186,9 @@ def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(s
             turns += [turn] if (turn := book.begin_making(2)) else []
         elif step == "slow":
             book.call_slow()
+        elif step == "back" and turns:
+            book.take_back(turns[0][1:])
+            turns[0] = turns[0][:1]
         elif step in ("made", "fail") and turns:
             turn = turns.pop(0)
             for each in uids(turn):

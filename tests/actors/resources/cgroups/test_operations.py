@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.resources.cgroups.limits import CgroupRules, TierDemand, tier_limits
-from actors.resources.cgroups.operations import CgroupOperations, PodGroup
+from actors.resources.cgroups.operations import CgroupOperations, PodGroup, PodGroupMade
 from actors.resources.cgroups.plan import CgroupPlan
 from config.pods.identity import QosClass
 from runtime.cgroups.capability import CgroupLimits
@@ -18,8 +18,9 @@ from runtime.metrics.meters import Meters
 @pytest.mark.parametrize("driver", ["cgroupfs", "systemd"])
 def test_a_cgroup_that_gets_less_is_made_nowhere_else(tmp_path: Path, driver: str) -> None:
     operations = CgroupOperations(LocalCgroupTree(str(tmp_path), 2), driver, CgroupPlan("node"), Meters(), lambda: 0)
-    (made,) = operations.make([PodGroup("1-2", QosClass.BURSTABLE, CgroupLimits(cpu_shares=512))])
-    assert made.parent
+    told: list[PodGroupMade] = []
+    operations.make([PodGroup("1-2", QosClass.BURSTABLE, CgroupLimits(cpu_shares=512))], told.append)
+    assert told[0].parent
     assert operations.weaken(("1-2", "gone"), CgroupLimits(cpu_shares=2)) == ()
     assert [path.read_text() for path in tmp_path.rglob("cpu.weight")] == ["1"]
     assert operations.uids() == ("1-2",)
@@ -72,8 +73,9 @@ def test_10_2_the_tree_of_either_version_and_driver(
     assert operations.enforce(whole) == ()
     limit = next(tmp_path.rglob("memory.max" if version == 2 else "memory.limit_in_bytes"))
     assert limit.read_text() == str(2**30)
-    [made] = operations.make((POD,))
-    assert (made.parent, made.problems) == (parent, ())
+    told: list[PodGroupMade] = []
+    operations.make((POD,), told.append)
+    assert [(made.parent, made.problems) for made in told] == [(parent, ())]
     pod = tmp_path / burstable / Path(parent).name
     assert (pod / file).read_text() == ("512" if version == 1 else "20")
     assert operations.prepare(TIERS).uids == ("1-2",)

@@ -129,6 +129,17 @@ def request_for(
     )
 
 
+def state_of(issued: Issued | None, refused: CertificateVerdict | None, wall_ns: int) -> str:
+    """The state as metrics name it. `refused`: how the last request ended for good, or None."""
+    if refused is not None:
+        return refused.value
+    if issued is None:
+        return "not_yet_issued"
+    if wall_ns > issued.expires_ns:
+        return "expired"
+    return "overdue_for_refresh" if wall_ns > issued.refresh_ns + OVERDUE_NS else "fresh"
+
+
 def pause_ns(failures: int) -> int:
     """The pause after so many failures in a row."""
     return min(FIRST_PAUSE_NS << min(failures - 1, 10), LONGEST_PAUSE_NS)

@@ -7,6 +7,7 @@ memory only, so the next life of the agent asks anew. `pod_certificate_rules.py`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ from actors.cluster.pod_certificate_rules import (
     pause_ns,
     refusal_of,
     request_for,
+    state_of,
     verdict_of,
 )
 from actors.kernel import ActorRef, Message, Pending, SoleMessage, handles, outcome_of
@@ -45,6 +47,8 @@ from config.api.resources import POD_CERTIFICATE_REQUESTS, SERVICE_ACCOUNTS
 from config.frozen_map import FrozenMap
 from config.objects import ObjectMeta, Pod, PodCertificateProjection, PodCertificateRequest, ServiceAccount
 from runtime.api import Api, create, get
+from runtime.metrics.kubelet import POD_CERTIFICATES
+from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.pod_keys import PodKey
 
 CALL_LIMIT_NS = MINUTE_NS // 2
@@ -78,8 +82,8 @@ class LookAtAll(SoleMessage, frozen=True):
 
 
 class _Held(msgspec.Struct, eq=False):
-    """One projection. `flight`: the number of the steps under way, 0 for none. `refused`: why it ended for good.
-    `account`, `key`: what the steps under way have got so far. `said`: events that were sent of `issued`.
+    """One projection. `flight`: the number of the steps under way, 0 for none. `refused`: why it ended for good,
+    by this `verdict`. `account`, `key`: results of the steps under way. `said`: events that were sent of `issued`.
     """
 
     pod: Pod
@@ -87,6 +91,7 @@ class _Held(msgspec.Struct, eq=False):
     issued: Issued | None = None
     asked: Asked | None = None
     refused: str = ""
+    verdict: CertificateVerdict | None = None
     error: str = ""
     flight: int = 0
     account: str = ""
@@ -111,6 +116,7 @@ class PodCertificatesActor(Follower):
         volumes: ActorRef,
         events: ActorRef,
         new_key: Callable[[str, str], PodKey],
+        meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__(api)
         self._node = ObjectMeta(name=node_name)
@@ -118,6 +124,9 @@ class PodCertificatesActor(Follower):
         self._volumes = volumes
         self._events = events
         self._new_key = new_key
+        self._meters = meters
+        self._counted: frozenset[tuple[str, str]] = frozenset()
+        """Signers and states that a metric shows."""
         self._held: dict[ProjectionKey, _Held] = {}
         self._seen: dict[tuple[str, str], PodCertificateRequest] = {}
         """The requests of this node, by namespace and name."""
@@ -154,6 +163,7 @@ class PodCertificatesActor(Follower):
             self.follow(REQUESTS, POD_CERTIFICATE_REQUESTS, field_selector=f"spec.nodeName={self._node.name}")
         held = self._held[key] = _Held(pod, _projection_of(pod, place))
         self._go_on(key, held)
+        self._count()
         return held
 
     @handles(ReleaseObjects)
@@ -163,6 +173,7 @@ class PodCertificatesActor(Follower):
             self.cancel_timer(key)
         if not self._held:
             self.cancel_timer(LookAtAll)
+        self._count()
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
@@ -175,6 +186,18 @@ class PodCertificatesActor(Follower):
     @handles(LookAtAll)
     def look_at_all(self, _: LookAtAll) -> None:
         self._look_at_all()
+        self._count()
+
+    def _count(self) -> None:
+        wall_ns = self.wall_ns()
+        counts = Counter(
+            (held.projection.signer_name, state_of(held.issued, held.verdict, wall_ns)) for held in self._held.values()
+        )
+        for gone in sorted(self._counted - counts.keys()):
+            self._meters.drop(POD_CERTIFICATES, *gone)
+        for labels, count in counts.items():
+            self._meters.put(POD_CERTIFICATES, count, *labels)
+        self._counted = frozenset(counts)
 
     def _look_at_all(self) -> None:
         for key, held in list(self._held.items()):
@@ -225,8 +248,9 @@ class PodCertificatesActor(Follower):
                 return
             held.issued, held.asked, held.error, held.said = issued, None, "", ()
         else:
-            held.refused, held.asked = refusal_of(verdict), None
+            held.refused, held.verdict, held.asked = refusal_of(verdict), verdict.verdict, None
             self._events.tell(pod_event(held.pod, "Warning", *event_of(verdict, found)))
+        self._count()
         self._volumes.tell(ObjectsChanged(frozenset({held.pod.metadata.uid})))
 
     def _jitter_ns(self) -> int:

@@ -235,6 +235,11 @@ VOLUME_USED = gauge("kubelet_volume_stats_used_bytes", "What is used of a volume
 VOLUME_INODES = gauge("kubelet_volume_stats_inodes", "Inodes of a volume.", *_OF_CLAIM)
 VOLUME_INODES_FREE = gauge("kubelet_volume_stats_inodes_free", "Inodes that are left of a volume.", *_OF_CLAIM)
 VOLUME_INODES_USED = gauge("kubelet_volume_stats_inodes_used", "Inodes used of a volume.", *_OF_CLAIM)
+POD_CERTIFICATES = gauge(
+    "kubelet_podcertificate_states",
+    "Certificates that pods want, by their signer and what has become of them.",
+    *("signer_name", "state"),
+)
 LOG_BYTES = gauge(
     "kubelet_container_log_filesystem_used_bytes",
     "What a container's logs take.",

@@ -80,6 +80,7 @@ def start_references(node: Wiring) -> None:
             volumes=actors.volume_reconciler,
             events=actors.events,
             new_key=new_pod_key,
+            meters=node.can.meters,
         )
 
 

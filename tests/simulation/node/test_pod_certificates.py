@@ -8,6 +8,7 @@ from typing import Any
 
 from actors.cluster.trust_rules import anchors_in
 from config.kubelet.feature_gates import FeatureGates
+from runtime.metrics.kubelet import POD_CERTIFICATES
 from tests.simulation.node.test_api_server import MINUTE, Cluster
 from tests.simulation.node.test_config_volumes_of_api import files, using
 from tests.simulation.node.worlds import SECOND
@@ -66,6 +67,13 @@ class Signer:
         return list(anchors_in(files(self.cluster, pod, "/own")["chain.pem"]))
 
 
+def states(signer: Signer) -> dict[str, float]:
+    """State -> how many certificates `kubelet_podcertificate_states` shows."""
+    [rows] = signer.cluster.node.node.meters.told(POD_CERTIFICATES)
+    assert {row.labels[0] for row in rows.rows} <= {SIGNER}
+    return {row.labels[1]: row.value for row in rows.rows}
+
+
 def test_a_pod_waits_for_its_certificate_and_finds_it_with_its_key() -> None:
     signer = Signer()
     cluster = signer.cluster
@@ -91,6 +99,7 @@ def test_a_pod_waits_for_its_certificate_and_finds_it_with_its_key() -> None:
     assert cluster.phases() == {"web": "Pending"}
     assert "FailedMount" in cluster.events("web")
     assert len(signer.open()) == 1, "one request at a time"
+    assert states(signer) == {"not_yet_issued": 1}
     signer.issue(request, b"first" * 20)
     cluster.until(lambda: cluster.all_are("Running", 1))
     found = files(cluster, "web", "/own")
@@ -114,6 +123,7 @@ def test_a_certificate_is_renewed_with_a_new_key_and_the_old_one_stays_until_the
     assert "CertificateOverdueForRefresh" in cluster.events("web")
     cluster.run(HOUR)
     assert cluster.events("web").count("CertificateExpired") == 1
+    assert states(signer) == {"expired": 1}
     assert signer.chain("web") == [b"first" * 20]
     signer.issue(request, b"second" * 20)
     cluster.until(lambda: signer.chain("web") == [b"second" * 20])
@@ -131,6 +141,7 @@ def test_a_denied_request_is_told_and_is_final() -> None:
     assert cluster.phases() == {"web": "Pending"}
     assert not signer.open()
     texts = [each["message"] for each in cluster.ask("GET", "/api/v1/events")["items"]]
+    assert states(signer) == {"denied": 1}
     assert any('was permanently denied: reason="Why" message="so"' in text for text in texts)
 
 
@@ -164,6 +175,7 @@ def test_an_agent_that_begins_again_asks_anew_and_a_pod_that_ends_is_forgotten()
     cluster.until(lambda: not cluster.pods())
     cluster.run(3 * HOUR)
     assert not signer.open()
+    assert states(signer) == {}
 
 
 def test_a_node_whose_gate_is_off_refuses_the_volume() -> None:

@@ -64,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--kills-at-most N: bounds --kill-everywhere; write that, too")
     if options.kill_everywhere and options.trace:
         parser.error("--kill-everywhere plays too often for one trace; write --kill-at N --trace FILE for one of them")
+    if options.list:
+        print("\n".join(listed()))
+        return 0
     try:
         scenario = _scenario(options)
     except (ScenarioError, OSError) as error:
@@ -232,6 +235,12 @@ def _scenario(options: argparse.Namespace) -> Scenario:
     return with_kills(killable(scenario), options.kill_at) if options.kill_at else scenario
 
 
+def listed() -> list[str]:
+    """A line for each scenario of the library: its name, and what it is about."""
+    width = max(map(len, library()))
+    return [f"{name:{width}}  {library_scenario(name).about}" for name in library()]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorlet simulate",
@@ -241,6 +250,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "scenario", nargs="?", default=DEFAULT, metavar="SCENARIO", help=f"a name ({', '.join(library())}) or a file"
     )
+    parser.add_argument("--list", action="store_true", help="show the scenarios of the library and what they are about")
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", dest="seeds", type=_one_seed, metavar="N", help="decides everything (default: 1)")
     seeds.add_argument("--seeds", dest="seeds", type=_seeds, metavar="A..B", help="several, B included")

@@ -17,6 +17,7 @@ import pytest
 from cli.simulate.command import main
 from cli.simulate.play_watch import few_collections
 from simulation.play.saved_run import read_saved_run
+from simulation.scenarios.scenario import library, library_scenario
 from simulation.world.world import World
 
 FIELDS = {
@@ -48,6 +49,16 @@ def test_the_report_has_every_field_and_twice_the_same_trace(capsys: pytest.Capt
     assert first["violations"] == []
     assert set(first["startup_seconds"]) == {"p50", "p90", "p99"}
     assert first["trace_hash"] == again["trace_hash"] != other["trace_hash"]
+
+
+def test_the_list_says_what_each_scenario_is_about(capsys: pytest.CaptureFixture[str]):
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(library())
+    assert all(
+        library_scenario(name).about.strip() and library_scenario(name).about in line
+        for name, line in zip(library(), lines, strict=True)
+    )
 
 
 @pytest.fixture

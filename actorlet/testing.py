@@ -28,6 +28,7 @@ from actorlet._process import command
 
 __all__ = ["Cluster", "ClusterError", "Load", "cluster"]
 
+NODES_AT_MOST = 1000
 _CHILD = "simulation.cluster.child"
 _BEGINS_WITHIN_S = 120.0
 _ANSWERS_WITHIN_S = 900.0
@@ -255,7 +256,7 @@ def cluster(
     """Start a cluster and return when its nodes are Ready.
 
     Args:
-        nodes: how many, 0 to 1000; their names are `node-0` and so on.
+        nodes: how many, 1 to 1000; their names are `node-0` and so on.
         time: `stepped` (time passes in `step` and `until` only), `real`, or `x60`: sixty times as fast as real time.
         start: the time of day when the nodes begin, such as `2026-01-31T09:00:00Z`. Without one, it is the real one, or
             2026-01-01T00:00:00Z in a stepped cluster.
@@ -266,6 +267,8 @@ def cluster(
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
     """
+    if isinstance(nodes, int) and not 1 <= nodes <= NODES_AT_MOST:
+        raise ClusterError(f"nodes={nodes} is refused: a cluster has 1 to {NODES_AT_MOST} nodes")
     sizes = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node}
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **sizes})
 

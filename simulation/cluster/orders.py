@@ -36,7 +36,7 @@ class _Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 class Begin(_Order, frozen=True, tag="begin"):
     """The first order."""
 
-    nodes: Annotated[int, Meta(ge=0, le=NODES_AT_MOST)]
+    nodes: Annotated[int, Meta(ge=1, le=NODES_AT_MOST)]
     time: str
     start: str
     seed: int

@@ -51,7 +51,8 @@ def test_both_forms_tell_of_every_resource_and_every_part_of_it() -> None:
             *((f"{resource.plural}/{sub}", what.verbs) for sub, what in resource.subresources.items()),
         ]
     } | {("metrics.k8s.io/v1beta1", name, ("get", "list")) for name in ("nodes", "pods")}
-    versions = ["v1"] + [group["preferredVersion"]["groupVersion"] for group in document("/apis")["groups"]]
+    groups = document("/apis")["groups"]
+    versions = ["v1"] + [version["groupVersion"] for group in groups for version in group["versions"]]
     plain = {
         (version, resource["name"], tuple(resource["verbs"]))
         for version in versions

@@ -25,7 +25,9 @@ LIMITS = Limits(seconds=60.0, output_bytes=1024 * 1024, complaint_bytes=4 * COMP
 
 
 class LocalImageProviders:
-    """See the module. `environment`: what every program sees besides its own variables."""
+    """See the module. `environment`: what every program sees besides its own variables. `launcher`: words before the
+    command, as of `ending_with_us`.
+    """
 
     def __init__(
         self,
@@ -35,6 +37,7 @@ class LocalImageProviders:
         meters: Meters = UNMEASURED,
         limits: Limits = LIMITS,
         environment: Mapping[str, str] = os.environ,
+        launcher: tuple[str, ...] = (),
     ) -> None:
         self.known = known
         self._directory = directory
@@ -42,6 +45,7 @@ class LocalImageProviders:
         self._meters = meters
         self._limits = limits
         self._environment = environment
+        self._launcher = launcher
 
     def ask(self, provider: ImageProvider, request: ProviderRequest) -> PendingAnswer[ProviderAnswer]:
         return self._loop.submit(self._answer(provider, request))
@@ -58,7 +62,9 @@ class LocalImageProviders:
             raise ProviderFailedError(f"{about}: its answer cannot be used: {error}", complaint) from None
 
     async def _ended(self, provider: ImageProvider, request: ProviderRequest, about: str) -> Ended:
-        words = [os.path.join(self._directory, provider.name), *provider.args]
+        program = os.path.join(self._directory, provider.name)
+        # One that cannot be run fails with the reason of the system, not with that of the launcher.
+        words = [*(self._launcher if os.access(program, os.X_OK) else ()), program, *provider.args]
         environment = {**self._environment, **dict(provider.env)}
         document = request_document(provider, request.image, request.token, request.annotations)
         began_ns = time.monotonic_ns()

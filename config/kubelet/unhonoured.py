@@ -35,9 +35,6 @@ FIELDS: Mapping[str, Unhonoured] = {
     "cpu_manager_policy_options": _NO_CPU,
     "cpu_manager_reconcile_period": _NO_CPU,
     "enable_contention_profiling": Unhonoured("there is no profile of lock contention"),
-    "enable_controller_attach_detach": Unhonoured(
-        "the agent attaches no volumes; their pods wait for the attach/detach controller", "set true"
-    ),
     "logging.options.text.info_buffer_size": _UNBUFFERED,
     "logging.options.json.info_buffer_size": _UNBUFFERED,
     "memory_manager_policy": _NO_MEMORY,

@@ -66,6 +66,7 @@ def start_references(node: Wiring) -> None:
             node_name=node.name,
             sync_frequency_ns=sync_ns,
             plugins=actors.plugins,
+            controller_attaches=configuration.enable_controller_attach_detach,
         )
     node.make(actors.tokens, TokenActor, api=node.references)
     if actors.trust_bundles is not None and node.references is not None:

@@ -40,7 +40,7 @@ class RecountDriver(Message, frozen=True):
 
 
 class ClaimsActor(Follower):
-    """See the module. `plugins`: the actor that asks drivers again, or None."""
+    """See the module. `plugins`: the actor that asks drivers again, or None. `controller_attaches`: see `ClaimWalk`."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
@@ -52,6 +52,7 @@ class ClaimsActor(Follower):
         node_name: str,
         sync_frequency_ns: int,
         plugins: ActorRef | None = None,
+        controller_attaches: bool = True,
     ) -> None:
         super().__init__(api)
         self._tokens = tokens
@@ -59,6 +60,7 @@ class ClaimsActor(Follower):
         self._node_name = node_name
         self._sync_frequency_ns = sync_frequency_ns
         self._plugins = plugins
+        self._controller_attaches = controller_attaches
         self._drivers: dict[str, CSIDriver] = {}
         self._facts = ClusterFacts()
         self._held: dict[str, ResolveClaims] = {}
@@ -84,8 +86,16 @@ class ClaimsActor(Follower):
         uid = message.pod.metadata.uid
         child = self.children.get(uid)
         if child is None:
-            arguments = (self._api, self._tokens, self._node_name, self._sync_frequency_ns, self._plugins)
-            child = self.spawn(ClaimResolverActor, *arguments, name=uid)
+            child = self.spawn(
+                ClaimResolverActor,
+                self._api,
+                self._tokens,
+                self._node_name,
+                self._sync_frequency_ns,
+                self._plugins,
+                self._controller_attaches,
+                name=uid,
+            )
         child.tell(ResolvePod(message, self._facts))
 
     @handles(ForgetClaims)

@@ -17,6 +17,8 @@ TOKENS = f"{PREFIX}/serviceAccount.tokens"
 PERSISTENT = "Persistent"
 EPHEMERAL = "Ephemeral"
 DEFAULT_SECONDS = 3600
+ATTACHES_NOTHING = "attaching volumes from the kubelet is not supported"
+"""A kubelet's words where no controller is to attach: it creates no VolumeAttachment either."""
 
 
 class DriverRules(msgspec.Struct, frozen=True):

@@ -108,7 +108,13 @@ class ClaimResolverActor(Actor):
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
 
     def __init__(
-        self, api: Api, tokens: ActorRef, node_name: str, sync_frequency_ns: int, plugins: ActorRef | None
+        self,
+        api: Api,
+        tokens: ActorRef,
+        node_name: str,
+        sync_frequency_ns: int,
+        plugins: ActorRef | None,
+        controller_attaches: bool,
     ) -> None:
         super().__init__()
         self._sync_ns = sync_frequency_ns
@@ -121,6 +127,7 @@ class ClaimResolverActor(Actor):
             node_name,
             grown=lambda *outcome: ref.tell(VolumeGrown(*outcome)),
             full=lambda driver: plugins.tell(AskDriverAgain(driver)) if plugins is not None else None,
+            controller_attaches=controller_attaches,
         )
         self._pod: Pod | None = None
         self._reader: ActorRef | None = None

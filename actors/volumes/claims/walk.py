@@ -74,15 +74,25 @@ class Draft(NamedTuple):
 
 class ClaimWalk:
     """See the module. `actor` awaits the API calls. `grown` receives the outcome of a growth. `full` receives the name
-    of a driver that has reached its volume limit on this node.
+    of a driver that has reached its volume limit on this node. `controller_attaches`: `enableControllerAttachDetach`.
     """
 
-    def __init__(self, actor: Actor, api: Api, node_name: str, *, grown: Grown, full: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        actor: Actor,
+        api: Api,
+        node_name: str,
+        *,
+        grown: Grown,
+        full: Callable[[str], None],
+        controller_attaches: bool = True,
+    ) -> None:
         self._actor = actor
         self._api = api
         self._node_name = node_name
         self._grown = grown
         self._full = full
+        self._controller_attaches = controller_attaches
         self.facts = ClusterFacts()
         self._attaching: dict[str, int] = {}
         """Volume -> since when (monotonic ns) its attachment is awaited."""
@@ -182,6 +192,8 @@ class ClaimWalk:
 
         Attaching takes a while; the wait has a warning reason only after `ATTACH_NS`.
         """
+        if not self._controller_attaches:
+            raise ClaimWait(csi_rules.ATTACHES_NOTHING, ATTACHING, spec.in_use)
         patient = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns()) < ATTACH_NS
         reason = NOTHING_WRONG if patient else ATTACHING
         wait = csi_rules.attach_wait(self.facts.node, spec.in_use, spec.name)

@@ -9,6 +9,7 @@ import pytest
 
 from actors.volumes.claims.csi_rules import attachment_name
 from config.frozen_map import FrozenMap
+from config.kubelet import KubeletConfiguration
 from runtime.api.calls import ApiCall
 from runtime.csi.capability import NodeInfo
 from tests.simulation.node.test_api_server import Cluster
@@ -18,6 +19,7 @@ DRIVER = "disks.example.com"
 STORAGE = "/apis/storage.k8s.io/v1"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 ELSEWHERE = {"key": "topology.example.com/zone", "operator": "In", "values": ["z9"]}
+NOBODY_ATTACHES = KubeletConfiguration(enable_controller_attach_detach=False)
 CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}]
 
 
@@ -184,6 +186,31 @@ def test_a_driver_that_attaches_nothing_is_not_waited_for():
     cluster.make()
     cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
     assert cluster.in_use() == []
+
+
+def test_without_a_controller_that_attaches_a_volume_that_needs_it_is_refused():
+    cluster = StorageCluster(configuration=NOBODY_ATTACHES)
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.attach()
+    text = 'AttachVolume.Attach failed for volume "data" : attaching volumes from the kubelet is not supported'
+    cluster.until(lambda: any(text in each for each in cluster.said("web")), 15 * SECOND)
+    assert "FailedAttachVolume" in cluster.events("web")
+    cluster.run(60 * SECOND)
+    assert cluster.node.containers() == ()
+    assert not cluster.node.volumes.mounted
+    cluster.delete("web")
+    cluster.until(lambda: cluster.phases() == {}, 30 * SECOND)
+    assert len(cluster.ask("GET", f"{STORAGE}/volumeattachments")["items"]) == 1, "it is not the agent's to remove"
+
+
+def test_without_a_controller_that_attaches_other_drivers_are_used_as_ever():
+    cluster = StorageCluster(attach=False, configuration=NOBODY_ATTACHES)
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
 
 
 def test_two_pods_share_a_volume_which_goes_with_the_last():

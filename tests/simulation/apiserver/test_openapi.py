@@ -58,9 +58,9 @@ def test_every_reference_leads_to_a_schema(root: str) -> None:
 
 def test_every_kind_is_found_by_its_group_version_and_kind() -> None:
     for resource in SERVED:
-        root = f"apis/{resource.group}/v1" if resource.group else "api/v1"
+        root = f"apis/{resource.api_version}" if resource.group else "api/v1"
         schema = document(f"/openapi/v3/{root}")["components"]["schemas"][schema_name(resource)]
-        identity = {"group": resource.group, "version": "v1", "kind": resource.kind}
+        identity = {"group": resource.group, "version": resource.version, "kind": resource.kind}
         assert schema["x-kubernetes-group-version-kind"] == [identity]
 
 

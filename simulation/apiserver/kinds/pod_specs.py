@@ -46,7 +46,8 @@ def on_node(spec: Json, node: str) -> Json:
 def _work_out(text: bytes) -> WorkedSpec:
     defaulted = default_pod(from_builtins({"spec": msgspec.json.decode(text)}, Pod))
     spec: Json = _shared(_encode(to_builtins(defaulted)["spec"]))
-    return WorkedSpec(spec, validate_spec(defaulted.spec), str(compute_qos_class(defaulted.spec)))
+    faults = validate_spec(defaulted.spec)
+    return WorkedSpec(spec, faults, "" if faults else str(compute_qos_class(defaulted.spec)))
 
 
 @lru_cache(maxsize=SPECS_AT_MOST)

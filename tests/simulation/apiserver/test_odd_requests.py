@@ -86,3 +86,13 @@ def test_no_new_pod_is(body: Any) -> None:
 @given(st.text("abc/%?.\x00é", max_size=20), st.sampled_from(["GET", "DELETE", "PUT", "TRACE"]))
 def test_no_path_is(path: str, method: str) -> None:
     assert Server().ask(method, f"/{path}").code in (404, 405)
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi"])
+@pytest.mark.parametrize("group", ["requests", "limits"])
+def test_an_amount_that_is_no_quantity_is_refused_by_its_path(group: str, resource: str) -> None:
+    made = pod("odd")
+    made["spec"]["containers"][0]["resources"] = {group: {resource: "1GL"}}
+    answer = Server().ask("POST", PODS, msgspec.json.encode(made))
+    assert answer.code == 422, answer.value
+    assert f"spec.containers[0].resources.{group}" in answer.value["message"]

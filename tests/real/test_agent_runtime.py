@@ -20,6 +20,7 @@ from runtime.cri.messages import (
     StartContainerRequest,
 )
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
+from tests.ports import free_port
 from tests.real.agent import NODE, Agent
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX, Recipe, build
@@ -200,6 +201,8 @@ def test_flags_alone_configure_it_as_they_do_a_kubelet(agent: Agent, truth: Trut
         "--fail-swap-on=false",
         "--node-ip=192.0.2.7",
         "--make-iptables-util-chains=false",
+        f"--port={free_port()}",
+        f"--healthz-port={free_port()}",
         "--v=2",
     ]
     agent.start(command=command)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import base64
 import enum
-import ssl
 
 import msgspec
 
-from actors.cluster.trust_rules import anchors_in
+from actors.cluster.trust_rules import anchors_in, as_pem
 from actors.messages.references import CredentialBundle
 from config.objects import ObjectMeta, Pod, PodCertificateProjection, PodCertificateRequest, PodCertificateRequestSpec
 from config.objects.meta import OwnerReference
@@ -83,7 +82,7 @@ def issued_by(request: PodCertificateRequest, key: PodKey, jitter_ns: int) -> Is
     status = request.status
     if status is None:
         return None
-    chain = "".join(map(ssl.DER_cert_to_PEM_cert, anchors_in(status.certificate_chain or ""))).encode()
+    chain = as_pem(anchors_in(status.certificate_chain or ""))
     refresh_ns, expires_ns = ns_of(status.begin_refresh_at), ns_of(status.not_after)
     if not chain or refresh_ns is None or expires_ns is None:
         return None

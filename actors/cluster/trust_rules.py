@@ -10,7 +10,6 @@ import base64
 import binascii
 import hashlib
 import re
-import ssl
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -63,7 +62,14 @@ def anchors_for(want: TrustWant, bundles: Mapping[str, TrustBundle], salt: bytes
     if not found and not want.optional:
         raise NoAnchorsError(missing)
     anchors = {anchor for each in found for anchor in each.anchors}
-    return "".join(map(ssl.DER_cert_to_PEM_cert, sorted(anchors, key=lambda der: _place(der, salt)))).encode()
+    return as_pem(sorted(anchors, key=lambda der: _place(der, salt)))
+
+
+def as_pem(certificates: Iterable[bytes]) -> bytes:
+    """Certificates in their binary form, as one PEM text."""
+    import ssl  # a heavy import, which nodes without such volumes do not need
+
+    return "".join(map(ssl.DER_cert_to_PEM_cert, certificates)).encode()
 
 
 def _place(der: bytes, salt: bytes) -> bytes:

@@ -22,6 +22,11 @@ def check(body: str, **facts: int) -> list[str]:
     return [fault.path.removeprefix("$.") for fault in faults]
 
 
+NO_SHUTDOWN = (
+    "{GracefulNodeShutdown: false, GracefulNodeShutdownBasedOnPodPriority: false, WindowsGracefulNodeShutdown: false}"
+)
+
+
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -167,7 +172,7 @@ def check(body: str, **facts: int) -> list[str]:
         ("enableSystemLogQuery: true\nenableSystemLogHandler: false", "enableSystemLogQuery"),
         ("shutdownGracePeriod: 500ms", "shutdownGracePeriod"),
         ("shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s", "shutdownGracePeriodCriticalPods"),
-        ("shutdownGracePeriod: 10s\nfeatureGates: {GracefulNodeShutdown: false}", "shutdownGracePeriod"),
+        (f"shutdownGracePeriod: 10s\nfeatureGates: {NO_SHUTDOWN}", "shutdownGracePeriod"),
         (
             "shutdownGracePeriod: 10s\n"
             "shutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 1}]",

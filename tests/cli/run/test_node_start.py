@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from cli.run.node_start import plan_of, this_machine
 from config.flags.command_line import parse_flags
+from config.kubelet.gate_dependencies import NEEDS
 from config.start_configuration import load_kubelet_configuration
 from simulation.host.facts import SimulatedHostFacts
 
 HOST = SimulatedHostFacts("Machine-1", addresses=("192.0.2.1", "2001:db8::1"))
+
+
+OFF = ("NodeDeclaredFeatures", *(gate for gate, needed in NEEDS.items() if "NodeDeclaredFeatures" in needed))
 
 
 def test_flags_and_gates_reach_the_registration_of_the_node() -> None:
@@ -17,7 +21,7 @@ def test_flags_and_gates_reach_the_registration_of_the_node() -> None:
                 "--node-labels=disk=ssd,pool=a",
                 "--node-ip=192.0.2.1, 2001:db8::1",
                 "--cloud-provider=external",
-                "--feature-gates=NodeDeclaredFeatures=false",
+                f"--feature-gates={','.join(f'{gate}=false' for gate in OFF)}",
             ]
         )
     )

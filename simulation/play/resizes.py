@@ -57,8 +57,9 @@ class Resizes:
         size = mix.sizes[world.chance.between(0, len(mix.sizes) - 1)]
         world.note(f"resizes {name}")
         world.chronicle.sometimes.happened("pod-resized")
-        containers = [{"name": each["name"], "resources": size} for each in shown.object["spec"]["containers"]]
-        world.ask("PUT", f"{PODS}/{name}/resize", {**shown.object, "spec": {"containers": containers}})
+        spec = shown.object["spec"]
+        containers = [{**each, "resources": size} for each in spec["containers"]]
+        world.ask("PUT", f"{PODS}/{name}/resize", {**shown.object, "spec": {**spec, "containers": containers}})
 
 
 # --- every second -----------------------------------------------------------------------------------------------------

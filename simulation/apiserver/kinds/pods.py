@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from config.documents.codec import DocumentError, from_builtins, to_builtins
-from config.objects import ApiStruct, ObjectMeta, Pod
+from config.objects import ApiStruct, ObjectMeta, Pod, PodSpec
 from config.pods.defaults import default_pod
 from config.pods.identity import CONFIG_MIRROR
 from config.validation.pod import validate_metadata, validate_pod
 from simulation.apiserver.kinds.pod_admission import admit
 from simulation.apiserver.kinds.pod_changes import check_container_states, check_spec_change
+from simulation.apiserver.kinds.pod_resizes import check_resize, with_asked
 from simulation.apiserver.kinds.pod_specs import work_out
 from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid
 from simulation.apiserver.reading import knows_change_of_status, read_change_of_pod
@@ -73,17 +74,17 @@ class PodRules(KindRules):
                 raise invalid(PODS, call.name, [forbidden_field("status.qosClass", "field is immutable")])
             check_container_states(call.name, old["spec"], before, after)
             return
-        spec, kept = new.get("spec") or {}, dict(old["spec"])
-        if call.target.subresource == "ephemeralcontainers":
-            kept["ephemeralContainers"] = spec.get("ephemeralContainers") or []
-        else:
-            for field in ("containers", "initContainers"):
-                if field in kept:
-                    kept[field] = _resized(kept[field], spec.get(field) or ())
-        metadata = new["metadata"]
+        spec, metadata = new.get("spec") or {}, new["metadata"]
+        resizes = call.target.subresource == "resize"
+        if resizes and CONFIG_MIRROR in (old["metadata"].get("annotations") or ()):
+            raise invalid(PODS, call.name, [forbidden_field("metadata", "static pods cannot be resized")])
+        kept = with_asked(call.name, old["spec"], spec) if resizes else {**old["spec"], **_ephemeral(spec)}
         new.clear()
         new.update({**old, "metadata": metadata, "spec": kept})
         _refuse(call.name, self._complete(new))
+        if resizes:
+            qos = (old.get("status") or {}).get("qosClass")
+            check_resize(call.name, old["spec"], new["spec"], from_builtins(new["spec"], PodSpec), qos)
 
     def _complete(self, value: Json) -> Sequence[DocumentError]:
         """Write defaults into the pod; its faults. Raises StatusError (400)."""
@@ -113,11 +114,5 @@ def _refuse(name: str, faults: Sequence[DocumentError]) -> None:
         raise faults_as_invalid(PODS, name, faults)
 
 
-def _resized(before: list[Json], wanted: Any) -> list[Json]:
-    """The containers as they were, with the resources that are wanted now."""
-    by_name = {one.get("name"): one for one in wanted}
-    changed = []
-    for container in before:
-        asked = by_name.get(container["name"], {})
-        changed.append({**container, **{part: asked[part] for part in ("resources", "resizePolicy") if part in asked}})
-    return changed
+def _ephemeral(spec: Json) -> Json:
+    return {"ephemeralContainers": spec.get("ephemeralContainers") or []}

@@ -152,7 +152,7 @@ def test_priority_comes_from_the_class_alone(server: Server) -> None:
 
 
 def test_resources_change_through_resize_and_nothing_else(server: Server) -> None:
-    server.make_pod()
+    server.make_pod(containers=[{"name": "main", "image": "nginx:1", "resources": {"requests": {"cpu": "2"}}}])
     resources = {"requests": {"cpu": "1"}}
     body = {"spec": {"containers": [{"name": "main", "image": "other", "resources": resources}]}}
     changed = server.ask("PATCH", f"{PODS}/web/resize", body, content_type=STRATEGIC)

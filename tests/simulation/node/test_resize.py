@@ -136,7 +136,7 @@ def test_what_does_not_fit_waits_until_others_go() -> None:
 def test_a_resize_that_waits_is_taken_back() -> None:
     world = cluster()
     running(world)
-    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "100", "memory": "64Mi"}})
+    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "200", "memory": "64Mi"}})
     world.until(lambda: "PodResizePending" in conditions(world))
     resize(world, SMALL)
     world.until(lambda: not conditions(world))
@@ -179,7 +179,7 @@ def test_an_agent_that_begins_finds_what_was_given_and_what_waits() -> None:
     resize(world, BIG)
     world.until(lambda: resized_to(world, BIG))
     world.run(5 * SECOND)
-    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "100", "memory": "128Mi"}})
+    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "200", "memory": "128Mi"}})
     world.until(lambda: "PodResizePending" in conditions(world))
     since = conditions(world)["PodResizePending"]["lastTransitionTime"]
     world.node.kill()
@@ -207,7 +207,7 @@ def test_an_update_that_hangs_is_shown_and_holds_up_no_other_pod() -> None:
 def test_a_pod_whose_resize_waits_ends_as_any_other() -> None:
     world = cluster()
     running(world)
-    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "100", "memory": "64Mi"}})
+    resize(world, {"requests": {"cpu": "100"}, "limits": {"cpu": "200", "memory": "64Mi"}})
     world.until(lambda: "PodResizePending" in conditions(world))
     world.delete("web", 1)
     world.until(lambda: world.pods() == {}, MINUTE)

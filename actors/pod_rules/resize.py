@@ -28,7 +28,7 @@ MOST_SHARES, LEAST_SHARES, MOST_WEIGHT = 262_144, 2, 10_000
 
 class Update(msgspec.Struct, frozen=True):
     """Tell the runtime the `resources` of a running container. `lowers_memory_to`: its new limit in bytes, if that is
-    lower than before; else 0. `grows`: it gets more of something.
+    lower than before; else 0. `grows`: it gets more of something. `whole`: those of the pod level that are in them.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Update(msgspec.Struct, frozen=True):
     resources: LinuxContainerResources
     lowers_memory_to: int = 0
     grows: bool = False
+    whole: ResourceRequirements | None = None
 
 
 class ResizePlan(msgspec.Struct, frozen=True):
@@ -53,13 +54,15 @@ class ResizePlan(msgspec.Struct, frozen=True):
 class Told(msgspec.Struct, frozen=True):
     """What the runtime was told of a pod. `containers`: by id, of those that were updated since their creation.
 
-    `whole`: of the pod level, which bounds containers without a limit of their own. `unsure`: ids of containers that
-    may have something else: an update of them got no answer, or the runtime shows other numbers.
+    `whole`: of the pod level, which bounds containers without a limit of their own; `within`: by id, another one, of
+    those that were updated since. `unsure`: ids of containers that may have something else: an update of them got no
+    answer, or the runtime shows other numbers.
     """
 
     containers: FrozenMap[str, ResourceRequirements] = FrozenMap()
     whole: ResourceRequirements | None = None
     unsure: frozenset[str] = frozenset()
+    within: FrozenMap[str, ResourceRequirements | None] = FrozenMap()
 
     def of(self, container: Container, newest: ObservedContainer) -> ResourceRequirements:
         return self.containers.get(newest.id) or resources_given(container, newest.annotations) or NO_RESOURCES
@@ -67,11 +70,16 @@ class Told(msgspec.Struct, frozen=True):
     def after(self, update: Update) -> Told:
         """The same when the update has succeeded."""
         told = {**self.containers, update.id: update.container.resources or NO_RESOURCES}
-        return Told(FrozenMap(told), self.whole, self.unsure - {update.id})
+        within = {**self.within, update.id: update.whole}
+        return Told(FrozenMap(told), self.whole, self.unsure - {update.id}, FrozenMap(within))
+
+    def after_all(self, whole: ResourceRequirements | None) -> Told:
+        """The same when every container has been updated to what the pod level says now."""
+        return msgspec.structs.replace(self, whole=whole, within=FrozenMap())
 
     def doubting(self, ids: Iterable[str]) -> Told:
         """The same, and nobody knows what these containers have."""
-        return Told(self.containers, self.whole, self.unsure | frozenset(ids))
+        return msgspec.structs.replace(self, unsure=self.unsure | frozenset(ids))
 
 
 NOTHING_TOLD = Told()
@@ -94,7 +102,6 @@ def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
 def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules) -> ResizePlan:
     """What is left to do, for a pod in the form in which the node has given it its resources. Raises QuantityError."""
     updates, restarts = [], set()
-    before = _with_whole(pod, told.whole)
     for container, newest in _running(pod, observed):
         has = told.of(container, newest)
         changed = _changed(container, has)
@@ -102,10 +109,11 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
             restarts.add(container.name)
             continue
         wanted = _numbers(pod, container, rules)
+        before = _with_whole(pod, told.within.get(newest.id, told.whole))
         now = _numbers(before, msgspec.structs.replace(container, resources=has), rules)
         unsure = newest.id in told.unsure
         if changed or wanted != now or unsure:
-            updates.append(_update(container, newest, now, wanted, unsure))
+            updates.append(_update(pod, container, newest, now, wanted, unsure))
     return ResizePlan(tuple(sorted(updates, key=attrgetter("grows"))), frozenset(restarts))
 
 
@@ -175,6 +183,7 @@ def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxConta
 
 
 def _update(
+    pod: Pod,
     container: Container,
     newest: ObservedContainer,
     now: LinuxContainerResources,
@@ -184,7 +193,7 @@ def _update(
     most, most_now = wanted.memory_limit_in_bytes, now.memory_limit_in_bytes
     lowered = most if most and (not most_now or most < most_now or unsure) else 0
     grows = most > most_now or wanted.cpu_quota > now.cpu_quota or wanted.cpu_shares > now.cpu_shares
-    return Update(newest.id, container, newest.attempt, wanted, lowered, grows)
+    return Update(newest.id, container, newest.attempt, wanted, lowered, grows, pod.spec.resources)
 
 
 def _shows(shown: LinuxContainerResources, wanted: LinuxContainerResources) -> bool:

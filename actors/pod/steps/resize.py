@@ -231,7 +231,7 @@ class PodResize:
             for update in plan.updates:
                 await self._update(pod, observed, update)
             if plan.done:
-                self._view.told = msgspec.structs.replace(self._view.told, whole=pod.spec.resources)
+                self._view.told = self._view.told.after_all(pod.spec.resources)
                 self._tell_actuated(pod, observed)
                 self._resize_cgroup(progress, Stage.NARROWING, pod, None)
         if progress.stage is Stage.SHOWING:

@@ -103,6 +103,18 @@ def test_a_bound_of_the_pod_holds_for_a_container_without_one() -> None:
     assert resize_plan(pod(bare, resources=SMALL), running(bare), told, RULES).done
 
 
+def test_a_container_has_the_bound_of_the_pod_with_which_it_was_updated_last() -> None:
+    bare, other = Container(name="app"), Container(name="other")
+    wanted, seen = pod(bare, other, resources=BIG), running(bare, other)
+    first, second = resize_plan(wanted, seen, Told(whole=SMALL), RULES).updates
+    told = Told(whole=SMALL).after(first)
+    assert ids(resize_plan(wanted, seen, told, RULES)) == [second.id]
+    assert resize_plan(wanted, seen, told.after(second), RULES).done
+    back = pod(bare, other, resources=SMALL)
+    assert ids(resize_plan(back, seen, told, RULES)) == [first.id]
+    assert resize_plan(wanted, seen, told.after(second).after_all(BIG), RULES).done
+
+
 def test_a_record_never_makes_a_container_restart() -> None:
     """It may be older than the container, which was made with what it is given."""
     wanted = pod(container("app", BIG, "memory"), container("other", BIG))

@@ -43,15 +43,19 @@ def memory_of(truth: Truth, life: Life) -> str:
     return truth.run(life, "cat", f"/sys/fs/cgroup/{file}").strip()
 
 
-def done(cluster: Cluster, wanted: dict[str, Any]) -> bool:
-    """The status shows it, and says nothing of a resize any more."""
-    found = cluster.pod("web")
-    if found is None or found.status is None or not found.status.container_statuses:
+def done(cluster: Cluster, wanted: dict[str, Any], name: str = "main") -> bool:
+    """The status shows it of that container, and says nothing of a resize any more."""
+    status = cluster.status("web")
+    everyone = (*status.init_container_statuses, *status.container_statuses)
+    shown = next((each for each in everyone if each.name == name), None)
+    if shown is None or busy(cluster):
         return False
-    shown = found.status.container_statuses[0]
-    busy = [each.type for each in found.status.conditions if each.type.startswith("PodResize")]
     limits = shown.resources.limits if shown.resources is not None else {}
-    return not busy and (limits, shown.allocated_resources) == (wanted["limits"], wanted["requests"])
+    return (limits, shown.allocated_resources) == (wanted["limits"], wanted["requests"])
+
+
+def busy(cluster: Cluster) -> bool:
+    return any(each.type.startswith("PodResize") for each in cluster.status("web").conditions)
 
 
 def test_a_container_gets_more_and_less_while_it_runs(agent: Agent, truth: Truth, cluster: Cluster) -> None:
@@ -85,3 +89,47 @@ def test_a_new_agent_goes_on_with_what_was_given(agent: Agent, truth: Truth, clu
     until(lambda: done(cluster, BIG), 180, agent.troubles)
     now = truth.running("web")
     assert (now.id, memory_of(truth, now)) == (record.id, str(64 * MIB))
+
+
+def test_a_sidecar_gets_more_and_less_beside_its_container(agent: Agent, truth: Truth, cluster: Cluster) -> None:
+    side = container("side", restartPolicy="Always", resources=SMALL)
+    cluster.join()
+    cluster.run(pod("web", container(resources=SMALL), initContainers=[side]))
+    cluster.await_phase("Running", "web")
+    first = cluster.pod("web")
+    assert first is not None
+    records = [truth.running("web", name) for name in ("side", "main")]
+    for wanted, total in ((BIG, 96 * MIB), (SMALL, 64 * MIB)):
+        changed = resized(first.spec.init_containers, wanted)
+        cluster.change_spec("web", "resize", init_containers=changed)
+        until(partial(done, cluster, wanted, "side"), 180, agent.troubles)
+        now = [truth.running("web", name) for name in ("side", "main")]
+        assert [(each.id, each.attempt) for each in now] == [(each.id, 0) for each in records]
+        assert memory_of(truth, now[0]) == str(total - 32 * MIB)
+        assert memory_of(truth, now[1]) == str(32 * MIB)
+        assert limits(agent, "burstable", f"pod{first.metadata.uid}")["memory"] == str(total)
+
+
+def test_a_pod_gets_more_and_less_as_a_whole(agent: Agent, truth: Truth, cluster: Cluster) -> None:
+    """A container without a limit of its own is bounded by the pod; the other one keeps what it has."""
+    cluster.join()
+    whole: dict[str, Any] = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"cpu": "200m", "memory": "128Mi"}}
+    more: dict[str, Any] = {"requests": {"cpu": "30m", "memory": "64Mi"}, "limits": {"cpu": "300m", "memory": "256Mi"}}
+    cluster.run(pod("web", container(), container("own", resources=SMALL), resources=whole))
+    cluster.await_phase("Running", "web")
+    first = cluster.pod("web")
+    assert first is not None
+    records = [truth.running("web", name) for name in ("main", "own")]
+    own_group = partial(limits, agent, "burstable", f"pod{first.metadata.uid}")
+
+    def has(quota: str, memory: int) -> bool:
+        group = own_group()
+        same = (group["quota"], group["memory"]) == (quota, str(memory))
+        return same and not busy(cluster) and memory_of(truth, records[0]) == str(memory)
+
+    for wanted, quota, memory in ((more, "30000", 256 * MIB), (whole, "20000", 128 * MIB)):
+        cluster.change_spec("web", "resize", resources=ResourceRequirements(**wanted))
+        until(partial(has, quota, memory), 180, agent.troubles)
+        now = [truth.running("web", name) for name in ("main", "own")]
+        assert [(each.id, each.attempt) for each in now] == [(each.id, 0) for each in records]
+        assert memory_of(truth, now[1]) == str(32 * MIB)

@@ -204,6 +204,21 @@ def test_an_update_that_hangs_is_shown_and_holds_up_no_other_pod() -> None:
     world.until(lambda: resized_to(world, BIG), 10 * MINUTE)
 
 
+@pytest.mark.parametrize("fault", ["fail", "lie", "late"])
+def test_a_runtime_that_refuses_lies_or_lags_is_told_again_until_it_has_them(fault: str) -> None:
+    world = cluster()
+    rule = {"fail": "UpdateContainerResources=UNAVAILABLE*2", "lie": "UpdateContainerResources*1"}
+    rule["late"] = "UpdateContainerResources=30s"
+    running(world, annotations={f"simulated.actorlet.dev/{fault}": rule[fault]})
+    (record,) = world.node.containers()
+    resize(world, BIG)
+    world.until(lambda: resized_to(world, BIG), 10 * MINUTE)
+    now = world.node.cri.state.containers[record.id].resources
+    assert now is not None
+    assert (now.cpu_shares, now.cpu_quota, now.memory_limit_in_bytes) == (512, 200_000, 2**27)
+    assert shown(world)["restartCount"] == 0
+
+
 def test_a_pod_whose_resize_waits_ends_as_any_other() -> None:
     world = cluster()
     running(world)

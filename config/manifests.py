@@ -58,7 +58,10 @@ class ManifestError(ValueError):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where a manifest was found: `source` is "file", "http" or "http-push"; `location` the path, or the URL."""
+    """Where a manifest was found: `source` is "file", "http" or "http-push".
+
+    `location` the path, or the URL.
+    """
 
     source: str
     location: str
@@ -123,7 +126,10 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
 
 
 def split_manifest(data: bytes) -> tuple[bytes, ...]:
-    """Each pod of a sound manifest as a manifest of its own, in JSON; what is said of pods twice is the same bytes."""
+    """Each pod of a sound manifest as a manifest of its own, in JSON.
+
+    What is said of pods twice is the same bytes.
+    """
     value = _only_document(data).value
     pods = [item for _, item in _pods_in(value, Faults())]
     return tuple(
@@ -160,7 +166,10 @@ def static_pod(pod: Pod, origin: Origin, node_name: str) -> Pod:
 
 
 def static_pod_uid(pod: Pod, origin: Origin, node_name: str) -> str:
-    """32 hexadecimal digits; the same for the same manifest at the same place, whatever the order of its fields."""
+    """32 hexadecimal digits.
+
+    The same for the same manifest at the same place, whatever the order of its fields.
+    """
     text = msgspec.json.encode(to_builtins(pod), order="sorted")
     if origin.source == SOURCE_FILE:
         return fnv1a_128(text + f"host:{node_name}file:{origin.location}".encode())

@@ -38,7 +38,10 @@ K = TypeVar("K", bound=ApiObject)
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[K]):
-    """One resource. `group` is empty for core; `plural` is its name in paths; `kind` is the struct of one object."""
+    """One resource.
+
+    `group` is empty for core; `plural` is its name in paths; `kind` is the struct of one object.
+    """
 
     group: str
     version: str

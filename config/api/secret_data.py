@@ -15,13 +15,18 @@ from config.objects import ConfigMap, Secret
 
 
 def secret_bytes(secret: Secret) -> dict[str, bytes]:
-    """The values of a secret by key; `string_data` overrides `data`, as on the API server. Raises DocumentError."""
+    """The values of a secret by key; `string_data` overrides `data`, as on the API server.
+
+    Raises DocumentError.
+    """
     return _decoded("data", secret.data) | {key: text.encode() for key, text in secret.string_data.items()}
 
 
 def config_map_bytes(config_map: ConfigMap) -> dict[str, bytes]:
-    """The values of a config map by key, texts as UTF-8. A valid config map has no key in both maps. Raises
-    DocumentError."""
+    """The values of a config map by key, texts as UTF-8.
+
+    A valid config map has no key in both maps. Raises DocumentError.
+    """
     texts = {key: text.encode() for key, text in config_map.data.items()}
     return texts | _decoded("binaryData", config_map.binary_data)
 

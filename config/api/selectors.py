@@ -132,7 +132,10 @@ class FieldQuery(msgspec.Struct, frozen=True):
 
 
 def parse_label_selector(text: str) -> LabelQuery:
-    """The query in `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`. Empty matches everything. Raises SelectorError."""
+    """The query in `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`.
+
+    Empty matches everything. Raises SelectorError.
+    """
     return _LabelReader(text).query()
 
 
@@ -162,7 +165,9 @@ def label_query(selector: LabelSelector) -> LabelQuery:
 
 
 def parse_field_selector(text: str) -> FieldQuery:
-    """The query in `metadata.name=a,status.phase!=Running`. Empty matches everything. Raises SelectorError.
+    """The query in `metadata.name=a,status.phase!=Running`.
+
+    Empty matches everything. Raises SelectorError.
 
     In a value `\\\\`, `\\,` and `\\=` stand for the character after the backslash.
     """

@@ -69,7 +69,10 @@ def read_dockercfg(document: bytes) -> Entries:
 
 
 def read_secret(secret_type: str, data: Mapping[str, bytes]) -> Entries:
-    """Of the data of a secret. One of another type, or without its key, has none. Raises DockerConfigError."""
+    """Of the data of a secret.
+
+    One of another type, or without its key, has none. Raises DockerConfigError.
+    """
     for known, reader in ((DOCKER_CONFIG_JSON, read_docker_config_json), (DOCKERCFG, read_dockercfg)):
         kind, key = known
         if secret_type == kind and data.get(key):

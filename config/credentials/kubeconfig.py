@@ -31,7 +31,10 @@ _SCHEMES = ("https://", "http://")
 
 
 class ExecPlugin(msgspec.Struct, frozen=True):
-    """A program that prints credentials. `command` has a path or is searched for; `env` is added to our environment."""
+    """A program that prints credentials.
+
+    `command` has a path or is searched for; `env` is added to our environment.
+    """
 
     api_version: str
     command: str
@@ -109,8 +112,9 @@ class UserAccess(msgspec.Struct, frozen=True):
 
 
 class ApiAccess(msgspec.Struct, frozen=True):
-    """One context: a cluster, a user of it, and the namespace for those who name none. All paths are as in the file,
-    joined with its directory. `warnings` says what in the document has no meaning here.
+    """One context: a cluster, a user of it, and the namespace for those who name none.
+
+    All paths are as in the file, joined with its directory. `warnings` says what in the document has no meaning here.
     """
 
     cluster: ClusterAccess
@@ -121,7 +125,9 @@ class ApiAccess(msgspec.Struct, frozen=True):
 
 
 def decode_kubeconfig(data: bytes, directory: str, context: str = "") -> ApiAccess:
-    """The access of `context`, or of the document's current context. Raises DocumentError with every fault.
+    """The access of `context`, or of the document's current context.
+
+    Raises DocumentError with every fault.
 
     `directory` is that of the file, absolute. Only what the context refers to is checked.
     """

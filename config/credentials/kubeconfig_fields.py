@@ -16,7 +16,9 @@ from config.values.nearest import did_you_mean
 
 
 class Fields:
-    """One object at `place`. Whatever it finds wrong becomes a fault of the place; a faulty field is as if absent.
+    """One object at `place`.
+
+    Whatever it finds wrong becomes a fault of the place; a faulty field is as if absent.
 
     `warnings` is shared by all objects of one document.
     """

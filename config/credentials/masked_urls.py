@@ -12,8 +12,10 @@ from config.credentials.masked import MASK, masked
 
 
 def masked_url(url: str) -> str:
-    """The address without its password and the values of its query. A text that is no address is masked as a whole, if
-    it may hold a password."""
+    """The address without its password and the values of its query.
+
+    A text that is no address is masked as a whole, if it may hold a password.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -75,7 +75,9 @@ class Faults(list[DocumentError]):
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """The object in the JSON `data`. Unknown fields go into the record of the kind around them. Raises DocumentError.
+    """The object in the JSON `data`.
+
+    Unknown fields go into the record of the kind around them. Raises DocumentError.
 
     A struct that is decoded by itself and is no kind (a PodSpec) has no record and drops them.
     """
@@ -191,7 +193,10 @@ def _errors(faults: list[FieldFault]) -> DocumentError:
 
 
 def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:
-    """Set each recorded field where its parent still is; what was taken away takes its unknown fields with it."""
+    """Set each recorded field where its parent still is.
+
+    What was taken away takes its unknown fields with it.
+    """
     for path, value in record.entries:
         parent: Any = tree
         for step in path[:-1]:
@@ -203,7 +208,10 @@ def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:
 
 
 def _descend(parent: Any, step: Step) -> Any:
-    """What is at `step` below `parent`, or None. An item of a list is the one of that name, wherever it is now."""
+    """What is at `step` below `parent`, or None.
+
+    An item of a list is the one of that name, wherever it is now.
+    """
     if isinstance(step, str):
         return parent.get(step) if isinstance(parent, dict) else None
     if not isinstance(parent, list):

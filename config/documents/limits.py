@@ -1,4 +1,6 @@
-"""How much one document may cost, wherever it comes from. Who reads foreign text finds its limits here.
+"""How much one document may cost, wherever it comes from.
+
+Who reads foreign text finds its limits here.
 
 A document within `BYTES_AT_MOST` is read with memory and work in proportion to its size. Refuses to know any format.
 """
@@ -6,7 +8,10 @@ A document within `BYTES_AT_MOST` is read with memory and work in proportion to 
 from __future__ import annotations
 
 BYTES_AT_MOST = 10 * 1024 * 1024
-"""Of one text (spec 1.1). A reader of files or streams reads one byte more, to tell a text that is too long."""
+"""Of one text (spec 1.1).
+
+A reader of files or streams reads one byte more, to tell a text that is too long.
+"""
 
 NODES_AT_MOST = 500_000
 """Values in one text, aliases expanded. A pod has a few hundred."""

@@ -32,7 +32,10 @@ _STEP = re.compile(r'\.([A-Za-z0-9_-]+)|\[([0-9]{1,9})\]|\[("(?:[^"\\]|\\.)*+")\
 
 
 def line_at(root: LineNode, path: str, exact: Mapping[str, int]) -> int:
-    """The line of the place, or of the nearest place around it. `exact` has the lines of places beside the tree."""
+    """The line of the place, or of the nearest place around it.
+
+    `exact` has the lines of places beside the tree.
+    """
     if path in exact:
         return exact[path]
     node = root

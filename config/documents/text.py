@@ -65,7 +65,10 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def read_documents(data: bytes) -> tuple[Document, ...]:
-    """Every document that is not empty. What cannot be read gives one document of value None with the fault."""
+    """Every document that is not empty.
+
+    What cannot be read gives one document of value None with the fault.
+    """
     if len(data) > BYTES_AT_MOST:
         fault = DocumentError("$", f"it has more than {BYTES_AT_MOST // 2**20} MiB", "split it into several documents")
         return (Document(None, (fault,)),)
@@ -85,7 +88,10 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
 
 
 def read_document(data: bytes) -> tuple[object, Faults]:
-    """(value of the only document, faults); nothing at all is (None, []), and several documents are a fault."""
+    """(value of the only document, faults).
+
+    Nothing at all is (None, []), and several documents are a fault.
+    """
     documents = read_documents(data)
     if not documents:
         return None, Faults()

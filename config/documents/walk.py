@@ -46,7 +46,10 @@ def path_text(path: tuple[Step, ...]) -> str:
 
 
 def walk(value: object, kind: type[ApiStruct]) -> tuple[Any, list[FieldFault]]:
-    """(`value` as the struct accepts it, its faults up to the limit). Without any, the first converts to `kind`."""
+    """(`value` as the struct accepts it, its faults up to the limit).
+
+    Without any, the first converts to `kind`.
+    """
     walker = _Walker()
     return _shape(kind)(walker, value), walker.faults
 
@@ -278,8 +281,10 @@ def _shape_of(hint: Any) -> _Shape:
 
 
 def known_fields(kind: type[ApiStruct], path: Sequence[Step]) -> tuple[str, ...]:
-    """The known fields of the struct that has the last step of `path`, a path in a document of `kind`. Empty when the
-    path leads through something unknown."""
+    """The known fields of the struct that has the last step of `path`, a path in a document of `kind`.
+
+    Empty when the path leads through something unknown.
+    """
     hint: Any = kind
     for step in path[:-1]:
         hint = _below(_plain(hint), step)

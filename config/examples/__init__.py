@@ -1,4 +1,6 @@
-"""Sample manifests: `actorlet up` runs them by default. One directory deeper are pods with instructive failures.
+"""Sample manifests: `actorlet up` runs them by default.
+
+One directory deeper are pods with instructive failures.
 
 `DIRECTORY` can be given to a file source. A file source does not descend, so it ignores the pods of `TROUBLED`.
 """

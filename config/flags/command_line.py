@@ -1,4 +1,6 @@
-"""The kubelet's command line, read as the kubelet reads it (spec 12.3). A kubelet's unit file works with another name.
+"""The kubelet's command line, read as the kubelet reads it (spec 12.3).
+
+A kubelet's unit file works with another name.
 
 `parse_flags` is pure and never raises: it collects every fault beside the values it could read. A flag sets either a
 field of NodeFlags, which no file has, or a field of KubeletConfiguration (`apply_flags`). It overrides every file.
@@ -24,8 +26,10 @@ from config.values.nearest import nearest
 
 
 class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings that only the command line has; durations in nanoseconds. An empty kubeconfig means a standalone
-    node."""
+    """Settings that only the command line has; durations in nanoseconds.
+
+    An empty kubeconfig means a standalone node.
+    """
 
     config: str = ""
     config_dir: str = ""

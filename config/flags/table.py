@@ -34,12 +34,18 @@ class FlagKind(StrEnum):
 
 
 BARE: Mapping[FlagKind, str] = {FlagKind.BOOLEAN: "true", FlagKind.VERSION: "true", FlagKind.SWITCH: "true"}
-"""Kinds that may stand without a value, and the value they then have; they never take the next argument."""
+"""Kinds that may stand without a value, and the value they then have.
+
+They never take the next argument.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag. `attribute` is where the value goes: in NodeFlags, or, with `configures`, in KubeletConfiguration."""
+    """One flag.
+
+    `attribute` is where the value goes: in NodeFlags, or, with `configures`, in KubeletConfiguration.
+    """
 
     name: str
     kind: FlagKind

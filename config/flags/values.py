@@ -16,7 +16,10 @@ Reader = Callable[[str, Any], Any]
 
 
 def read_value(kind: FlagKind, text: str, before: Any = None) -> Any:
-    """The value of a flag; `before` is the value of its earlier occurrences. Raises ValueError with the reason."""
+    """The value of a flag; `before` is the value of its earlier occurrences.
+
+    Raises ValueError with the reason.
+    """
     return _READERS[kind](text, before)
 
 

@@ -143,7 +143,10 @@ class MemoryReservation(_Part, frozen=True, kw_only=True):
 
 
 class RegisteredTaint(_Part, frozen=True, kw_only=True):
-    """A taint the node registers itself with; `time_added` is known only so that it can be refused by name."""
+    """A taint the node registers itself with.
+
+    `time_added` is known only so that it can be refused by name.
+    """
 
     key: Text = ""
     value: str = ""

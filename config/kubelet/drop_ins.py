@@ -37,8 +37,10 @@ class NamedBytes:
 
 @dataclass(frozen=True, slots=True)
 class MergedDocuments:
-    """One document made of all files. Faults and warnings begin with the name of their file; `skipped` files are no
-    `.conf`."""
+    """One document made of all files.
+
+    Faults and warnings begin with the name of their file; `skipped` files are no `.conf`.
+    """
 
     document: Mapping[str, Any]
     faults: tuple[DocumentError, ...]
@@ -47,7 +49,9 @@ class MergedDocuments:
 
 
 def merge_documents(file: NamedBytes | None, drop_ins: Iterable[NamedBytes] = ()) -> MergedDocuments:
-    """Merge the main file, if any, and every drop-in in the order of their names; later ones override earlier ones.
+    """Merge the main file, if any, and every drop-in in the order of their names.
+
+    Later ones override earlier ones.
 
     Relative paths of the main file become absolute; those of drop-ins stay as they are (spec 12.1).
     """

@@ -206,7 +206,10 @@ def _nearest(name: str, fields: Mapping[str, FieldShape]) -> str:
 
 
 def write_struct(value: msgspec.Struct) -> dict[str, object]:
-    """The document of a struct, as the API writes it: explicit fields, durations, parts always; other zeros never."""
+    """The document of a struct, as the API writes it: explicit fields, durations, parts always.
+
+    Other zeros never.
+    """
     written: dict[str, object] = {}
     for name, field in fields_of(type(value)).items():
         item = getattr(value, field.attribute)

@@ -45,7 +45,10 @@ CURVES = frozenset({23, 24, 25, 29, 4587, 4588, 4589})
 
 
 CHOSEN_CURVES = {23: "prime256v1", 24: "secp384r1", 25: "secp521r1"}
-"""Curves that a server can choose, by their names in OpenSSL. Python's ssl takes one of them, and no list."""
+"""Curves that a server can choose, by their names in OpenSSL.
+
+Python's ssl takes one of them, and no list.
+"""
 
 
 def chosen_curve(preferences: tuple[int, ...]) -> str:

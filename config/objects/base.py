@@ -15,7 +15,10 @@ import msgspec
 T = TypeVar("T")
 
 Quantity = Annotated[str, msgspec.Meta(extra={"quantity": True})]
-"""A quantity as the user wrote it ("500m", "1Gi"); `config.values.quantity.parse_quantity` gives its value."""
+"""A quantity as the user wrote it ("500m", "1Gi").
+
+`config.values.quantity.parse_quantity` gives its value.
+"""
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -32,8 +35,9 @@ def written(value: T, name: str | None = None) -> T:
 
 
 class UnknownFields:
-    """Fields of a document that its struct has no attribute for, immutable; made and read by `config.documents.codec`
-    only.
+    """Fields of a document that its struct has no attribute for, immutable.
+
+    Made and read by `config.documents.codec` only.
 
     `entries` are pairs of the path (field names, and (index, name) pairs for items of lists) and the value as JSON.
     """
@@ -70,11 +74,17 @@ class Hidden:
 class ApiStruct(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
 ):
-    """Frozen; attributes are the JSON names in snake_case; what is absent is None, (), {} or "" and is not written."""
+    """Frozen.
+
+    Attributes are the JSON names in snake_case; what is absent is None, (), {} or "" and is not written.
+    """
 
 
 UNKNOWN_KEY = "#unknown"
-"""What the record of unknown fields is called where JSON names stand; no document can hold a value for it."""
+"""What the record of unknown fields is called where JSON names stand.
+
+No document can hold a value for it.
+"""
 
 
 class ApiObject(ApiStruct, frozen=True):

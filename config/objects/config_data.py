@@ -24,7 +24,10 @@ class ConfigMap(ApiObject, frozen=True):
 
 
 class Secret(Hidden, ApiObject, frozen=True):
-    """core/v1 Secret. The values of `data` are base64; `string_data` is written by users and never read back."""
+    """core/v1 Secret.
+
+    The values of `data` are base64; `string_data` is written by users and never read back.
+    """
 
     api_version: Literal["v1"] = written("v1")
     kind: Literal["Secret"] = written("Secret")

@@ -7,8 +7,9 @@ from typing import Any
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Objects merge key by key, null removes a key, everything else replaces. The inputs do not change; nothing can
-    fail.
+    """Objects merge key by key, null removes a key, everything else replaces.
+
+    The inputs do not change; nothing can fail.
 
     The result shares its unchanged parts with the inputs.
     """

@@ -129,8 +129,10 @@ def _merge_list(
     order: list[Any] | None,
     path: str,
 ) -> list[Any]:
-    """Merge the patch's items into a list by key or a set. `order` gives the order of the result, else the patch
-    does."""
+    """Merge the patch's items into a list by key or a set.
+
+    `order` gives the order of the result, else the patch does.
+    """
     _check_items((current or [], patch, order or []), patch, rule, path)
     if rule.key is None:
         wanted = _positions(order or patch)
@@ -193,8 +195,9 @@ def _without(items: list[Any], key: str, deleted: set[Any]) -> list[Any]:
 
 
 def _check_items(lists: Iterable[list[Any]], patch: list[Any], rule: FieldRule, path: str) -> None:
-    """Each item of a list by key must be a map with that key, each item of a set a plain value. Only in the patch an
-    item may be a directive without a key.
+    """Each item of a list by key must be a map with that key, each item of a set a plain value.
+
+    Only in the patch an item may be a directive without a key.
     """
     kinds: set[type] = set()
     for items in lists:
@@ -233,7 +236,9 @@ def _positions(keys: Sequence[Any]) -> dict[Any, int]:
 
 
 def _woven(items: list[Any], keys: list[Any], wanted: Mapping[Any, int], server: Mapping[Any, int]) -> list[Any]:
-    """The items in their final order. Those in `wanted` keep its order; the others stay between them as on the server.
+    """The items in their final order.
+
+    Those in `wanted` keep its order; the others stay between them as on the server.
 
     An item that is not in `wanted` comes before a wanted one if it did so on the server, otherwise as late as possible.
     """

@@ -11,7 +11,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 Schema = Mapping[str, "FieldRule"]
-"""Rules of the fields of one type, by their JSON names. A field without a rule: maps merge, all else is replaced."""
+"""Rules of the fields of one type, by their JSON names.
+
+A field without a rule: maps merge, all else is replaced.
+"""
 
 PLAIN: Schema = MappingProxyType({})
 

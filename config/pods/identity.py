@@ -126,7 +126,10 @@ def containers_by_name(spec: PodSpec) -> Mapping[str, Container]:
 
 
 def field_path(pod: Pod, name: str) -> str:
-    """How events name a container: `spec.containers{web}` (spec 15). Empty if the pod has none of that name."""
+    """How events name a container: `spec.containers{web}` (spec 15).
+
+    Empty if the pod has none of that name.
+    """
     return _field_paths(pod.spec).get(name, "")
 
 
@@ -157,7 +160,9 @@ def qos_class(pod: Pod) -> QosClass:
 
 @once_per_spec
 def compute_qos_class(spec: PodSpec) -> QosClass:
-    """The class of a pod of this spec. Resources of the pod as a whole, where given, decide alone (KEP-2837).
+    """The class of a pod of this spec.
+
+    Resources of the pod as a whole, where given, decide alone (KEP-2837).
 
     BestEffort: neither cpu nor memory is asked for or limited. Guaranteed: both are limited in every container (or
     for the pod), and what is asked for is the limit. Else Burstable. Amounts of zero count as absent.

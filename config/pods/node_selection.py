@@ -1,4 +1,6 @@
-"""Which nodes a pod may run on: selectors, required affinity, taints and tolerations (spec 10.14). Pure.
+"""Which nodes a pod may run on: selectors, required affinity, taints and tolerations (spec 10.14).
+
+Pure.
 
 The scheduler checks many nodes with it; a node checks itself when a pod arrives.
 """
@@ -42,8 +44,10 @@ def stays_seconds(taints: Iterable[Taint], tolerations: Iterable[Toleration]) ->
 
 
 def selected(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
-    """Whether the pod's affinity and selector accept a node of that name and these labels. One term of the affinity
-    must match, and each label of the selector."""
+    """Whether the pod's affinity and selector accept a node of that name and these labels.
+
+    One term of the affinity must match, and each label of the selector.
+    """
     if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None

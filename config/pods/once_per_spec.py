@@ -24,12 +24,17 @@ T = TypeVar("T")
 
 SPECS_AT_MOST = 16_384
 FACTS_AT_MOST = 256
-"""Results that one `OncePerSpecAnd` keeps for one spec. Thousands of pods that share the spec may have facts of their
-own."""
+"""Results that one `OncePerSpecAnd` keeps for one spec.
+
+Thousands of pods that share the spec may have facts of their own.
+"""
 
 
 class _AnswersAboutSpecs:
-    """The results for every spec, by function. Any thread may read: reading a `FIFOCache` changes nothing in it."""
+    """The results for every spec, by function.
+
+    Any thread may read: reading a `FIFOCache` changes nothing in it.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -52,8 +57,10 @@ class _AnswersAboutSpecs:
         return answers
 
     def _ended(self, number: int) -> None:
-        """A spec is gone. The collector may call this while this thread holds the lock; then the entry is removed
-        later."""
+        """A spec is gone.
+
+        The collector may call this while this thread holds the lock; then the entry is removed later.
+        """
         self._dead.append(number)
         if self.lock.acquire(blocking=False):
             try:
@@ -101,7 +108,10 @@ class OncePerSpecAnd(Generic[T]):
         self._at_most = at_most
 
     def of(self, spec: PodSpec, objects: tuple[object, ...], facts: Hashable, work: Callable[[], T]) -> T:
-        """The result of `work`, from the cache or new. It must depend on nothing else; exceptions are not cached."""
+        """The result of `work`, from the cache or new.
+
+        It must depend on nothing else; exceptions are not cached.
+        """
         about = _memory.about(spec)
         answers: FIFOCache[tuple[Hashable, ...], tuple[tuple[object, ...], T]] | None = about.get(self)
         if answers is None:

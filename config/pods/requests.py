@@ -42,7 +42,9 @@ def spec_requests(spec: PodSpec) -> Amounts:
 
 
 def pod_limits(spec: PodSpec) -> dict[str, int]:
-    """What the pod may have together, of resources that any of its containers has a limit of. Raises QuantityError.
+    """What the pod may have together, of resources that any of its containers has a limit of.
+
+    Raises QuantityError.
 
     A container without a limit adds nothing: the sum of the others is the limit of all.
     """

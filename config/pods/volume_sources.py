@@ -20,7 +20,10 @@ class SourceKind(msgspec.Struct, frozen=True, kw_only=True):
     """The properties of one kind."""
 
     plugin: str = ""
-    """The name of its plugin and of the plugin's directories. Empty for a kind that stands for another volume."""
+    """The name of its plugin and of the plugin's directories.
+
+    Empty for a kind that stands for another volume.
+    """
     served: bool = False
     """This node has a plugin for it."""
     refusal: str = ""

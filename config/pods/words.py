@@ -18,8 +18,10 @@ _GATED = "SchedulingGated"
 
 @dataclass(frozen=True, slots=True)
 class PodLine:
-    """One row: `ready` and `readiness_gates` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`. Unknown values are
-    empty."""
+    """One row: `ready` and `readiness_gates` as `1/2`, `restarts` as `3 (20s ago)`, `age` as `5m`.
+
+    Unknown values are empty.
+    """
 
     namespace: str
     name: str

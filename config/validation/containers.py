@@ -93,7 +93,10 @@ def _check_container(
 
 
 def _check_init(at: DocumentPlace, container: Container) -> None:
-    """A sidecar may have every field of regular containers. A plain init container has neither probes nor hooks."""
+    """A sidecar may have every field of regular containers.
+
+    A plain init container has neither probes nor hooks.
+    """
     sidecar = is_sidecar(container)
     _check_restart(at, container)
     for field, probe in _probes(container):
@@ -169,7 +172,10 @@ def check_port_number(at: DocumentPlace, number: int) -> None:
 
 
 def _check_host_ports(place: DocumentPlace, spec: PodSpec) -> None:
-    """No two containers may use one port of the node. With host networking, container and host port must be equal."""
+    """No two containers may use one port of the node.
+
+    With host networking, container and host port must be equal.
+    """
     taken: dict[tuple[str, str, int], str] = {}
     lasting = [(at, c) for at, c in place.items("initContainers", spec.init_containers) if is_sidecar(c)]
     for at, container in (*lasting, *place.items("containers", spec.containers)):

@@ -40,7 +40,9 @@ class DurationError(ValueError):
 
 
 def parse_duration_ns(text: str) -> int:
-    """Nanoseconds of a Go duration: a sign, then numbers with units, such as "-1.5h" or "1m30s"; "0" needs no unit.
+    """Nanoseconds of a Go duration: a sign, then numbers with units, such as "-1.5h" or "1m30s".
+
+    "0" needs no unit.
 
     Parts finer than a nanosecond are dropped. Raises DurationError, also beyond 64 bits (292 years).
     """

@@ -27,7 +27,10 @@ import msgspec
 
 POSITIONS_AT_MOST = 1000
 STEPS_AT_MOST = 100_000
-"""Of the search for ways. An expression that takes more is too large to tell: whoever wrote it may be hostile."""
+"""Of the search for ways.
+
+An expression that takes more is too large to tell: whoever wrote it may be hostile.
+"""
 _CHARACTERS = 256
 _ALL = (1 << (_CHARACTERS + 1)) - 1
 """One bit for each character of Latin-1, and one for all others."""

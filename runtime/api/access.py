@@ -12,7 +12,10 @@ BYTES_AT_MOST = 4 * 2**20
 
 
 def read_access(path: str, context: str = "") -> ApiAccess:
-    """The access of `context`, or of the current one. Raises DocumentError; its `also` has the other faults."""
+    """The access of `context`, or of the current one.
+
+    Raises DocumentError; its `also` has the other faults.
+    """
     path = os.path.abspath(path)
     try:
         with open(path, "rb") as file:

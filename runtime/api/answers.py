@@ -61,7 +61,9 @@ _STATUS = msgspec.json.Decoder(_Status)
 def refusal(
     code: int, body: bytes, verb: str, retry_after: str = "", secrets: tuple[str, ...] = NO_SECRETS
 ) -> ApiError:
-    """The error in an answer with HTTP status `code`, which is no success. `retry_after` is the header, if any.
+    """The error in an answer with HTTP status `code`, which is no success.
+
+    `retry_after` is the header, if any.
 
     `secrets`: what the request has shown; the message has none of it.
     """
@@ -86,7 +88,10 @@ def stream_error(status_json: bytes, verb: str) -> ApiError:
 
 
 def retry_after_ns(header: str) -> int | None:
-    """The wait in a Retry-After header, in whole seconds; None for none, and for a date, which no API server sends."""
+    """The wait in a Retry-After header, in whole seconds.
+
+    None for none, and for a date, which no API server sends.
+    """
     text = header.strip()
     return _seconds(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
 

@@ -33,8 +33,10 @@ class PatchType(enum.StrEnum):
 
 
 class ApiCall(msgspec.Struct, Generic[R], frozen=True):
-    """One request. `path` begins with a slash; `what` is such as "patch pods/status"; `namespace` and `name`: of what
-    is asked about, empty where there is none.
+    """One request.
+
+    `path` begins with a slash; `what` is such as "patch pods/status"; `namespace` and `name`: of what is asked about,
+    empty where there is none.
 
     `read` makes the answer out of the body of a 2xx response; raises DocumentError. `content`: what is sent, as text or
     as a document of dict, list, str and numbers, which nobody changes any more: it becomes text where there is a wire.
@@ -131,7 +133,10 @@ def watch_objects(
     label_selector: str = "",
     timeout_seconds: int = 0,
 ) -> WatchCall[K]:
-    """Changes after `resource_version`, with bookmarks. `timeout_seconds` 0: the server chooses when it ends."""
+    """Changes after `resource_version`, with bookmarks.
+
+    `timeout_seconds` 0: the server chooses when it ends.
+    """
     query = _query(
         watch="true",
         allowWatchBookmarks="true",
@@ -144,7 +149,10 @@ def watch_objects(
 
 
 def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "", subresource: str = "") -> ApiCall[V]:
-    """Create `value`; with a `subresource` of the object called `name` (a token of a service account, say)."""
+    """Create `value`.
+
+    With a `subresource` of the object called `name` (a token of a service account, say).
+    """
     kind = type(value)
     path = resource.path(namespace, name, subresource)
     what, called = _what("create", resource, subresource), name or value_name(value)
@@ -174,7 +182,10 @@ def patch(
     patch_type: PatchType = PatchType.STRATEGIC,
     subresource: str = "",
 ) -> ApiCall[K]:
-    """Change parts of an object. A `metadata.uid` in a merge patch makes another object of that name a conflict."""
+    """Change parts of an object.
+
+    A `metadata.uid` in a merge patch makes another object of that name a conflict.
+    """
     content = msgspec.json.encode(body)
     return _one("PATCH", "patch", resource, namespace, name, subresource, content=content, content_type=patch_type)
 

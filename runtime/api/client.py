@@ -43,7 +43,9 @@ Pause = Callable[[float], Awaitable[object]]
 
 
 class ApiClient:
-    """An `Api`. `close` fails what is in flight and all that comes later; it does not close the connections.
+    """An `Api`.
+
+    `close` fails what is in flight and all that comes later; it does not close the connections.
 
     `on_silence` runs on the loop when `SILENT_CALLS` calls in a row had no answer. `pause` waits before a retry.
     """

@@ -33,7 +33,10 @@ _PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
 LOST = "the connection was given up: the server has been silent on another one"
 
 NO_ANSWER = (HttpError, OSError, TimeoutError, CredentialsError, TlsError)
-"""What `ApiConnections.send`, and reading its response, may raise; `no_answer` makes an ApiError of it."""
+"""What `ApiConnections.send`, and reading its response, may raise.
+
+`no_answer` makes an ApiError of it.
+"""
 
 
 class ApiConnections:

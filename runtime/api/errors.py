@@ -58,7 +58,10 @@ class ApiError(Exception):
 
 
 def as_api_error(failure: BaseException | None, verb: str) -> ApiError | None:
-    """The failure of a call as an `ApiError`. Of one with another type nobody knows whether the server has acted."""
+    """The failure of a call as an `ApiError`.
+
+    Of one with another type nobody knows whether the server has acted.
+    """
     if failure is None or isinstance(failure, ApiError):
         return failure
     return ApiError(0, "Unknown", f"{type(failure).__name__}: {failure}", verb)

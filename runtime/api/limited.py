@@ -33,7 +33,9 @@ Schedule = Callable[[int, Callable[[], None]], object]
 
 
 class TokenBucket:
-    """`burst` tokens, full at first; `per_second` of them come back each second. Both are more than 0. Pure.
+    """`burst` tokens, full at first; `per_second` of them come back each second.
+
+    Both are more than 0. Pure.
 
     It keeps one number, the time at which it will be full again: a token taken moves it on by the time one token takes
     to come. Nothing runs between calls, and a clock that stands still is no trouble.

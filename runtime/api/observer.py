@@ -1,4 +1,7 @@
-"""`ApiObserver`: hears what the lines to an API server do, for metrics. It must not wait or fail, on any thread."""
+"""`ApiObserver`: hears what the lines to an API server do, for metrics.
+
+It must not wait or fail, on any thread.
+"""
 
 from __future__ import annotations
 

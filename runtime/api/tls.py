@@ -45,7 +45,9 @@ class TlsContexts:
         self._check_at_ns = 0
 
     def context(self, given: Pair | None = None) -> ssl.SSLContext | None:
-        """The context; None for a server without TLS. `given`, by a plugin, overrides the certificate of the file.
+        """The context; None for a server without TLS.
+
+        `given`, by a plugin, overrides the certificate of the file.
 
         Raises TlsError.
         """
@@ -129,8 +131,10 @@ def _content(pem: Pem, what: str) -> str:
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """A path to `content`, because OpenSSL reads keys from files only. The file is in memory where the system allows,
-    so that no key is written to a disk."""
+    """A path to `content`, because OpenSSL reads keys from files only.
+
+    The file is in memory where the system allows, so that no key is written to a disk.
+    """
     if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):
         descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
         try:

@@ -25,7 +25,10 @@ class LineTooLongError(ValueError):
 
 
 class LineSplitter:
-    """Chunks in, whole lines out. A last line without an end is in `rest`: the stream was cut in the midst of it."""
+    """Chunks in, whole lines out.
+
+    A last line without an end is in `rest`: the stream was cut in the midst of it.
+    """
 
     def __init__(self, limit_bytes: int = LINE_BYTES_AT_MOST) -> None:
         self._limit_bytes = limit_bytes

@@ -16,7 +16,9 @@ from runtime.cgroups.names import Words
 
 
 class CgroupLimits(msgspec.Struct, frozen=True):
-    """What to write; None leaves a thing as it is. `cpu_quota_us` -1, `memory_bytes` -1 and `pids` -1: no limit.
+    """What to write; None leaves a thing as it is.
+
+    `cpu_quota_us` -1, `memory_bytes` -1 and `pids` -1: no limit.
 
     `memory_min_bytes` (kept whatever happens), `memory_low_bytes` (kept while others have some to give) and
     `memory_high_bytes` (-1: no limit; slowed down above it) are of v2 only, where v1 is left as it is.
@@ -50,7 +52,10 @@ class Cgroups(Protocol):
         """Whether it is there in every hierarchy that counts."""
 
     def pod_uids(self, words: Words) -> tuple[str, ...]:
-        """UIDs of the pods whose cgroups are right below, in any hierarchy; sorted. () where there is no such place."""
+        """UIDs of the pods whose cgroups are right below, in any hierarchy; sorted.
+
+        () where there is no such place.
+        """
 
     def remove(self, words: Words) -> tuple[str, ...]:
         """End every process in it and below, and take it away. What stays, and why; () when nothing is left."""

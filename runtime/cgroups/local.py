@@ -206,7 +206,10 @@ def _pass_on(directory: str, problems: list[str]) -> None:
 
 
 def processes_in(directory: str) -> list[int]:
-    """Process ids in a cgroup. Those of another namespace are told as 0, which would be all of ours to `kill`."""
+    """Process ids in a cgroup.
+
+    Those of another namespace are told as 0, which would be all of ours to `kill`.
+    """
     return _ids(text_or_empty(os.path.join(directory, "cgroup.procs")))
 
 

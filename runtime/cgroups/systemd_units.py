@@ -1,4 +1,6 @@
-"""Slices of the machine's systemd, over the system bus: started, changed, stopped; each call blocks until it is done.
+"""Slices of the machine's systemd, over the system bus: started, changed, stopped.
+
+Each call blocks until it is done.
 
 What systemd does it does as a job, and says so when it has ended. One connection serves all calls; it is made with the
 first of them and again when it is gone, and lives on the loop's thread. Callers are on lanes of their own.

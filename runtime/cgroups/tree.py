@@ -20,8 +20,10 @@ _NOTHING = CgroupLimits()
 
 
 class LocalCgroupTree:
-    """`root`: where cgroups are mounted. `processes`: the kernel's directory of processes. `units`: of systemd; None
-    without systemd."""
+    """`root`: where cgroups are mounted.
+
+    `processes`: the kernel's directory of processes. `units`: of systemd; None without systemd.
+    """
 
     def __init__(self, root: str, version: int, processes: str = "/proc", units: SystemdUnits | None = None) -> None:
         self._root = root

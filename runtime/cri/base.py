@@ -38,7 +38,10 @@ class CriMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 class SecretMessage(CriMessage, frozen=True, kw_only=True):
-    """A message with fields that the interface marks `debug_redact`. They stay out of logs: `repr` omits them."""
+    """A message with fields that the interface marks `debug_redact`.
+
+    They stay out of logs: `repr` omits them.
+    """
 
     secret_fields: ClassVar[tuple[str, ...]] = ()
 
@@ -55,7 +58,10 @@ Res = TypeVar("Res", bound=CriMessage)
 
 @dataclass(frozen=True, slots=True)
 class Verb(Generic[Req, Res]):
-    """One method of one service. `streaming`: the answer is a series of `response`, taken with `Cri.stream`."""
+    """One method of one service.
+
+    `streaming`: the answer is a series of `response`, taken with `Cri.stream`.
+    """
 
     service: str
     name: str

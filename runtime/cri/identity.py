@@ -114,7 +114,10 @@ def resources_text(container: Container) -> str:
 
 
 def resources_given(container: Container, annotations: Mapping[str, str]) -> ResourceRequirements | None:
-    """The limits and requests that an existing container was made with. Without a note of ours: those of the pod."""
+    """The limits and requests that an existing container was made with.
+
+    Without a note of ours: those of the pod.
+    """
     text, asked = annotations.get(RESOURCES), container.resources
     if text is None:
         return asked

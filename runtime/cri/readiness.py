@@ -12,7 +12,9 @@ API_VERSION = "0.1.0"
 
 
 def version_fault(version: VersionResponse) -> str:
-    """Why a runtime cannot be worked with: it speaks another version of the interface. "" when it speaks ours.
+    """Why a runtime cannot be worked with: it speaks another version of the interface.
+
+    "" when it speaks ours.
 
     The field `version` decides. `runtime_api_version` is free: containerd says `v1` there, cri-o `v1` or `0.1.0`.
     """

@@ -113,7 +113,10 @@ def _reading(field: FieldDescriptor, scope: dict[str, Any]) -> str:
 
 
 def _filling(field: FieldDescriptor, scope: dict[str, Any]) -> Iterator[str]:
-    """The statements that put the struct's value of a field into `wire`. They skip defaults, as proto3 does."""
+    """The statements that put the struct's value of a field into `wire`.
+
+    They skip defaults, as proto3 does.
+    """
     value, target = f"struct.{field.name}", f"wire.{field.name}"
     if _is_map(field):
         yield f"if {value}: {target}.update({value})"

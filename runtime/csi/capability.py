@@ -144,10 +144,16 @@ class CsiNode(Protocol):
 
 
 class CsiDrivers(Protocol):
-    """The drivers of this node. Who registers them is the PluginWatcherActor alone; any lane may look one up."""
+    """The drivers of this node.
+
+    Who registers them is the PluginWatcherActor alone; any lane may look one up.
+    """
 
     def register(self, name: str, endpoint: str) -> CsiNode:
-        """From now on the driver of that name is at this socket. Raises PluginError for a text that is no endpoint."""
+        """From now on the driver of that name is at this socket.
+
+        Raises PluginError for a text that is no endpoint.
+        """
 
     def unregister(self, name: str) -> None:
         """There is no driver of that name any more."""

@@ -48,7 +48,9 @@ def open_beneath(root: str, path: str) -> int:
 def find_beneath(
     root: str, path: str, *, by_root: bool = False, make_mode: int | None = None, pause: Pause = no_pause
 ) -> int:
-    """A descriptor that says what is at `path` and serves for nothing else (O_PATH); it may be of any kind but a link.
+    """A descriptor that says what is at `path` and serves for nothing else (O_PATH).
+
+    It may be of any kind but a link.
 
     `by_root`: as for `open_beneath`; otherwise a link that is no relative path leads out. `make_mode`: what is missing
     is made, as directories of this mode. `pause`: called before each step, for tests that interfere.

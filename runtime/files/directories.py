@@ -68,8 +68,9 @@ def make_directory_in(directory: int, name: str, mode: int) -> int:
 
 
 def make_file(path: str, mode: int, *, pause: Pause = no_pause) -> None:
-    """Make an empty file in a directory that is there. Raises FileExistsError for anything that stands there, a link
-    too.
+    """Make an empty file in a directory that is there.
+
+    Raises FileExistsError for anything that stands there, a link too.
     """
     above, name = os.path.split(path)
     directory = os.open(above or ".", _PLACE)
@@ -88,7 +89,10 @@ def make_file(path: str, mode: int, *, pause: Pause = no_pause) -> None:
 
 
 def set_new_mode(directory: int, name: str, mode: int) -> None:
-    """Give a new directory what the umask has taken. One that was put in its place meanwhile keeps its mode."""
+    """Give a new directory what the umask has taken.
+
+    One that was put in its place meanwhile keeps its mode.
+    """
     try:
         made = os.open(name, _OPEN, dir_fd=directory)
     except OSError:

@@ -26,8 +26,10 @@ class DiskTurns:
         self._last: Future[Any] | None = None
 
     async def take(self, operation: Callable[[], T]) -> T:
-        """What the operation gives. Raises what it raises, and TimeoutError (an OSError) when the disk takes too
-        long."""
+        """What the operation gives.
+
+        Raises what it raises, and TimeoutError (an OSError) when the disk takes too long.
+        """
         turn = self._last = self._threads.submit(operation)
         async with asyncio.timeout(self._seconds):
             return await asyncio.wrap_future(turn)

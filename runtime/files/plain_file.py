@@ -16,7 +16,10 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_plain(path: str, *, dir_fd: int | None = None) -> int:
-    """A descriptor for reading, of a plain file. Raises OSError: ELOOP for a link, EINVAL for anything else."""
+    """A descriptor for reading, of a plain file.
+
+    Raises OSError: ELOOP for a link, EINVAL for anything else.
+    """
     place = os.open(path, _LOOK, dir_fd=dir_fd)
     try:
         mode = os.fstat(place).st_mode

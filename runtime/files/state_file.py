@@ -45,7 +45,9 @@ class _Header(msgspec.Struct):
 
 
 def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES, *, aside: str = "") -> T | None:
-    """What a state file says; None when there is no file. Raises UnreadableStateError, and OSError of a sick disk.
+    """What a state file says; None when there is no file.
+
+    Raises UnreadableStateError, and OSError of a sick disk.
 
     `aside`: the path to which an unreadable file is moved; empty: `<name>.unreadable` beside it.
     """

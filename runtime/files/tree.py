@@ -215,7 +215,10 @@ def shown(directory: int, name: bytes = b"") -> str:
 
 
 def mount_of(descriptor: int) -> bytes:
-    """The mount of an open file or directory. A bind mount has its source's device number, so that cannot tell."""
+    """The mount of an open file or directory.
+
+    A bind mount has its source's device number, so that cannot tell.
+    """
     with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
         return next(line for line in file if line.startswith(b"mnt_id:"))
 
@@ -224,7 +227,9 @@ def mount_of(descriptor: int) -> bytes:
 
 
 def remove_tree(path: str) -> None:
-    """Remove what is at `path`, with all that is in it where it is a directory. What is gone already is no error.
+    """Remove what is at `path`, with all that is in it where it is a directory.
+
+    What is gone already is no error.
 
     It must lie on the mount of the directory above it, and so must all that is in it. Raises OtherMountError, OSError.
     """

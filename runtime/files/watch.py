@@ -19,7 +19,9 @@ LOG = logging.getLogger("actorlet.file-watch")
 
 
 class FileWatch(FileSystemEventHandler):
-    """Calls `on_event` on the observer's thread, until `close`. It must return soon, and must not move the watch.
+    """Calls `on_event` on the observer's thread, until `close`.
+
+    It must return soon, and must not move the watch.
 
     `kinds`: which events; None: all.
     """

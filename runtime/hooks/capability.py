@@ -1,4 +1,7 @@
-"""What a node can do for the httpGet hooks of its containers. Commands go to the runtime; to sleep needs nobody."""
+"""What a node can do for the httpGet hooks of its containers.
+
+Commands go to the runtime; to sleep needs nobody.
+"""
 
 from __future__ import annotations
 

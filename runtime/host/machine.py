@@ -40,7 +40,10 @@ GO_ARCHITECTURES = {
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """Facts that do not change while the machine runs. `huge_pages`: number of pages by their size in bytes."""
+    """Facts that do not change while the machine runs.
+
+    `huge_pages`: number of pages by their size in bytes.
+    """
 
     host_name: str
     cpus: int
@@ -64,8 +67,10 @@ class MachineFacts:
     sockets: int = 0
     """Of the CPUs; 0 for either: the kernel does not tell."""
     thermal_paths: tuple[str, ...] = ()
-    """Directories with the throttling of each CPU. A container that reads them can spy on others, so they are
-    masked."""
+    """Directories with the throttling of each CPU.
+
+    A container that reads them can spy on others, so they are masked.
+    """
 
 
 def read_machine(root: str = "/") -> MachineFacts:

@@ -30,8 +30,10 @@ class InterfaceAddress:
 
 @dataclass(frozen=True, slots=True)
 class NetworkFacts:
-    """`default_routes`: interfaces of default routes, best first. `looked_up`: the addresses of the name; None without
-    an answer of the resolver."""
+    """`default_routes`: interfaces of default routes, best first.
+
+    `looked_up`: the addresses of the name; None without an answer of the resolver.
+    """
 
     interfaces: tuple[InterfaceAddress, ...] = ()
     default_routes: tuple[str, ...] = ()
@@ -64,7 +66,10 @@ def default_routes(root: str = "/") -> tuple[str, ...]:
 
 
 def look_up(name: str, timeout_seconds: float = LOOK_UP_SECONDS) -> tuple[str, ...] | None:
-    """Addresses of a name, in the resolver's order; empty for an unknown name. None: no answer, or none in time."""
+    """Addresses of a name, in the resolver's order; empty for an unknown name.
+
+    None: no answer, or none in time.
+    """
     said: list[tuple[str, ...] | None] = []
     # The resolver has no useful deadline of its own: a thread waits for it, and nothing waits for the thread.
     asking = threading.Thread(target=lambda: said.append(_resolve(name)), name="resolver", daemon=True)

@@ -31,7 +31,10 @@ class CallBytes:
         self.end_call: Callable[[HttpError], None] = _nobody
 
     def take(self, count: int) -> bool:
-        """Count `count` bytes that were received. False when they are too many: then the call has been given up."""
+        """Count `count` bytes that were received.
+
+        False when they are too many: then the call has been given up.
+        """
         self.received += count
         if self.received > self._at_most:
             self.give_up(f"the answer has more than {self._at_most} bytes")

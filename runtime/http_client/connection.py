@@ -35,15 +35,20 @@ _KEEPALIVE = (
     (socket.TCP_KEEPCNT, 6),
     (socket.TCP_USER_TIMEOUT, 45_000),
 )
-"""Seconds of silence before the first probe, seconds between probes, probes without an answer; then milliseconds for
-what was sent."""
+"""Seconds of silence before the first probe, seconds between probes, probes without an answer.
+
+Then milliseconds for what was sent.
+"""
 _START = b"HTTP/"
 _SHOWN_BYTES = 64
 _Event: TypeAlias = h11.InformationalResponse | h11.Response | h11.Data | h11.EndOfMessage
 
 
 class HttpConnection(asyncio.Protocol):
-    """See the module. The loop makes it, as the protocol of a new transport. `call`: counts what is received."""
+    """See the module.
+
+    The loop makes it, as the protocol of a new transport. `call`: counts what is received.
+    """
 
     def __init__(self, call: CallBytes | None = None) -> None:
         self._call = call
@@ -247,7 +252,10 @@ class HttpResponse:
         return b""
 
     async def piece(self) -> bytes:
-        """The next piece of the body, unpacked if it was sent with gzip; b"" at the end. Raises HttpError, OSError."""
+        """The next piece of the body, unpacked if it was sent with gzip; b"" at the end.
+
+        Raises HttpError, OSError.
+        """
         if self._unpack is None:
             return await self.raw_piece()
         while packed := self._unpack.unconsumed_tail or await self.raw_piece():

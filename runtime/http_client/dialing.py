@@ -17,7 +17,10 @@ from runtime.io.network import address
 
 CONNECT_SECONDS = 10.0
 SECOND_ADDRESS_SECONDS = 0.25
-"""A name may have several addresses; after this time without a connection the next one is tried as well."""
+"""A name may have several addresses.
+
+After this time without a connection the next one is tried as well.
+"""
 
 
 class CannotConnectError(HttpError):

@@ -16,7 +16,10 @@ from runtime.http_client.connection import HttpConnection, HttpResponse
 from runtime.http_client.dialing import HttpOrigin, dial
 
 IDLE_SECONDS = 60.0
-"""Servers close idle connections after 90 s or so. The client closes first, so that no request meets a closed one."""
+"""Servers close idle connections after 90 s or so.
+
+The client closes first, so that no request meets a closed one.
+"""
 _SAFE_TO_REPEAT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
 
@@ -65,7 +68,10 @@ class HttpPool:
             connection.abort(ConnectionGivenUpError(why))
 
     async def _ask_idle(self, connection: HttpConnection, request: h11.Request, body: bytes) -> HttpResponse | None:
-        """Ask on a connection that was idle; None when the server had closed it and the request may be repeated."""
+        """Ask on a connection that was idle.
+
+        None when the server had closed it and the request may be repeated.
+        """
         try:
             return await self._ask(connection, request, body)
         except ConnectionGivenUpError:

@@ -37,7 +37,10 @@ class HttpCallRequest(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=KEPT_REQUESTS)
 def kept_request_of(url: str, headers: Headers, agent: str) -> HttpCallRequest:
-    """The same as `request_of`, kept for the next time. Not for what a server has chosen: it could fill the memory."""
+    """The same as `request_of`, kept for the next time.
+
+    Not for what a server has chosen: it could fill the memory.
+    """
     return request_of(url, headers, agent)
 
 
@@ -77,7 +80,10 @@ class Redirect(msgspec.Struct, frozen=True):
 
 
 def redirect_of(status: int, location: str, url: str, headers: Headers) -> Redirect | None:
-    """Where an answer sends us, or None. Raises ValueError for a location that is no URL, or too long for one."""
+    """Where an answer sends us, or None.
+
+    Raises ValueError for a location that is no URL, or too long for one.
+    """
     if status not in _REDIRECTS or not location:
         return None
     if len(location) > LOCATION_CHARACTERS_AT_MOST:

@@ -56,7 +56,10 @@ class Guest:
         _OF_TRANSPORT[transport] = self
 
     def holds(self, count: int) -> bool:
-        """So many more bytes of a head that is not whole yet. False: they are too many, and the connection ends."""
+        """So many more bytes of a head that is not whole yet.
+
+        False: they are too many, and the connection ends.
+        """
         return self._acceptor.held.add(self, count)
 
     def heard(self) -> None:

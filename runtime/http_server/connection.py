@@ -23,7 +23,10 @@ from runtime.http_server.tunnel import CannotReach, Way, bad_gateway, open_tunne
 LOG = logging.getLogger("actorlet.http-server")
 
 HEAD_BYTES_AT_MOST = 128 * 1024
-"""Limit of a first request's head. It holds the command of an exec, so it is larger than browsers need."""
+"""Limit of a first request's head.
+
+It holds the command of an exec, so it is larger than browsers need.
+"""
 _HEAD_ENDS = b"\r\n\r\n"
 _UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*(spdy|websocket)", re.IGNORECASE)
 """A server may ignore other offers, such as HTTP/2; this one does."""
@@ -46,8 +49,10 @@ class ConnectionGuest(Protocol):
 
 
 class ServedConnection(asyncio.Protocol):
-    """See the module. `doors` makes the protocol that speaks HTTP. `stays`: which requests to upgrade are for it as
-    well, because it is to speak with the client itself. `idle_seconds`: how long a tunnel may be silent, or None.
+    """See the module.
+
+    `doors` makes the protocol that speaks HTTP. `stays`: which requests to upgrade are for it as well, because it is to
+    speak with the client itself. `idle_seconds`: how long a tunnel may be silent, or None.
     """
 
     def __init__(

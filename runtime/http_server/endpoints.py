@@ -91,8 +91,10 @@ class Facts:
 
 
 class NodeEndpoints:
-    """See the module. `main`, `read_only` and `health` are handlers for listeners; `upgrade` for the main one.
-    `shown_by`: the certificate of the client at the other end.
+    """See the module.
+
+    `main`, `read_only` and `health` are handlers for listeners; `upgrade` for the main one. `shown_by`: the certificate
+    of the client at the other end.
     """
 
     def __init__(
@@ -220,7 +222,10 @@ class NodeEndpoints:
         return await self._answer(request, asked(request.method, path, _NO_SWITCH), READ_ONLY)
 
     async def health(self, request: web.BaseRequest) -> web.StreamResponse:
-        """The health port: alive as long as it answers (spec 11.1); ready while no actor is late. Raises Refusal."""
+        """The health port: alive as long as it answers (spec 11.1); ready while no actor is late.
+
+        Raises Refusal.
+        """
         path = sound_path(request.path)
         what = asked(request.method, path, _NO_SWITCH)
         if what.endpoint not in (ServerEndpoint.HEALTH, ServerEndpoint.READY):

@@ -32,8 +32,9 @@ def asks_actors(checks: Sequence[str]) -> bool:
 
 
 def health(name: str, checks: Sequence[str], late: Sequence[str], unlogged: str, *, verbose: bool) -> tuple[int, str]:
-    """Status and text. `late`: a line for each actor that is, beginning with its path; `unlogged`: why no line can be
-    written, or empty.
+    """Status and text.
+
+    `late`: a line for each actor that is, beginning with its path; `unlogged`: why no line can be written, or empty.
     """
     wrong = {
         "log": [unlogged] if unlogged else [],

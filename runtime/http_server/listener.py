@@ -48,8 +48,10 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class HttpListener:
-    """See the module. `port` 0: any free one; after `start`, `port` says which. `upgrade` None: nothing is upgraded;
-    requests to upgrade that `stays` is true of go to the handler.
+    """See the module.
+
+    `port` 0: any free one; after `start`, `port` says which. `upgrade` None: nothing is upgraded; requests to upgrade
+    that `stays` is true of go to the handler.
 
     `idle_ns`: how long a tunnel may be silent.
     """
@@ -168,8 +170,9 @@ async def _no_upgrade(head: Head, transport: asyncio.Transport) -> Way:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Bound, not listening yet. `0.0.0.0` and `::` are every address of both families, as far as there are (as Go means
-    it).
+    """Bound, not listening yet.
+
+    `0.0.0.0` and `::` are every address of both families, as far as there are (as Go means it).
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if host in EVERY_ADDRESS and socket.has_dualstack_ipv6():

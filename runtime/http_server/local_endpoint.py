@@ -139,7 +139,10 @@ class LocalEndpoint:
 
 
 def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer:
-    """Ask the agent of this root directory for `view`. Blocks; raises LocalEndpointError when no agent answers."""
+    """Ask the agent of this root directory for `view`.
+
+    Blocks; raises LocalEndpointError when no agent answers.
+    """
     path = socket_path(root_directory)
     try:
         return asyncio.run(_ask(path, view, timeout_seconds))

@@ -1,4 +1,6 @@
-"""Who may ask a server on loopback that browsers of this machine can reach without credentials or TLS. Pure.
+"""Who may ask a server on loopback that browsers of this machine can reach without credentials or TLS.
+
+Pure.
 
 Any page in a browser can send requests to loopback, and can give a name of its own the address 127.0.0.1 (DNS
 rebinding). The browser says in `Host` by which name it asks, and in `Origin` and `Sec-Fetch-Site` which page asks. So a

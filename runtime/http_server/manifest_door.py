@@ -1,4 +1,6 @@
-"""Manifests over HTTP: the endpoint that takes, lists and withdraws them. What becomes of them is for others to know.
+"""Manifests over HTTP: the endpoint that takes, lists and withdraws them.
+
+What becomes of them is for others to know.
 
     POST   /manifests                     a Pod, a PodList or a v1 List of pods, YAML or JSON: all of it, or nothing
     GET    /manifests                     all that have been taken, as a v1 List that can be given back

@@ -47,8 +47,10 @@ def ports_of(configuration: KubeletConfiguration) -> Ports:
 
 
 def serving_files(configuration: KubeletConfiguration, directory: str, names: Sequence[str]) -> ServingFiles:
-    """The pair of the configuration; else the one that the cluster signs, which may not be there yet; else one in
-    `directory` for these names, made when there is none.
+    """The pair of the configuration.
+
+    Else the one that the cluster signs, which may not be there yet; else one in `directory` for these names, made when
+    there is none.
 
     Raises CertificateError.
     """

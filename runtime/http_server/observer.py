@@ -1,4 +1,6 @@
-"""The observer: one page at `/ui`, and the stream that keeps it up to date (server-sent events). Read-only.
+"""The observer: one page at `/ui`, and the stream that keeps it up to date (server-sent events).
+
+Read-only.
 
 What there is to see comes as parts, key -> JSON, which this file neither knows nor needs to: it looks about once a
 second while somebody watches, once for all who do, and sends each watcher the parts that have changed. A watcher who
@@ -118,7 +120,10 @@ class Observer:
 
 
 def _event(told: Look | None, seen: Look) -> bytes | None:
-    """What has changed, as an event; None when nothing has. `told` None: nothing has been told, and all of it is."""
+    """What has changed, as an event; None when nothing has.
+
+    `told` None: nothing has been told, and all of it is.
+    """
     before = _NOTHING if told is None else told
     parts = [json.dumps(key).encode() + b":" + part for key, part in seen.items() if before.get(key) != part]
     gone = [key for key in before if key not in seen]

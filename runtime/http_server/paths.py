@@ -65,7 +65,10 @@ EVERYTHING = frozenset(Switch)
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One path. A part in braces is a name; one with a star, at the end, is all that is left, empty or not."""
+    """One path.
+
+    A part in braces is a name; one with a star, at the end, is all that is left, empty or not.
+    """
 
     pattern: str
     endpoint: ServerEndpoint

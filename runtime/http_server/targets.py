@@ -81,8 +81,9 @@ def _status_of(pod: Pod, container: str) -> ContainerStatus | None:
 
 
 def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
-    """What to show of a log, and whether the one before is meant. Raises Refusal: 400 for what cannot be read, 422 for
-    what makes no sense.
+    """What to show of a log, and whether the one before is meant.
+
+    Raises Refusal: 400 for what cannot be read, 422 for what makes no sense.
     """
     first = first_of(query)
     if first.get("tail") == _ALL_LINES:

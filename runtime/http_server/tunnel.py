@@ -28,7 +28,9 @@ _FRAMING = frozenset({"content-length", "transfer-encoding", "expect", "trailer"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a tunnel leads; `first` is the head of the request that goes there, with the empty line at its end.
+    """Where a tunnel leads.
+
+    `first` is the head of the request that goes there, with the empty line at its end.
 
     `here`: for another side that lives in this process, makes a connected socket to it.
     """
@@ -73,7 +75,10 @@ async def agreed(way: Way, request: h11.Request, cannot_reach: CannotReach) -> t
 async def open_tunnel(
     way: Way, backward: asyncio.Protocol, cannot_reach: CannotReach = bad_gateway
 ) -> tuple[asyncio.Transport, bytes]:
-    """The transport to the other side, whose bytes go to `backward`; and what the client gets first. Raises Refusal."""
+    """The transport to the other side, whose bytes go to `backward`; and what the client gets first.
+
+    Raises Refusal.
+    """
     connection, response = await agreed(way, _request_of(way), cannot_reach)
     lines = ["HTTP/1.1 101 Switching Protocols", *(f"{name}: {value}" for name, value in response.headers)]
     early = connection.switch(backward)

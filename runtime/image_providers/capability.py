@@ -25,7 +25,10 @@ class ProviderRequest(msgspec.Struct, frozen=True):
 
 
 class ProviderFailedError(Exception):
-    """A program gave no answer. The text names it and says why; `complaint` is what it wrote, without secrets."""
+    """A program gave no answer.
+
+    The text names it and says why; `complaint` is what it wrote, without secrets.
+    """
 
     def __init__(self, reason: str, complaint: str = "") -> None:
         super().__init__(reason)
@@ -40,4 +43,7 @@ class ImageProviders(Protocol):
         """In the order in which they are configured."""
 
     def ask(self, provider: ImageProvider, request: ProviderRequest) -> PendingAnswer[ProviderAnswer]:
-        """Run the program once. Fails with ProviderFailedError, within a minute or so whatever the program does."""
+        """Run the program once.
+
+        Fails with ProviderFailedError, within a minute or so whatever the program does.
+        """

@@ -25,8 +25,10 @@ LIMITS = Limits(seconds=60.0, output_bytes=1024 * 1024, complaint_bytes=4 * COMP
 
 
 class LocalImageProviders:
-    """See the module. `environment`: what every program sees besides its own variables. `launcher`: words before the
-    command, as of `ending_with_us`.
+    """See the module.
+
+    `environment`: what every program sees besides its own variables. `launcher`: words before the command, as of
+    `ending_with_us`.
     """
 
     def __init__(

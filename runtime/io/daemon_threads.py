@@ -50,8 +50,10 @@ class DaemonThreads(ThreadPoolExecutor):
         return answer
 
     def _begin_worker(self) -> None:
-        """Start a worker. A machine may have no thread left: then the existing workers do the work. Without any,
-        raise."""
+        """Start a worker.
+
+        A machine may have no thread left: then the existing workers do the work. Without any, raise.
+        """
         name = f"{self._name}-{len(self._workers)}"
         worker = threading.Thread(target=self._work, name=name, daemon=True)
         try:

@@ -22,8 +22,10 @@ from runtime.io.pending import PendingAnswer
 T = TypeVar("T")
 
 BLOCKING_THREADS = 4
-"""For what would hold up the loop: the names of servers that the node itself asks, small writes. What pods name, and
-what is large, has threads of its own (`runtime.io.connecting`, `runtime.api.client`)."""
+"""For what would hold up the loop: the names of servers that the node itself asks, small writes.
+
+What pods name, and what is large, has threads of its own (`runtime.io.connecting`, `runtime.api.client`).
+"""
 
 
 class LoopThread:
@@ -49,8 +51,9 @@ class LoopThread:
         return answer
 
     def post(self, operation: Callable[[], None]) -> None:
-        """Run `operation` on the loop, after those posted before it. It must not raise. One wake-up serves a whole
-        burst.
+        """Run `operation` on the loop, after those posted before it.
+
+        It must not raise. One wake-up serves a whole burst.
 
         Raises RuntimeError after `close`, and where the machine has no thread left to begin with.
         """
@@ -106,7 +109,10 @@ class LoopThread:
 
 
 class _Answer(Future[T]):
-    """What a coroutine will have come to. Cheaper by half than asyncio's own way from one thread to another."""
+    """What a coroutine will have come to.
+
+    Cheaper by half than asyncio's own way from one thread to another.
+    """
 
     def __init__(self, loop: LoopThread) -> None:
         super().__init__()
@@ -177,7 +183,10 @@ async def leave_to_others(seconds: float = 0.0) -> None:
 
 
 async def settled(pending: PendingAnswer[T]) -> T:
-    """Wait for an answer on the running loop, without a thread; who gives up cancels it. Raises its failure."""
+    """Wait for an answer on the running loop, without a thread; who gives up cancels it.
+
+    Raises its failure.
+    """
     loop = asyncio.get_running_loop()
     waiting: asyncio.Future[T] = loop.create_future()
 
@@ -198,6 +207,9 @@ async def settled(pending: PendingAnswer[T]) -> T:
 
 
 def hand_over(loop: asyncio.AbstractEventLoop, operation: Callable[..., object], *arguments: object) -> None:
-    """Run `operation` on a loop, from any thread; what comes after the loop's end concerns nobody any more."""
+    """Run `operation` on a loop, from any thread.
+
+    What comes after the loop's end concerns nobody any more.
+    """
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(operation, *arguments)

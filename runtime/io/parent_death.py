@@ -15,7 +15,10 @@ TRY_S = 10.0
 
 
 def ending_with_us() -> tuple[str, ...]:
-    """The words; () where the node has no `setpriv` that can do it. Runs a program once: call it at the start."""
+    """The words; () where the node has no `setpriv` that can do it.
+
+    Runs a program once: call it at the start.
+    """
     tool = shutil.which("setpriv")
     if tool is None:
         return ()

@@ -23,7 +23,10 @@ class PendingAnswer(Protocol[T]):
         """True once there is an answer, a failure or a cancellation."""
 
     def result(self, timeout: float | None = None) -> T:
-        """The answer; blocks for up to `timeout` seconds. Raises the failure, `CancelledError` or `TimeoutError`."""
+        """The answer; blocks for up to `timeout` seconds.
+
+        Raises the failure, `CancelledError` or `TimeoutError`.
+        """
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The failure, or None after success; blocks and raises as `result` does."""
@@ -39,7 +42,10 @@ class Subscription(Protocol):
     """A series of facts that keeps coming until it is closed."""
 
     def close(self) -> None:
-        """End the series. Nothing is delivered after the return, except what another thread has begun to deliver."""
+        """End the series.
+
+        Nothing is delivered after the return, except what another thread has begun to deliver.
+        """
 
 
 class SubscriptionEnded:

@@ -97,7 +97,10 @@ class ProgramCutShortError(Exception):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Of a program that is run to its end. The beginning of its output counts, and the end of its complaints."""
+    """Of a program that is run to its end.
+
+    The beginning of its output counts, and the end of its complaints.
+    """
 
     seconds: float
     output_bytes: int

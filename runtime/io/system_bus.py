@@ -24,7 +24,10 @@ _FD_SPACE = socket.CMSG_SPACE(16 * array.array("i").itemsize)
 
 
 class BusError(Exception):
-    """The bus or the called service refused or did not answer. `name`: the D-Bus error name; empty for our own."""
+    """The bus or the called service refused or did not answer.
+
+    `name`: the D-Bus error name; empty for our own.
+    """
 
     def __init__(self, text: str, name: str = "") -> None:
         super().__init__(f"{name}: {text}" if name else text)
@@ -38,8 +41,10 @@ def system_bus_address(environment: dict[str, str] | None = None) -> str:
 
 
 class BusConnection:
-    """`on_signal` gets interface, member and body of the signals of `listen`. `on_lost` gets, once, the reason of a
-    loss; none after `close`."""
+    """`on_signal` gets interface, member and body of the signals of `listen`.
+
+    `on_lost` gets, once, the reason of a loss; none after `close`.
+    """
 
     def __init__(
         self,
@@ -168,7 +173,10 @@ async def open_bus(
     on_signal: Callable[[str, str, Sequence[Any]], None] = _ignore_signal,
     on_lost: Callable[[str], None] = _ignore_loss,
 ) -> BusConnection:
-    """Connect to the bus at `address`, in D-Bus notation. Raises BusError when there is none, or when it refuses."""
+    """Connect to the bus at `address`, in D-Bus notation.
+
+    Raises BusError when there is none, or when it refuses.
+    """
     from jeepney.auth import BEGIN, AuthenticationError, Authenticator
     from jeepney.bus import get_connectable_addresses
 

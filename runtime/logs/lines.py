@@ -1,4 +1,6 @@
-"""Lines of a container's log, as runtimes write them, and as people want to read them (spec 11.2). Pure.
+"""Lines of a container's log, as runtimes write them, and as people want to read them (spec 11.2).
+
+Pure.
 
 A runtime writes `<time> <stdout|stderr> <P|F> <text>`; P is a piece whose line goes on. The JSON of old Docker
 is read as well. What is no such line is left out.

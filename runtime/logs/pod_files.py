@@ -35,9 +35,11 @@ _TAIL_BYTES_AT_MOST = 1 << 20
 
 
 class StartFiles(msgspec.Struct, frozen=True):
-    """What has to be on the host before a container is made. `attempt` None: one after the newest of its logs, which is
-    the highest N of `N.log`, rotated ones included (spec 3.7). `message`: where the termination message of an attempt
-    goes, empty for nowhere. `hosts`: path and text of the pod's hosts file, None where it has none of its own.
+    """What has to be on the host before a container is made.
+
+    `attempt` None: one after the newest of its logs, which is the highest N of `N.log`, rotated ones included (spec
+    3.7). `message`: where the termination message of an attempt goes, empty for nowhere. `hosts`: path and text of the
+    pod's hosts file, None where it has none of its own.
     """
 
     log_directory: str
@@ -60,7 +62,9 @@ class PodFiles(Protocol):
         """The end of a container's log, without times and stream names; empty where it may not be read."""
 
     def read_volume_file(self, directory: str, path: str, limit_bytes: int) -> str | None:
-        """The text of a file below a volume's directory, which containers may write to; None when it is not there.
+        """The text of a file below a volume's directory, which containers may write to.
+
+        None when it is not there.
 
         No link is followed, and only a plain file of that size at most is read. Raises OSError for anything else.
         """
@@ -78,7 +82,10 @@ class PodFiles(Protocol):
         """
 
     def write_record(self, path: str, text: str) -> None:
-        """Give a state file of the agent that text (0600), all of it or nothing; its directory is there. OSError."""
+        """Give a state file of the agent that text (0600), all of it or nothing; its directory is there.
+
+        OSError.
+        """
 
 
 class LocalPodFiles:

@@ -67,7 +67,10 @@ def log_path(container: str, attempt: int) -> str:
 
 
 def link_path(root: str, pod: Pod, container: str, container_id: str) -> str:
-    """The link by which log collectors find a container's log; `root` is the node's directory of such links."""
+    """The link by which log collectors find a container's log.
+
+    `root` is the node's directory of such links.
+    """
     return log_link(root, pod.metadata.name, pod.metadata.namespace, container, container_id)
 
 

@@ -150,7 +150,10 @@ class LogReader:
             self._keep_last(self._options.tail_lines)
 
     def read(self) -> bytes | None:
-        """The next piece of output. Empty: nothing of what was read is wanted. None: the end of the log for now."""
+        """The next piece of output.
+
+        Empty: nothing of what was read is wanted. None: the end of the log for now.
+        """
         read_bytes = 0
         while self._parts and not self.full:
             if read_bytes >= STEP_BYTES:

@@ -26,7 +26,10 @@ class ManifestFile(msgspec.Struct, frozen=True):
     content: bytes | None
     problem: str = ""
     touched_ns: int = 0
-    """When content, name or rights were last changed, in wall-clock nanoseconds; 0: not known. Nobody can set it."""
+    """When content, name or rights were last changed, in wall-clock nanoseconds; 0: not known.
+
+    Nobody can set it.
+    """
 
 
 class ManifestReading(msgspec.Struct, frozen=True):
@@ -59,4 +62,7 @@ class ManifestDirectory(Protocol):
         """Everything at `path`. Never raises OSError: problems are in the answer."""
 
     def watch(self, path: str, on_change: Callable[[], None]) -> ManifestWatch:
-        """Call `on_change`, on any thread, after each change at `path`; it watches nothing until `renew` is called."""
+        """Call `on_change`, on any thread, after each change at `path`.
+
+        It watches nothing until `renew` is called.
+        """

@@ -1,4 +1,7 @@
-"""`HttpManifests`: static pod manifests over the network, on the shared `LoopThread`. See `runtime.manifests.url`."""
+"""`HttpManifests`: static pod manifests over the network, on the shared `LoopThread`.
+
+See `runtime.manifests.url`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ USER_AGENT = "actorlet"
 
 
 class HttpManifests:
-    """Over the network, by way of the proxy that the environment names. Each reading has a connection of its own."""
+    """Over the network, by way of the proxy that the environment names.
+
+    Each reading has a connection of its own.
+    """
 
     def __init__(self, loop: LoopThread) -> None:
         self._loop = loop

@@ -111,7 +111,10 @@ class LocalManifestWatch:
 
 
 def _where_to_look(path: str) -> tuple[str, str]:
-    """The directory to watch for `path`, without links, and the one name in it that matters; empty: every name."""
+    """The directory to watch for `path`, without links, and the one name in it that matters.
+
+    Empty: every name.
+    """
     if os.path.isdir(path):
         return os.path.realpath(path), ""
     directory, name = os.path.split(path)

@@ -29,7 +29,10 @@ class ManifestStore(Protocol):
 
 
 class LocalManifestStore:
-    """On the disk of this machine. Manifests may hold what is nobody's business: only the owner can read them."""
+    """On the disk of this machine.
+
+    Manifests may hold what is nobody's business: only the owner can read them.
+    """
 
     def prepare(self, directory: str) -> None:
         make_directories(directory, 0o700)

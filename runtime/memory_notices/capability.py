@@ -27,7 +27,9 @@ class MemoryWatch(Protocol):
     """Tells until closed."""
 
     def renew(self) -> tuple[str, ...]:
-        """Go by the machine as it is now; nothing is told before the first time. What cannot be watched, and why.
+        """Go by the machine as it is now; nothing is told before the first time.
+
+        What cannot be watched, and why.
 
         Touches files of the kernel: to be called on a lane.
         """
@@ -38,7 +40,9 @@ class MemoryWatch(Protocol):
 
 class MemoryNotices(Protocol):
     def watch(self, marks: tuple[MemoryMark, ...], on_short: Callable[[], None]) -> MemoryWatch:
-        """Call `on_short`, on any thread, when a mark may have been passed; whoever watched before is told no more.
+        """Call `on_short`, on any thread, when a mark may have been passed.
+
+        Whoever watched before is told no more.
 
         It may be called for nothing, and many times: whoever hears it looks.
         """

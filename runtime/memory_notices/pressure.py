@@ -32,7 +32,10 @@ The share is that of the kernel's own example, well above the noise. Shorter win
 
 
 class PressureNotices:
-    """`MemoryWatch` of cgroup v2. `root`: of the file system. `pods`: possible paths of the cgroup of all pods."""
+    """`MemoryWatch` of cgroup v2.
+
+    `root`: of the file system. `pods`: possible paths of the cgroup of all pods.
+    """
 
     def __init__(
         self,

@@ -26,7 +26,10 @@ SLACK_BYTES = 1024 * 1024
 
 
 class UsageMarks:
-    """`MemoryWatch` of cgroup v1. `root`: of the file system. `pods`: possible paths of the cgroup of all pods."""
+    """`MemoryWatch` of cgroup v1.
+
+    `root`: of the file system. `pods`: possible paths of the cgroup of all pods.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""`/metrics/cadvisor`: what the kernel says of machine, pods and containers, by a sample (spec 11.7). Pure.
+"""`/metrics/cadvisor`: what the kernel says of machine, pods and containers, by a sample (spec 11.7).
+
+Pure.
 
 Labels are those of cAdvisor. A container has its image and name, and a pod an empty container. The network has the name
 and image of its sandbox, the machine the id `/`, and the node's own parts have their control group. `id` is the path of

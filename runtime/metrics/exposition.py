@@ -17,8 +17,11 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
 class MetricRow(NamedTuple):
-    """One line. `labels`: values, in the order of the family's names. `ending`: of the name (`_bucket`). `bound`: the
-    label `le`. `at_ms`: the time of the value; None for now."""
+    """One line.
+
+    `labels`: values, in the order of the family's names. `ending`: of the name (`_bucket`). `bound`: the label `le`.
+    `at_ms`: the time of the value; None for now.
+    """
 
     labels: Sequence[str]
     value: float

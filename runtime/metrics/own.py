@@ -1,4 +1,7 @@
-"""The metrics of actorlet itself: its actors, their mailboxes, its lanes. By class of actor, never by actor."""
+"""The metrics of actorlet itself: its actors, their mailboxes, its lanes.
+
+By class of actor, never by actor.
+"""
 
 from __future__ import annotations
 

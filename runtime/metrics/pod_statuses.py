@@ -47,7 +47,10 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 def changes(before: PodStatus, after: PodStatus) -> Changes:
-    """What is new in `after`. Pure. A container that ran only between two statuses is in the next one's last state."""
+    """What is new in `after`.
+
+    Pure. A container that ran only between two statuses is in the next one's last state.
+    """
     known_ids, known_ends = set[str](), set[str]()
     known = _containers(before)
     for _, status in known:

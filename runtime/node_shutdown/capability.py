@@ -38,8 +38,10 @@ class MachineShutdown(Protocol):
     def hold(
         self, least_ns: int, wanted_ns: int, on_change: Callable[[bool], None], on_lost: Callable[[str], None]
     ) -> PendingAnswer[Hold]:
-        """Make the machine wait when it goes down. Where it would wait for less than `least_ns` it is asked to wait for
-        `wanted_ns`, and waits as long as it can be made to. A second hold takes the place of the first.
+        """Make the machine wait when it goes down.
+
+        Where it would wait for less than `least_ns` it is asked to wait for `wanted_ns`, and waits as long as it can be
+        made to. A second hold takes the place of the first.
 
         `on_change` is told True when it is about to go down, False when it stays after all; `on_lost`, once, when
         nothing will be told any more, though the machine may wait as promised. Both may come from any thread.

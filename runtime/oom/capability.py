@@ -26,8 +26,9 @@ class OomKill(msgspec.Struct, frozen=True):
 
 class OomLog(Protocol):
     def follow(self, on_kill: Callable[[OomKill], None], on_end: Callable[[str], None]) -> Subscription:
-        """Tell of every kill from now on, and no more those who have followed before. Raises OSError where that cannot
-        be heard.
+        """Tell of every kill from now on, and no more those who have followed before.
+
+        Raises OSError where that cannot be heard.
 
         Both are called on a thread of the implementation, one at a time: hand over and return. `on_end` comes when
         there will be no more, with the reason, and not after a `close`.

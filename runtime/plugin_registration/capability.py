@@ -17,7 +17,10 @@ DRA_PLUGIN = "DRAPlugin"
 
 
 class PluginInfo(msgspec.Struct, frozen=True):
-    """What a plugin says of itself. `endpoint`: the socket at which it serves, empty for the one it was asked at."""
+    """What a plugin says of itself.
+
+    `endpoint`: the socket at which it serves, empty for the one it was asked at.
+    """
 
     kind: str
     name: str

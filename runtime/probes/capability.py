@@ -21,8 +21,10 @@ NS_PER_SECOND = 1_000_000_000
 
 
 class ProbeOutcome(enum.Enum):
-    """What a check has come to. Two say nothing of the container: UNKNOWN, the question could not be asked; LATE, there
-    was no answer in time, but this node was too busy to hear one.
+    """What a check has come to.
+
+    Two say nothing of the container: UNKNOWN, the question could not be asked; LATE, there was no answer in time, but
+    this node was too busy to hear one.
     """
 
     SUCCESS = "success"
@@ -46,7 +48,10 @@ class ExecCheck(msgspec.Struct, frozen=True):
 
 
 class HttpCheck(msgspec.Struct, frozen=True):
-    """GET a URL; any 2xx or 3xx is success. `headers` as the pod has them, in order; `Host` is one of them."""
+    """GET a URL; any 2xx or 3xx is success.
+
+    `headers` as the pod has them, in order; `Host` is one of them.
+    """
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -76,8 +81,9 @@ class Prober(Protocol):
     def probe(
         self, container_id: str, kind: str, check: Check, timeout_ns: int
     ) -> PendingAnswer[ProbeAnswer] | ProbeAnswer:
-        """Ask once; an answer that is there at once may be given as it is. `kind` (startup, readiness, liveness) is for
-        whoever plays a container.
+        """Ask once; an answer that is there at once may be given as it is.
+
+        `kind` (startup, readiness, liveness) is for whoever plays a container.
 
         No answer within `timeout_ns` is a FAILURE, or LATE. Never blocks the caller, and never fails: what goes wrong
         on this side is UNKNOWN.

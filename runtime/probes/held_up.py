@@ -13,7 +13,10 @@ SLACK_NS = 100_000_000
 
 
 def unless_held_up(answer: ProbeAnswer, late_ns: int, timeout_ns: int) -> ProbeAnswer:
-    """The answer to a check that has timed out, or LATE. `late_ns`: how late this node was in its own turns."""
+    """The answer to a check that has timed out, or LATE.
+
+    `late_ns`: how late this node was in its own turns.
+    """
     if late_ns <= max(SLACK_NS, timeout_ns // MAX_LAG):
         return answer
     return ProbeAnswer(ProbeOutcome.LATE, f"this node is too busy to tell: {late_ns / 1e6:.0f} ms late")

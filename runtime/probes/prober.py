@@ -1,4 +1,6 @@
-"""`NetworkProber`: the real prober. Commands go through the runtime, all else through a loop for containers alone.
+"""`NetworkProber`: the real prober.
+
+Commands go through the runtime, all else through a loop for containers alone.
 
 What a container sends runs on no loop that the API client, leases or the node's server use.
 

@@ -47,14 +47,19 @@ class CertificateKeys(Protocol):
         """The certificate in use; None when there is none that can be used."""
 
     def request(self, user: str, names: Sequence[str]) -> bytes:
-        """A request, as PEM, for these names and addresses (a client has none), with a new key. One before is over."""
+        """A request, as PEM, for these names and addresses (a client has none), with a new key.
+
+        One before is over.
+        """
 
     def accept(self, certificate: bytes) -> HeldCertificate:
         """Use this certificate (PEM, others of its chain after it) of the last request from now on."""
 
 
 class LocalCertificateKeys:
-    """On the disk of this machine, in `directory`. `purpose`: `SERVER` or `CLIENT`, with which names of files begin.
+    """On the disk of this machine, in `directory`.
+
+    `purpose`: `SERVER` or `CLIENT`, with which names of files begin.
 
     `patient`: the key of a request lies on the disk until its certificate is there, so that an agent that begins again
     asks with the same one; `forget` ends that.

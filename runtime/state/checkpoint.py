@@ -18,7 +18,9 @@ class _Checkpoint(msgspec.Struct):
 
 
 class Checksums:
-    """Checksums of texts that mostly begin as the one before. Hashes only what follows their common beginning.
+    """Checksums of texts that mostly begin as the one before.
+
+    Hashes only what follows their common beginning.
 
     Several threads may use it: they replace what it remembers as a whole.
     """

@@ -21,8 +21,11 @@ def read_config_file(path: str) -> NamedBytes:
 
 
 def read_drop_ins(directory: str) -> tuple[NamedBytes, ...]:
-    """Every file below the directory, in lexical order; those not ending in `.conf` come without content, to be named
-    as skipped. Raises DocumentError for a missing directory or an unreadable file."""
+    """Every file below the directory, in lexical order.
+
+    Those not ending in `.conf` come without content, to be named as skipped. Raises DocumentError for a missing
+    directory or an unreadable file.
+    """
     root = os.path.abspath(directory)
 
     def fail(error: OSError) -> None:
@@ -39,7 +42,10 @@ def read_drop_ins(directory: str) -> tuple[NamedBytes, ...]:
 
 
 def configuration_of(flags: ParsedFlags, *, cgroup_version: int | None = None) -> StartConfiguration:
-    """Read what the flags name and decide the configuration. Raises ConfigurationRejected with every fault."""
+    """Read what the flags name and decide the configuration.
+
+    Raises ConfigurationRejected with every fault.
+    """
     faults: list[DocumentError] = []
     file: NamedBytes | None = None
     drop_ins: tuple[NamedBytes, ...] = ()

@@ -31,8 +31,9 @@ class DockerConfigFiles(Protocol):
 
 
 class LocalDockerConfig:
-    """On the disk of this machine. `root`: the agent's directory, which goes first; `working` and `home`: of the agent
-    (`home` empty: it has none).
+    """On the disk of this machine.
+
+    `root`: the agent's directory, which goes first; `working` and `home`: of the agent (`home` empty: it has none).
     """
 
     def __init__(self, root: str, working: str, home: str) -> None:

@@ -27,7 +27,10 @@ LIMIT_BYTES = 64 * 1024
 
 class IdFiles(Protocol):
     def subordinate(self) -> tuple[str | None, str | None]:
-        """What the system says of user ids and of group ids for the agent; None where nobody has chosen. OSError."""
+        """What the system says of user ids and of group ids for the agent; None where nobody has chosen.
+
+        OSError.
+        """
 
     def records(self) -> Mapping[str, str]:
         """UID of the pod -> its record. Raises OSError."""

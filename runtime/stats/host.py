@@ -43,8 +43,9 @@ _OF_POD = re.compile(r"(^|-)pod[0-9a-f]")
 
 
 class LocalHostStats:
-    """`root_directory`: the agent's, with the pods' directories. `runtime_socket`: the runtime's socket; empty if
-    unknown.
+    """`root_directory`: the agent's, with the pods' directories.
+
+    `runtime_socket`: the runtime's socket; empty if unknown.
 
     `cgroup_root`: the parent of the cgroup of all pods. `system_cgroups`: the cgroup of other processes of the node, if
     it has one.
@@ -173,7 +174,10 @@ class LocalHostStats:
         return None
 
     def _of_process(self, name: str, pid: str, booted_ns: int, at_ns: int) -> SystemContainer | None:
-        """The group of a process. When that is the root of a hierarchy, or of a container, the process by itself."""
+        """The group of a process.
+
+        When that is the root of a hierarchy, or of a container, the process by itself.
+        """
         stat = self._text(f"proc/{pid}/stat")
         times = files.process_times(stat)
         if times is None:

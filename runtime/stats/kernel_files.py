@@ -160,7 +160,10 @@ def cgroup_paths(text: str) -> Mapping[str, str]:
 
 
 def cpu_times_us(stat: str) -> tuple[int, int, int] | None:
-    """(used, user, system) in us by the first line of `/proc/stat`, at 100 ticks a second; what idles is not used."""
+    """(used, user, system) in us by the first line of `/proc/stat`, at 100 ticks a second.
+
+    What idles is not used.
+    """
     fields = stat.partition("\n")[0].split()
     if len(fields) < 8 or fields[0] != "cpu":
         return None

@@ -85,7 +85,10 @@ class IoCost(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeviceIo(msgspec.Struct, frozen=True, gc=False):
-    """I/O of one block device (`8:0`), since the beginning. `cost`: of the controller iocost, where it is on."""
+    """I/O of one block device (`8:0`), since the beginning.
+
+    `cost`: of the controller iocost, where it is on.
+    """
 
     device: str
     read_bytes: int = 0
@@ -159,7 +162,9 @@ class LayerUsage(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProcessReading(msgspec.Struct, frozen=True):
-    """A container or sandbox, by one of its processes. `pod`: the parent of its group, if that is a pod's group.
+    """A container or sandbox, by one of its processes.
+
+    `pod`: the parent of its group, if that is a pod's group.
 
     `file_descriptors`, `sockets`: of all processes of the group. `ulimits`: soft limits of this process by name; -1 is
     unlimited.
@@ -188,7 +193,10 @@ class SystemContainer(msgspec.Struct, frozen=True):
 
 
 class BlockDevice(msgspec.Struct, frozen=True, gc=False):
-    """A disk or partition since the boot, from `/proc/diskstats`. `number`: `8:0`; `name`: `/dev/sda`. Times in ms."""
+    """A disk or partition since the boot, from `/proc/diskstats`.
+
+    `number`: `8:0`; `name`: `/dev/sda`. Times in ms.
+    """
 
     number: str
     name: str

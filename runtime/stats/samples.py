@@ -149,7 +149,10 @@ class StatsListing(msgspec.Struct, frozen=True):
 
 
 class Rates:
-    """CPU rates between two samples. `before`: id -> (when, CPU time) of the sample before; `now` becomes the next."""
+    """CPU rates between two samples.
+
+    `before`: id -> (when, CPU time) of the sample before; `now` becomes the next.
+    """
 
     def __init__(self, before: Mapping[str, tuple[int, int]]) -> None:
         self._before = before

@@ -95,7 +95,10 @@ def has_content(directory: str) -> bool:
 
 
 def checked(payload: Payload) -> dict[str, VolumeFile]:
-    """The payload under tidy paths, sorted. Raises VolumeError for a path that leads elsewhere or cannot be."""
+    """The payload under tidy paths, sorted.
+
+    Raises VolumeError for a path that leads elsewhere or cannot be.
+    """
     files: dict[str, VolumeFile] = {}
     for path, file in payload.items():
         files[_tidy(path)] = file

@@ -57,7 +57,10 @@ NO_CONTENTS = Contents()
 
 
 class VolumeMaterial(msgspec.Struct, frozen=True):
-    """What a kind needs beyond objects of the API: secrets, tokens, where a device is attached. Each has its own."""
+    """What a kind needs beyond objects of the API: secrets, tokens, where a device is attached.
+
+    Each has its own.
+    """
 
 
 class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +90,9 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VolumePlace(msgspec.Struct, frozen=True):
-    """Where one volume of one pod lies. `directory`: below the pod's own; its parents may have to be made as well.
+    """Where one volume of one pod lies.
+
+    `directory`: below the pod's own; its parents may have to be made as well.
 
     That is `volumes/<plugin>/<name>`, or `volumeDevices/<plugin>/<name>` for `block` volumes.
     """
@@ -100,8 +105,9 @@ class VolumePlace(msgspec.Struct, frozen=True):
 
 
 class LocatedVolume(msgspec.Struct, frozen=True):
-    """A volume of a pod that is to be made, or was begun in some life of the agent. `device`: its unique name on the
-    node, empty for none.
+    """A volume of a pod that is to be made, or was begun in some life of the agent.
+
+    `device`: its unique name on the node, empty for none.
     """
 
     place: VolumePlace
@@ -120,8 +126,10 @@ Say = Callable[[str, str, str], None]
 
 
 class VolumePlugin(abc.ABC):
-    """One kind of volume. What a kind has no use for stays as it is here: it shares no device among its pods, lies in
-    the directory of its place, is made anew each time, and leaves mounts and files only.
+    """One kind of volume.
+
+    What a kind has no use for stays as it is here: it shares no device among its pods, lies in the directory of its
+    place, is made anew each time, and leaves mounts and files only.
 
     A device is named by the kind as it likes; on the node it is `<plugin>/<device>`.
     """
@@ -203,13 +211,18 @@ class NodeVolumes(Protocol):
         """The path of a volume that cannot be renewed now but can be used as it is; empty when it cannot."""
 
     def release(self, place: VolumePlace) -> None:
-        """Take one volume of a pod down, and remove its directory. Raises VolumeFailedError, OSError: some stays."""
+        """Take one volume of a pod down, and remove its directory.
+
+        Raises VolumeFailedError, OSError: some stays.
+        """
 
     def unstage(self, device: str) -> None:
         """Take a device down. Raises VolumeFailedError, OSError."""
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
-        """Remove all that the pod has on disk but volumes. Where volumes lie it removes nothing, and gives these.
+        """Remove all that the pod has on disk but volumes.
+
+        Where volumes lie it removes nothing, and gives these.
 
         Raises VolumeFailedError or OSError.
         """

@@ -200,7 +200,10 @@ class CsiPlugin(VolumePlugin):
             remove_note(place.directory)
 
     def measure(self, place: VolumePlace) -> DriverVolumeStats | None:
-        """The driver's statistics of a pod's volume; None when it does not measure. Raises VolumeError, OSError."""
+        """The driver's statistics of a pod's volume; None when it does not measure.
+
+        Raises VolumeError, OSError.
+        """
         note = read_note(self._note_directory(place))
         if note is None:
             return None
@@ -276,7 +279,10 @@ class CsiPlugin(VolumePlugin):
             material.expanded(Expansion(size, error, infeasible))
 
     def _give_back(self, call: Callable[[], None], path: str) -> None:
-        """Unpublish or unstage. A driver that knows no such volume has nothing to give back, unless it is mounted."""
+        """Unpublish or unstage.
+
+        A driver that knows no such volume has nothing to give back, unless it is mounted.
+        """
         try:
             call()
         except PluginError as failure:

@@ -43,7 +43,10 @@ EPHEMERAL = "Ephemeral"
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What `vol_data.json` says. `lifecycle`: Persistent or Ephemeral. `done`: "true" when all was done for the pod."""
+    """What `vol_data.json` says.
+
+    `lifecycle`: Persistent or Ephemeral. `done`: "true" when all was done for the pod.
+    """
 
     driver: str = msgspec.field(name="driverName")
     handle: str = msgspec.field(name="volumeHandle")
@@ -60,8 +63,9 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def device_name(driver: str, handle: str) -> str:
-    """The name of a volume on its node: `<driver>^<handle>`. With `kubernetes.io/csi/` before it, it stands in
-    `volumesInUse` and `volumesAttached` of the node's status.
+    """The name of a volume on its node: `<driver>^<handle>`.
+
+    With `kubernetes.io/csi/` before it, it stands in `volumesInUse` and `volumesAttached` of the node's status.
     """
     return f"{driver}^{handle}"
 
@@ -117,7 +121,10 @@ class CsiLayout:
 
 
 def read_note(directory: str) -> Note | None:
-    """The note in a directory; None when there is no readable one, which is told and moved aside. Raises OSError."""
+    """The note in a directory; None when there is no readable one, which is told and moved aside.
+
+    Raises OSError.
+    """
     try:
         return read_state(os.path.join(directory, NOTE), note_of, NOTE_BYTES)
     except UnreadableStateError as fault:

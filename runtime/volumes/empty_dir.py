@@ -62,8 +62,9 @@ class EmptyDirPlugin(VolumePlugin):
         return directory
 
     def release(self, place: VolumePlace) -> None:
-        """Remove the file that says the volume is made, or what an agent that died has written of it. The mount and the
-        files need no more.
+        """Remove the file that says the volume is made, or what an agent that died has written of it.
+
+        The mount and the files need no more.
         """
         bookkeeping = _bookkeeping(place)
         with contextlib.suppress(FileNotFoundError):

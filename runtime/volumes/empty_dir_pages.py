@@ -1,4 +1,6 @@
-"""Huge pages as the medium of an emptyDir: which size of pages, and how they are mounted (spec 8.7). Pure.
+"""Huge pages as the medium of an emptyDir: which size of pages, and how they are mounted (spec 8.7).
+
+Pure.
 
 The medium is `HugePages`, which means the one size that the pod's containers request, or `HugePages-<size>`. Pages are
 taken from what the containers request, so a size that none of them requests is refused.

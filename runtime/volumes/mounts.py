@@ -31,7 +31,10 @@ class Mounts(Protocol):
         """Mount points at or below `path`, in the order to unmount them: the latest mount first, deeper ones first."""
 
     def is_mount_point(self, path: str) -> bool:
-        """Whether another file system is mounted at `path`. Takes two stat calls, however many mounts there are."""
+        """Whether another file system is mounted at `path`.
+
+        Takes two stat calls, however many mounts there are.
+        """
 
     def mount_tmpfs(self, path: str, size_bytes: int) -> None:
         """Mount memory at `path`, at most `size_bytes` of it (0: what the kernel gives), never swapped where it can."""
@@ -40,7 +43,10 @@ class Mounts(Protocol):
         """Mount a file system of this kind at `path`; `options` as for the kernel, such as `pagesize=2M`."""
 
     def bind(self, source: str, path: str, *, read_only: bool = False) -> None:
-        """Make what is at `source` appear at `path`, which is of the same sort; mounts below it do not come along."""
+        """Make what is at `source` appear at `path`, which is of the same sort.
+
+        Mounts below it do not come along.
+        """
 
     def make_shared(self, path: str) -> bool:
         """Share mounts below `path` with its copies, in both directions; True if it became a mount."""

@@ -83,7 +83,10 @@ class OwnershipProgress:
 
 
 def give_to_group(path: str, wanted: Ownership, progress: OwnershipProgress) -> None:
-    """Change everything at and below the directory `path`. Raises VolumeError, OSError; call it again then."""
+    """Change everything at and below the directory `path`.
+
+    Raises VolumeError, OSError; call it again then.
+    """
     root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         info = os.fstat(root)
@@ -114,7 +117,10 @@ def _all_below(root: int, mount: bytes, wanted: Ownership, progress: OwnershipPr
 
 
 def _one(directory: int, name: bytes, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> int | None:
-    """Change one entry; where it is a directory to go down into, it is opened. What is gone meanwhile needs nothing."""
+    """Change one entry; where it is a directory to go down into, it is opened.
+
+    What is gone meanwhile needs nothing.
+    """
     try:
         entry = os.open(name, _OPEN, dir_fd=directory)
     except FileNotFoundError:

@@ -75,7 +75,10 @@ class PodDirectories:
         return tuple(found)
 
     def remove_volume(self, place: VolumePlace) -> None:
-        """Unmount everything at and below the place of a volume, then remove it. Raises VolumeError or OSError."""
+        """Unmount everything at and below the place of a volume, then remove it.
+
+        Raises VolumeError or OSError.
+        """
         self._unmount(place.directory)
         _remove(place.directory)
 

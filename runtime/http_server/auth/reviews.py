@@ -41,7 +41,10 @@ class TooManyReviewsError(Exception):
 
 
 class ReviewCache(Generic[K, V]):
-    """See the module. `keep_ns`: how long an answer is good; `is_good`: which answers let somebody do something."""
+    """See the module.
+
+    `keep_ns`: how long an answer is good; `is_good`: which answers let somebody do something.
+    """
 
     def __init__(
         self,

@@ -49,7 +49,9 @@ class CertificateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServingFiles:
-    """Paths. `client_authority` empty: client certificates are not asked for. `ciphers` by their IANA names, `curve` by
+    """Paths.
+
+    `client_authority` empty: client certificates are not asked for. `ciphers` by their IANA names, `curve` by
     OpenSSL's; empty: its own choice. `awaited`: the pair may come later; until then no handshake succeeds.
     """
 
@@ -63,7 +65,10 @@ class ServingFiles:
 
 
 class ServingTls:
-    """`context` is for the listener, once; handshakes take what the files say then. Raises CertificateError."""
+    """`context` is for the listener, once; handshakes take what the files say then.
+
+    Raises CertificateError.
+    """
 
     def __init__(
         self,

@@ -109,7 +109,10 @@ class Sessions:
 
 
 def way_to(url: str, head: Head) -> Way:
-    """The way to a session that the runtime serves at `url`, for the request with this head. Raises Refusal."""
+    """The way to a session that the runtime serves at `url`, for the request with this head.
+
+    Raises Refusal.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

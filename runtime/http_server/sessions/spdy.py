@@ -1,4 +1,6 @@
-"""SPDY/3.1 as far as sessions of containers speak it: frames to bytes, and bytes to frames. Pure, but for a compressor.
+"""SPDY/3.1 as far as sessions of containers speak it: frames to bytes, and bytes to frames.
+
+Pure, but for a compressor.
 
 A client opens streams, each with a few headers, sends data on them and ends them; what comes back is data, ends, and
 pings to be answered. There is no flow control in it: who reads slowly is not sent more, connection by connection.

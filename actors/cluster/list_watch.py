@@ -1,4 +1,6 @@
-"""`Follower`: an actor that follows sets of API objects. It lists a set once, then watches its changes.
+"""`Follower`: an actor that follows sets of API objects.
+
+It lists a set once, then watches its changes.
 
 `runtime.api.resume` decides what follows the end of a list or a watch. A new watch begins at the last version seen. If
 the server has dropped that version (410), the actor lists the set again. So no change is missed: either a watch reports
@@ -41,7 +43,10 @@ PAGE = 500
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One list or one watch. Its messages count while it is the newest of its key. `number`: unique within a life."""
+    """One list or one watch.
+
+    Its messages count while it is the newest of its key. `number`: unique within a life.
+    """
 
     key: Hashable
     began_ns: int
@@ -70,7 +75,10 @@ class PageListed(Message, frozen=True):
 
 
 class WatchArrived(Message, frozen=True):
-    """To itself, from the watch. Of each object only the newest form waits: a busy machine holds no queue of forms."""
+    """To itself, from the watch.
+
+    Of each object only the newest form waits: a busy machine holds no queue of forms.
+    """
 
     attempt: Attempt
     event: WatchEvent[Any]
@@ -96,8 +104,9 @@ class FollowAgain(Message, frozen=True):
 
 
 class _Followed(msgspec.Struct, eq=False):
-    """One set: what is followed, and its progress. `items`: of the pages so far. `said`: the error logged, or "".
-    `version`: the last one that the watch has reported.
+    """One set: what is followed, and its progress.
+
+    `items`: of the pages so far. `said`: the error logged, or "". `version`: the last one that the watch has reported.
     """
 
     attempt: Attempt
@@ -231,7 +240,10 @@ class Follower(Actor):
     # --- lists ------------------------------------------------------------------------------------------------------
 
     def _list(self, followed: _Followed, version: str, continue_: str = "") -> None:
-        """Ask for the set, or for its next page. A list not older than a version comes from a cache, and whole."""
+        """Ask for the set, or for its next page.
+
+        A list not older than a version comes from a cache, and whole.
+        """
         attempt, limit_ns = followed.attempt, list_limit_ns(followed.place)
         call = list_objects(
             followed.resource,

@@ -64,7 +64,10 @@ class Strategy(enum.Enum):
 
 
 class ObjectGot(Message, frozen=True):
-    """To itself: the answer to one GET. `reading`: the number of the reading it is for; None: for all that wait."""
+    """To itself: the answer to one GET.
+
+    `reading`: the number of the reading it is for; None: for all that wait.
+    """
 
     ref: ObjectRef
     value: Value | None
@@ -73,7 +76,10 @@ class ObjectGot(Message, frozen=True):
 
 
 class AnswerDue(Message, frozen=True):
-    """To itself: this reading has waited long enough for watches that have a trouble; if `last`, for all of them."""
+    """To itself: this reading has waited long enough for watches that have a trouble.
+
+    If `last`, for all of them.
+    """
 
     reading: int
     last: bool
@@ -320,8 +326,9 @@ class ObjectCacheActor(Follower):
         return self._entries.get(key) if isinstance(key, ObjectRef) else None
 
     def _seen(self, entry: Entry, value: Value | None) -> None:
-        """Keep the object as it is now, None if it does not exist. Answer the readers that wait, and tell the others
-        if their last answer was another.
+        """Keep the object as it is now, None if it does not exist.
+
+        Answer the readers that wait, and tell the others if their last answer was another.
         """
         told, entry.told = entry.told, UNTOLD
         entry.value = value

@@ -82,8 +82,10 @@ class LookAtAll(SoleMessage, frozen=True):
 
 
 class _Held(msgspec.Struct, eq=False):
-    """One projection. `flight`: the number of the steps under way, 0 for none. `refused`: why it ended for good,
-    by this `verdict`. `account`, `key`: results of the steps under way. `said`: events that were sent of `issued`.
+    """One projection.
+
+    `flight`: the number of the steps under way, 0 for none. `refused`: why it ended for good, by this `verdict`.
+    `account`, `key`: results of the steps under way. `said`: events that were sent of `issued`.
     """
 
     pod: Pod
@@ -102,8 +104,9 @@ class _Held(msgspec.Struct, eq=False):
 
 
 class PodCertificatesActor(Follower):
-    """See the module. `volumes`: told of new certificates. `new_key`: key type and UID of the pod -> key; it may take
-    seconds.
+    """See the module.
+
+    `volumes`: told of new certificates. `new_key`: key type and UID of the pod -> key; it may take seconds.
     """
 
     health_limit_ns: ClassVar[int | None] = MINUTE_NS

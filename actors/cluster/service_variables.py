@@ -1,4 +1,6 @@
-"""Variables that tell a container where the services are, as Docker's links once did (spec 13.1). Pure.
+"""Variables that tell a container where the services are, as Docker's links once did (spec 13.1).
+
+Pure.
 
 A service counts when it has an address of its own. Every pod is told of `kubernetes` in `default`; of the services of
 its namespace it is told unless `enableServiceLinks` is false. One of its namespace wins over another of the same name.
@@ -44,7 +46,10 @@ def link_of(service: Service) -> ServiceLink | None:
 
 
 def service_variables(links: Iterable[ServiceLink], namespace: str, own_namespace: bool) -> dict[str, str]:
-    """For a pod of `namespace`; `own_namespace`: its `enableServiceLinks`. `links` may be of any namespaces."""
+    """For a pod of `namespace`; `own_namespace`: its `enableServiceLinks`.
+
+    `links` may be of any namespaces.
+    """
     chosen: dict[str, ServiceLink] = {}
     for link in links:
         own = link.namespace == namespace

@@ -50,7 +50,10 @@ def anchors_in(text: str) -> Iterable[bytes]:
 
 
 def anchors_for(want: TrustWant, bundles: Mapping[str, TrustBundle], salt: bytes) -> bytes:
-    """The content of the file. `bundles`: by name; `salt`: of this life of the agent. Raises NoAnchorsError."""
+    """The content of the file.
+
+    `bundles`: by name; `salt`: of this life of the agent. Raises NoAnchorsError.
+    """
     if want.name:
         found = [bundles[want.name]] if want.name in bundles else []
         missing = f'clustertrustbundle.certificates.k8s.io "{want.name}" not found'

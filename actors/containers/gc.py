@@ -104,8 +104,9 @@ class ContainerGCActor(Actor):
         """How many have been made; each has its own name."""
         self._idle: list[ActorRef] = []
         self._at_work: dict[ActorRef, str] = {}
-        """Collector -> UID of the pod that it collects. Keyed by reference: a name could match a collector from before
-        a restart of this actor.
+        """Collector -> UID of the pod that it collects.
+
+        Keyed by reference: a name could match a collector from before a restart of this actor.
         """
         self._queue: deque[Remove] = deque()
         self._taken: set[str] = set()
@@ -129,8 +130,9 @@ class ContainerGCActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Deaths or announcements were lost: remove nothing unknown before the next `KnownPods`. Workers repeat their
-        requests after a while.
+        """Deaths or announcements were lost: remove nothing unknown before the next `KnownPods`.
+
+        Workers repeat their requests after a while.
         """
         self._known = None
         self.ref.tell(BeginContainerPass())

@@ -19,7 +19,10 @@ from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandb
 from runtime.logs.pod_logs import log_link, pod_log_directory
 
 LOGS_LANE = "pod logs"
-"""The lane of all work on logs. Its key is a pod's log directory, so that removal and rotation in it never overlap."""
+"""The lane of all work on logs.
+
+Its key is a pod's log directory, so that removal and rotation in it never overlap.
+"""
 
 DEAD_STATES = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
 
@@ -28,7 +31,9 @@ Unit = tuple[str, str]
 
 
 class GcPolicy(msgspec.Struct, frozen=True):
-    """Limits: dead containers younger than `min_age_ns` stay; at most `per_container` per unit and `total` in all stay.
+    """Limits: dead containers younger than `min_age_ns` stay.
+
+    At most `per_container` per unit and `total` in all stay.
 
     A negative number means no limit.
     """
@@ -106,7 +111,10 @@ def dead_containers(
 def removable_sandboxes(
     sandboxes: Iterable[PodSandbox], containers: Iterable[Container], is_gone: Callable[[str], bool]
 ) -> list[str]:
-    """Ids of sandboxes that are not ready and have no containers. The newest sandbox stays unless its pod is gone."""
+    """Ids of sandboxes that are not ready and have no containers.
+
+    The newest sandbox stays unless its pod is gone.
+    """
     sandboxes = tuple(sandboxes)
     if all(sandbox.state == PodSandboxState.SANDBOX_READY for sandbox in sandboxes):
         return []

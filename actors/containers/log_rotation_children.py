@@ -69,8 +69,9 @@ class MeasureLogs(Message, frozen=True):
 
 
 class LogsMeasured(Message, frozen=True):
-    """LogSurveyor -> parent: logs, and the size of each in bytes, None where there is none. `error` is empty when all
-    is told. The very same message as before when nothing has changed.
+    """LogSurveyor -> parent: logs, and the size of each in bytes, None where there is none.
+
+    `error` is empty when all is told. The very same message as before when nothing has changed.
     """
 
     logs: tuple[RunningLog, ...]

@@ -121,7 +121,10 @@ def _read(time: str) -> datetime | None:
 
 
 def _after(youngest: str) -> str:
-    """The next second. After the last possible second it returns the same: the name is taken and the log stays."""
+    """The next second.
+
+    After the last possible second it returns the same: the name is taken and the log stays.
+    """
     time = _read(youngest)
     assert time is not None, "only times that can be read are compared"
     try:

@@ -85,7 +85,10 @@ class GcTools(msgspec.Struct, frozen=True):
 
 
 class ListDead(Message, frozen=True):
-    """Parent -> DeadLister: list the containers of `uid` (empty: of all pods); with `disk`, all that a pass needs."""
+    """Parent -> DeadLister: list the containers of `uid` (empty: of all pods).
+
+    With `disk`, all that a pass needs.
+    """
 
     uid: str
     disk: bool
@@ -155,7 +158,10 @@ class GcChild(Actor):
         await self.gone_or(REMOVE_CONTAINER, RemoveContainerRequest(container_id=victim.id))
 
     async def remove_sandbox(self, sandbox_id: str) -> None:
-        """Remove a sandbox. A runtime may refuse while part of the network is left: then stop it and try again."""
+        """Remove a sandbox.
+
+        A runtime may refuse while part of the network is left: then stop it and try again.
+        """
         request = RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
         try:
             await self.gone_or(REMOVE_POD_SANDBOX, request)

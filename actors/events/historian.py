@@ -211,9 +211,11 @@ class HistorianActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
-        """Lost messages are not told again. Each worker tells what its pod waits for when that changes. For pods
-        without a worker, ask a minute after the last loss. Losses soon end: the waiting messages of one pod are one, so
-        a loss takes more pods within a second than the mailbox has places.
+        """Lost messages are not told again.
+
+        Each worker tells what its pod waits for when that changes. For pods without a worker, ask a minute after the
+        last loss. Losses soon end: the waiting messages of one pod are one, so a loss takes more pods within a second
+        than the mailbox has places.
         """
         self.log.warning(
             "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped

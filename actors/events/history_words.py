@@ -118,7 +118,10 @@ def end(container: ObservedContainer) -> tuple[str, str]:
 
 
 def begins(wait: PodWait) -> str:
-    """The text of the entry for the begin of a wait. Back-offs differ only in length, so the reason stands for them."""
+    """The text of the entry for the begin of a wait.
+
+    Back-offs differ only in length, so the reason stands for them.
+    """
     return f"{wait.subject} waits: {wait.reason or wait.text}"
 
 
@@ -128,8 +131,10 @@ def wait_words(wait: PodWait) -> str:
 
 
 def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str = "") -> str:
-    """Why a static pod has no worker yet. `ahead`: the UID of the pod whose turn it is; `orphan`: the runtime runs one
-    of that name; `away`: why the runtime cannot be asked.
+    """Why a static pod has no worker yet.
+
+    `ahead`: the UID of the pod whose turn it is; `orphan`: the runtime runs one of that name; `away`: why the runtime
+    cannot be asked.
     """
     if not listed:
         return f"what the runtime runs is not known yet{f': {away}' if away else ''}"
@@ -141,7 +146,10 @@ def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str 
 
 
 def past(observed: ObservedPod) -> tuple[tuple[str, str, int], ...]:
-    """(text, detail, wall ns) of what the runtime shows of the time before; ends have entries of their own."""
+    """(text, detail, wall ns) of what the runtime shows of the time before.
+
+    Ends have entries of their own.
+    """
     made = [
         ("its sandbox was made", f"attempt {each.attempt}" if each.attempt else "", each.created_at_ns)
         for each in observed.sandboxes
@@ -184,8 +192,9 @@ class StartsUnderWay(msgspec.Struct, frozen=True):
 def container_waits(
     pod: Pod, observed: ObservedPod, starts: StartsUnderWay, probes: ProbeResults = NO_RESULTS
 ) -> tuple[PodWait, ...]:
-    """The waits of containers that are to start, in the order of starting; of those that run and are not ready; and of
-    those whose turn has not come.
+    """The waits of containers that are to start, in the order of starting.
+
+    Of those that run and are not ready; and of those whose turn has not come.
     """
     spec = pod.spec
     waits = [

@@ -40,7 +40,10 @@ FORGET_NS = 10 * SECOND_NS
 
 
 class EventCallEnded(Message, frozen=True):
-    """To itself: the call of this number has ended. `created`: it was to create the event. `count`: what it sent."""
+    """To itself: the call of this number has ended.
+
+    `created`: it was to create the event. `count`: what it sent.
+    """
 
     number: int
     created: bool

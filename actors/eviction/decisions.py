@@ -16,7 +16,10 @@ from runtime.files.state_file import VERSION
 
 
 class EvictionVictim(msgspec.Struct, frozen=True):
-    """A pod to evict, and all that its worker and users are told. `signal`: what the eviction is counted under."""
+    """A pod to evict, and all that its worker and users are told.
+
+    `signal`: what the eviction is counted under.
+    """
 
     uid: str
     message: str

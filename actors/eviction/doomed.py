@@ -1,4 +1,6 @@
-"""The victims whose end the API does not show yet. `EvictionActor` keeps this book; nothing here waits.
+"""The victims whose end the API does not show yet.
+
+`EvictionActor` keeps this book; nothing here waits.
 
 A pod enters at the decision and is not chosen again. It leaves when the API shows it as ended, or when it is gone:
 until then a successor of this agent has to end it. A worker that has failed forgets its order, so it is told again.
@@ -57,7 +59,10 @@ class Doomed:
         return [(self._victims[uid], here[uid]) for uid in uids]
 
     def forget_ended(self, pods: Sequence[PodHere]) -> bool:
-        """Forget victims that have ended or are gone. `pods`: all there are. Returns whether any was forgotten."""
+        """Forget victims that have ended or are gone.
+
+        `pods`: all there are. Returns whether any was forgotten.
+        """
         alive = {each.pod.metadata.uid for each in pods if not each.has_ended()}
         gone = self._victims.keys() - alive
         for uid in gone:

@@ -21,7 +21,10 @@ SECOND_NS = 1_000_000_000
 RENEW_NS = 10 * SECOND_NS
 RENEW_LIMIT_NS = 10 * SECOND_NS
 PAUSE_NS = SECOND_NS
-"""The pause between two passes that the kernel triggers. While memory stays short, its notices do not stop."""
+"""The pause between two passes that the kernel triggers.
+
+While memory stays short, its notices do not stop.
+"""
 
 
 def memory_marks(configuration: KubeletConfiguration) -> tuple[MemoryMark, ...]:

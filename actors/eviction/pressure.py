@@ -74,7 +74,10 @@ def _is_met(threshold: Threshold, readings: Mapping[str, SignalReading], before:
 
 
 def _is_another(signal: str, readings: Mapping[str, SignalReading], before: Mapping[str, SignalReading]) -> bool:
-    """Whether it was read anew. This does not ask for a later time: a clock set back would then stop all evictions."""
+    """Whether it was read anew.
+
+    This does not ask for a later time: a clock set back would then stop all evictions.
+    """
     last = before.get(signal)
     return last is None or readings[signal].at_ns != last.at_ns
 

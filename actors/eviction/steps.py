@@ -53,7 +53,10 @@ def memory_read_of(found: Remembered | None, error: str) -> MemoryRead:
 
 
 class MemorySaved(Message, frozen=True):
-    """To itself: the file is written, or the error. `decides`: it holds a decision that the pass waits for."""
+    """To itself: the file is written, or the error.
+
+    `decides`: it holds a decision that the pass waits for.
+    """
 
     error: str = ""
     decides: bool = False

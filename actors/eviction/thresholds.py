@@ -66,7 +66,10 @@ NOTHING = Amount()
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """One threshold. `grace_ns` None: a hard one, pods end at once. `reclaim`: how much more must be left to end it."""
+    """One threshold.
+
+    `grace_ns` None: a hard one, pods end at once. `reclaim`: how much more must be left to end it.
+    """
 
     signal: str
     least: Amount
@@ -83,8 +86,10 @@ class Threshold(msgspec.Struct, frozen=True):
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """The layout of the file systems. `images_apart`: images are not on the node's file system. `containers_apart`:
-    writable layers are not where images are.
+    """The layout of the file systems.
+
+    `images_apart`: images are not on the node's file system. `containers_apart`: writable layers are not where images
+    are.
     """
 
     images_apart: bool = False
@@ -135,7 +140,10 @@ def thresholds_for(configured: Sequence[Threshold], layout: Layout) -> tuple[Thr
 
 
 def is_met(threshold: Threshold, reading: SignalReading, *, with_reclaim: bool) -> bool:
-    """Whether too little is left. `with_reclaim`: it was met before, so the minimum reclaim must be left on top."""
+    """Whether too little is left.
+
+    `with_reclaim`: it was met before, so the minimum reclaim must be left on top.
+    """
     wanted = threshold.least.of(reading.capacity)
     if with_reclaim:
         wanted += threshold.reclaim.of(reading.capacity)

@@ -101,7 +101,10 @@ class _Lookup:
 
 
 class _Question:
-    """One request, and what is known for it. `gave` has each provider's answer by its place in the configuration."""
+    """One request, and what is known for it.
+
+    `gave` has each provider's answer by its place in the configuration.
+    """
 
     __slots__ = ("gave", "missing", "problems", "request")
 
@@ -113,7 +116,10 @@ class _Question:
 
 
 class ImageCredentialsActor(Actor):
-    """See the module. `tokens`: the `TokenActor`. `api` None: a standalone node, whose pods have no accounts."""
+    """See the module.
+
+    `tokens`: the `TokenActor`. `api` None: a standalone node, whose pods have no accounts.
+    """
 
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = 1000

@@ -50,7 +50,10 @@ AGE, SPACE = "age", "space"
 
 
 class ImageTools(msgspec.Struct, frozen=True):
-    """The tools of the actor. `leases` outlive a failure of the actor. `host` None: disks cannot be measured."""
+    """The tools of the actor.
+
+    `leases` outlive a failure of the actor. `host` None: disks cannot be measured.
+    """
 
     cri: Cri
     host: HostStats | None
@@ -82,8 +85,10 @@ class BeginImagePass(SoleMessage, frozen=True):
 
 
 class _Pass(msgspec.Struct):
-    """One pass. `askers`: who wants every unneeded image removed. `only_look`: the first look, which starts the ages of
-    images and removes nothing. `looked` is None until the look has ended.
+    """One pass.
+
+    `askers`: who wants every unneeded image removed. `only_look`: the first look, which starts the ages of images and
+    removes nothing. `looked` is None until the look has ended.
     """
 
     number: int

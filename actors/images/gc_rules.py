@@ -22,8 +22,9 @@ _ALL = 100
 
 
 class GcLimits(msgspec.Struct, frozen=True):
-    """No image goes before `min_age_ns`; one unused for `max_age_ns` goes (0: never because of age). At `high_percent`
-    of the file system, images go until it is at `low_percent`; 100 means never.
+    """No image goes before `min_age_ns`; one unused for `max_age_ns` goes (0: never because of age).
+
+    At `high_percent` of the file system, images go until it is at `low_percent`; 100 means never.
     """
 
     min_age_ns: int
@@ -86,8 +87,9 @@ def needed_by(containers: Iterable[Container]) -> frozenset[str]:
 def observed(
     lives: Mapping[str, ImageLife] | None, images: Iterable[Image], needed: Set[str], now_ns: int
 ) -> dict[str, ImageLife]:
-    """The life of each image after a look, by id. `needed`: short forms of the images in use now. `lives`: the lives
-    before; None: this is the first look.
+    """The life of each image after a look, by id.
+
+    `needed`: short forms of the images in use now. `lives`: the lives before; None: this is the first look.
     """
     known: dict[str, ImageLife] = {}
     first = ImageLife(now_ns, was_there=lives is None)

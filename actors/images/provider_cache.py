@@ -19,8 +19,10 @@ ANSWERS_AT_MOST = 1000
 
 
 class Account(msgspec.Struct, frozen=True):
-    """On whose behalf a program answers: a service account as it is now. `token`: digest of the one token for which the
-    answer is good, empty: for all of the account."""
+    """On whose behalf a program answers: a service account as it is now.
+
+    `token`: digest of the one token for which the answer is good, empty: for all of the account.
+    """
 
     namespace: str
     name: str

@@ -65,7 +65,9 @@ class StartPulls(SoleMessage, frozen=True):
 
 
 class ImagePullActor(CredentialFinder):
-    """See the module. `node_status` hears of every pulled image, `status_manager` how long each pod waited.
+    """See the module.
+
+    `node_status` hears of every pulled image, `status_manager` how long each pod waited.
 
     `docker_config` None: the node has no credentials of its own; `programs` None: no program has some for it.
     """

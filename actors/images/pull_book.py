@@ -41,7 +41,10 @@ Changes = tuple[FileChange, ...]
 
 
 class _Intent(msgspec.Struct):
-    """`flights`: pulls under way. `left`: one has ended at `since_ns`, and the runtime may still bring the image."""
+    """`flights`: pulls under way.
+
+    `left`: one has ended at `since_ns`, and the runtime may still bring the image.
+    """
 
     flights: int
     since_ns: int

@@ -29,7 +29,10 @@ ASK_AGAIN_NS = 300 * SECOND_NS
 
 
 class CredentialFinder(RecordKeeper):
-    """See the module. `docker_config` None: the node has no credentials; `programs` None: it has no programs."""
+    """See the module.
+
+    `docker_config` None: the node has no credentials; `programs` None: it has no programs.
+    """
 
     def __init__(
         self,

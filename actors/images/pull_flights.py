@@ -67,7 +67,9 @@ class CredentialPrograms(msgspec.Struct, frozen=True):
 
 
 class PullWaiter:
-    """A container that waits for the image. `told_to_wait`: its worker knows that the pull has not begun yet.
+    """A container that waits for the image.
+
+    `told_to_wait`: its worker knows that the pull has not begun yet.
 
     `checks`: the image is here, and its service account may open it; the credential programs have to say so first.
     """
@@ -82,7 +84,9 @@ class PullWaiter:
 
 
 class Flight:
-    """The pull of one image; `started_ns` is None before it begins. `untried`: credentials, None for anonymous.
+    """The pull of one image; `started_ns` is None before it begins.
+
+    `untried`: credentials, None for anonymous.
 
     `asked`: there are credential programs for it, and they were asked when it was made. `heard`: they have answered
     with `provided`, the first of it for `account` (None: for no account); `problems`: why some gave nothing.
@@ -189,7 +193,10 @@ class NodeCredentialsRead(Message, frozen=True):
 
 
 class ImageMeasured(Message, frozen=True):
-    """To itself: the size of a pulled image, 0 if unknown. `waited`: (request, ns of pulling, ns including waiting)."""
+    """To itself: the size of a pulled image, 0 if unknown.
+
+    `waited`: (request, ns of pulling, ns including waiting).
+    """
 
     size_bytes: int
     waited: tuple[tuple[PullImage, int, int], ...]

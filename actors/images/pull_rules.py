@@ -1,4 +1,6 @@
-"""Decides when to pull an image, which events to record, and when to retry (spec 6.1, 6.2). Pure, without a clock.
+"""Decides when to pull an image, which events to record, and when to retry (spec 6.1, 6.2).
+
+Pure, without a clock.
 
 The worker calls `judge_image` before each container start and asks `ImagePullActor` only if the answer is PULL. The
 judgement of a name is cached.
@@ -65,7 +67,10 @@ PULL, REFUSE = ImageAction.PULL, ImageAction.REFUSE
 
 
 class ImageVerdict(msgspec.Struct, frozen=True):
-    """`image` is the full name to ask the runtime for. With REFUSE, `reason` and `message` are the waiting state."""
+    """`image` is the full name to ask the runtime for.
+
+    With REFUSE, `reason` and `message` are the waiting state.
+    """
 
     action: ImageAction
     image: str
@@ -112,7 +117,9 @@ def inspect_failed(image: str, error: str) -> ImageVerdict:
 
 
 def look_labels(policy: str, verdict: ImageVerdict | None, *, present: bool) -> tuple[str, str, str]:
-    """What the metric says of a look: the policy, whether the image is here, whether it is pulled. As a kubelet's.
+    """What the metric says of a look: the policy, whether the image is here, whether it is pulled.
+
+    As a kubelet's.
 
     `verdict` None: nobody could say.
     """
@@ -290,7 +297,10 @@ PRELOADED, ALLOWLISTED, ALWAYS_VERIFY = "NeverVerifyPreloadedImages", "NeverVeri
 
 
 class AccessPolicy(msgspec.Struct, frozen=True):
-    """`imagePullCredentialsVerificationPolicy`, and the images that its list excepts. `policy` empty: no records."""
+    """`imagePullCredentialsVerificationPolicy`, and the images that its list excepts.
+
+    `policy` empty: no records.
+    """
 
     policy: str = ""
     allowlist: tuple[str, ...] = ()
@@ -325,7 +335,9 @@ def access_policy(configuration: KubeletConfiguration) -> AccessPolicy:
 
 
 class KnownPulls(msgspec.Struct):
-    """What the node knows of pulls. `intents`: images; `records`: by reference; `unreadable`: names of files.
+    """What the node knows of pulls.
+
+    `intents`: images; `records`: by reference; `unreadable`: names of files.
 
     The `PullBook` changes it, and pod workers read it on their threads: each value that they read is whole.
     """
@@ -338,7 +350,9 @@ class KnownPulls(msgspec.Struct):
 
 
 def open_to_all(known: KnownPulls, image: str, image_ref: str) -> Access | None:
-    """Why every pod may use an image that is here; None: its credentials count. `image` has a tag or a digest.
+    """Why every pod may use an image that is here; None: its credentials count.
+
+    `image` has a tag or a digest.
 
     Pod workers ask this themselves, so that most starts need no question to the actor.
     """

@@ -36,7 +36,10 @@ _SAID = ("false", "true")
 
 
 class PullRecords(msgspec.Struct, frozen=True):
-    """The files and the book, which outlives the actor. The limits are those of a kubelet's memory, for its metrics."""
+    """The files and the book, which outlives the actor.
+
+    The limits are those of a kubelet's memory, for its metrics.
+    """
 
     files: PullRecordFiles
     book: PullBook

@@ -44,8 +44,9 @@ class LookAtImages(Message, frozen=True):
 
 
 class ImagesLooked(Message, frozen=True):
-    """ImageRemover -> parent: the lists. `whole`: the file system of images, None if unknown. `error`: the look failed,
-    and nothing may be concluded from it.
+    """ImageRemover -> parent: the lists.
+
+    `whole`: the file system of images, None if unknown. `error`: the look failed, and nothing may be concluded from it.
     """
 
     number: int

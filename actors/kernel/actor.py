@@ -160,7 +160,9 @@ class Actor(ActorBase):
         health.ask_around(self._cell)
 
     def after(self, ns: int, message: Any, key: Hashable | None = None) -> None:
-        """Tell this actor `message` in `ns` ns. A timer of the same key is replaced; the default key is the type.
+        """Tell this actor `message` in `ns` ns.
+
+        A timer of the same key is replaced; the default key is the type.
 
         Timers end with this incarnation of the actor.
         """

@@ -1,5 +1,6 @@
-"""Handlers by message type: `@handles` marks a method of an actor; `part` gives parts of an actor handlers of their
-own.
+"""Handlers by message type: `@handles` marks a method of an actor.
+
+`part` gives parts of an actor handlers of their own.
 
 The table of an actor class is made once, with the class, so an idle actor pays nothing for it. It holds the handlers of
 the actor, of its parts, and of their parts in turn. Two handlers of one message type are a `TypeError`, but a subclass
@@ -34,7 +35,9 @@ def handles(*message_types: type[Any]) -> Callable[[H], H]:
 
 
 def part(part_class: type[P]) -> P:
-    """Declare an attribute that holds a part with handlers of its own. Use it in the body of an actor class or a part.
+    """Declare an attribute that holds a part with handlers of its own.
+
+    Use it in the body of an actor class or a part.
 
     The constructor sets the attribute to a `part_class`, or a subclass of it. Messages then reach the handlers of that
     object. A method that a subclass of `part_class` overrides is called there.

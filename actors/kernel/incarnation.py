@@ -49,7 +49,9 @@ class Timer:
 
 
 class ActorTimers:
-    """The timers of one incarnation, by key. `post(message, None, key)` puts a tick into the actor's mailbox.
+    """The timers of one incarnation, by key.
+
+    `post(message, None, key)` puts a tick into the actor's mailbox.
 
     A timer fires on the dispatcher's timer thread. Only the actor's turns set, cancel and claim it. The timer itself is
     the coalescing key of its tick, so two ticks never wait at once. The actor claims each tick it takes, so no tick is
@@ -64,7 +66,10 @@ class ActorTimers:
         self.by_key: dict[Hashable, Timer] = {}
 
     def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
-        """Replace the timer of that key; the default key is the message's type. A period must be at least 1 ns."""
+        """Replace the timer of that key; the default key is the message's type.
+
+        A period must be at least 1 ns.
+        """
         if every_ns is not None and every_ns <= 0:
             raise ValueError(f"a periodic timer needs a period of at least 1 ns, not {every_ns}")
         if key is None:
@@ -97,7 +102,9 @@ class EffectEnded(Signal, frozen=True):
 
 
 class Effects:
-    """The effects that run, at most `limit`; the others wait. `post` puts the end of one into the actor's mailbox.
+    """The effects that run, at most `limit`; the others wait.
+
+    `post` puts the end of one into the actor's mailbox.
 
     `generation` tells an effect of this incarnation from one that was begun before a restart.
     """

@@ -80,7 +80,10 @@ class WaitingMessage(msgspec.Struct, frozen=True):
 
 
 class ActorState(msgspec.Struct, frozen=True):
-    """One actor in detail. `awaits`: from the handler down to the innermost suspended function, `name (file:line)`."""
+    """One actor in detail.
+
+    `awaits`: from the handler down to the innermost suspended function, `name (file:line)`.
+    """
 
     info: ActorInfo
     fields: tuple[tuple[str, str], ...]

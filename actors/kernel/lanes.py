@@ -1,4 +1,6 @@
-"""Lanes: where calls that can hang are run. `ThreadLane` gives them threads; `simulated_lane` has none.
+"""Lanes: where calls that can hang are run.
+
+`ThreadLane` gives them threads; `simulated_lane` has none.
 
 A lane has a limit in total (`size`) and a limit per key (a pod, say), and every call may have a deadline. A call that
 passes its deadline, or is cancelled while it runs (as the timeout of `Actor.wait` does), is written off: its caller
@@ -212,7 +214,10 @@ class LaneBase(abc.ABC):
 
 
 class ThreadLane(LaneBase):
-    """Calls on threads of their own. A call that is lost keeps its thread; the lane starts another one when it must."""
+    """Calls on threads of their own.
+
+    A call that is lost keeps its thread; the lane starts another one when it must.
+    """
 
     def __init__(self, dispatcher: Dispatcher, name: str, size: int, per_key: int) -> None:
         super().__init__(dispatcher, name, size, per_key)

@@ -176,7 +176,10 @@ def begin_stop(cell: Cell) -> None:
 
 
 def finish_stop(cell: Cell) -> None:
-    """All children have stopped: run `on_stop`, then close. Runs again after an `on_stop` that waited or failed."""
+    """All children have stopped: run `on_stop`, then close.
+
+    Runs again after an `on_stop` that waited or failed.
+    """
     actor, cell.actor = cell.actor, None
     if actor is not None:
         handling.run_hook(cell, actor.on_stop, "on_stop")

@@ -50,7 +50,10 @@ def nature_of(message_type: Any) -> Nature:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One waiting message. `sender` is a path; `since_ns` is its time of arrival; `key` is its coalescing key."""
+    """One waiting message.
+
+    `sender` is a path; `since_ns` is its time of arrival; `key` is its coalescing key.
+    """
 
     message: Any
     reply_to: AskFuture[Any] | None
@@ -96,7 +99,10 @@ class Mailbox:
         now_ns: int,
         key: Hashable | None = None,
     ) -> Reason | None:
-        """Take a message; returns why it was refused, or None. For timers, `key` replaces the message's own key."""
+        """Take a message; returns why it was refused, or None.
+
+        For timers, `key` replaces the message's own key.
+        """
         if self._closed:
             return Reason.STOPPED
         message_type: Any = type(message)

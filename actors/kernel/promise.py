@@ -41,8 +41,10 @@ class CancelledPromiseError(Exception):
 
 
 _lock = threading.RLock()
-"""One lock for all promises, held for a few instructions. One each would double the memory of a promise. It is
-reentrant because a garbage collection inside may run code that keeps a promise.
+"""One lock for all promises, held for a few instructions.
+
+One each would double the memory of a promise. It is reentrant because a garbage collection inside may run code that
+keeps a promise.
 """
 
 
@@ -193,7 +195,10 @@ class Waiter(Protocol):
 
 
 class AskFuture(pykka.Future[T]):
-    """The answer to an `ask`. `get` blocks a thread of the edge, or drives a simulated world; never a handler."""
+    """The answer to an `ask`.
+
+    `get` blocks a thread of the edge, or drives a simulated world; never a handler.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,6 @@
-"""A heap of timers, in ns of one clock. It reads no clock and has no thread: its owner asks for the timers that are
-due.
+"""A heap of timers, in ns of one clock.
+
+It reads no clock and has no thread: its owner asks for the timers that are due.
 
 A periodic timer is due on a grid: its first time and whole periods after it. A late tick does not shift the following
 ones, and missed ticks are skipped.

@@ -42,7 +42,10 @@ class IllegalTransitionError(ValueError):
 
 
 class Rule(msgspec.Struct, Generic[StageT, StateT, EventT], frozen=True):
-    """When all `guards` hold, the machine goes to `target`, or stays where that is None. `why`: the reason."""
+    """When all `guards` hold, the machine goes to `target`, or stays where that is None.
+
+    `why`: the reason.
+    """
 
     target: StageT | None
     why: str

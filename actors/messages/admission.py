@@ -29,7 +29,9 @@ class AdmitPod(Message, frozen=True):
 
 
 class MakeCgroup(Message, frozen=True):
-    """ResourceManagerActor -> CgroupActor: the node has taken the pod; make its cgroup, and tell its worker both.
+    """ResourceManagerActor -> CgroupActor: the node has taken the pod.
+
+    Make its cgroup, and tell its worker both.
 
     `allocation`: what the pod was given. `runs`: some of the pod runs in the cgroup in which it began.
     """
@@ -65,7 +67,9 @@ class PodAllocated(Message, frozen=True):
 
 
 class ResizePod(Message, frozen=True):
-    """PodWorker -> ResourceManagerActor: my pod asks for other resources than it was given. Asking again does no harm.
+    """PodWorker -> ResourceManagerActor: my pod asks for other resources than it was given.
+
+    Asking again does no harm.
 
     `pod`: as it asks. `pending_since_s`: since when a resize is pending, as its status says; None: it is new.
     """
@@ -124,7 +128,10 @@ class CgroupResized(Message, frozen=True):
 
 
 class PodRejected(Message, frozen=True):
-    """ResourceManagerActor -> PodWorker: the node never takes your pod; reason and message are for its status."""
+    """ResourceManagerActor -> PodWorker: the node never takes your pod.
+
+    Reason and message are for its status.
+    """
 
     reason: str
     message: str
@@ -157,7 +164,9 @@ class AllocationReleased(Message, frozen=True):
 
 
 class ResourceManagerStarted(SoleMessage, frozen=True):
-    """ResourceManagerActor -> SyncLoopActor: I know no worker (any more); answer with `PodWorkerStarted` of each.
+    """ResourceManagerActor -> SyncLoopActor: I know no worker (any more).
+
+    Answer with `PodWorkerStarted` of each.
 
     -> EvictionActor: I do not know what the node is short of; tell it again.
     """

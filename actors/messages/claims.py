@@ -1,4 +1,6 @@
-"""What `VolumeReconcilerActor` and the resolver of claims say to each other. See `actors/messages/pods.py`.
+"""What `VolumeReconcilerActor` and the resolver of claims say to each other.
+
+See `actors/messages/pods.py`.
 
 A volume of the kinds `persistentVolumeClaim`, `ephemeral` and `csi` is known only after objects of the cluster have
 been read and, if needed, the volume is attached to the node. For each such volume the resolver says what it is, or what
@@ -19,8 +21,9 @@ from runtime.volumes.capability import VolumeSpec
 
 
 class VolumeWait(msgspec.Struct, frozen=True):
-    """Why a volume cannot be made yet. `reason`: that of the event, FailedMount or FailedAttachVolume; empty where
-    nothing is wrong and there is none.
+    """Why a volume cannot be made yet.
+
+    `reason`: that of the event, FailedMount or FailedAttachVolume; empty where nothing is wrong and there is none.
 
     `in_use`: see `VolumeSpec`; set while the volume is to be attached, because it is attached only when the node says
     that it is in use.
@@ -32,7 +35,10 @@ class VolumeWait(msgspec.Struct, frozen=True):
 
 
 class ResolveClaims(Message, frozen=True):
-    """VolumeReconcilerActor -> who resolves claims: what are these volumes of the pod? Answered by `ClaimsResolved`."""
+    """VolumeReconcilerActor -> who resolves claims: what are these volumes of the pod?
+
+    Answered by `ClaimsResolved`.
+    """
 
     reader: ActorRef
     tag: Hashable
@@ -58,7 +64,10 @@ class ClaimsChanged(Message, frozen=True):
 
 
 class ForgetClaims(Message, frozen=True):
-    """VolumeReconcilerActor -> who resolves claims: the pod's volumes are gone; nothing about them is asked again."""
+    """VolumeReconcilerActor -> who resolves claims: the pod's volumes are gone.
+
+    Nothing about them is asked again.
+    """
 
     uid: str
 

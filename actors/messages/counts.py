@@ -1,4 +1,7 @@
-"""Questions about numbers of pods and containers, for the node's metrics. See `actors/messages/pods.py`."""
+"""Questions about numbers of pods and containers, for the node's metrics.
+
+See `actors/messages/pods.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ class CountRunning(Message, frozen=True):
 
 
 class RunningCount(msgspec.Struct, frozen=True):
-    """Numbers from the last list of the runtime. `containers`: by state: created, running, exited, unknown."""
+    """Numbers from the last list of the runtime.
+
+    `containers`: by state: created, running, exited, unknown.
+    """
 
     pods: int
     containers: Mapping[str, int]
@@ -47,7 +53,10 @@ class CountPods(Message, frozen=True):
 
 
 class PodCount(msgspec.Struct, frozen=True):
-    """`desired`, `active`: static, not static. `working`: by (lifecycle, config, static). `ephemeral`: containers."""
+    """`desired`, `active`: static, not static.
+
+    `working`: by (lifecycle, config, static). `ephemeral`: containers.
+    """
 
     desired: tuple[int, int]
     active: tuple[int, int]

@@ -1,4 +1,7 @@
-"""What `EvictionActor`, `ShutdownActor` and the sync loop say to each other. See `actors/messages/pods.py`."""
+"""What `EvictionActor`, `ShutdownActor` and the sync loop say to each other.
+
+See `actors/messages/pods.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ ENDED = ("Succeeded", "Failed")
 
 
 class PodHere(msgspec.Struct, frozen=True):
-    """A pod of this node. `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will.
-    `finished`: its volumes are taken down as well. `turned_away`: the node does not take it. `lives`: changes with each
-    life of its worker, because a failed worker has forgotten what it was told.
+    """A pod of this node.
+
+    `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will. `finished`: its volumes
+    are taken down as well. `turned_away`: the node does not take it. `lives`: changes with each life of its worker,
+    because a failed worker has forgotten what it was told.
     """
 
     pod: Pod
@@ -35,7 +40,10 @@ class PodHere(msgspec.Struct, frozen=True):
 
 
 class WantPods(Message, frozen=True):
-    """EvictionActor, ShutdownActor -> SyncLoopActor: tell me which pods there are; `PodsHere` is the answer."""
+    """EvictionActor, ShutdownActor -> SyncLoopActor: tell me which pods there are.
+
+    `PodsHere` is the answer.
+    """
 
     asker: ActorRef
 
@@ -44,7 +52,10 @@ class WantPods(Message, frozen=True):
 
 
 class PodsHere(SoleMessage, frozen=True):
-    """SyncLoopActor -> EvictionActor, ShutdownActor: these. `complete`: every source has spoken, no other is known."""
+    """SyncLoopActor -> EvictionActor, ShutdownActor: these.
+
+    `complete`: every source has spoken, no other is known.
+    """
 
     pods: tuple[PodHere, ...]
     complete: bool
@@ -55,4 +66,7 @@ class LimitedPodSeen(SoleMessage, frozen=True):
 
 
 class MemoryRanShort(SoleMessage, frozen=True):
-    """MemoryNotifierActor -> EvictionActor: the kernel says that memory may have passed a threshold; look now."""
+    """MemoryNotifierActor -> EvictionActor: the kernel says that memory may have passed a threshold.
+
+    Look now.
+    """

@@ -16,8 +16,10 @@ from actors.kernel import Message, SoleMessage
 from config.objects import Pod
 
 WAITING_FIRST, WAITING_LAST = 16, 48
-"""Of one pod so many entries wait, its first and its last ones. A history keeps no more, and a busy machine may let it
-wait for long."""
+"""Of one pod so many entries wait, its first and its last ones.
+
+A history keeps no more, and a busy machine may let it wait for long.
+"""
 
 
 class HistoryKind(enum.StrEnum):
@@ -38,7 +40,10 @@ class HistoryKind(enum.StrEnum):
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
-    """Something that happened, `count` times, first and last at these times. `detail` is that of the last time."""
+    """Something that happened, `count` times, first and last at these times.
+
+    `detail` is that of the last time.
+    """
 
     kind: HistoryKind
     text: str
@@ -49,7 +54,9 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):
-    """What a pod waits for now: `subject` (the volumes, container app) waits because of `text`; `then` is tried next.
+    """What a pod waits for now: `subject` (the volumes, container app) waits because of `text`.
+
+    `then` is tried next.
 
     `reason` is the word of the status, where it has one. `until_wall_ns` is when `then` comes; None when that is not a
     matter of time.
@@ -63,7 +70,9 @@ class PodWait(msgspec.Struct, frozen=True, gc=False):
 
 
 class NoteHistory(Message, frozen=True):
-    """PodWorker, SyncLoopActor -> HistorianActor: this happened to the pod; `waits` is all it waits for from now on.
+    """PodWorker, SyncLoopActor -> HistorianActor: this happened to the pod.
+
+    `waits` is all it waits for from now on.
 
     `stage` is where its life is since `since_wall_ns`; empty, and `waits` None, leave what is known. `past`: what can
     be seen of the time before; it counts where nothing is remembered of that. `gone_wall_ns`: since when this node is
@@ -109,7 +118,10 @@ def gone(uid: str, wall_ns: int) -> NoteHistory:
 
 
 class HistorianStarted(SoleMessage, frozen=True):
-    """HistorianActor -> SyncLoopActor -> every PodWorker: I know nothing (any more); tell what can be seen."""
+    """HistorianActor -> SyncLoopActor -> every PodWorker: I know nothing (any more).
+
+    Tell what can be seen.
+    """
 
 
 def note_of(pod: Pod, kind: HistoryKind, text: str, detail: str, wall_ns: int) -> NoteHistory:
@@ -120,7 +132,9 @@ def note_of(pod: Pod, kind: HistoryKind, text: str, detail: str, wall_ns: int) -
 
 
 class PodStory(msgspec.Struct, frozen=True):
-    """All that is remembered of one pod. `entries` oldest first; `dropped` of them, from the middle, are forgotten.
+    """All that is remembered of one pod.
+
+    `entries` oldest first; `dropped` of them, from the middle, are forgotten.
 
     `gone_wall_ns`: when this node was done with it, None while it is not.
     """

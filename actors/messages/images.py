@@ -67,7 +67,10 @@ class ProvidedCredential(msgspec.Struct, frozen=True):
 
 
 class ProviderCredentials(Message, frozen=True):
-    """ImageCredentialsActor -> ImagePullActor: in the order to be tried; `problems`: why programs gave nothing."""
+    """ImageCredentialsActor -> ImagePullActor: in the order to be tried.
+
+    `problems`: why programs gave nothing.
+    """
 
     tag: Hashable
     found: tuple[ProvidedCredential, ...]
@@ -75,7 +78,10 @@ class ProviderCredentials(Message, frozen=True):
 
 
 class PullWaits(Message, frozen=True):
-    """ImagePullActor -> PodWorker: the pull for a container has not begun, for that reason; empty: it has begun now."""
+    """ImagePullActor -> PodWorker: the pull for a container has not begun, for that reason.
+
+    Empty: it has begun now.
+    """
 
     container: str
     why: str
@@ -85,7 +91,10 @@ class PullWaits(Message, frozen=True):
 
 
 class ImagePulled(Message, frozen=True):
-    """ImagePullActor -> PodWorker: the image is here. `present`: it was here before, and the pod may use it."""
+    """ImagePullActor -> PodWorker: the image is here.
+
+    `present`: it was here before, and the pod may use it.
+    """
 
     image: str
     container: str
@@ -93,8 +102,9 @@ class ImagePulled(Message, frozen=True):
 
 
 class ImagePullFailed(Message, frozen=True):
-    """ImagePullActor -> PodWorker: it is not; `reason` is the waiting reason to show, not before `retry_at_ns`
-    (monotonic).
+    """ImagePullActor -> PodWorker: it is not.
+
+    `reason` is the waiting reason to show, not before `retry_at_ns` (monotonic).
     """
 
     image: str
@@ -105,7 +115,10 @@ class ImagePullFailed(Message, frozen=True):
 
 
 class PodWaitedForImage(Message, frozen=True):
-    """ImagePullActor -> StatusManagerActor: the pod has waited for an image that is here now; times are monotonic."""
+    """ImagePullActor -> StatusManagerActor: the pod has waited for an image that is here now.
+
+    Times are monotonic.
+    """
 
     uid: str
     began_ns: int
@@ -134,7 +147,10 @@ class LeaseImages(Message, frozen=True):
 
 
 class ImagesSeen(SoleMessage, frozen=True):
-    """ImageGCActor -> ImagePullActor: the runtime has these images; the look began at `began_ns`, monotonic."""
+    """ImageGCActor -> ImagePullActor: the runtime has these images.
+
+    The look began at `began_ns`, monotonic.
+    """
 
     images: tuple[Image, ...]
     began_ns: int

@@ -11,8 +11,9 @@ from actors.messages.pods import SourceProblem
 
 
 class TakeManifests(Message, frozen=True):
-    """Edge -> PushSourceActor (ask): a manifest with one pod or several, to be run from now on. Answered with
-    `ManifestsTaken` or `ManifestsRefused`.
+    """Edge -> PushSourceActor (ask): a manifest with one pod or several, to be run from now on.
+
+    Answered with `ManifestsTaken` or `ManifestsRefused`.
     """
 
     content: bytes

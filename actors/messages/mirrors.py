@@ -48,4 +48,7 @@ class MirrorPodSeen(Message, frozen=True):
 
 
 class MirrorActorStarted(SoleMessage, frozen=True):
-    """MirrorPodActor -> SyncLoopActor: I know no pod (any more); tell me the static pods and the mirror pods."""
+    """MirrorPodActor -> SyncLoopActor: I know no pod (any more).
+
+    Tell me the static pods and the mirror pods.
+    """

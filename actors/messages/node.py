@@ -15,7 +15,10 @@ from runtime.host.network import NetworkFacts
 
 
 class NodeStatusStarted(SoleMessage, frozen=True):
-    """NodeStatusActor -> who tells it something only when that changes: I know nothing (any more); tell it again."""
+    """NodeStatusActor -> who tells it something only when that changes: I know nothing (any more).
+
+    Tell it again.
+    """
 
 
 class RuntimeDescribed(SoleMessage, frozen=True):
@@ -42,7 +45,9 @@ class NodePressureObserved(SoleMessage, frozen=True):
 
 
 class NodeProblemObserved(Message, frozen=True):
-    """Anybody -> NodeStatusActor: why the node is not ready as far as `source` knows; empty: no reason any more.
+    """Anybody -> NodeStatusActor: why the node is not ready as far as `source` knows.
+
+    Empty: no reason any more.
 
     A shutdown and storage that is not there tell so (spec 2.12, 9.7).
     """
@@ -55,8 +60,9 @@ class NodeProblemObserved(Message, frozen=True):
 
 
 class ImagesChanged(SoleMessage, frozen=True):
-    """ImagePullActor, ImageGCActor -> NodeStatusActor -> NodeSurveyActor: images have come or gone; list them at the
-    next look.
+    """ImagePullActor, ImageGCActor -> NodeStatusActor -> NodeSurveyActor: images have come or gone.
+
+    List them at the next look.
     """
 
 
@@ -103,8 +109,9 @@ class SayNodeAgain(SoleMessage, frozen=True):
 
 
 class TellConditions(Message, frozen=True):
-    """Edge -> NodeStatusActor (ask): what the node's conditions should say, as `tuple[Verdict, ...]`; none before the
-    first look.
+    """Edge -> NodeStatusActor (ask): what the node's conditions should say, as `tuple[Verdict, ...]`.
+
+    None before the first look.
     """
 
 

@@ -12,7 +12,10 @@ from runtime.csi.capability import NodeInfo
 
 
 class PublishDriver(Message, frozen=True):
-    """PluginWatcherActor -> CsiNodeActor: this driver is here, and calls the node so. Answered by `DriverPublished`."""
+    """PluginWatcherActor -> CsiNodeActor: this driver is here, and calls the node so.
+
+    Answered by `DriverPublished`.
+    """
 
     reader: ActorRef
     tag: Hashable
@@ -37,7 +40,10 @@ class WithdrawDriver(Message, frozen=True):
 
 
 class AskDriverAgain(Message, frozen=True):
-    """Anybody -> PluginWatcherActor: how many volumes the node can have of this driver may have changed; ask it."""
+    """Anybody -> PluginWatcherActor: how many volumes the node can have of this driver may have changed.
+
+    Ask it.
+    """
 
     name: str
 
@@ -52,7 +58,10 @@ class DriversChanged(SoleMessage, frozen=True):
 
 
 class CsiNodeStarted(SoleMessage, frozen=True):
-    """CsiNodeActor -> PluginWatcherActor: I know no driver (any more); let me publish again those that there are."""
+    """CsiNodeActor -> PluginWatcherActor: I know no driver (any more).
+
+    Let me publish again those that there are.
+    """
 
 
 class DriversOnNodeObserved(SoleMessage, frozen=True):

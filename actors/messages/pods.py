@@ -32,7 +32,10 @@ class Operation(enum.StrEnum):
 
 
 class DuplicatePod(msgspec.Struct, frozen=True):
-    """A pod left out because an earlier one of the same set has its name or UID. `reason` is text for people."""
+    """A pod left out because an earlier one of the same set has its name or UID.
+
+    `reason` is text for people.
+    """
 
     pod: Pod
     reason: str
@@ -114,9 +117,10 @@ _MERGED = _merged_operations()
 
 
 class SourceReady(Message, frozen=True):
-    """StorageActor -> SyncLoopActor: the first full set of `source` has been told. `all_ready`: of every source (spec
-    1.5). `asked`: the number of the last `PublishAgain` answered before. If it is not the reader's own number, the set
-    was told to an earlier life of the reader.
+    """StorageActor -> SyncLoopActor: the first full set of `source` has been told.
+
+    `all_ready`: of every source (spec 1.5). `asked`: the number of the last `PublishAgain` answered before. If it is
+    not the reader's own number, the set was told to an earlier life of the reader.
     """
 
     source: str
@@ -128,16 +132,21 @@ class SourceReady(Message, frozen=True):
 
 
 class StorageStarted(SoleMessage, frozen=True):
-    """StorageActor -> SyncLoopActor: I know no pod (any more); answer with `PublishAgain` and what you know."""
+    """StorageActor -> SyncLoopActor: I know no pod (any more).
+
+    Answer with `PublishAgain` and what you know.
+    """
 
 
 # --- sync loop and others -> pod worker -------------------------------------------------------------------------------
 
 
 class SyncPod(SoleMessage, frozen=True):
-    """SyncLoopActor -> PodWorker: this is the pod as desired now. `runtime`: what the runtime says of itself, for a
-    worker that has not been told; all in one message, so that a mailbox that takes no second one has it all. `around`:
-    the cluster as it is now, where that is known, for a worker that is about to begin.
+    """SyncLoopActor -> PodWorker: this is the pod as desired now.
+
+    `runtime`: what the runtime says of itself, for a worker that has not been told; all in one message, so that a
+    mailbox that takes no second one has it all. `around`: the cluster as it is now, where that is known, for a worker
+    that is about to begin.
     """
 
     pod: Pod
@@ -229,8 +238,9 @@ class RuntimePod(msgspec.Struct, frozen=True):
 
 
 class SyncLoopStarted(SoleMessage, frozen=True):
-    """SyncLoopActor -> PlegActor, RuntimeMonitorActor: I know nothing of the runtime (any more); answered by
-    `UnknownPodsObserved` and `RuntimeStateObserved`, where they know more themselves.
+    """SyncLoopActor -> PlegActor, RuntimeMonitorActor: I know nothing of the runtime (any more).
+
+    Answered by `UnknownPodsObserved` and `RuntimeStateObserved`, where they know more themselves.
     """
 
 
@@ -303,7 +313,9 @@ class Remains(msgspec.Struct, frozen=True, gc=False):
 
 
 class CollectPod(Message, frozen=True):
-    """PodWorker -> ContainerGCActor: the pod has ended and nobody wants its remains; answered by `PodCollected`.
+    """PodWorker -> ContainerGCActor: the pod has ended and nobody wants its remains.
+
+    Answered by `PodCollected`.
 
     `keep_content`: the object is still there (its logs may be asked for): only what the policy would remove goes.
     `remains`: all there is, as the worker has seen it; None where it is in doubt, and has to be listed.
@@ -320,7 +332,10 @@ class CollectPod(Message, frozen=True):
 
 
 class CollectorStarted(SoleMessage, frozen=True):
-    """ContainerGCActor -> SyncLoopActor -> PodWorker: I know of no remains (any more); tell again whose are to go."""
+    """ContainerGCActor -> SyncLoopActor -> PodWorker: I know of no remains (any more).
+
+    Tell again whose are to go.
+    """
 
 
 class PodCollected(Message, frozen=True):
@@ -346,7 +361,10 @@ class KnownPods(SoleMessage, frozen=True):
 
 
 class WantKnownPods(Message, frozen=True):
-    """HistorianActor -> SyncLoopActor: which pods are there? Answered by `KnownPods`, not before that can be known."""
+    """HistorianActor -> SyncLoopActor: which pods are there?
+
+    Answered by `KnownPods`, not before that can be known.
+    """
 
     asker: ActorRef
 

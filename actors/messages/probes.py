@@ -10,8 +10,9 @@ from config.objects import Pod
 
 
 class RunningContainer(msgspec.Struct, frozen=True, gc=False):
-    """A running container. `ready`, `started`: the published state of this very container; None: nothing was
-    published.
+    """A running container.
+
+    `ready`, `started`: the published state of this very container; None: nothing was published.
     """
 
     name: str
@@ -22,7 +23,10 @@ class RunningContainer(msgspec.Struct, frozen=True, gc=False):
 
 
 class ContainersSeen(SoleMessage, frozen=True):
-    """PodWorker -> ProbeRunner: what runs of the pod now. `ip` is empty while the pod has none; `ending`: it ends."""
+    """PodWorker -> ProbeRunner: what runs of the pod now.
+
+    `ip` is empty while the pod has none; `ending`: it ends.
+    """
 
     pod: Pod
     running: tuple[RunningContainer, ...]

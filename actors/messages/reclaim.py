@@ -22,7 +22,10 @@ class ReclaimImages(Message, frozen=True):
 
 
 class ImagesReclaimed(Message, frozen=True):
-    """ImageGCActor -> EvictionActor: that is done. `freed_bytes`: as far as known. `error`: what failed, for people."""
+    """ImageGCActor -> EvictionActor: that is done.
+
+    `freed_bytes`: as far as known. `error`: what failed, for people.
+    """
 
     freed_bytes: int = 0
     error: str = ""

@@ -76,13 +76,19 @@ class ObjectsRead(Message, frozen=True):
 
 
 class ObjectsChanged(Message, frozen=True):
-    """ObjectCacheActor -> VolumeReconcilerActor: objects that these pods hold have changed; their files are old."""
+    """ObjectCacheActor -> VolumeReconcilerActor: objects that these pods hold have changed.
+
+    Their files are old.
+    """
 
     uids: frozenset[str]
 
 
 class ObjectCacheStarted(SoleMessage, frozen=True):
-    """ObjectCacheActor -> SyncLoopActor: I know no pod (any more); let the workers say again what they hold."""
+    """ObjectCacheActor -> SyncLoopActor: I know no pod (any more).
+
+    Let the workers say again what they hold.
+    """
 
 
 class ReadPodInputs(Message, frozen=True):
@@ -210,7 +216,10 @@ class ReadTrustBundles(Message, frozen=True):
 
 
 class TrustBundlesRead(Message, frozen=True):
-    """TrustBundlesActor -> reader: PEM blocks, or why there are none. Each want is in exactly one of the two maps."""
+    """TrustBundlesActor -> reader: PEM blocks, or why there are none.
+
+    Each want is in exactly one of the two maps.
+    """
 
     tag: Hashable
     anchors: FrozenMap[TrustWant, bytes]
@@ -251,7 +260,10 @@ class ReadPodCertificates(Message, frozen=True):
 
 
 class PodCertificatesRead(Message, frozen=True):
-    """PodCertificatesActor -> reader: credentials, or why there are none. Each place is in exactly one of the maps."""
+    """PodCertificatesActor -> reader: credentials, or why there are none.
+
+    Each place is in exactly one of the maps.
+    """
 
     tag: Hashable
     bundles: FrozenMap[CertificatePlace, CredentialBundle]

@@ -27,8 +27,9 @@ class WantStats(Message, frozen=True):
 
 
 class StatsTaken(Message, frozen=True):
-    """NodeStatsActor -> requester. A value that could not be read is None in the sample, and named among its
-    problems.
+    """NodeStatsActor -> requester.
+
+    A value that could not be read is None in the sample, and named among its problems.
 
     `pods`: as requested.
     """

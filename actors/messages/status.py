@@ -12,7 +12,9 @@ from config.objects import Pod, PodStatus
 
 
 class PodStatusChanged(Message, frozen=True):
-    """PodWorker -> StatusManagerActor: the status to publish. `final`: nothing of the pod runs and nothing will.
+    """PodWorker -> StatusManagerActor: the status to publish.
+
+    `final`: nothing of the pod runs and nothing will.
 
     `seen`: it rests on a look at the runtime; a status that does not is only shown to those who ask this node. `first`:
     the status told before it in the same moment; for a new pod the manager takes it in first. `life`: of the worker, to
@@ -47,15 +49,19 @@ class PodReconciled(Message, frozen=True):
 
 
 class PodLeftApi(Message, frozen=True):
-    """SyncLoopActor -> StatusManagerActor: the API server has no such pod any more; nothing can be written to it."""
+    """SyncLoopActor -> StatusManagerActor: the API server has no such pod any more.
+
+    Nothing can be written to it.
+    """
 
     uid: str
 
 
 class PodFinished(Message, frozen=True):
-    """PodWorker -> StatusManagerActor, SyncLoopActor: nothing of the pod is left to take down; its object may leave the
-    API. PodWorker -> ContainerGCActor: also, the API shows its end, so only people may still need the remains of its
-    containers.
+    """PodWorker -> StatusManagerActor, SyncLoopActor: nothing of the pod is left to take down.
+
+    Its object may leave the API. PodWorker -> ContainerGCActor: also, the API shows its end, so only people may still
+    need the remains of its containers.
     """
 
     uid: str
@@ -65,7 +71,10 @@ class PodFinished(Message, frozen=True):
 
 
 class WantUnwritten(Message, frozen=True):
-    """ShutdownActor -> StatusManagerActor: which of these does the API not show as they are? `Unwritten` answers."""
+    """ShutdownActor -> StatusManagerActor: which of these does the API not show as they are?
+
+    `Unwritten` answers.
+    """
 
     asker: ActorRef
     uids: frozenset[str]

@@ -1,4 +1,7 @@
-"""What pod workers, the sync loop and `VolumeReconcilerActor` say to each other. See `actors/messages/pods.py`."""
+"""What pod workers, the sync loop and `VolumeReconcilerActor` say to each other.
+
+See `actors/messages/pods.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from config.objects import Pod
 
 
 class WantedSubPath(msgspec.Struct, frozen=True):
-    """One mount. `index`: in the container; `volume`: its name in the pod; `make`: what is missing is made."""
+    """One mount.
+
+    `index`: in the container; `volume`: its name in the pod; `make`: what is missing is made.
+    """
 
     index: int
     volume: str
@@ -21,7 +27,9 @@ class WantedSubPath(msgspec.Struct, frozen=True):
 
 
 class PrepareVolumes(Message, frozen=True):
-    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes; sent again when the pod changes.
+    """PodWorker -> VolumeReconcilerActor: make this pod's directories and volumes.
+
+    Sent again when the pod changes.
 
     Answered by `VolumesPrepared`. `renewal`: only the content of the volumes may have changed; an answer comes only if
     it differs from the last.
@@ -44,7 +52,9 @@ class VolumeReconcilerStarted(SoleMessage, frozen=True):
 
 
 class VolumesPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host. `error` is empty when all are there.
+    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host.
+
+    `error` is empty when all are there.
 
     `groups`: groups that the pod's processes must have, because its persistent volumes ask for them. `foreign`: names
     of the volumes whose files keep their SELinux labels.
@@ -89,7 +99,10 @@ class PrepareSubPaths(Message, frozen=True):
 
 
 class SubPathsPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host. `error` is empty when all is well."""
+    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host.
+
+    `error` is empty when all is well.
+    """
 
     container: str
     wanted: tuple[WantedSubPath, ...]

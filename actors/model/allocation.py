@@ -1,4 +1,6 @@
-"""What the node has allocated: one `Allocation` per admitted pod, and the sums (spec 10.14, 10.16). Pure.
+"""What the node has allocated: one `Allocation` per admitted pod, and the sums (spec 10.14, 10.16).
+
+Pure.
 
 An allocation holds from the admission of its pod until nothing of the pod runs any more. It has all that a later
 decision needs, and is kept on disk. So after a restart the node knows its allocations before it hears of the pods
@@ -63,7 +65,9 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class KeptBook(msgspec.Struct, frozen=True):
-    """What was read from the disk. `records`: UID -> record of those pods that have an allocation and a record.
+    """What was read from the disk.
+
+    `records`: UID -> record of those pods that have an allocation and a record.
 
     `actuated`: the same of what the runtime was told, from the other file.
     """
@@ -89,7 +93,9 @@ def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
 
 
 def book_in(text: bytes) -> KeptBook:
-    """Parse the file of allocations, as this agent, an earlier one or a kubelet wrote it. A kubelet's holds none.
+    """Parse the file of allocations, as this agent, an earlier one or a kubelet wrote it.
+
+    A kubelet's holds none.
 
     Raises msgspec.MsgspecError.
     """
@@ -105,7 +111,10 @@ def actuated_in(text: bytes) -> FrozenMap[str, bytes]:
 
 
 class Book:
-    """All allocations of a node, added up; and of each pod what it was given, and what the runtime was told of that."""
+    """All allocations of a node, added up.
+
+    And of each pod what it was given, and what the runtime was told of that.
+    """
 
     def __init__(self, kept: KeptBook = NOTHING_KEPT) -> None:
         self._by_uid: dict[str, Allocation] = {}
@@ -220,8 +229,9 @@ class Book:
         return allocation
 
     def written(self, without: Container[str] = ()) -> WrittenBook:
-        """All allocations as JSON, for the disk, except those of these UIDs. It is written at every admission, so only
-        new ones are encoded.
+        """All allocations as JSON, for the disk, except those of these UIDs.
+
+        It is written at every admission, so only new ones are encoded.
         """
         parts = [self._text] if self._text else list(self._lines.values())
         for uid in self._unwritten:

@@ -14,7 +14,10 @@ from collections.abc import Iterable, Mapping
 from actors.model.refusal import ContainerRefusedError
 
 EXPANDED_AT_MOST = 2 * 1024 * 1024
-"""Characters in all variables of a container, and in all words of a command. Linux passes no program more bytes."""
+"""Characters in all variables of a container, and in all words of a command.
+
+Linux passes no program more bytes.
+"""
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 

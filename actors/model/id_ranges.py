@@ -38,8 +38,9 @@ class _Document(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def node_range(users: str | None, groups: str | None, ids_per_pod: int, max_pods: int) -> IdRange:
-    """The range of the node. `users`, `groups`: the output of `getsubids` for the agent's user; None if there is no
-    such user.
+    """The range of the node.
+
+    `users`, `groups`: the output of `getsubids` for the agent's user; None if there is no such user.
 
     Raises IdRangeError if the range cannot be divided among the pods.
     """

@@ -72,7 +72,10 @@ def _requirements(written: _Resources) -> ResourceRequirements:
 
 
 def records_in(data: str) -> Mapping[str, bytes]:
-    """UID -> record, from the `data` of a checkpoint. What cannot be read holds none: records can be made anew."""
+    """UID -> record, from the `data` of a checkpoint.
+
+    What cannot be read holds none: records can be made anew.
+    """
     try:
         entries = msgspec.json.decode(data, type=_Data).entries if data else {}
     except (msgspec.MsgspecError, RecursionError):

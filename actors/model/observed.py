@@ -291,7 +291,10 @@ FIRST_SANDBOX = SandboxChange("", 0, "the pod has no sandbox")
 
 
 def sandbox_change(pod: Pod, observed: ObservedPod) -> SandboxChange:
-    """The sandbox to use, or the one to make. Of several faults the first in the order of spec 3.1 is named."""
+    """The sandbox to use, or the one to make.
+
+    Of several faults the first in the order of spec 3.1 is named.
+    """
     sandboxes = observed.sandboxes
     if not sandboxes:
         return FIRST_SANDBOX
@@ -334,8 +337,9 @@ NO_RESULTS = ProbeResults()
 
 
 def say_the_same(results: ProbeResults, others: ProbeResults) -> bool:
-    """Whether both lead to the same decisions and the same status. Missing readiness equals not ready, and missing
-    liveness equals alive.
+    """Whether both lead to the same decisions and the same status.
+
+    Missing readiness equals not ready, and missing liveness equals alive.
     """
     return results == others or (
         results.active == others.active

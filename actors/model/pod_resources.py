@@ -40,7 +40,10 @@ def resources_of(spec: PodSpec) -> PodResources:
 
 
 def with_resources(pod: Pod, has: PodResources) -> Pod:
-    """The pod as if it had asked for these; the same object if it has. Amounts that are equal stay as it wrote them."""
+    """The pod as if it had asked for these; the same object if it has.
+
+    Amounts that are equal stay as it wrote them.
+    """
     spec = pod.spec
     inits, regular = _given(spec.init_containers, has), _given(spec.containers, has)
     whole = spec.resources if same_amounts(spec.resources, has.whole) else has.whole

@@ -13,7 +13,10 @@ class ContainerRefusedError(ValueError):
 
 
 class NonRootRefusedError(ContainerRefusedError):
-    """A container may run as root, which its pod forbids. The text is upstream's; it names pod and container."""
+    """A container may run as root, which its pod forbids.
+
+    The text is upstream's; it names pod and container.
+    """
 
     def __str__(self) -> str:
         return self.reason

@@ -54,7 +54,9 @@ def both(newer: Shown, older: Shown) -> Shown:
 
 
 def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, ...]:
-    """Ids whose reported state is later than the last seen one. An id never seen is news unless it is gone.
+    """Ids whose reported state is later than the last seen one.
+
+    An id never seen is news unless it is gone.
 
     `state_of`: the last seen state of a sandbox or container; None: never seen.
     """
@@ -67,7 +69,10 @@ def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, .
 
 
 def is_behind(seen: int | None, told: int) -> bool:
-    """Whether the seen state is older than the reported one. Nobody waits for a report without a clear state."""
+    """Whether the seen state is older than the reported one.
+
+    Nobody waits for a report without a clear state.
+    """
     return seen is not None and seen < told and told not in (LOOK, _UNKNOWN)
 
 

@@ -39,7 +39,10 @@ DECIDED_WITHIN_NS = 15 * 60 * SECOND_NS
 LOOK_FIRST_NS, LOOK_MAX_NS = SECOND_NS, 15 * SECOND_NS
 AGAIN_FIRST_NS, AGAIN_MAX_NS = 2 * SECOND_NS, 32 * SECOND_NS
 CHECK_NS = 3600 * SECOND_NS
-"""The longest pause between checks. Certificates last for days, but the wall clock may be set meanwhile."""
+"""The longest pause between checks.
+
+Certificates last for days, but the wall clock may be set meanwhile.
+"""
 
 
 WITHOUT = "; the one in use has ended: begin the agent with --bootstrap-kubeconfig, or put a valid one in its place"
@@ -94,7 +97,10 @@ class LookAtRequest(SoleMessage, frozen=True):
 
 
 class NodeCertificateActor(Actor):
-    """See the module. `node_status` sends it the Node object. `bootstrap`: for the client certificate only."""
+    """See the module.
+
+    `node_status` sends it the Node object. `bootstrap`: for the client certificate only.
+    """
 
     health_limit_ns: ClassVar[int | None] = 300 * SECOND_NS
 
@@ -119,7 +125,10 @@ class NodeCertificateActor(Actor):
         self._node_status = node_status
         self._names: tuple[str, ...] = ()
         self._answered: tuple[str, ...] = ()
-        """The names that the certificate in use was requested for. If it lacks some, the cluster grants no more."""
+        """The names that the certificate in use was requested for.
+
+        If it lacks some, the cluster grants no more.
+        """
         self._asked: tuple[str, ...] = ()
         self._held: HeldCertificate | None = None
         self._chance = self.chance.random()

@@ -9,7 +9,10 @@ from config.objects import CertificateSigningRequest, Node
 from runtime.state.certificate_keys import HeldCertificate, as_certified, is_address
 
 EARLIEST, LATEST = 0.7, 0.9
-"""The share of a certificate's life after which it is renewed; each node draws its own moment in between."""
+"""The share of a certificate's life after which it is renewed.
+
+Each node draws its own moment in between.
+"""
 _NAMED = ("Hostname", "InternalDNS", "ExternalDNS", "InternalIP", "ExternalIP")
 
 

@@ -79,7 +79,10 @@ class NodeAgent:
         return self.system.stop(timeout_ns)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Every pod of this node with its published status, by namespace and name; () also when they are unknown."""
+        """Every pod of this node with its published status, by namespace and name.
+
+        () also when they are unknown.
+        """
         return self.pods_if_known() or ()
 
     def pods_if_known(self) -> tuple[Pod, ...] | None:

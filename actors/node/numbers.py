@@ -42,7 +42,10 @@ class NodeNumbers:
         self._version = version
 
     def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
-        """The document of `/stats/summary`. None when pods are unknown: an empty list would claim there are none."""
+        """The document of `/stats/summary`.
+
+        None when pods are unknown: an empty list would claim there are none.
+        """
         node = self._node
         sample = node.stats()
         pods = () if only_cpu_and_memory else node.pods_if_known()

@@ -59,7 +59,10 @@ POLL_NS = SECOND_NS // 4
 TELL_AGAIN_NS = 5 * SECOND_NS
 """How often actors are told again, for those restarted meanwhile."""
 SPARE_NS = 3 * SECOND_NS
-"""Beyond the time of all groups. A pod that uses all of it is killed at the very end; its volumes and status follow."""
+"""Beyond the time of all groups.
+
+A pod that uses all of it is killed at the very end; its volumes and status follow.
+"""
 STATUSES_NS = 2 * SECOND_NS
 """How long to wait until the API server has the statuses."""
 SOURCES_NS = 5 * SECOND_NS

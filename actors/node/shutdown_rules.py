@@ -70,7 +70,10 @@ def group_of(groups: Sequence[Group], pod: Pod) -> int:
 
 
 def priority_of(pod: Pod) -> int:
-    """The priority from the API server. A manifest may only name a class: the two system classes are known."""
+    """The priority from the API server.
+
+    A manifest may only name a class: the two system classes are known.
+    """
     if pod.spec.priority is not None:
         return pod.spec.priority
     return _CLASSES.get(pod.spec.priority_class_name or "", 0)
@@ -93,7 +96,10 @@ class Shutdown(msgspec.Struct, frozen=True):
     ended_ns: int = 0
 
     def runs_at(self, wall_ns: int, lasts_ns: int) -> bool:
-        """Whether an agent that starts at that time may be in the middle of it. Later the machine has gone down."""
+        """Whether an agent that starts at that time may be in the middle of it.
+
+        Later the machine has gone down.
+        """
         return self.began_ns > 0 and not self.ended_ns and 0 <= wall_ns - self.began_ns < lasts_ns
 
 

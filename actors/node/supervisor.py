@@ -1,4 +1,6 @@
-"""`NodeSupervisor`: the root of a node's actors. It starts them, knows them by name, and keeps them alive.
+"""`NodeSupervisor`: the root of a node's actors.
+
+It starts them, knows them by name, and keeps them alive.
 
 `actors.node.wiring` gives the arguments of each. A failed actor restarts alone and keeps its mailbox. Others do not
 notice, because each asks again for what it may have missed. Pod workers are children of the sync loop. Once a minute

@@ -37,7 +37,10 @@ class NodeIps(msgspec.Struct, frozen=True):
 
 
 def node_ips(name: str, wished: tuple[str, ...], network: NetworkFacts) -> NodeIps:
-    """The addresses of the node called `name`. `wished`: `--node-ip`; `0.0.0.0` or `::` only choose a family."""
+    """The addresses of the node called `name`.
+
+    `wished`: `--node-ip`; `0.0.0.0` or `::` only choose a family.
+    """
     local = {address.address for address in network.interfaces}
     chosen = tuple(ip for ip in map(ipaddress.ip_address, wished) if not ip.is_unspecified)
     if chosen:
@@ -79,8 +82,10 @@ def address_fault(ip: Ip, local: Iterable[str]) -> str:
 def node_addresses(
     existing: tuple[NodeAddress, ...], found: NodeIps, host_name: str, external_cloud: bool
 ) -> tuple[NodeAddress, ...]:
-    """The addresses to publish. Existing ones are kept in three cases: a cloud provider sets them; a requested address
-    is not on an interface (yet); the resolver has not said that they are others.
+    """The addresses to publish.
+
+    Existing ones are kept in three cases: a cloud provider sets them; a requested address is not on an interface (yet);
+    the resolver has not said that they are others.
     """
     if external_cloud:
         if existing:

@@ -63,7 +63,10 @@ def collision(info: NodeInfo, name: str, labels: Mapping[str, str]) -> str:
 def with_node_ids(
     annotations: Mapping[str, str], node_ids: Mapping[str, str], withdrawn: tuple[str, ...]
 ) -> Mapping[str, str]:
-    """The Node's annotations with the drivers' ids of the node; without that annotation when there are none."""
+    """The Node's annotations with the drivers' ids of the node.
+
+    Without that annotation when there are none.
+    """
     known = _node_ids(annotations.get(NODE_IDS, ""))
     wanted = {name: value for name, value in sorted({**known, **node_ids}.items()) if name not in withdrawn}
     if wanted == known:

@@ -9,8 +9,9 @@ from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerF
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
 DECLARED: tuple[str, ...] = ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits")
-"""The features that pods may be scheduled by (spec 10.19) and that this version honours. Gates have the same names. An
-honoured feature missing here is of no use: the scheduler keeps pods that ask for it away.
+"""The features that pods may be scheduled by (spec 10.19) and that this version honours.
+
+Gates have the same names. An honoured feature missing here is of no use: the scheduler keeps pods that ask for it away.
 """
 
 

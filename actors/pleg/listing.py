@@ -37,8 +37,9 @@ class ListedContainer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Everything with a pod UID that the runtime lists, by id. `new`: the ids that are new, or have another state than
-    in the picture that it was made from.
+    """Everything with a pod UID that the runtime lists, by id.
+
+    `new`: the ids that are new, or have another state than in the picture that it was made from.
     """
 
     entries: Mapping[str, ListedContainer]
@@ -59,8 +60,9 @@ def count_of(picture: Picture) -> RunningCount:
 
 
 class ListingDifference(msgspec.Struct, frozen=True):
-    """`changed`: UID -> what has changed of the pod, in the order of listing. `died`: (uid, container name) of
-    containers that no longer run.
+    """`changed`: UID -> what has changed of the pod, in the order of listing.
+
+    `died`: (uid, container name) of containers that no longer run.
     """
 
     changed: Mapping[str, Shown]
@@ -68,8 +70,9 @@ class ListingDifference(msgspec.Struct, frozen=True):
 
 
 def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container], before: Picture = NOTHING) -> Picture:
-    """Combine the two lists; returns `before` itself when nothing has changed. Leaves out what carries no pod UID,
-    because it is not ours.
+    """Combine the two lists; returns `before` itself when nothing has changed.
+
+    Leaves out what carries no pod UID, because it is not ours.
     """
     new: dict[str, ListedContainer] = {}
     for sandbox in _changed(sandboxes, before):

@@ -65,7 +65,10 @@ SECOND_NS = 1_000_000_000
 RELIST_NS = SECOND_NS
 """Between two lists when the runtime serves no events (spec 2.1)."""
 RELIST_WITH_EVENTS_NS = 10 * SECOND_NS
-"""Between two lists when it serves events. The real kubelet waits 300 s and misses what a broken stream lost."""
+"""Between two lists when it serves events.
+
+The real kubelet waits 300 s and misses what a broken stream lost.
+"""
 LIST_TIMEOUT_NS = 120 * SECOND_NS
 GIVE_UP_NS = LIST_TIMEOUT_NS + SECOND_NS
 """For a runtime client that does not keep its own deadline."""
@@ -92,8 +95,9 @@ class OpenStream(Message, frozen=True):
 
 
 class EventHint(Message, frozen=True):
-    """To itself, from the stream's thread: something happened to this pod. Empty UID: the event names no pod.
-    `shown`: the states that the event told, or None.
+    """To itself, from the stream's thread: something happened to this pod.
+
+    Empty UID: the event names no pod. `shown`: the states that the event told, or None.
     """
 
     uid: str
@@ -124,8 +128,10 @@ class DescribePleg(Message, frozen=True):
 
 
 class PlegActor(Actor):
-    """See the module. `sync_loop` hears of running pods without a worker, and of the first list even if there are none.
-    `gc` hears of containers that died, `node_status` of each good list.
+    """See the module.
+
+    `sync_loop` hears of running pods without a worker, and of the first list even if there are none. `gc` hears of
+    containers that died, `node_status` of each good list.
     """
 
     mailbox_capacity: ClassVar[int] = 50_000
@@ -194,7 +200,10 @@ class PlegActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
-        """Hints were lost: all workers look again, once for all hints lost within a while. Looking is always safe."""
+        """Hints were lost: all workers look again, once for all hints lost within a while.
+
+        Looking is always safe.
+        """
         self._meters.count(names.PLEG_DISCARDED)
         self.after(EVERYBODY_NS, EverybodyLooks(), key="everybody")
 
@@ -254,7 +263,10 @@ class PlegActor(Actor):
         self.list_within(within_ns)
 
     def list_within(self, ns: int) -> None:
-        """Schedule the next list within `ns`. A list under way may have missed the change, so another follows it."""
+        """Schedule the next list within `ns`.
+
+        A list under way may have missed the change, so another follows it.
+        """
         if self._listing is not None:
             self._again_within_ns = ns if self._again_within_ns is None else min(ns, self._again_within_ns)
             return

@@ -124,7 +124,9 @@ class ContainerStops:
     def request(
         self, ending: Ending, container: Container, *, elapsed_ns: int = 0, ip: str = "", in_turn: bool = True
     ) -> None:
-        """Begin to end a container, or shorten an end under way. `elapsed_ns`: the part of its grace already spent.
+        """Begin to end a container, or shorten an end under way.
+
+        `elapsed_ns`: the part of its grace already spent.
 
         `in_turn`: it may be stopped once its hook has ended; else a later request says so.
         """
@@ -152,7 +154,10 @@ class ContainerStops:
             self._stop_in_turn(end)
 
     def end_all(self, plan: tuple[Ending, ...]) -> int | None:
-        """End the containers of a pod that will continue. See `request_in_turn`; the grace runs from the first call."""
+        """End the containers of a pod that will continue.
+
+        See `request_in_turn`; the grace runs from the first call.
+        """
         if self._ending_all_since_ns is None:
             self._ending_all_since_ns = self._worker.now_ns()
         return self.request_in_turn(plan, self._worker.now_ns() - self._ending_all_since_ns)
@@ -162,8 +167,9 @@ class ContainerStops:
         self._ending_all_since_ns = None
 
     def request_in_turn(self, plan: tuple[Ending, ...], elapsed_ns: int) -> int | None:
-        """End the containers of the plan, and stop those whose turn it is. Returns the ns until the next turn; None:
-        nothing runs.
+        """End the containers of the plan, and stop those whose turn it is.
+
+        Returns the ns until the next turn; None: nothing runs.
 
         `elapsed_ns`: how much of the common grace has passed.
         """

@@ -31,9 +31,10 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class EndNote(msgspec.Struct, frozen=True):
-    """A container was asked to end at `begun_wall_ns`, with time until `deadline_wall_ns`. `hooked`: its preStop hook
-    was begun then. `begun_ns`: the same moment on the monotonic clock, which starts anew at each boot, as containers
-    do.
+    """A container was asked to end at `begun_wall_ns`, with time until `deadline_wall_ns`.
+
+    `hooked`: its preStop hook was begun then. `begun_ns`: the same moment on the monotonic clock, which starts anew at
+    each boot, as containers do.
     """
 
     begun_wall_ns: int
@@ -54,8 +55,9 @@ class EndNote(msgspec.Struct, frozen=True):
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """The document on disk. `ends` and `killed` are by container id, `owed` by container name; causes are stored by
-    name.
+    """The document on disk.
+
+    `ends` and `killed` are by container id, `owed` by container name; causes are stored by name.
     """
 
     ends: Mapping[str, EndNote] = _NOTHING

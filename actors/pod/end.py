@@ -52,7 +52,9 @@ class PodEnd:
     # --- TERMINATING ------------------------------------------------------------------------------------------------
 
     async def terminate(self) -> Outcome:
-        """End every container, in order and within the grace, then the sandboxes. Continue when nothing may run.
+        """End every container, in order and within the grace, then the sandboxes.
+
+        Continue when nothing may run.
 
         The end starts from what is known, and a look confirms that it is over. The final status follows one more look,
         after the sandboxes have gone (spec 2.8).

@@ -1,5 +1,6 @@
-"""The worker's part of a pod's history: it notices events, words them, and tells the `HistorianActor`. Otherwise
-pure.
+"""The worker's part of a pod's history: it notices events, words them, and tells the `HistorianActor`.
+
+Otherwise pure.
 
 The worker does not keep the history. A worker that waits for a slow stop or a hanging runtime cannot answer questions,
 and a worker that fails forgets everything. That is just when people ask. So each pass sends its news as one message,
@@ -80,8 +81,9 @@ class PodHistory:
         self._decided = decided
 
     def seen(self, observed: ObservedPod) -> None:
-        """Note what a look has shown. Each end is noted once. Containers that run before this worker started any are
-        noted as found.
+        """Note what a look has shown.
+
+        Each end is noted once. Containers that run before this worker started any are noted as found.
         """
         if observed is self._seen:
             return
@@ -119,7 +121,10 @@ class PodHistory:
         self._looked, self._ended, self._said, self._seen = False, frozenset(), None, None
 
     def over(self) -> None:
-        """The pod is gone. The actor that notices tells it, and that all waits are over, so the worker need not."""
+        """The pod is gone.
+
+        The actor that notices tells it, and that all waits are over, so the worker need not.
+        """
         self._said = ()
 
     # --- telling ----------------------------------------------------------------------------------------------------

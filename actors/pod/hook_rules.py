@@ -21,7 +21,10 @@ SECOND_NS = 1_000_000_000
 
 
 class HookKind(enum.Enum):
-    """The two hooks of a container. The value is the field name; `event` is the reason of the failure event."""
+    """The two hooks of a container.
+
+    The value is the field name; `event` is the reason of the failure event.
+    """
 
     POST_START = "postStart"
     PRE_STOP = "preStop"

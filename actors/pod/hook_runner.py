@@ -1,4 +1,6 @@
-"""Runs the hooks of a pod's containers. A message reports the end of a hook, so no pass waits for it (spec 3.11).
+"""Runs the hooks of a pod's containers.
+
+A message reports the end of a hook, so no pass waits for it (spec 3.11).
 
 A hook ends at its time limit. A worker that fails forgets its hooks: the commands go on in their containers, and their
 results are dropped.

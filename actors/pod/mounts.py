@@ -56,7 +56,9 @@ class PodMounts:
         return frozenset(name for name, question in self._questions.items() if not question.is_due())
 
     async def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> MountParts | None:
-        """The parts for one start; None: wait. `path`: document path of the container; `sources`: of its variables.
+        """The parts for one start; None: wait.
+
+        `path`: document path of the container; `sources`: of its variables.
 
         Raises ContainerRefusedError, ImageRefusedError.
         """

@@ -71,8 +71,9 @@ class PostStarts:
             self._forget(container_id)
 
     def end_failed(self) -> None:
-        """End containers that still run after their hook failed. A stop may fail and is retried only on request, so
-        every pass that decides calls this.
+        """End containers that still run after their hook failed.
+
+        A stop may fail and is retried only on request, so every pass that decides calls this.
         """
         for container_id, container in self.hooked.items():
             life = self._view.start_lives.of(container.name)

@@ -27,8 +27,9 @@ from config.pods.identity import containers_by_name
 
 RUNNER = "probes"
 HOLD_NS = 5_000_000_000
-"""How long to hold back a status that would say "not ready" only because no probe has run yet. `MAX_HOLD_NS` is the
-limit if answers may take longer.
+"""How long to hold back a status that would say "not ready" only because no probe has run yet.
+
+`MAX_HOLD_NS` is the limit if answers may take longer.
 """
 MAX_HOLD_NS = 60_000_000_000
 _NOTHING = ProbeResults(active=True)

@@ -140,8 +140,9 @@ class PodObserver:
         return bool(news)
 
     def behind_for_ns(self) -> int | None:
-        """After a look: how long until the next one if the runtime does not show yet what it has reported; else
-        None.
+        """After a look: how long until the next one if the runtime does not show yet what it has reported.
+
+        Else None.
         """
         if not self._told:
             return None
@@ -260,8 +261,9 @@ class RuntimeCallEnded(Message, frozen=True):
 
 
 class PodCalls:
-    """See the module. `observer` is told what may have changed: one sandbox or container, or everything after a
-    failure.
+    """See the module.
+
+    `observer` is told what may have changed: one sandbox or container, or everything after a failure.
     """
 
     def __init__(self, worker: Actor, cri: Cri, observer: PodObserver) -> None:
@@ -335,7 +337,10 @@ class PodCalls:
         return self._cri.call(STOP_CONTAINER, StopContainerRequest(container_id=container_id, timeout=grace_seconds))
 
     async def remove_container(self, container_id: str) -> None:
-        """Remove a container that does not run; its log stays. One that is gone counts as removed. Raises CriError."""
+        """Remove a container that does not run; its log stays.
+
+        One that is gone counts as removed. Raises CriError.
+        """
         self.begun += 1
         self._observer.doubt(container_id)
         call = self._cri.call(REMOVE_CONTAINER, RemoveContainerRequest(container_id=container_id))

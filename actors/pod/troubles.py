@@ -1,4 +1,7 @@
-"""What the event of a failed pass says. A failure that an event of its own has told of gets no second one."""
+"""What the event of a failed pass says.
+
+A failure that an event of its own has told of gets no second one.
+"""
 
 from __future__ import annotations
 

@@ -35,8 +35,9 @@ ASK_AGAIN_NS = 60_000_000_000
 
 
 class Question:
-    """A question from the worker to another actor. Until the answer comes, the worker looks and asks again each
-    minute.
+    """A question from the worker to another actor.
+
+    Until the answer comes, the worker looks and asks again each minute.
     """
 
     def __init__(self, worker: Actor, name: str) -> None:

@@ -250,8 +250,9 @@ class PodWorker(PodActor):
 
     @handles(RuntimeTold)
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
-        """The runtime reports a change. A pod whose containers have ended ignores it: the collector reports when the
-        remains are gone.
+        """The runtime reports a change.
+
+        A pod whose containers have ended ignores it: the collector reports when the remains are gone.
         """
         is_news = self.parts.observer.told(message.shown)
         return self.go_on() if is_news and self._view.life.stage not in _ENDED else None

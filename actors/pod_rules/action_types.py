@@ -75,8 +75,9 @@ class BackingOff(msgspec.Struct, frozen=True, gc=False):
 
 
 class InFlight(msgspec.Struct, frozen=True):
-    """Actions whose outcome is unknown. `sandbox`: one is being made. `containers`: names of those being pulled for,
-    made, hooked or killed.
+    """Actions whose outcome is unknown.
+
+    `sandbox`: one is being made. `containers`: names of those being pulled for, made, hooked or killed.
 
     Nothing new is decided about them.
     """
@@ -128,7 +129,10 @@ class ContainerView(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """A container to start, when its back-off allows, after `last`. `forced`: `last` is killed in the same answer."""
+    """A container to start, when its back-off allows, after `last`.
+
+    `forced`: `last` is killed in the same answer.
+    """
 
     container: Container
     last: ObservedContainer | None

@@ -124,7 +124,9 @@ def compute_pod_actions(
     killed: Mapping[str, KillCause] = _NOTHING_KILLED,
     owed: Mapping[str, BackOffWait] = _NOTHING_OWED,
 ) -> PodActions:
-    """See the module. `resized`: names of running containers that need a restart to get their new resources.
+    """See the module.
+
+    `resized`: names of running containers that need a restart to get their new resources.
 
     `killed`: container id -> why this agent has ended it, until its successor exists. `owed`: container name -> the
     back-off of one that was removed to be made anew.
@@ -350,7 +352,9 @@ def back_off(
     *,
     excused: bool = False,
 ) -> BackOffWait:
-    """When `container` may start after `last`, the newest of its name. `excused`: its end was not its own doing.
+    """When `container` may start after `last`, the newest of its name.
+
+    `excused`: its end was not its own doing.
 
     Only a container that exited causes a delay. With another image or other resources the back-off begins anew, also
     if `last` was killed for that change. An earlier end then counts as the first, as upstream counts it.
@@ -398,8 +402,9 @@ def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
 
 
 def _same_key(container: Container, last: ObservedContainer) -> bool:
-    """Whether image and resources are those that failed before (spec 3.5). Resources without a note count as the
-    same.
+    """Whether image and resources are those that failed before (spec 3.5).
+
+    Resources without a note count as the same.
     """
     image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
     same_resources = resources is None or resources == resources_text(container)

@@ -161,7 +161,9 @@ Event: TypeAlias = (
 
 
 class StartLife(StagedState[StartStage], frozen=True):
-    """Where a start is. `reason`, `message`: why it has not started, as the status shows it; empty when unknown.
+    """Where a start is.
+
+    `reason`, `message`: why it has not started, as the status shows it; empty when unknown.
 
     `image`: what it starts from. `pulled`: the image that was pulled for it, until it is created. `failed`: the last
     pull, if it failed. `id`: of the container, once it is created. `retry_at_ns`: when to try again without an event.

@@ -20,7 +20,10 @@ from runtime.cri.identity import same_definition
 
 
 class InitStep(msgspec.Struct, frozen=True):
-    """What to do. `initialized`: regular containers may run. `failed`: the init container that ends the pod."""
+    """What to do.
+
+    `initialized`: regular containers may run. `failed`: the init container that ends the pod.
+    """
 
     initialized: bool
     failed: str = ""

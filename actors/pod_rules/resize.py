@@ -27,8 +27,10 @@ MOST_SHARES, LEAST_SHARES, MOST_WEIGHT = 262_144, 2, 10_000
 
 
 class Update(msgspec.Struct, frozen=True):
-    """Tell the runtime the `resources` of a running container. `lowers_memory_to`: its new limit in bytes, if that is
-    lower than before; else 0. `grows`: it gets more of something. `whole`: those of the pod level that are in them.
+    """Tell the runtime the `resources` of a running container.
+
+    `lowers_memory_to`: its new limit in bytes, if that is lower than before; else 0. `grows`: it gets more of
+    something. `whole`: those of the pod level that are in them.
     """
 
     id: str
@@ -52,7 +54,9 @@ class ResizePlan(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the runtime was told of a pod. `containers`: by id, of those that were updated since their creation.
+    """What the runtime was told of a pod.
+
+    `containers`: by id, of those that were updated since their creation.
 
     `whole`: of the pod level, which bounds containers without a limit of their own; `within`: by id, another one, of
     those that were updated since. `unsure`: ids of containers that may have something else: an update of them got no
@@ -100,7 +104,10 @@ def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
 
 
 def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules) -> ResizePlan:
-    """What is left to do, for a pod in the form in which the node has given it its resources. Raises QuantityError."""
+    """What is left to do, for a pod in the form in which the node has given it its resources.
+
+    Raises QuantityError.
+    """
     updates, restarts = [], set()
     for container, newest in _running(pod, observed):
         has = told.of(container, newest)

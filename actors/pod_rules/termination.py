@@ -55,7 +55,10 @@ class Ending(msgspec.Struct, frozen=True):
 def grace_seconds(
     pod: Pod, container: Container | None = None, cause: GraceCause = GraceCause.OTHER, override: int | None = None
 ) -> int:
-    """The whole grace of a container. `override` replaces everything; a deletion's grace replaces the spec's."""
+    """The whole grace of a container.
+
+    `override` replaces everything; a deletion's grace replaces the spec's.
+    """
     if override is not None:
         return override
     if pod.metadata.deletion_grace_period_seconds is not None:
@@ -78,7 +81,10 @@ def _probe_grace(container: Container, cause: GraceCause) -> int | None:
 
 
 def remaining_seconds(grace: int, elapsed_ns: int) -> int:
-    """The timeout of StopContainer after this much of the grace has passed. Only whole seconds are taken off."""
+    """The timeout of StopContainer after this much of the grace has passed.
+
+    Only whole seconds are taken off.
+    """
     return max(MINIMUM_STOP_SECONDS, grace - elapsed_ns // _SECOND_NS)
 
 
@@ -119,7 +125,9 @@ def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) ->
 def plan_orphan_ending(
     observed: ObservedPod, override: int | None = None, decided: Mapping[str, int] = _NOTHING_DECIDED
 ) -> tuple[Ending, ...]:
-    """The same for a pod that only the runtime knows. No order among its containers is known, so none is kept.
+    """The same for a pod that only the runtime knows.
+
+    No order among its containers is known, so none is kept.
 
     `decided`: container id -> the grace in seconds that its end began with while the pod was known. It holds.
     """
@@ -131,13 +139,17 @@ def plan_orphan_ending(
 
 
 def sandboxes_to_stop(observed: ObservedPod) -> tuple[str, ...]:
-    """Ids of all sandboxes of the pod. Stopping one twice is no error, and one that is not ready may hold a network."""
+    """Ids of all sandboxes of the pod.
+
+    Stopping one twice is no error, and one that is not ready may hold a network.
+    """
     return tuple([sandbox.id for sandbox in observed.sandboxes])
 
 
 def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
-    """The containers of a pod in which nothing runs, if each belongs to a sandbox of the pod; None: the pod has not
-    ended, or the look is inconsistent.
+    """The containers of a pod in which nothing runs, if each belongs to a sandbox of the pod.
+
+    None: the pod has not ended, or the look is inconsistent.
 
     If the runtime has lost a sandbox, the next sandbox reuses its attempt. A container of the lost one then seems to
     belong to the new one and stays. The next regular pass of the collector removes it as a leftover of an unknown pod.

@@ -25,7 +25,10 @@ LEAST_REQUEST_MILLI = 2
 def actual_resources(
     asked: ResourceRequirements | None, actual: LinuxContainerResources | None
 ) -> ResourceRequirements | None:
-    """The resources of a running container made with `asked`; `actual` is None if the runtime reports nothing."""
+    """The resources of a running container made with `asked`.
+
+    `actual` is None if the runtime reports nothing.
+    """
     if asked is None or actual is None:
         return asked
     return _shown(asked, actual) if asked.limits or asked.requests else asked

@@ -40,7 +40,10 @@ from runtime.cri.messages import ContainerState as CriState
 
 
 def order_ips(ips: Iterable[str], node_ips: tuple[str, ...]) -> tuple[str, ...]:
-    """At most one address per family; first the family of the node's first address (IPv4 when it has none)."""
+    """At most one address per family.
+
+    First the family of the node's first address (IPv4 when it has none).
+    """
     primary_v6 = bool(node_ips) and is_ipv6(node_ips[0])
     primary = secondary = ""
     for ip in ips:

@@ -68,7 +68,10 @@ class ContainerKind(enum.Enum):
 
 
 class StatusView(msgspec.Struct, frozen=True):
-    """The input for statuses. `initialized`: a regular container exists. `ended`: nothing is started any more."""
+    """The input for statuses.
+
+    `initialized`: a regular container exists. `ended`: nothing is started any more.
+    """
 
     pod: Pod
     observed: ObservedPod

@@ -31,7 +31,10 @@ class ProbeMeter:
         """The duration series, once its zeros also count as successes."""
 
     def succeeded_at_once(self) -> None:
-        """Count a success that took no time. A cheaper form of `answered`, valid because nobody else counts here."""
+        """Count a success that took no time.
+
+        A cheaper form of `answered`, valid because nobody else counts here.
+        """
         zeros = self._at_once
         if zeros is None:
             self.answered(ProbeOutcome.SUCCESS, 0)

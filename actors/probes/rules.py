@@ -151,7 +151,10 @@ def check_of(container: Container, probe: Probe, pod_ip: str) -> Check:
 
 
 def port_of(container: Container, port: int | str | None) -> int:
-    """The port from a number, a number as text, or the name of a port of the container. Raises CheckImpossibleError."""
+    """The port from a number, a number as text, or the name of a port of the container.
+
+    Raises CheckImpossibleError.
+    """
     number = port
     if isinstance(port, str):
         named = next((each.container_port for each in container.ports if each.name == port), None)

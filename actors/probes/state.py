@@ -49,9 +49,10 @@ class ProbeStage(enum.StrEnum):
 
 
 class ProbeLife(StagedState[ProbeStage], frozen=True):
-    """A probe. `result`: the verdict on `container_id`, or the initial one. `streak`: the number of equal answers in a
-    row, good ones if `good`. `check`: the number of the last check, begun at `asked_at_ns`; `tries`: how often it was
-    made.
+    """A probe.
+
+    `result`: the verdict on `container_id`, or the initial one. `streak`: the number of equal answers in a row, good
+    ones if `good`. `check`: the number of the last check, begun at `asked_at_ns`; `tries`: how often it was made.
     """
 
     terms: Terms
@@ -74,7 +75,9 @@ def beginning(terms: Terms) -> ProbeLife:
 
 
 class ContainerRuns(msgspec.Struct, frozen=True):
-    """The container runs. `gated`: it has a startup probe that has not succeeded. `due_ns`: of the first check.
+    """The container runs.
+
+    `gated`: it has a startup probe that has not succeeded. `due_ns`: of the first check.
 
     `kept`: the result that an earlier agent published for this very container, or None.
     """
@@ -166,8 +169,9 @@ def _forgotten(life: ProbeLife, event: ContainerGone) -> ProbeLife:
 
 
 def _ended(life: ProbeLife, event: PodEnding) -> ProbeLife:
-    """A probe that could only kill is satisfied from now on. One whose container has not started keeps its result,
-    because otherwise the container would count as ready.
+    """A probe that could only kill is satisfied from now on.
+
+    One whose container has not started keeps its result, because otherwise the container would count as ready.
     """
     known = life.terms.kind is not ProbeKind.STARTUP or life.result is True
     return _replace(life, result=True if known else None)

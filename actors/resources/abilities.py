@@ -38,7 +38,9 @@ _KERNEL = re.compile(r"(\d+)\.(\d+)")
 
 
 class Abilities(msgspec.Struct, frozen=True):
-    """The abilities of a machine. `kernel`: the version as the kernel tells it; empty when unknown, and taken as new.
+    """The abilities of a machine.
+
+    `kernel`: the version as the kernel tells it; empty when unknown, and taken as new.
 
     `unsafe_sysctls`: what the configuration allows in addition, names or `prefix*`.
     """

@@ -1,4 +1,6 @@
-"""Whether this node takes a pod: every rule in its order (spec 10.14, 7.7). Pure, over a snapshot of the node.
+"""Whether this node takes a pod: every rule in its order (spec 10.14, 7.7).
+
+Pure, over a snapshot of the node.
 
 The first rule that fails gives the reason in the status, so users see the order. A critical pod that only lacks room is
 not rejected: other pods are preempted. Pinned CPUs, devices and the machine's topology would be one more step, after

@@ -51,7 +51,9 @@ class SaveAgain(Message, frozen=True):
 
 
 class BookKeeper:
-    """See the module. `book`: None until it is read. `reserved`: UIDs of pods whose place is not written to the disk.
+    """See the module.
+
+    `book`: None until it is read. `reserved`: UIDs of pods whose place is not written to the disk.
 
     It calls `on_read` once, `on_late` when a write takes long, and `on_saved` with each version that is on the disk.
     """
@@ -140,8 +142,9 @@ class BookKeeper:
 
 
 def _read(file: AllocationFile) -> KeptBook | None:
-    """Both files, on the lane. Where only the second cannot be read, the runtime counts as told all. Raises
-    UnreadableStateError, OSError.
+    """Both files, on the lane.
+
+    Where only the second cannot be read, the runtime counts as told all. Raises UnreadableStateError, OSError.
     """
     kept = file.load(book_in)
     if kept is None:

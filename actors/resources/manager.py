@@ -205,7 +205,10 @@ class ResourceManagerActor(Actor):
         return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
 
     def _snapshots(self) -> Callable[[], Snapshot] | None:
-        """What makes a snapshot for pods that were admitted before; None until the book and the node are known."""
+        """What makes a snapshot for pods that were admitted before.
+
+        None until the book and the node are known.
+        """
         node, book = self._node, self._keeper.book
         if node is None or book is None:
             return None

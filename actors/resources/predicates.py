@@ -1,4 +1,6 @@
-"""Whether a pod fits on this node: room, ports, selectors, taints, the operating system (spec 10.14). Pure.
+"""Whether a pod fits on this node: room, ports, selectors, taints, the operating system (spec 10.14).
+
+Pure.
 
 The scheduler has checked the same for the pods that it placed. The node checks again: the scheduler may have used old
 data, and nobody has checked static pods and those that were bound by hand. The messages are those of other kubelets.

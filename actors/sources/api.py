@@ -33,7 +33,10 @@ ECHO_NS = SECOND_NS
 
 
 class TellChanges(SoleMessage, frozen=True):
-    """To itself: tell what has changed since the last time. It queues behind the changes that have arrived already."""
+    """To itself: tell what has changed since the last time.
+
+    It queues behind the changes that have arrived already.
+    """
 
 
 class TellEchoes(Message, frozen=True):
@@ -135,8 +138,9 @@ class ApiSourceActor(Follower):
 
 
 def _sharing(pod: Pod, before: Pod) -> Pod:
-    """`pod` with the spec object of `before`, if equal. A spec is most of a pod, and nearly every change is of the
-    status. Sharing also makes comparing the two fast.
+    """`pod` with the spec object of `before`, if equal.
+
+    A spec is most of a pod, and nearly every change is of the status. Sharing also makes comparing the two fast.
     """
     return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
 

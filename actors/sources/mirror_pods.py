@@ -227,7 +227,10 @@ class MirrorPodActor(Actor):
             self._try_later(name, known, error)
 
     async def _look_who_is_there(self, known: _Name, static: Pod, error: ApiError) -> ApiError | None:
-        """A pod of that name exists. Adopt it if it is our mirror; otherwise return the error, as the name is taken."""
+        """A pod of that name exists.
+
+        Adopt it if it is our mirror; otherwise return the error, as the name is taken.
+        """
         meta = static.metadata
         try:
             found = await self.wait(self._api.call(get(PODS, meta.namespace, meta.name)))
@@ -262,7 +265,9 @@ def _ended(name: str, operation: MirrorOperation, done: Pending[Pod | None]) -> 
 
 
 def mirror_operation(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) -> MirrorOperation:
-    """What to do. `static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod in the API.
+    """What to do.
+
+    `static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod in the API.
 
     A mirror without a static pod is deleted only when every source is ready: its pod may not have been read yet.
     """

@@ -153,8 +153,9 @@ class Desire(msgspec.Struct, frozen=True):
     sources: Mapping[str, dict[str, SourcePod]] = {}
 
     def take(self, source: str, difference: SourceDifference) -> None:
-        """Update the pods of `source` in place; only the owner may. With hundreds of pods, a copy would cost more than
-        the change of one.
+        """Update the pods of `source` in place; only the owner may.
+
+        With hundreds of pods, a copy would cost more than the change of one.
         """
         pods = self.sources[source]
         for uid in difference.gone:
@@ -227,7 +228,10 @@ def fixed_width_time(wall_ns: int) -> str:
 
 
 def _taken(known: SourcePod | None, source: str, read: Pod, now_wall_ns: int, changes: list[PodChanged]) -> SourcePod:
-    """The desired pod now that its source shows `read`; `known` was desired before. Appends a change to `changes`."""
+    """The desired pod now that its source shows `read`; `known` was desired before.
+
+    Appends a change to `changes`.
+    """
     if known is None:
         local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
         pod = _with_annotations(read, {**read.metadata.annotations, **local})

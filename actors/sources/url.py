@@ -1,4 +1,7 @@
-"""Static pods from a URL (spec 1.1). See `actors.sources.static` for what all sources of manifests share."""
+"""Static pods from a URL (spec 1.1).
+
+See `actors.sources.static` for what all sources of manifests share.
+"""
 
 from __future__ import annotations
 

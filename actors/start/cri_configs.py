@@ -70,8 +70,9 @@ def sandbox_config(
     rules: ResourceRules = _DEFAULT_RULES,
     ids: IdRange | None = None,
 ) -> PodSandboxConfig:
-    """`dns` None: the runtime chooses the resolver. `cgroup_parent` empty: the runtime chooses the cgroup. `ids`: of
-    the pod's user namespace.
+    """`dns` None: the runtime chooses the resolver.
+
+    `cgroup_parent` empty: the runtime chooses the cgroup. `ids`: of the pod's user namespace.
 
     Raises ContainerRefusedError for what this agent cannot honour.
     """
@@ -174,8 +175,9 @@ class ContainerNodeRules(msgspec.Struct, frozen=True):
 
 
 class Making(msgspec.Struct, frozen=True):
-    """The facts of one container that is being created. `image`: as found on the node. `host_paths`: volume name ->
-    host path.
+    """The facts of one container that is being created.
+
+    `image`: as found on the node. `host_paths`: volume name -> host path.
 
     `foreign`: names of volumes whose files keep their SELinux labels. `sub_paths`: index of the mount -> host path, for
     parts of volumes; `volume_images`: volume name -> image. `back_off_ns`: from its `Start`. `target_id`: of the target
@@ -324,8 +326,9 @@ def message_file(pod: Pod, container: Container, attempt: int, node: ContainerNo
 
 
 def target_id(container: Container, path: str, observed: ObservedPod) -> str:
-    """The id of the target container; empty if none is named. Raises ContainerRefusedError while the target does not
-    run.
+    """The id of the target container; empty if none is named.
+
+    Raises ContainerRefusedError while the target does not run.
 
     `path`: document path of the container.
     """

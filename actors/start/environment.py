@@ -1,4 +1,6 @@
-"""The environment of a container: which variables, from where, and which value wins (spec 13.2, 13.3). Pure.
+"""The environment of a container: which variables, from where, and which value wins (spec 13.2, 13.3).
+
+Pure.
 
 `envFrom` comes first, then `env` in its order; later values replace earlier ones. Service variables fill in what is
 left. `Sources` has the objects of the API, and the reasons why some could not be read. A failed read does not mean
@@ -57,7 +59,10 @@ _WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io
 
 
 def references(pod: Pod) -> tuple[NeededObject, ...]:
-    """Every reference, in the order: pull secrets, containers, volumes. An object may occur more than once."""
+    """Every reference, in the order: pull secrets, containers, volumes.
+
+    An object may occur more than once.
+    """
     named = _named_in(pod.spec)
     if not named:
         return ()
@@ -174,7 +179,10 @@ _NO_FAILURES: Mapping[tuple[str, str], str] = {}
 
 
 class FileText(msgspec.Struct, frozen=True):
-    """The content of a file of variables; `error`: why it could not be read. With neither, the file does not exist."""
+    """The content of a file of variables; `error`: why it could not be read.
+
+    With neither, the file does not exist.
+    """
 
     text: str | None = None
     error: str = ""
@@ -275,7 +283,10 @@ def _referenced(
     sources: Sources,
     files: dict[str, Mapping[str, str]],
 ) -> str | None:
-    """The value of a reference; None leaves the variable undefined. `files` keeps what was read of each text."""
+    """The value of a reference; None leaves the variable undefined.
+
+    `files` keeps what was read of each text.
+    """
     path = f"{path}.valueFrom"
     if origin.field_ref is not None:
         place = f"{path}.fieldRef.fieldPath"
@@ -345,9 +356,10 @@ def _from_file(sources: Sources, origin: FileKeySelector, path: str, files: dict
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """`path`: document path of the container, `$.spec.containers[0]`. `reads_objects`: a variable comes from a
-    ConfigMap or Secret. `shows_amounts`: a variable shows a limit, which may be that of the node. `files`: (volume,
-    path) of each file with variables. `notes`: see `lasting_annotations`.
+    """`path`: document path of the container, `$.spec.containers[0]`.
+
+    `reads_objects`: a variable comes from a ConfigMap or Secret. `shows_amounts`: a variable shows a limit, which may
+    be that of the node. `files`: (volume, path) of each file with variables. `notes`: see `lasting_annotations`.
     """
 
     path: str

@@ -50,7 +50,9 @@ def image_volumes(pod: Pod) -> frozenset[str]:
 def wanted_sub_paths(
     pod: Pod, container: Container, path: str, variables: Mapping[str, str]
 ) -> tuple[WantedSubPath, ...]:
-    """The parts to mount for this start. `path`: document path of the container. Raises ContainerRefusedError.
+    """The parts to mount for this start.
+
+    `path`: document path of the container. Raises ContainerRefusedError.
 
     `variables`: of the container, for `subPathExpr`. The runtime handles parts of images.
     """
@@ -64,7 +66,10 @@ def wanted_sub_paths(
 
 
 def sub_path_of(mount: VolumeMount, path: str, variables: Mapping[str, str]) -> str:
-    """The sub path of one mount at `path`; empty if the whole volume is mounted. Raises ContainerRefusedError."""
+    """The sub path of one mount at `path`; empty if the whole volume is mounted.
+
+    Raises ContainerRefusedError.
+    """
     field = "subPathExpr" if mount.sub_path_expr else "subPath"
     sub_path = mount.sub_path or ""
     if mount.sub_path_expr:
@@ -85,8 +90,9 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)")
 
 
 class MountAbilities(msgspec.Struct, frozen=True):
-    """`recursive_read_only`: whether mounts can be recursively read only. `no_images`, `no_image_parts`: why images, or
-    parts of them, cannot be mounted; empty if they can.
+    """`recursive_read_only`: whether mounts can be recursively read only.
+
+    `no_images`, `no_image_parts`: why images, or parts of them, cannot be mounted; empty if they can.
     """
 
     recursive_read_only: bool = False
@@ -213,7 +219,9 @@ def _inside(mount: VolumeMount) -> str:
 
 
 def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
-    """Whether mounts below this one are read only as well (KEP-3857). `able`: whether the runtime can do that.
+    """Whether mounts below this one are read only as well (KEP-3857).
+
+    `able`: whether the runtime can do that.
 
     Raises ContainerRefusedError if the pod demands it and the runtime cannot.
     """
@@ -232,7 +240,10 @@ def is_recursive(mount: VolumeMount, place: str, able: bool) -> bool:
 
 
 def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[str, str]) -> tuple[Device, ...]:
-    """The block volumes of a container, in the order of the spec. `paths`: as above. Raises ContainerRefusedError."""
+    """The block volumes of a container, in the order of the spec.
+
+    `paths`: as above. Raises ContainerRefusedError.
+    """
     if not container.volume_devices:
         return ()
     claims = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}

@@ -24,7 +24,10 @@ FQDN_LIMIT = 64
 
 
 def pod_hostname(pod: Pod, cluster_domain: str) -> str:
-    """The host name given to the sandbox; empty for a pod in the host's network. Raises ContainerRefusedError."""
+    """The host name given to the sandbox; empty for a pod in the host's network.
+
+    Raises ContainerRefusedError.
+    """
     spec = pod.spec
     if spec.host_network:
         return ""
@@ -94,7 +97,10 @@ class ClusterResolver(msgspec.Struct, frozen=True):
 
 
 class Formed(msgspec.Struct, frozen=True):
-    """The resolver, and what to report about it. `missing`: the cluster's resolver was requested and is unknown."""
+    """The resolver, and what to report about it.
+
+    `missing`: the cluster's resolver was requested and is unknown.
+    """
 
     config: DNSConfig
     forming: tuple[str, ...] = ()
@@ -103,7 +109,10 @@ class Formed(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def parse_resolv_conf(text: str) -> Resolver:
-    """Servers add up, the last search line counts, later options replace earlier ones. Raises ResolverError."""
+    """Servers add up, the last search line counts, later options replace earlier ones.
+
+    Raises ResolverError.
+    """
     nameservers: list[str] = []
     searches: tuple[str, ...] = ()
     options: tuple[str, ...] = ()

@@ -22,7 +22,9 @@ DEFAULT_PERIOD_US = 100_000
 
 
 class SwapRules(msgspec.Struct, frozen=True):
-    """How much containers may swap where the kernel limits swap (spec 9.8). `limited`: LimitedSwap; else none.
+    """How much containers may swap where the kernel limits swap (spec 9.8).
+
+    `limited`: LimitedSwap; else none.
 
     `capacity_bytes`: the machine's swap.
     """
@@ -32,9 +34,10 @@ class SwapRules(msgspec.Struct, frozen=True):
 
 
 class MemoryRules(msgspec.Struct, frozen=True):
-    """MemoryQoS (spec 10.3). `tiered`: requested memory is reserved for the container. `throttling`: the fraction of
-    the range from request to limit at which a container is slowed down. `allocatable_bytes`: the limit of containers
-    without one.
+    """MemoryQoS (spec 10.3).
+
+    `tiered`: requested memory is reserved for the container. `throttling`: the fraction of the range from request to
+    limit at which a container is slowed down. `allocatable_bytes`: the limit of containers without one.
     """
 
     tiered: bool = False
@@ -43,8 +46,10 @@ class MemoryRules(msgspec.Struct, frozen=True):
 
 
 class ResourceRules(msgspec.Struct, frozen=True):
-    """See the module. `memory_capacity_bytes` 0: unknown. `page_sizes`: of huge pages, in bytes. `swap`, `memory`: None
-    if the kernel or the configuration has no such thing.
+    """See the module.
+
+    `memory_capacity_bytes` 0: unknown. `page_sizes`: of huge pages, in bytes. `swap`, `memory`: None if the kernel or
+    the configuration has no such thing.
     """
 
     cpu_quota: bool = True
@@ -143,7 +148,10 @@ def cpu_quota_us(milli: int, period_us: int = DEFAULT_PERIOD_US) -> int:
 
 
 def container_resources(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:
-    """Weight, limits and OOM score of one container. The pod's limits apply to containers without their own."""
+    """Weight, limits and OOM score of one container.
+
+    The pod's limits apply to containers without their own.
+    """
     own = container.resources
     requests = own.requests if own is not None else _NO_AMOUNTS
     limits = own.limits if own is not None else _NO_AMOUNTS
@@ -205,7 +213,10 @@ def pod_overhead(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
 
 
 def oom_score(pod: Pod, container: Container, memory_capacity_bytes: int) -> int:
-    """The OOM score: the kernel kills the highest first. A sidecar never scores above the container it serves."""
+    """The OOM score: the kernel kills the highest first.
+
+    A sidecar never scores above the container it serves.
+    """
     if is_node_critical(pod):
         return PROTECTED_OOM_SCORE
     quality = qos_class(pod)

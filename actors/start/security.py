@@ -71,7 +71,9 @@ def container_security(
     thermal_paths: tuple[str, ...] = (),
     ids: IdRange | None = None,
 ) -> LinuxContainerSecurityContext:
-    """`image` gives the user if the pod names none; `path` is that of the container. Raises ContainerRefusedError.
+    """`image` gives the user if the pod names none; `path` is that of the container.
+
+    Raises ContainerRefusedError.
 
     `thermal_paths`: more files of this machine to mask, because they leak what others compute. `ids`: of the host, for
     a pod with a user namespace.
@@ -118,7 +120,10 @@ def container_security(
 
 
 def sandbox_security(pod: Pod, ids: IdRange | None = None) -> LinuxSandboxSecurityContext:
-    """The settings of the sandbox's own process. `ids`: of the pod's user namespace. Raises ContainerRefusedError."""
+    """The settings of the sandbox's own process.
+
+    `ids`: of the pod's user namespace. Raises ContainerRefusedError.
+    """
     whole = pod.spec.security_context or _NO_POD
     everyone = (*pod.spec.init_containers, *pod.spec.containers)
     return LinuxSandboxSecurityContext(
@@ -223,7 +228,10 @@ def _whose(pod: Pod, container: Container | EphemeralContainer) -> str:
 
 
 def _check_non_root(user: int | None, username: str, path: str, whose: str, *, asked: bool) -> None:
-    """The words are upstream's, because tools look for them. `asked`: the pod names the user, not the image."""
+    """The words are upstream's, because tools look for them.
+
+    `asked`: the pod names the user, not the image.
+    """
     if user == 0 and asked:
         raise NonRootRefusedError(path, f"container's runAsUser breaks non-root policy {whose}")
     if user is None and username:

@@ -60,7 +60,10 @@ MAX_PAUSE_NS = 10 * SECOND_NS
 
 
 class WriteEnded(Message, frozen=True):
-    """To itself: a write has ended. `pod` is the object after it; None after a deletion, or with an `error`."""
+    """To itself: a write has ended.
+
+    `pod` is the object after it; None after a deletion, or with an `error`.
+    """
 
     uid: str
     pod: Pod | None

@@ -27,8 +27,9 @@ NOTHING = PodStatus()
 
 
 def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs: bool) -> PodStatus:
-    """The status for the API: nearly always `computed` itself. `nothing_runs`: the worker has seen the pod's last
-    container end.
+    """The status for the API: nearly always `computed` itself.
+
+    `nothing_runs`: the worker has seen the pod's last container end.
     """
     api = NOTHING if api is None else api
     kept: dict[str, Any] = {}

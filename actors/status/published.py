@@ -27,7 +27,9 @@ _KEPT = ("phase", "host_ip", "host_ips", "pod_ip", "pod_ips")
 
 @dataclass(slots=True, eq=False, repr=False)
 class Published:
-    """See the module. `version` counts the changes of `status`; `api` is the newest object that the API has shown.
+    """See the module.
+
+    `version` counts the changes of `status`; `api` is the newest object that the API has shown.
 
     `seen`: its status rests on a look at the runtime. `final`: nothing of the pod runs. `finished`: nothing of it is
     left to take down. `gone`: the API does not have the pod. `removed`: its deletion was accepted and is not requested
@@ -170,7 +172,10 @@ class Published:
 
 
 def is_newer(pod: Pod, known: Pod) -> bool:
-    """Compares resourceVersions, which grow (KEP-5504). If one is no number, a different one counts as newer."""
+    """Compares resourceVersions, which grow (KEP-5504).
+
+    If one is no number, a different one counts as newer.
+    """
     new, old = pod.metadata.resource_version, known.metadata.resource_version
     if new == old:
         return False
@@ -203,7 +208,10 @@ def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus |
 def _with_kept_times(
     published: tuple[PodCondition, ...], computed: tuple[PodCondition, ...]
 ) -> tuple[PodCondition, ...]:
-    """The computed conditions with the transition times of unchanged statuses; the same tuple if nothing differs."""
+    """The computed conditions with the transition times of unchanged statuses.
+
+    The same tuple if nothing differs.
+    """
     before = by_type(published)
     moved = [
         new.type

@@ -1,4 +1,6 @@
-"""The queue of UIDs whose status waits to be written, and of those held back for a while. A data structure.
+"""The queue of UIDs whose status waits to be written, and of those held back for a while.
+
+A data structure.
 
 A UID waits at most once, with its highest urgency; equal urgencies are first in, first out. The time of holding back is
 the same for all, so they become due in order of arrival. A UID that is put into the queue or dropped is not held back
@@ -63,7 +65,10 @@ class WriteQueue:
         return None
 
     def keep_back(self, uid: str, due_ns: int) -> None:
-        """Hold the UID back until `due_ns`, which must not decrease between calls. No effect if already held back."""
+        """Hold the UID back until `due_ns`, which must not decrease between calls.
+
+        No effect if already held back.
+        """
         if uid not in self._kept:
             self._kept[uid] = due_ns
             self._kept_back.append((due_ns, uid))

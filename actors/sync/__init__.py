@@ -1,4 +1,6 @@
-"""Which pod workers exist: the parts of `SyncLoopActor`. Open `loop.py` first, which routes the changes.
+"""Which pod workers exist: the parts of `SyncLoopActor`.
+
+Open `loop.py` first, which routes the changes.
 
 `state.py` holds what the parts share; `workers.py` decides who may start, starts workers and briefs them; `partners.py`
 serves other actors.

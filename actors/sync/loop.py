@@ -44,13 +44,17 @@ from config.pods.identity import SOURCE_API, full_name, is_mirror, is_static
 from runtime.metrics import kubelet as names
 
 HOUSEKEEPING_NS = 2_000_000_000
-"""The delay from the end of an orphan to the report that it is no longer known (spec 2.1). Only then its leftovers on
-disk go.
+"""The delay from the end of an orphan to the report that it is no longer known (spec 2.1).
+
+Only then its leftovers on disk go.
 """
 
 
 REPLACE_NS = 1_000_000_000
-"""From the end of a worker that should not have ended to its replacement. One that ends at once costs little then."""
+"""From the end of a worker that should not have ended to its replacement.
+
+One that ends at once costs little then.
+"""
 
 
 class ReplaceWorker(Message, frozen=True):
@@ -183,8 +187,9 @@ class SyncLoopActor(Actor):
         self._workers.tell_desired(entry, change.operation)
 
     def _adopt(self, uid: str, entry: PodEntry, pod: Pod, source: str) -> bool:
-        """A source desires the pod in this form. Returns whether a static pod has changed its name and freed the
-        old one.
+        """A source desires the pod in this form.
+
+        Returns whether a static pod has changed its name and freed the old one.
         """
         static, name = entry.static, entry.name
         entry.adopt(pod, source)
@@ -314,8 +319,9 @@ class SyncLoopActor(Actor):
             self._attempt(change, lambda: self._meet(change))
 
     def _quarantine(self, change: PodChanged, failure: Exception) -> None:
-        """The pod stays known and keeps its worker, which goes on with what it knows. Nothing of the pod counts as a
-        leftover, and its name stays taken.
+        """The pod stays known and keeps its worker, which goes on with what it knows.
+
+        Nothing of the pod counts as a leftover, and its name stays taken.
         """
         quarantined, pod, state = self._state.quarantine.failed(change, failure), change.pod, self._state
         uid = pod.metadata.uid
@@ -338,5 +344,8 @@ class SyncLoopActor(Actor):
 
 
 def _is_renamed_while_it_runs(entry: PodEntry, pod: Pod) -> bool:
-    """Whether a static pod with a UID of its own has a new name while it runs. Other pods may want its old name."""
+    """Whether a static pod with a UID of its own has a new name while it runs.
+
+    Other pods may want its old name.
+    """
     return entry.static and entry.pod is not None and entry.name != full_name(pod) and entry.worker is not None

@@ -1,4 +1,6 @@
-"""What the sync loop knows of each pod. Its parts share this data. Nothing here does anything to a pod.
+"""What the sync loop knows of each pod.
+
+Its parts share this data. Nothing here does anything to a pod.
 
 `PodEntry` holds one pod, `NameLines` the static pods that wait for a name, and `Quarantine` the pods on which the sync
 loop itself fails.
@@ -32,7 +34,10 @@ class Standing(enum.Enum):
 
 
 class PodEntry(msgspec.Struct, eq=False):
-    """One pod. `pod`: its last known form. `restart`: the form to start anew with. `orphan`: what the runtime shows."""
+    """One pod.
+
+    `pod`: its last known form. `restart`: the form to start anew with. `orphan`: what the runtime shows.
+    """
 
     standing: Standing = Standing.UNREPORTED
     pod: Pod | None = None
@@ -99,7 +104,10 @@ class NameLines:
             line.append(uid)
 
     def goes_first(self, name: str, uid: str) -> None:
-        """Join at the front: it ran before the others came. One that already stands in the line keeps its place."""
+        """Join at the front: it ran before the others came.
+
+        One that already stands in the line keeps its place.
+        """
         line = self._lines.setdefault(name, [])
         if uid not in line:
             line.insert(0, uid)
@@ -110,8 +118,9 @@ class NameLines:
         return line[0] if line else ""
 
     def leave(self, name: str, uid: str) -> str:
-        """Leave the line, when nothing of the pod is left. Returns the UID whose turn it is now; empty if there is none
-        or `uid` was not in the line.
+        """Leave the line, when nothing of the pod is left.
+
+        Returns the UID whose turn it is now; empty if there is none or `uid` was not in the line.
         """
         line = self._lines.get(name)
         if line is None or uid not in line:
@@ -164,8 +173,9 @@ class Quarantine:
             del self._pods[quarantined.change.pod.metadata.uid]
 
     def holds(self, change: PodChanged) -> bool:
-        """Whether the pod stays in quarantine; its retry then uses this form. A removal or a real change releases
-        it.
+        """Whether the pod stays in quarantine; its retry then uses this form.
+
+        A removal or a real change releases it.
         """
         uid = change.pod.metadata.uid
         quarantined = self._pods.get(uid)

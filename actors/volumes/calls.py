@@ -34,8 +34,10 @@ _HANGS = (
 
 
 class VolumeCall(msgspec.Struct):
-    """A call under way. `uid`: of its pod, empty for a device that is taken down. `pod`: the pod to make something for.
-    `due_ns`: when it is late.
+    """A call under way.
+
+    `uid`: of its pod, empty for a device that is taken down. `pod`: the pod to make something for. `due_ns`: when it is
+    late.
     """
 
     number: int
@@ -54,8 +56,10 @@ class VolumeCall(msgspec.Struct):
 
 
 class VolumeCallEnded(Message, frozen=True):
-    """To the actor itself. `trouble` is None on success. `path`: where the volume is now. `found`: volumes that still
-    lie in the directory to remove.
+    """To the actor itself.
+
+    `trouble` is None on success. `path`: where the volume is now. `found`: volumes that still lie in the directory to
+    remove.
     """
 
     number: int

@@ -44,7 +44,10 @@ RESYNC_NS = 60 * SECOND_NS
 NO_CERTIFICATES = "not supported by a node without API server or without the feature gate PodCertificateRequest"
 NO_TRUST = "not supported by a node without API server or without the feature gate ClusterTrustBundleProjection"
 WATCHED_RESYNC = 10
-"""In how many sync periods watched objects are read again. Watches report changes, so this only covers lost ones."""
+"""In how many sync periods watched objects are read again.
+
+Watches report changes, so this only covers lost ones.
+"""
 
 
 class ContentSources(msgspec.Struct, frozen=True):
@@ -140,7 +143,10 @@ class VolumeContents:
         return gathering is not None and gathering.pod is pod
 
     def gather(self, pod: Pod) -> GatheredContents | None:
-        """Begin a new gathering for this pod. None: answers are awaited, and another method returns the outcome."""
+        """Begin a new gathering for this pod.
+
+        None: answers are awaited, and another method returns the outcome.
+        """
         uid = pod.metadata.uid
         self.forget(uid)
         if not specs_of(pod):

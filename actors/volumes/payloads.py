@@ -36,7 +36,10 @@ from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeFile
 from runtime.volumes.pod_volumes import field_path_of, used_volumes
 
 PRIVATE_MODE = 0o600
-"""The mode of tokens, certificates and trust anchors with an owner or a group. fsGroup handling adds the group."""
+"""The mode of tokens, certificates and trust anchors with an owner or a group.
+
+fsGroup handling adds the group.
+"""
 
 _NO_AMOUNTS: Mapping[str, str] = {}
 
@@ -241,7 +244,10 @@ class _Filling:
                 self.faults.append(f"{of} key: {item.key}")
 
     def _data(self, kind: str, name: str, optional: bool) -> Mapping[str, bytes] | None:
-        """Key -> value of an object; None when it is missing or unreadable. Notes a fault unless it may be missing."""
+        """Key -> value of an object; None when it is missing or unreadable.
+
+        Notes a fault unless it may be missing.
+        """
         ref = ObjectRef(kind, self._pod.metadata.namespace, name)
         found = self._answers.objects.get(ref)
         try:

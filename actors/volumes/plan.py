@@ -50,9 +50,11 @@ class VolumeStep(msgspec.Struct, frozen=True):
 
 
 class PodPlan(msgspec.Struct, frozen=True):
-    """See the module. `host_paths` of usable volumes and `troubles`, both by the volume's name in the pod. A volume in
-    both keeps its old content. `waiting`: names of the troubles that no call of ours can end. `wake_ns`: when to retry,
-    0 for never. `begins_calls`: whether its steps begin any call.
+    """See the module.
+
+    `host_paths` of usable volumes and `troubles`, both by the volume's name in the pod. A volume in both keeps its old
+    content. `waiting`: names of the troubles that no call of ours can end. `wake_ns`: when to retry, 0 for never.
+    `begins_calls`: whether its steps begin any call.
     """
 
     steps: tuple[VolumeStep, ...] = ()
@@ -178,7 +180,9 @@ def _conflict(volume: DesiredVolume, actual: ActualWorld) -> VolumeProblem | Non
 
 
 def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
-    """The plan for a pod that is released. Nothing is left when it has no steps and no troubles and is not busy.
+    """The plan for a pod that is released.
+
+    Nothing is left when it has no steps and no troubles and is not busy.
 
     Volumes have their names on disk here.
     """

@@ -125,7 +125,10 @@ class VolumeReconcilerActor(Actor):
         self._releases.begin(message.uid, message.worker)
 
     def _released(self, uid: str) -> None:
-        """Nothing is left of this pod. Unless it surely never had claims, it may have had some in an earlier life."""
+        """Nothing is left of this pod.
+
+        Unless it surely never had claims, it may have had some in an earlier life.
+        """
         if self._sources.claims is not None and uid not in self._claimless:
             self._sources.claims.tell(ForgetClaims(uid))
         self._claimless.discard(uid)

@@ -29,7 +29,10 @@ class ReleaseDue(Message, frozen=True):
 
 
 class _Leaving(msgspec.Struct):
-    """A pod that is being released. `asked`: its worker waits for an answer. `told`: the last error reported."""
+    """A pod that is being released.
+
+    `asked`: its worker waits for an answer. `told`: the last error reported.
+    """
 
     worker: ActorRef | None
     asked: bool = True
@@ -77,7 +80,10 @@ class VolumeReleases:
         self.advance(message.uid)
 
     def found(self, directory: PodDirectory, volumes: tuple[LocatedVolume, ...]) -> None:
-        """The directory was not removed because these volumes lie in it. They go first; a second time is an error."""
+        """The directory was not removed because these volumes lie in it.
+
+        They go first; a second time is an error.
+        """
         thing = self._actual.thing(directory)
         if thing.failures:
             thing.failed(STILL_THERE, self._actor.now_ns())

@@ -34,7 +34,10 @@ import msgspec
 from actors.machines.table import StagedState, StateTable
 
 UNMAKE_MAX_LOST = 1
-"""With one call lost a thing may still be taken down; with two, a third would only cost one more thread."""
+"""With one call lost a thing may still be taken down.
+
+With two, a third would only cost one more thread.
+"""
 
 
 class ThingStage(enum.StrEnum):

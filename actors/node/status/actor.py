@@ -65,7 +65,10 @@ from runtime.metrics.meters import UNMEASURED, Meters
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 FIRST_NS = 100 * MILLISECOND_NS
-"""Before the first look, and the first step of the registration's back-off. Other actors report in that time."""
+"""Before the first look, and the first step of the registration's back-off.
+
+Other actors report in that time.
+"""
 REGISTER_MAX_NS = 7 * SECOND_NS
 JITTER = 0.04
 SOON_NS = SECOND_NS
@@ -266,7 +269,10 @@ class NodeStatusActor(Actor):
         self._seen = msgspec.structs.replace(self._seen, **fields)
 
     def _consider(self) -> None:
-        """Look soon when the conditions would change since the last look. After a failure, the back-off applies."""
+        """Look soon when the conditions would change since the last look.
+
+        After a failure, the back-off applies.
+        """
         node = self._writer.node
         if not self._writer.registered or self._writer.failing or node is None or self._machine is None:
             return

@@ -1,4 +1,6 @@
-"""`NodeWriter`: holds the Node object as the API shows it, and writes changes. A part of `NodeStatusActor`.
+"""`NodeWriter`: holds the Node object as the API shows it, and writes changes.
+
+A part of `NodeStatusActor`.
 
 It registers the node or corrects an existing object, writes differences with retries, and keeps the answer. Its owner
 composes the wanted object and decides when to look. Events of a change go out once the API shows it, even when the
@@ -123,7 +125,10 @@ class NodeWriter:
         return True
 
     async def _take_over(self, api: Api, initial: Node, refusal: ApiError) -> None:
-        """Correct the existing Node object. Raises ApiError; when there is no object, the `refusal` to create one."""
+        """Correct the existing Node object.
+
+        Raises ApiError; when there is no object, the `refusal` to create one.
+        """
         try:
             existing = await self._call(api, get(NODES, "", self._settings.name))
         except ApiError as failure:

@@ -1,4 +1,6 @@
-"""`Wiring`: starts the actors of a node, from its plan and its capabilities. `KnownActors`: those that others know.
+"""`Wiring`: starts the actors of a node, from its plan and its capabilities.
+
+`KnownActors`: those that others know.
 
 The long-lived actors must know each other. So `KnownActors` reserves all that others must know. Then `Wiring` starts
 each with its arguments, which mypy checks against the constructor.

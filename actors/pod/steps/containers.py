@@ -148,7 +148,10 @@ class ContainerStarts:
         return waiting | self.mounts.waiting() if self.mounts.waits else waiting
 
     def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
-        """The state of containers that have not started. `backing_off`: container -> wall ns of its next start."""
+        """The state of containers that have not started.
+
+        `backing_off`: container -> wall ns of its next start.
+        """
         retry_at = self._retries()
         if retry_at:
             ahead_ns = self._worker.wall_ns() - self._worker.now_ns()
@@ -195,8 +198,9 @@ class ContainerStarts:
             await self._observer.look_at_container(life.id)
 
     def _refused(self, name: str, reason: str, message: str, said: ImageEvent | None = None) -> StepRefused:
-        """Refuse the step, and record events if the reason is new. The event shows the reason for an image, and the
-        message for anything else.
+        """Refuse the step, and record events if the reason is new.
+
+        The event shows the reason for an image, and the message for anything else.
         """
         if self._view.waiting.get(name) != (reason, message):
             self._say(name, said)
@@ -300,8 +304,9 @@ class ContainerStarts:
         return msgspec.structs.replace(given, files=files)
 
     async def _hosts(self, pod: Pod, ips: tuple[str, ...]) -> tuple[str, str] | None:
-        """Path and content of the hosts file (spec 14.3), with the current addresses; None if the pod has none.
-        Raises OSError and what lanes raise.
+        """Path and content of the hosts file (spec 14.3), with the current addresses.
+
+        None if the pod has none. Raises OSError and what lanes raise.
         """
         if not has_hosts_file(pod, ips):
             return None
@@ -339,12 +344,18 @@ class ContainerStarts:
         return self._post_starts.begin(one.container, self._lives.of(one.name).id, self._view.ip())
 
     def _failed_to(self, reason: str, one: _Try, failure: CriError) -> StepRefused:
-        """Note why the container does not run. The call may have succeeded after all; the next look shows that."""
+        """Note why the container does not run.
+
+        The call may have succeeded after all; the next look shows that.
+        """
         one.failure = failure = ToldError(failure.code, masked(failure.message, one.secrets), failure.verb)
         return self._refused(one.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:
-        """Make all host files of the container in one call; return its attempt. Raises OSError and what lanes raise."""
+        """Make all host files of the container in one call; return its attempt.
+
+        Raises OSError and what lanes raise.
+        """
         container, rules = start.container, self._services.node.rules
         wanted = StartFiles(
             log_directory=f"{self._view.log_directory()}/{container.name}",

@@ -1,4 +1,6 @@
-"""Step: the images of the pod are leased. And how containers and volumes get their images (spec 6.1, 6.2, KEP-4639).
+"""Step: the images of the pod are leased.
+
+And how containers and volumes get their images (spec 6.1, 6.2, KEP-4639).
 
 `PodLeases` keeps every image that the pod names, for containers and volumes, from being removed (pains 11). No
 container starts before the leases are granted. They end with the pod, because a container that restarts needs its image
@@ -121,7 +123,10 @@ def _images(spec: PodSpec) -> frozenset[str]:
 
 
 class ImageRefusedError(Exception):
-    """An image is not available now. `retry_at_ns` (monotonic); None: the caller chooses. `said`: an event."""
+    """An image is not available now.
+
+    `retry_at_ns` (monotonic); None: the caller chooses. `said`: an event.
+    """
 
     def __init__(
         self, reason: str, message: str, retry_at_ns: int | None = None, said: ImageEvent | None = None
@@ -149,7 +154,10 @@ class WantedImage:
 
 
 class PodImages:
-    """See the module. An image is wanted by a container, or by a volume; `wanted_by` is the name or key of either."""
+    """See the module.
+
+    An image is wanted by a container, or by a volume; `wanted_by` is the name or key of either.
+    """
 
     def __init__(
         self, worker: PodActor, services: PodServices, view: PodView, history: PodHistory, references: PodReferences
@@ -178,7 +186,9 @@ class PodImages:
     # --- one image --------------------------------------------------------------------------------------------------
 
     async def find(self, image: str, policy: str, *, is_pulled: bool) -> tuple[Image | None, ImageVerdict]:
-        """What the runtime has of the image, and what to do about it. Raises ImageRefusedError if nobody can say.
+        """What the runtime has of the image, and what to do about it.
+
+        Raises ImageRefusedError if nobody can say.
 
         `is_pulled`: a pull has brought it, so no policy asks for it again as long as it is there.
         """
@@ -202,8 +212,9 @@ class PodImages:
         return found, verdict
 
     def ask(self, pod: Pod, wanted_by: str, want: WantedImage, field_path: str = "") -> bool:
-        """Have the image pulled, or checked if it is here; the answer begins a pass. False: the pull secrets of the pod
-        are asked for first.
+        """Have the image pulled, or checked if it is here; the answer begins a pass.
+
+        False: the pull secrets of the pod are asked for first.
         """
         image = want.name
         credentials = self._references.credentials_for(pod, wanted_by, image)
@@ -229,8 +240,9 @@ class PodImages:
     # --- images that are mounted as volumes -------------------------------------------------------------------------
 
     async def of_volumes(self, pod: Pod, container: Container) -> Mapping[str, ImageSpec] | None:
-        """Volume name -> image, for those that the container mounts; None: wait for an answer, which triggers a look.
-        Raises ImageRefusedError.
+        """Volume name -> image, for those that the container mounts.
+
+        None: wait for an answer, which triggers a look. Raises ImageRefusedError.
         """
         found = {volume.name: await self._of_volume(pod, volume) for volume in _mounted(pod, container)}
         images = {name: image for name, image in found.items() if image is not None}

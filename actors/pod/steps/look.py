@@ -1,4 +1,6 @@
-"""Gates of the runtime: what it shows of the pod is seen and published; it answers; the network of the node is ready.
+"""Gates of the runtime: what it shows of the pod is seen and published.
+
+It answers; the network of the node is ready.
 
 A look that fails raises, and what was known before then stays. The first look recalls what an earlier worker has
 decided about the containers. A pod whose phase is final goes no further.
@@ -169,7 +171,10 @@ class PodLook:
         return status.phase or ""
 
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
-        """The status of what is known now. It is not computed again from its own outcome: that would give the same."""
+        """The status of what is known now.
+
+        It is not computed again from its own outcome: that would give the same.
+        """
         view = self._view
         coming = (
             self._restarted_with_all(pod, observed) if restarts_all_containers(pod.spec) or self._removed else _NOBODY
@@ -214,7 +219,9 @@ class PodLook:
         return self._removed
 
     def _publish_unseen(self) -> None:
-        """The runtime or a probe has not answered. A pod without a published status is shown as its source has it.
+        """The runtime or a probe has not answered.
+
+        A pod without a published status is shown as its source has it.
 
         A static pod has no phase then: it may have been running since before the agent restarted. Nothing of this is
         written to the API: a late write of the earlier agent may say more.

@@ -78,8 +78,9 @@ class PodUsers:
         return self._worker.go_on()
 
     def release(self, uid: str, pod: Pod | None) -> None:
-        """Release the ids when nothing of the pod runs. For an orphan always, because nobody knows whether it had
-        any.
+        """Release the ids when nothing of the pod runs.
+
+        For an orphan always, because nobody knows whether it had any.
         """
         if pod is None or self.wanted(pod):
             self._owner.tell(ReleaseIds(uid))

@@ -26,8 +26,9 @@ from runtime.volumes.pod_volumes import used_volumes
 
 SECOND_NS = 1_000_000_000
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
-"""Longer than the reconciler's longest pause between two tries. After it, the reconciler has restarted or the question
-was lost.
+"""Longer than the reconciler's longest pause between two tries.
+
+After it, the reconciler has restarted or the question was lost.
 """
 
 

@@ -390,7 +390,10 @@ class CgroupActor(Actor):
         self._look_for_strangers()
 
     def _look_for_strangers(self) -> None:
-        """Look for cgroups of unknown pods, once the node's cgroups exist. Pods that came since are in the book."""
+        """Look for cgroups of unknown pods, once the node's cgroups exist.
+
+        Pods that came since are in the book.
+        """
         known, operations = self._listed_uids, self._operations
         if known is None or operations is None or not self._is_usable():
             return
@@ -409,7 +412,10 @@ class CgroupActor(Actor):
 
     @handles(StrangerSeen)
     def stranger_seen(self, message: StrangerSeen) -> None:
-        """Remove a stranger's cgroup. If its volumes remain, keep it for their memory, with minimal CPU shares."""
+        """Remove a stranger's cgroup.
+
+        If its volumes remain, keep it for their memory, with minimal CPU shares.
+        """
         uid = message.uid
         if self._operations is None or not self._book.strangers((uid,), message.known):
             return

@@ -53,7 +53,9 @@ class CgroupBook:
         self.wanted[uid] = request
 
     def begin_making(self, at_most: int) -> tuple[MakeCgroup, ...]:
-        """The next pods to make cgroups for; () when none waits, or while others are being made that are not slow.
+        """The next pods to make cgroups for.
+
+        () when none waits, or while others are being made that are not slow.
 
         A suspect has a turn of its own, which is slow from its beginning: it holds others up once.
         """

@@ -24,7 +24,9 @@ _NOTHING: Mapping[str, int] = {}
 
 
 class CgroupRules(msgspec.Struct, frozen=True):
-    """How this node bounds pods. `pids_limit`: of a pod, -1 for none. `page_sizes`: of huge pages, in bytes.
+    """How this node bounds pods.
+
+    `pids_limit`: of a pod, -1 for none. `page_sizes`: of huge pages, in bytes.
 
     `keeps_memory`: requested memory is protected (MemoryQoS with TieredReservation). `held_back`: the percentage of
     the memory requested by better classes that lower classes cannot use; None: nothing (QOSReserved).
@@ -121,7 +123,10 @@ def tier_limits(
 
 
 def reserved_limits(reserved: Mapping[str, str], *, compressible_only: bool = False) -> CgroupLimits:
-    """The limits of a cgroup reserved for the system or the agent. `compressible_only`: no limit that can kill."""
+    """The limits of a cgroup reserved for the system or the agent.
+
+    `compressible_only`: no limit that can kill.
+    """
     kept = read_amounts(reserved)
     memory, pids = kept.get(MEMORY), kept.get(PID)
     return CgroupLimits(

@@ -131,7 +131,10 @@ class CgroupOperations:
         return tuple(problems)
 
     def take_in(self, own: str, everybody: str) -> tuple[str, ...]:
-        """Move this process to the cgroup `own`, and the system's processes to `everybody`; empty: do not move."""
+        """Move this process to the cgroup `own`, and the system's processes to `everybody`.
+
+        Empty: do not move.
+        """
         return (*(self._tree.enter(own) if own else ()), *(self._tree.gather(everybody) if everybody else ()))
 
     def _places(self, uid: str) -> list[Words]:

@@ -1,4 +1,6 @@
-"""The messages of `CgroupActor` to itself: the results of its calls to the runtime and on its lanes. Pure.
+"""The messages of `CgroupActor` to itself: the results of its calls to the runtime and on its lanes.
+
+Pure.
 
 A failed call becomes a message with the error text; the actor decides what to do about it.
 """
@@ -21,7 +23,10 @@ DRIVERS = {CgroupDriver.CGROUPFS: CGROUPFS, CgroupDriver.SYSTEMD: SYSTEMD}
 
 
 class DriverTold(Message, frozen=True):
-    """To itself: the runtime's cgroup driver. `driver` empty: no answer; `unserved`: and there never will be one."""
+    """To itself: the runtime's cgroup driver.
+
+    `driver` empty: no answer; `unserved`: and there never will be one.
+    """
 
     driver: str
     unserved: bool = False

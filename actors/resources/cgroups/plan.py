@@ -20,7 +20,10 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Enforcement(msgspec.Struct, frozen=True):
-    """One limit that `enforceNodeAllocatable` asks for. `exists`: the cgroup must exist; the agent does not make it."""
+    """One limit that `enforceNodeAllocatable` asks for.
+
+    `exists`: the cgroup must exist; the agent does not make it.
+    """
 
     what: str
     words: Words

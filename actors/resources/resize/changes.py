@@ -1,4 +1,7 @@
-"""What a pod asks to be changed of its resources, in the words of a kubelet's metric (spec 10.16). Pure."""
+"""What a pod asks to be changed of its resources, in the words of a kubelet's metric (spec 10.16).
+
+Pure.
+"""
 
 from __future__ import annotations
 

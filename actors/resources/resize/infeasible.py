@@ -18,7 +18,9 @@ STATIC = "static"
 
 
 class ResizeRules(msgspec.Struct, frozen=True):
-    """What of the node decides. `containers`: how it turns requests into limits, which says whether they may swap.
+    """What of the node decides.
+
+    `containers`: how it turns requests into limits, which says whether they may swap.
 
     `cpu_policy`, `memory_policy`: of the managers that pin CPUs and memory. `pod_level`, `init_containers`: whether
     these are resized in place. `exclusive_cpus`, `exclusive_memory`: whether what is pinned may be resized.
@@ -44,7 +46,9 @@ class Infeasible(msgspec.Struct, frozen=True):
 
 
 def infeasible(pod: Pod, given: PodResources, rules: ResizeRules) -> Infeasible | None:
-    """Why a pod that was `given` these resources never gets those that it asks for; None: nothing is in the way.
+    """Why a pod that was `given` these resources never gets those that it asks for.
+
+    None: nothing is in the way.
 
     Raises QuantityError.
     """

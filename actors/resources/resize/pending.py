@@ -1,4 +1,6 @@
-"""The resizes that pods wait for, and what comes of a try (spec 10.16). Pure; `ResourceManagerActor` acts on it.
+"""The resizes that pods wait for, and what comes of a try (spec 10.16).
+
+Pure; `ResourceManagerActor` acts on it.
 
 A resize is pending until it is granted, until nothing can mend it, or until the pod asks for what it has. Each try goes
 through all of them in their order, since one that shrinks makes room for the next. A pod is told only what is news.

@@ -1,4 +1,6 @@
-"""Whether one pod gets the resources that it asks for now (spec 10.16). Pure, over a snapshot of the node.
+"""Whether one pod gets the resources that it asks for now (spec 10.16).
+
+Pure, over a snapshot of the node.
 
 A resize is decided like an admission: by the same rules in the same order, with the pod itself out of the book. What
 rejects a new pod lets a resize wait.

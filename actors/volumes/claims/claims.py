@@ -40,7 +40,10 @@ class RecountDriver(Message, frozen=True):
 
 
 class ClaimsActor(Follower):
-    """See the module. `plugins`: the actor that asks drivers again, or None. `controller_attaches`: see `ClaimWalk`."""
+    """See the module.
+
+    `plugins`: the actor that asks drivers again, or None. `controller_attaches`: see `ClaimWalk`.
+    """
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 

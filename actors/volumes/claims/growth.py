@@ -15,7 +15,9 @@ INFEASIBLE = "NodeResizeInfeasible"
 
 
 def growth_patch(claim: PersistentVolumeClaim, wanted: str, outcome: Expansion) -> dict[str, Any] | None:
-    """A merge patch of the claim's status; None for no change. `wanted`: the capacity of the persistent volume.
+    """A merge patch of the claim's status; None for no change.
+
+    `wanted`: the capacity of the persistent volume.
 
     It names the resource version of the claim it was made from, because it replaces all conditions.
     """

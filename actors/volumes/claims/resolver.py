@@ -138,7 +138,10 @@ class ClaimResolverActor(Actor):
         self._told_waits: Mapping[str, VolumeWait] = {}
         self._pause_ns = FIRST_PAUSE_NS
         self._growths = 0
-        """How often growing has failed. It is part of the volume's version, so that a failure causes another try."""
+        """How often growing has failed.
+
+        It is part of the volume's version, so that a failure causes another try.
+        """
 
     # --- questions --------------------------------------------------------------------------------------------------
 

@@ -86,7 +86,10 @@ def options_refusal(persistent: PersistentVolume, source: str) -> str:
 
 
 def persistent_source_of(persistent: PersistentVolume) -> str:
-    """The attribute of its spec that holds its source; empty without a source or for kinds no longer served."""
+    """The attribute of its spec that holds its source.
+
+    Empty without a source or for kinds no longer served.
+    """
     source = source_of(persistent.spec)
     return source if source and VOLUME_SOURCES[source].persistent else ""
 
@@ -122,7 +125,10 @@ def unique_name(driver: str, handle: str) -> str:
 
 
 def groups_of(specs: Iterable[VolumeSpec]) -> tuple[int, ...]:
-    """Supplemental groups for the processes of a pod with these volumes, sorted. Ignores values that are no number."""
+    """Supplemental groups for the processes of a pod with these volumes, sorted.
+
+    Ignores values that are no number.
+    """
     texts = {spec.persistent.metadata.annotations.get(GROUP, "") for spec in specs if spec.persistent is not None}
     return tuple(sorted(int(text) for text in texts if text.isdecimal()))
 

@@ -50,7 +50,10 @@ Grown = Callable[[PersistentVolumeClaim, str, Expansion], None]
 
 
 class ClusterFacts(msgspec.Struct, frozen=True):
-    """Facts that all pods share. `drivers` None: the CSIDriver objects are unknown; `trouble`: why reading failed."""
+    """Facts that all pods share.
+
+    `drivers` None: the CSIDriver objects are unknown; `trouble`: why reading failed.
+    """
 
     node: Node | None = None
     drivers: FrozenMap[str, CSIDriver] | None = None
@@ -73,8 +76,10 @@ class Draft(NamedTuple):
 
 
 class ClaimWalk:
-    """See the module. `actor` awaits the API calls. `grown` receives the outcome of a growth. `full` receives the name
-    of a driver that has reached its volume limit on this node. `controller_attaches`: `enableControllerAttachDetach`.
+    """See the module.
+
+    `actor` awaits the API calls. `grown` receives the outcome of a growth. `full` receives the name of a driver that
+    has reached its volume limit on this node. `controller_attaches`: `enableControllerAttachDetach`.
     """
 
     def __init__(

@@ -49,8 +49,9 @@ class WriteCsiNode(SoleMessage, frozen=True):
 
 
 class CsiNodeActor(Actor):
-    """See the module. `api` None: a standalone node. `migrated`: in-tree kinds that drivers serve here. `plugins`
-    reports drivers.
+    """See the module.
+
+    `api` None: a standalone node. `migrated`: in-tree kinds that drivers serve here. `plugins` reports drivers.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS

@@ -23,7 +23,10 @@ class LookForPlugins(SoleMessage, frozen=True):
 
 
 class SocketsListed(Message, frozen=True):
-    """To itself: the sockets, path -> identity; None: the listing failed. `error`: of the listing or the watch."""
+    """To itself: the sockets, path -> identity; None: the listing failed.
+
+    `error`: of the listing or the watch.
+    """
 
     sockets: FrozenMap[str, str] | None
     error: str
@@ -44,7 +47,10 @@ class PluginIntroduced(Message, frozen=True):
 
 
 class DriverAnswered(Message, frozen=True):
-    """To itself: a driver has told its node ID, or failed to (`info` None). `again`: it was registered before."""
+    """To itself: a driver has told its node ID, or failed to (`info` None).
+
+    `again`: it was registered before.
+    """
 
     visit: Visit
     name: str
@@ -61,8 +67,10 @@ class PluginTold(Message, frozen=True):
 
 
 class Plugin(msgspec.Struct):
-    """The plugin at a socket. `taken`: it is, or is about to be, registered. `info`: what its driver says of this node,
-    as last published. `said`: the last error logged.
+    """The plugin at a socket.
+
+    `taken`: it is, or is about to be, registered. `info`: what its driver says of this node, as last published. `said`:
+    the last error logged.
     """
 
     visit: Visit

@@ -35,7 +35,10 @@ def simulated_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 def options_of(marker: pytest.Mark | None) -> Mapping[str, Any]:
-    """The options of the marker. Raises UsageError for one without a name, and for one that no cluster has."""
+    """The options of the marker.
+
+    Raises UsageError for one without a name, and for one that no cluster has.
+    """
     if marker is None:
         return {}
     if marker.args:

@@ -179,7 +179,10 @@ class Cluster:
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def add_nodes(self, count: int = 1) -> tuple[str, ...]:
-        """Add nodes like the others; returns their names. They are Ready after about two seconds of cluster time."""
+        """Add nodes like the others; returns their names.
+
+        They are Ready after about two seconds of cluster time.
+        """
         added = tuple(self._ask({"order": "add-nodes", "count": count})["nodes"])
         self.nodes += added
         return added

@@ -1,4 +1,7 @@
-"""Files that commands write; and what a person is told where that fails: the file and why, without `[Errno 2]`."""
+"""Files that commands write.
+
+And what a person is told where that fails: the file and why, without `[Errno 2]`.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Explanation(msgspec.Struct, frozen=True, rename="camel"):
-    """`status` as in `actorlet pods`, but for a pod that ends. `why`: reasons why it does not run; empty when it runs.
+    """`status` as in `actorlet pods`, but for a pod that ends.
+
+    `why`: reasons why it does not run; empty when it runs.
 
     `doing`: what its worker waits for at this moment, mostly empty. `gone`: when this node finished with it, or empty.
     `refused`: why this node does not take the pod's manifest, a line for each fault. A pod that only a refused manifest
@@ -99,8 +101,10 @@ def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: i
 def explanation_of(
     story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int, refused: tuple[str, ...] = ()
 ) -> Explanation:
-    """Explain `pod` (with its published status; None when it is gone). `doing`: what the worker waits for, and how long
-    (ns)."""
+    """Explain `pod` (with its published status; None when it is gone).
+
+    `doing`: what the worker waits for, and how long (ns).
+    """
     status = (pod.status if pod is not None else None) or PodStatus()
     what, for_ns = doing
     return Explanation(

@@ -1,4 +1,6 @@
-"""`actorlet run`: the agent proper. Takes a kubelet's flags and files: its unit file works with the name changed.
+"""`actorlet run`: the agent proper.
+
+Takes a kubelet's flags and files: its unit file works with the name changed.
 
 Everything that is wrong with flags, files and machine is told before anything is started, one line per fault, with
 exit status 1. A runtime that is missing is no such fault: it is waited for. SIGTERM and SIGINT end the agent with
@@ -213,7 +215,10 @@ def _share_mounts(root: str, after: ExitStack) -> None:
 
 
 def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThread, wall_ns: int) -> bool:
-    """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed. False when a signal came first."""
+    """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed.
+
+    False when a signal came first.
+    """
     if not (start.node.kubeconfig and start.node.bootstrap_kubeconfig):
         return True
 
@@ -227,7 +232,10 @@ def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThrea
 
 
 def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
-    """The ways to the API server of `--kubeconfig`. Raises StartRefusedError; a server that is away is waited for."""
+    """The ways to the API server of `--kubeconfig`.
+
+    Raises StartRefusedError; a server that is away is waited for.
+    """
     try:
         access = read_access(start.node.kubeconfig)
     except DocumentError as error:
@@ -280,7 +288,10 @@ def _serve(
 
 
 def _wait(node: NodeAgent) -> str:
-    """Until a signal comes; gives its name. Says to systemd that all is well, while it is and where it asks."""
+    """Until a signal comes; gives its name.
+
+    Says to systemd that all is well, while it is and where it asks.
+    """
     every = watchdog_interval_seconds()
     if every is None:
         return signal.Signals(signal.sigwait(SIGNALS)).name

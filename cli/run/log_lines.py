@@ -54,7 +54,10 @@ class JsonFormatter(logging.Formatter):
 
 
 class ByFile(logging.Filter):
-    """Verbosity of single files (`vmodule`). The first pattern that fits the name of a file, without `.py`, decides."""
+    """Verbosity of single files (`vmodule`).
+
+    The first pattern that fits the name of a file, without `.py`, decides.
+    """
 
     def __init__(self, entries: Sequence[VerbosityByFile], verbosity: int) -> None:
         super().__init__()
@@ -78,7 +81,9 @@ class ByFile(logging.Filter):
 
 
 def log_as(settings: Logging, errors: TextIO, information: TextIO) -> list[logging.Handler]:
-    """Send all log records where the configuration says, in its format; returns the handlers, for `removeHandler`.
+    """Send all log records where the configuration says, in its format.
+
+    Returns the handlers, for `removeHandler`.
 
     `information` gets what is no error, where the streams are split; otherwise `errors` gets all.
     """

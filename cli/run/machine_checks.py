@@ -25,7 +25,10 @@ LOG = logging.getLogger("actorlet.run")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Results of `actors.node.start_checks`. `to_set`: kernel parameters that differ from what a node needs."""
+    """Results of `actors.node.start_checks`.
+
+    `to_set`: kernel parameters that differ from what a node needs.
+    """
 
     faults: tuple[DocumentError, ...]
     warnings: tuple[str, ...]

@@ -1,4 +1,7 @@
-"""The node's HTTP server as commands use it: made of a configuration and a node; what is wrong is told early."""
+"""The node's HTTP server as commands use it: made of a configuration and a node.
+
+What is wrong is told early.
+"""
 
 from __future__ import annotations
 
@@ -88,8 +91,10 @@ class NodeWindow(NodeManifests):
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What a server is made of. `directory` and `names`: of a certificate that it makes itself. `root`: the node's
-    directory; `manifests`: whether they are taken over HTTP.
+    """What a server is made of.
+
+    `directory` and `names`: of a certificate that it makes itself. `root`: the node's directory; `manifests`: whether
+    they are taken over HTTP.
     """
 
     node: str

@@ -71,7 +71,10 @@ MICROSECOND_NS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NodeMachine:
-    """What the node runs on: the name and addresses it has there, and the facts. A memory of 0 bytes is not known."""
+    """What the node runs on: the name and addresses it has there, and the facts.
+
+    A memory of 0 bytes is not known.
+    """
 
     name: str
     addresses: tuple[str, ...]
@@ -161,7 +164,10 @@ def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfig
 
 
 def open_runtime(configuration: KubeletConfiguration) -> GrpcCri:
-    """The runtime of the configuration, with its `runtimeRequestTimeout`. Nothing is sent yet. Raises EndpointError."""
+    """The runtime of the configuration, with its `runtimeRequestTimeout`.
+
+    Nothing is sent yet. Raises EndpointError.
+    """
     return GrpcCri(
         configuration.container_runtime_endpoint,
         configuration.image_service_endpoint or None,
@@ -222,7 +228,10 @@ def _allocatable_bytes(configuration: KubeletConfiguration, facts: MachineFacts)
 def real_capabilities(
     cri: Cri, plan: NodePlan, loop: LoopThread, containers: LoopThread, api: ApiLines | None = None
 ) -> NodeCapabilities:
-    """What a node on this machine can do. `containers`: a loop for what containers send, and for nothing else."""
+    """What a node on this machine can do.
+
+    `containers`: a loop for what containers send, and for nothing else.
+    """
     facts, mounts, meters = plan.facts, KernelMounts(), Meters()
     drivers = GrpcCsiDrivers(asked=drivers_asked(meters))
     if isinstance(api, HttpApiLines):

@@ -35,7 +35,10 @@ NOTHING: Mapping[str, bytes] = {}
 
 
 def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
-    """Every part. While the node does not know its pods yet, the pods of the look `before` are shown again."""
+    """Every part.
+
+    While the node does not know its pods yet, the pods of the look `before` are shown again.
+    """
     wall_ns = node.wall_ns()
     report = node.report()
     late = [each.path for each in node.late_actors()]

@@ -30,7 +30,10 @@ LINES_SHOWN = 12
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What is being played, and where failures of it go. `again`: the command that plays a seed of it again."""
+    """What is being played, and where failures of it go.
+
+    `again`: the command that plays a seed of it again.
+    """
 
     name: str
     again: str

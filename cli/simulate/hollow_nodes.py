@@ -51,8 +51,10 @@ TOLD_AGAIN_SECONDS = 5.0
 """Seconds between two lines of the log about changes."""
 OWN_FILES = 200
 CLUSTER: dict[str, Any] = {"cluster_dns": ("10.96.0.10",), "cluster_domain": "cluster.local"}
-"""Settings of the cluster where `--config` has none. Without them every pod gets an event about the missing DNS
-server."""
+"""Settings of the cluster where `--config` has none.
+
+Without them every pod gets an event about the missing DNS server.
+"""
 RINGS_AFTER_OBJECTS = 200_000
 """How many new objects start a pass of the garbage collector.
 

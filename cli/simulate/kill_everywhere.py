@@ -40,8 +40,9 @@ class _Share(msgspec.Struct, frozen=True):
 
 
 def sweep(scenario: Scenario, seed: int, at_most: int | None, *, jobs: int, interrupt: Interrupt, quiet: bool) -> Sweep:
-    """Play the scenario, as `kill_sweep.killable` made it, with each kill, or a sample `at_most` so large. Raises
-    `DiedError` when a process dies, and `NoProcessError`.
+    """Play the scenario, as `kill_sweep.killable` made it, with each kill, or a sample `at_most` so large.
+
+    Raises `DiedError` when a process dies, and `NoProcessError`.
     """
     with few_collections(), silence():
         moments = moments_of(scenario, seed)

@@ -26,8 +26,10 @@ class Interrupt(msgspec.Struct):
 
 
 def watch(what: str, begin: Callable[[], Play], interrupt: Interrupt, *, quiet: bool) -> tuple[Play, float]:
-    """Play to the end, or to an interrupt. Returns the play, and seconds of real time. `what`: the text beside the
-    bar."""
+    """Play to the end, or to an interrupt.
+
+    Returns the play, and seconds of real time. `what`: the text beside the bar.
+    """
     bars = PlayBars(quiet=quiet)
     bar = bars.add(what)
 

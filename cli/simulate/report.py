@@ -1,4 +1,7 @@
-"""The result of a simulation: a JSON object for programs, a few lines for people. `docs/simulate.md` lists the keys."""
+"""The result of a simulation: a JSON object for programs, a few lines for people.
+
+`docs/simulate.md` lists the keys.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ def part_played(part: PlayPart, play: Play) -> PartPlayed:
 def seed_played(
     scenario: Scenario, seed: int, parts: Sequence[PartPlayed], *, wall_s: float, memory: int
 ) -> SeedPlayed:
-    """The result of all its parts, or of those begun before an interrupt. `memory`: `peak_rss_bytes` of the report."""
+    """The result of all its parts, or of those begun before an interrupt.
+
+    `memory`: `peak_rss_bytes` of the report.
+    """
     outcome = together([(each.part, each.outcome) for each in parts])
     report = report_of(outcome, seed=seed, nodes=scenario.nodes, wall_s=wall_s, memory=memory)
     for each in parts:

@@ -121,7 +121,10 @@ class SeedsSideBySide:
         return seed_played(self._scenario, one.seed, parts, wall_s=wall_s, memory=memory)
 
     def shrunk(self, failure: Failure, turns: int) -> tuple[Failure, int]:
-        """Shrink a failure while other seeds are played (`cli.simulate.failed_runs.Shrinking`). Raises `DiedError`."""
+        """Shrink a failure while other seeds are played (`cli.simulate.failed_runs.Shrinking`).
+
+        Raises `DiedError`.
+        """
         answers: list[tuple[Failure, int] | Exception] = []
         try:
             self._begin(f"shrinks {failure.seed}", partial(_shrink, failure, turns), answers.append, shrinks=True)
@@ -136,7 +139,10 @@ class SeedsSideBySide:
     # --- the processes ----------------------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Wait until a process ends, or an interrupt has been passed on. Begin parts while there are free places."""
+        """Wait until a process ends, or an interrupt has been passed on.
+
+        Begin parts while there are free places.
+        """
         with self._bars:
             while self._under_way or self._has_more():
                 while self._has_more() and len(self._under_way) < self._jobs:

@@ -81,7 +81,10 @@ class SideProcess(Generic[Given]):
             theirs.close()  # so that the pipe ends with the process
 
     def take(self) -> Given:
-        """The result, once the process is over (`first_over`). Raises the operation's exception, and `DiedError`."""
+        """The result, once the process is over (`first_over`).
+
+        Raises the operation's exception, and `DiedError`.
+        """
         try:
             done, given = self.answer.recv()
         except EOFError:

@@ -39,8 +39,9 @@ TOWARDS_AGENTS = ("kube-apiserver-kubelet-client", "system:masters")
 
 @dataclass(frozen=True, slots=True)
 class ApiServerOptions:
-    """What the command line says. `directory`: for keys, made and removed. `kubeconfig`: where it is written; its
-    directory must exist.
+    """What the command line says.
+
+    `directory`: for keys, made and removed. `kubeconfig`: where it is written; its directory must exist.
 
     `nodes`: names of nodes that get a kubeconfig of their own in `directory`, `NAME.kubeconfig`.
     """
@@ -55,8 +56,10 @@ class ApiServerOptions:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedApi:
-    """A server that runs. `kubeconfig` is a path; `node_kubeconfigs`: node -> path. `authority`: path of the
-    certificate of its authority, which signs those of its clients and its own towards agents; empty without TLS.
+    """A server that runs.
+
+    `kubeconfig` is a path; `node_kubeconfigs`: node -> path. `authority`: path of the certificate of its authority,
+    which signs those of its clients and its own towards agents; empty without TLS.
     """
 
     server: ApiServer
@@ -68,7 +71,10 @@ class EmbeddedApi:
 
 @contextmanager
 def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
-    """Serve for as long as the context lasts. Raises OSError when the port is taken or a file cannot be written."""
+    """Serve for as long as the context lasts.
+
+    Raises OSError when the port is taken or a file cannot be written.
+    """
     with ExitStack() as after:
         dispatcher = PoolDispatcher(1)
         after.callback(dispatcher.close)

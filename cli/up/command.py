@@ -141,7 +141,10 @@ def _refuse_if_taken(root: str) -> None:
 
 
 def _serve_locally(endpoint: LocalEndpoint) -> None:
-    """For `actorlet pods`, `explain` and `actors`. Raises RootDirectoryTakenError: no two nodes share a directory."""
+    """For `actorlet pods`, `explain` and `actors`.
+
+    Raises RootDirectoryTakenError: no two nodes share a directory.
+    """
     try:
         endpoint.start()
     except RootDirectoryTakenError:
@@ -158,8 +161,9 @@ def _served(
     capabilities: NodeCapabilities,
     after: ExitStack,
 ) -> tuple[NodePlan, str]:
-    """Start the node's own server, for the API server and whom that lets in; the plan with its port, and a link to
-    the observer.
+    """Start the node's own server, for the API server and whom that lets in.
+
+    The plan with its port, and a link to the observer.
 
     Without an API server nobody could be asked who may, and only the observer is served. Raises OSError.
     """

@@ -42,8 +42,9 @@ def look_at(node: NodeAgent, wall_ns: int) -> ProgressSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ClusterProgress:
-    """`arrived`: every wanted pod is ready or has succeeded, and there is no problem. `settled`: waiting changes
-    nothing.
+    """`arrived`: every wanted pod is ready or has succeeded, and there is no problem.
+
+    `settled`: waiting changes nothing.
 
     `reasons` has a line for each thing that keeps `arrived` from being true.
     """
@@ -55,7 +56,10 @@ class ClusterProgress:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the manifests describe. `pods`: UID -> namespace/name. `refusals`: why others of their pods do not run."""
+    """What the manifests describe.
+
+    `pods`: UID -> namespace/name. `refusals`: why others of their pods do not run.
+    """
 
     pods: Mapping[str, str]
     refusals: tuple[str, ...] = ()

@@ -22,7 +22,10 @@ _ACTORS_AT_LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class ShownRows:
-    """How many of each kind are shown. `actors`: with the line that counts the others; 0 for a count alone."""
+    """How many of each kind are shown.
+
+    `actors`: with the line that counts the others; 0 for a count alone.
+    """
 
     told: int
     pods: int

@@ -39,7 +39,10 @@ class Agents(Protocol):
         """What an agent answers, whole; None when it does not answer, or not well."""
 
     def tunnel(self, node: NodeAnswer) -> Tunnel:
-        """For a connection that is to be upgraded: how the agent is reached. Raises StatusError where it is not."""
+        """For a connection that is to be upgraded: how the agent is reached.
+
+        Raises StatusError where it is not.
+        """
 
     def stays(self, head: Head) -> bool:
         """Whether a request to upgrade is for `pass_on`, and not for a tunnel."""

@@ -1,4 +1,6 @@
-"""Who may do what. `AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs.
+"""Who may do what.
+
+`AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs.
 
 An agent may do what Kubernetes allows it by the Node authorizer and NodeRestriction. `_GRANTS` is the table of the
 first: resource and part, verbs, and how the object must be related to the node. `refusal` judges the request alone,
@@ -144,7 +146,10 @@ def _refers(store: Store, node: str, plural: str, key: Key) -> bool:
 
 
 class _Grant(msgspec.Struct, frozen=True):
-    """What an agent may do with objects that are `related` to its node. `otherwise`: why it may not with others."""
+    """What an agent may do with objects that are `related` to its node.
+
+    `otherwise`: why it may not with others.
+    """
 
     verbs: frozenset[str]
     related: Callable[[Store, str, AccessAttributes], bool] = _any

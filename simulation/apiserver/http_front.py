@@ -64,7 +64,9 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
 class HttpFront:
-    """See the module. `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
+    """See the module.
+
+    `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
 
     `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
     to them. `agents`: another way to them than the network. `stands_still`: the server's time does not pass by itself,
@@ -301,7 +303,10 @@ class _Stream:
 
 
 def _refuse_strangers(headers: CIMultiDictProxy[str] | CIMultiDict[str], has_body: bool) -> None:
-    """Without TLS everybody is admin who reaches the port, and each page in a browser does. Raises StatusError."""
+    """Without TLS everybody is admin who reaches the port, and each page in a browser does.
+
+    Raises StatusError.
+    """
     try:
         refuse_other_pages(headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site", ""))
         if has_body:

@@ -56,8 +56,10 @@ _CODES = {
 
 
 class InProcessApi:
-    """See the module. `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.what`.
-    `link`: the way to the server, instead of one that takes `latency_ns`.
+    """See the module.
+
+    `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.what`. `link`: the way to
+    the server, instead of one that takes `latency_ns`.
     """
 
     def __init__(
@@ -197,8 +199,9 @@ class _Watch:
         self._on_event = on_event
         self._on_end = on_end
         self._waiting: deque[tuple[int, str, Any]] = deque()
-        """When it is told, what it is, and the version; or `_END` and the error. The first stays until it was told: as
-        long as there is one, somebody sees to it.
+        """When it is told, what it is, and the version; or `_END` and the error.
+
+        The first stays until it was told: as long as there is one, somebody sees to it.
         """
         self._watcher: Watcher | None = None
         self._shape: Callable[[Version], Version] | None = None
@@ -300,8 +303,10 @@ _NO_FAULT = CallFate()
 
 
 class _Sent(msgspec.Struct, eq=False):
-    """A call on its way. `timeout_ns`: after how long its caller gives up; `fate`: the fault that it meets; `hung_up`:
-    whether its caller has gone.
+    """A call on its way.
+
+    `timeout_ns`: after how long its caller gives up; `fate`: the fault that it meets; `hung_up`: whether its caller has
+    gone.
     """
 
     api: InProcessApi
@@ -349,8 +354,10 @@ class _Sent(msgspec.Struct, eq=False):
             self.timer.cancel()
 
     def _give(self, done: Answer) -> None:
-        """What the caller gets. One object is made of what JSON knows, without the text between (see `read_version`);
-        all else is read from the text, if anybody reads it.
+        """What the caller gets.
+
+        One object is made of what JSON knows, without the text between (see `read_version`); all else is read from the
+        text, if anybody reads it.
         """
         self._land()
         call = self.call

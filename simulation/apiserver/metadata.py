@@ -21,7 +21,10 @@ _NOTHING: Json = {}
 
 
 def typed(resource_kind: str, api_version: str, value: Json) -> Json:
-    """The object with its own top and metadata, and the type that the path asks for. Raises StatusError (400)."""
+    """The object with its own top and metadata, and the type that the path asks for.
+
+    Raises StatusError (400).
+    """
     own = without_nulls(value)
     for field, expected, text in (("apiVersion", api_version, "API version"), ("kind", resource_kind, "kind")):
         found = own.get(field)

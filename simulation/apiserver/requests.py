@@ -68,8 +68,10 @@ class ApiRequest(msgspec.Struct, frozen=True):
     path: str
     query: Query = ()
     body: bytes | Json = b""
-    """As text; or the document that it says, from who stands beside the server and need not write it down to be read
-    again. Nobody changes that.
+    """As text.
+
+    Or the document that it says, from who stands beside the server and need not write it down to be read again. Nobody
+    changes that.
     """
     content_type: str = JSON
     user: ApiUser = ADMIN
@@ -131,8 +133,9 @@ _VERBS = {"PUT": "update", "PATCH": "patch", "POST": "create"}
 
 @lru_cache(maxsize=1024)
 def verb_of(method: str, resource: ServedResource, sub: SubResource | None, named: bool, watch: bool = False) -> str:
-    """The verb in Kubernetes' sense, for one object (`named`) or the collection. Raises StatusError (405) when the
-    resource, or the part `sub` of it, does not have it.
+    """The verb in Kubernetes' sense, for one object (`named`) or the collection.
+
+    Raises StatusError (405) when the resource, or the part `sub` of it, does not have it.
     """
     if method in ("GET", "HEAD"):
         verb = "get" if named else "watch" if watch else "list"
@@ -148,8 +151,9 @@ def verb_of(method: str, resource: ServedResource, sub: SubResource | None, name
 
 
 class ResourceCall(msgspec.Struct, eq=False):
-    """A request, read. `warnings` go into the answer's headers. What the target says of resource, namespace and name
-    stands here, too.
+    """A request, read.
+
+    `warnings` go into the answer's headers. What the target says of resource, namespace and name stands here, too.
     """
 
     request: ApiRequest
@@ -294,7 +298,10 @@ class ListAnswer:
 
 
 class JsonAnswer(msgspec.Struct, frozen=True):
-    """A Status, a review, discovery: JSON that is no stored object. A refusal has a `code` of 400 and above."""
+    """A Status, a review, discovery: JSON that is no stored object.
+
+    A refusal has a `code` of 400 and above.
+    """
 
     value: Any
     code: int = 200

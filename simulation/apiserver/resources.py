@@ -20,7 +20,10 @@ CHANGE = ("get", "patch", "update")
 
 
 class SubResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
-    """A part of an object. `kind`, `group` and `version` describe the body that is sent and answered there."""
+    """A part of an object.
+
+    `kind`, `group` and `version` describe the body that is sent and answered there.
+    """
 
     kind: str
     verbs: tuple[str, ...]

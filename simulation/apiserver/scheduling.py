@@ -58,7 +58,10 @@ class PodDemand(msgspec.Struct, frozen=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """The capacity of a node. `taints`: those that keep pods away, including the one of a node that is not ready."""
+    """The capacity of a node.
+
+    `taints`: those that keep pods away, including the one of a node that is not ready.
+    """
 
     name: str
     labels: Mapping[str, str]

@@ -294,8 +294,10 @@ class _Collections(dict[str, Collection]):
 
 
 class Store:
-    """`by_node`: keys of resources to index by spec.nodeName. `in_writing`: keys of resources with many objects that
-    are seldom read."""
+    """`by_node`: keys of resources to index by spec.nodeName.
+
+    `in_writing`: keys of resources with many objects that are seldom read.
+    """
 
     def __init__(
         self,

@@ -79,7 +79,10 @@ class Authority:
         return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
     def client_file(self, directory: Path, name: str, *groups: str) -> str:
-        """Write a client certificate with its key into one file of the directory; returns the path. Raises OSError."""
+        """Write a client certificate with its key into one file of the directory; returns the path.
+
+        Raises OSError.
+        """
         made = self.for_client(name, *groups)
         path = directory / f"{name}.pem"
         write_key(path, made.certificate + made.key)

@@ -17,8 +17,10 @@ SECOND_NS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class CallFaults:
-    """Chances, each from 0 to 1, of the faults of one call. At most one of fail, lose and hang happens, in that
-    order."""
+    """Chances, each from 0 to 1, of the faults of one call.
+
+    At most one of fail, lose and hang happens, in that order.
+    """
 
     fail: float = 0.0
     """The call is refused with one of `codes` and has no effect."""
@@ -116,7 +118,10 @@ class EventFaults:
 
 
 class Faults:
-    """Draws the fates of calls and, through `events`, of events. `counts` says how often which fault was drawn."""
+    """Draws the fates of calls and, through `events`, of events.
+
+    `counts` says how often which fault was drawn.
+    """
 
     def __init__(self, plan: FaultPlan, seed: int) -> None:
         self._plan = plan

@@ -18,14 +18,20 @@ RESENT_AT_MOST = 8
 
 
 class LinkFaults(msgspec.Struct, frozen=True):
-    """Each message takes an extra delay between the shortest and the longest, in ns. `loss`: chance, below 1."""
+    """Each message takes an extra delay between the shortest and the longest, in ns.
+
+    `loss`: chance, below 1.
+    """
 
     delay_ns: tuple[int, int] = (0, 0)
     loss: float = 0.0
 
 
 class NetworkLink:
-    """`latency_ns`: the least time of a call, there and back. `is_well`: no faults, so each call takes just that."""
+    """`latency_ns`: the least time of a call, there and back.
+
+    `is_well`: no faults, so each call takes just that.
+    """
 
     def __init__(self, now_ns: Callable[[], int], latency_ns: int, seed: str, faults: LinkFaults | None = None) -> None:
         self._now_ns = now_ns

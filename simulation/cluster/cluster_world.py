@@ -125,7 +125,9 @@ class ClusterWorld(World):
         super().cut_network(name, lasts_ns)
 
     def why_unreachable(self, name: str) -> str:
-        """Why nobody can talk to the agent of this node now, as the one who connects to it learns; empty when he can.
+        """Why nobody can talk to the agent of this node now, as the one who connects to it learns.
+
+        Empty when he can.
 
         The API server alone asks that: there is such a node.
         """

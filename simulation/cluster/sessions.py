@@ -84,7 +84,10 @@ def watch_output(logs: LogStreams, container_id: str) -> Operation:
 
 
 async def serve(request: web.BaseRequest, streams: Streams, operation: Operation) -> web.StreamResponse:
-    """A session over a websocket: the operation is done, and its Status told. Raises Refusal before it begins."""
+    """A session over a websocket: the operation is done, and its Status told.
+
+    Raises Refusal before it begins.
+    """
     offers = [each.strip() for each in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
     if not any(each in SPOKEN for each in offers):
         raise HttpRefusal(400, f"unable to upgrade: a session with a simulated container speaks {' and '.join(SPOKEN)}")

@@ -50,7 +50,10 @@ class ToldBehaviour:
         return parse_behaviour(self._said_of(metadata) | self._own.get(metadata.uid, {}))
 
     def add(self, verb: str, request: Any, do: DoVerb) -> Any:
-        """Do the verb for a request to which all is added that is said of its pod; see `SimulatedCri.intercept`."""
+        """Do the verb for a request to which all is added that is said of its pod.
+
+        See `SimulatedCri.intercept`.
+        """
         if verb == RUN_POD_SANDBOX.name and request.config is not None:
             request = replace(request, config=self.added_to(request.config))
         elif verb == PULL_IMAGE.name and request.sandbox_config is not None:

@@ -81,8 +81,11 @@ class ContainerBehaviour:
     """How long after a command its children keep its output open, which delays the answer of ExecSync."""
     exec_output: str = knob(str, "")
     startup_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
-    """What comes of the first, second, ... startup probe, the last one for ever. Empty: network probes succeed, and
-    commands are run by ExecSync. Each container begins with the first."""
+    """What comes of the first, second, ...
+
+    startup probe, the last one for ever. Empty: network probes succeed, and commands are run by ExecSync. Each
+    container begins with the first.
+    """
     readiness_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
     liveness_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
     probe_delay: int = knob(values.duration_ns, 0)
@@ -140,14 +143,20 @@ POD_CALLS = frozenset(
 
 
 def parse_behaviour(annotations: Mapping[str, str]) -> PodBehaviour:
-    """The behaviour that a pod's annotations ask for; others than ours are passed over. Raises `BehaviourError`."""
+    """The behaviour that a pod's annotations ask for; others than ours are passed over.
+
+    Raises `BehaviourError`.
+    """
     ours = [(key, text) for key, text in annotations.items() if key.startswith(PREFIX)]
     return _parsed(tuple(sorted(ours))) if ours else DEFAULT
 
 
 @lru_cache(maxsize=1024)
 def _parsed(annotations: tuple[tuple[str, str], ...]) -> PodBehaviour:
-    """Of annotations that are all ours. Pods come by the thousand, with the annotations of a few dozen mixes."""
+    """Of annotations that are all ours.
+
+    Pods come by the thousand, with the annotations of a few dozen mixes.
+    """
     faults: list[str] = []
     pod: dict[str, Any] = {}
     named: dict[str, dict[str, Any]] = {}

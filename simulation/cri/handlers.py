@@ -1,4 +1,7 @@
-"""Which function serves which verb, and whom a call is about. Complete: checked against `ALL_VERBS` on import."""
+"""Which function serves which verb, and whom a call is about.
+
+Complete: checked against `ALL_VERBS` on import.
+"""
 
 from __future__ import annotations
 

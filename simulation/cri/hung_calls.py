@@ -27,7 +27,10 @@ class _Hang(msgspec.Struct, eq=False):
 
 
 class HungCalls:
-    """See the module. Put before a runtime, for as long as it runs. `told`: called with each verb that hangs."""
+    """See the module.
+
+    Put before a runtime, for as long as it runs. `told`: called with each verb that hangs.
+    """
 
     def __init__(self, cri: SimulatedCri, told: Callable[[str], object] = lambda verb: None) -> None:
         self._state = cri.state
@@ -38,8 +41,9 @@ class HungCalls:
         cri.intercept(self._meet)
 
     def hang(self, verb: str, *, pod: str = "", image: str = "", times: int | None = None) -> None:
-        """Let calls of this verb hang: those about the pod of that name or about that image; without either, the next
-        `times`, whatever they are about. None: all of them.
+        """Let calls of this verb hang: those about the pod of that name or about that image.
+
+        Without either, the next `times`, whatever they are about. None: all of them.
         """
         self._hangs.append(_Hang(verb, pod, image, times))
 

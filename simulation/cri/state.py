@@ -99,8 +99,10 @@ class ContainerRecord(msgspec.Struct, eq=False):
 
 
 class ById(dict[str, R]):
-    """Records of one kind. `[]` takes the unique beginning of an id for the id, and refuses with NOT_FOUND what is not
-    there; all else knows whole ids only.
+    """Records of one kind.
+
+    `[]` takes the unique beginning of an id for the id, and refuses with NOT_FOUND what is not there; all else knows
+    whole ids only.
     """
 
     def __init__(self, kind: str) -> None:
@@ -212,7 +214,9 @@ class RuntimeState:
     # --- counted calls ----------------------------------------------------------------------------------------------
 
     def count_call(self, pod_uid: str, container: str, rule: str) -> int:
-        """How many calls this rule has met before, for this container of this pod; this one is counted from now on.
+        """How many calls this rule has met before, for this container of this pod.
+
+        This one is counted from now on.
 
         Forgotten with the last sandbox of the pod; at most `COUNTED_PODS_MAX` pods are remembered, the oldest go.
         """

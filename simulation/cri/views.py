@@ -1,4 +1,7 @@
-"""What clients see of a record: brief for lists, full for status. Made once and kept in the record until it changes."""
+"""What clients see of a record: brief for lists, full for status.
+
+Made once and kept in the record until it changes.
+"""
 
 from __future__ import annotations
 

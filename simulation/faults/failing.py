@@ -105,8 +105,10 @@ class FailingActors:
 
 
 async def handled_until(handling: Coroutine[Any, Any, Any], waits: int, failure: Callable[[], Exception]) -> None:
-    """Run the handler until that many of its waits are over, or to its end, then fail. Its own exceptions pass
-    through."""
+    """Run the handler until that many of its waits are over, or to its end, then fail.
+
+    Its own exceptions pass through.
+    """
     await _waits(handling, waits)
     raise failure()
 

@@ -22,8 +22,11 @@ SECOND_NS = 10**9
 
 
 class Frozen(msgspec.Struct):
-    """Times in ns. `asked_by_ns`: when the node has sent a heartbeat at the latest; None: it sends none. `wanted_ns`:
-    since when a message waits; None: there is none."""
+    """Times in ns.
+
+    `asked_by_ns`: when the node has sent a heartbeat at the latest; None: it sends none. `wanted_ns`: since when a
+    message waits; None: there is none.
+    """
 
     _cell: Cell
     limit_ns: int

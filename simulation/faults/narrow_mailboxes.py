@@ -18,8 +18,10 @@ from simulation.chance.sometimes import Sometimes
 
 
 class NarrowMailboxes:
-    """Makes such mailboxes. `sizes`: class of actors -> how many messages may wait. `lost`: type of message ->
-    chance."""
+    """Makes such mailboxes.
+
+    `sizes`: class of actors -> how many messages may wait. `lost`: type of message -> chance.
+    """
 
     def __init__(self, sizes: Mapping[str, int], lost: Mapping[str, float], seed: str, sometimes: Sometimes) -> None:
         self._sizes = sizes

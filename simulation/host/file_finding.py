@@ -16,13 +16,17 @@ NO_NAMES = frozenset({"", ".", ".."})
 
 
 class FileFinder:
-    """See the module. Every way leads through the directory above, so a path costs one look where that is known."""
+    """See the module.
+
+    Every way leads through the directory above, so a path costs one look where that is known.
+    """
 
     def __init__(self) -> None:
         self._root = Directory()
         self._known: FIFOCache[str, Directory] = FIFOCache(KNOWN_AT_MOST)
-        """Directories by normal paths without a link on the way: true until one is removed or renamed. A pod's dozen
-        of operations are done in few of them, and below the same half a dozen of names.
+        """Directories by normal paths without a link on the way: true until one is removed or renamed.
+
+        A pod's dozen of operations are done in few of them, and below the same half a dozen of names.
         """
 
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:

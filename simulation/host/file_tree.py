@@ -95,7 +95,10 @@ class FileTree(SickPaths, FileFinder):
         return len(node.data) if isinstance(node, File) else 0
 
     def dead_links_in(self, directory: str, below: str) -> list[str]:
-        """Names of links in a directory that lead below a path where there is nothing; none without the directory."""
+        """Names of links in a directory that lead below a path where there is nothing.
+
+        None without the directory.
+        """
         try:
             entries = self._directory(directory).entries
         except OSError:

@@ -196,8 +196,9 @@ class SimulatedPodLogs(OnTree):
 
 
 class SimulatedIdFiles(OnTree):
-    """`runtime.state.id_files.IdFiles`. `root` is the agent's directory. Nobody has chosen ids on a simulated
-    machine.
+    """`runtime.state.id_files.IdFiles`.
+
+    `root` is the agent's directory. Nobody has chosen ids on a simulated machine.
     """
 
     def __init__(self, tree: FileTree, root: str) -> None:
@@ -357,7 +358,10 @@ class SimulatedManifestWatch(OnTree):
 
 
 class SimulatedContainerFiles(OnTree):
-    """`simulation.cri.files.ContainerFiles`. Containers have no lane to hang on: where the disk hangs, they fail."""
+    """`simulation.cri.files.ContainerFiles`.
+
+    Containers have no lane to hang on: where the disk hangs, they fail.
+    """
 
     def open_log(self, path: str) -> File:
         return opened(path, self._make(path))

@@ -107,8 +107,10 @@ class SimulatedMachineShutdown:
             listener[2]("the bus is away")
 
     def forget(self) -> None:
-        """The agent has died, and its hold with it. A shutdown still takes its full delay, so that an agent that comes
-        back meanwhile has something to do."""
+        """The agent has died, and its hold with it.
+
+        A shutdown still takes its full delay, so that an agent that comes back meanwhile has something to do.
+        """
         self._listener, self._held = None, False
 
     def _tell(self, going_down: bool) -> None:

@@ -28,7 +28,10 @@ class SickPaths:
         self._lock = threading.RLock()
 
     def gate(self, path: str, operation: Callable[[], T]) -> T:
-        """Run `operation`, which touches `path`. With a fault on the path, raise, or return a promise of the result."""
+        """Run `operation`, which touches `path`.
+
+        With a fault on the path, raise, or return a promise of the result.
+        """
         if self._failing or self._hanging:
             return self.gate_all((path,), operation)
         with self._lock:

@@ -43,7 +43,10 @@ class SimulatedNodeVolumes:
         self._csi = f"{self._root}/plugins/kubernetes.io/csi"
         self.before = before
         self.trouble: Callable[[str, str], None] = lambda kind, directory: None
-        """Called with the kind of a volume that is to be made and its directory; may raise `VolumeFailedError`."""
+        """Called with the kind of a volume that is to be made and its directory.
+
+        May raise `VolumeFailedError`.
+        """
         self.mounted: set[str] = set()
 
     # --- where things are -------------------------------------------------------------------------------------------

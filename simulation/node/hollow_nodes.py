@@ -65,8 +65,10 @@ class HollowPlan:
 
 @dataclass(frozen=True, slots=True)
 class HollowStatus:
-    """How they are. `live`: registered, and with a lease renewed within its duration. `pods`: sandboxes that are ready;
-    `containers`: that run. Counts of calls to the API server and of those that failed are of all time.
+    """How they are.
+
+    `live`: registered, and with a lease renewed within its duration. `pods`: sandboxes that are ready; `containers`:
+    that run. Counts of calls to the API server and of those that failed are of all time.
     """
 
     nodes: int
@@ -84,7 +86,10 @@ def address_of(number: int) -> str:
 
 
 def pod_cidr_of(number: int) -> str:
-    """Where the pods of that node have their addresses, before the cluster says otherwise; there are 16,384."""
+    """Where the pods of that node have their addresses, before the cluster says otherwise.
+
+    There are 16,384.
+    """
     size = 1 << (32 - POD_PREFIX)
     first = POD_ADDRESSES[number * size % POD_ADDRESSES.num_addresses]
     return f"{first}/{POD_PREFIX}"

@@ -29,7 +29,10 @@ Mailboxes = Callable[[type[ActorBase]], Mailbox]
 BeforeCall = Callable[[str], bool]
 """May say of a call to the runtime, by its verb, that nothing comes of it."""
 Moment = Callable[[str], object]
-"""Told of a moment at which the agent may die: what it is about to do, or has just done. It may kill the agent."""
+"""Told of a moment at which the agent may die: what it is about to do, or has just done.
+
+It may kill the agent.
+"""
 Hangs = Callable[[str, Hashable], bool]
 """Of a call of a lane, by the name of its function and its key: whether it hangs for ever."""
 LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
@@ -41,8 +44,10 @@ class AgentKilledError(KernelError):
 
 
 class KillableDispatcher(Dispatcher):
-    """The dispatcher of one agent, on that of the world. `life` counts the agents on one host. `trace`: who is told of
-    the messages of this agent, instead of who listened to the whole world when it began.
+    """The dispatcher of one agent, on that of the world.
+
+    `life` counts the agents on one host. `trace`: who is told of the messages of this agent, instead of who listened to
+    the whole world when it began.
     """
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:

@@ -36,8 +36,10 @@ _NOBODY = ProbeAnswer(ProbeOutcome.FAILURE, "connect: connection refused")
 
 
 class SimulatedProber:
-    """See the module. `cri` is the runtime as the agent reaches it, `world` the one that knows its containers;
-    `asked` are told of each that is asked, and how.
+    """See the module.
+
+    `cri` is the runtime as the agent reaches it, `world` the one that knows its containers; `asked` are told of each
+    that is asked, and how.
     """
 
     def __init__(

@@ -70,10 +70,12 @@ class NoManifestServer:
 
 
 class SimulatedNode:
-    """See the module. `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the
-    runtime. `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the
-    API server that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that
-    its actors have. `failing`: which of them fail by chance.
+    """See the module.
+
+    `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the runtime.
+    `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the API server
+    that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that its actors
+    have. `failing`: which of them fail by chance.
     """
 
     def __init__(
@@ -238,12 +240,17 @@ class SimulatedNode:
         self.start()
 
     def ask_before_calls(self, before_call: BeforeCall) -> None:
-        """Ask before each call of its agents to the runtime, by its verb; where it says no, nothing comes of it."""
+        """Ask before each call of its agents to the runtime, by its verb.
+
+        Where it says no, nothing comes of it.
+        """
         self._before_call = self._agent.before_call = before_call
 
     def tell_each_moment(self, moment: Moment) -> None:
-        """Tell of each moment at which its agents may die: before each turn of an actor; before and after each call of
-        a lane, and each call that changes something in the runtime or the API; before each change on the disk.
+        """Tell of each moment at which its agents may die: before each turn of an actor.
+
+        Before and after each call of a lane, and each call that changes something in the runtime or the API; before
+        each change on the disk.
         """
         self._moment = self._agent.moment = moment
         self.host.tree.before_change = self._before_change

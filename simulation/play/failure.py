@@ -1,4 +1,6 @@
-"""A failure: what was played, which rule was broken, and where. Found again in other scenarios, it can be shrunk.
+"""A failure: what was played, which rule was broken, and where.
+
+Found again in other scenarios, it can be shrunk.
 
 A smaller scenario fails alike when the same invariant is violated; how and where may differ, and so may the seed, since
 other pods draw other fates: first all is tried with the seed at hand, then with a few more. Looking costs at most as
@@ -53,8 +55,9 @@ def first_failure(play: Play) -> Failure | None:
 def failure_alike(
     scenario: Scenario, seed: int, invariant: str, *, go_on: Callable[[int], bool] = lambda _: True
 ) -> Failure | None:
-    """Play until the invariant is violated; None when it never is. `go_on` is asked every virtual second, with the
-    turns taken so far, whether to play on.
+    """Play until the invariant is violated; None when it never is.
+
+    `go_on` is asked every virtual second, with the turns taken so far, whether to play on.
     """
     try:
         play = Play(scenario, seed)
@@ -79,8 +82,10 @@ def shrunk_failure(
     told: Callable[[int], object],
     again: Again = failure_alike,
 ) -> tuple[Failure, int]:
-    """The smallest that fails alike, and how many runs it took. `cost`: turns of the run that failed. `stop`: whether
-    to be content with what was found; `told`: before each run, how many there were; `again`: how a run is made.
+    """The smallest that fails alike, and how many runs it took.
+
+    `cost`: turns of the run that failed. `stop`: whether to be content with what was found; `told`: before each run,
+    how many there were; `again`: how a run is made.
     """
     search = _Search(failure, cost, stop, told, again)
     for seeds in SEEDS_TRIED:

@@ -103,8 +103,9 @@ def _played(scenario: Scenario, seed: int) -> Play:
 
 
 def kills(moments: Sequence[str], seed: int, at_most: int | None = None) -> list[Kill]:
-    """One for each moment, and one for each at which the next agent dies, too, while it takes stock. `at_most`: so many
-    of them, drawn by the seed: first each kind of moment once, then whatever comes.
+    """One for each moment, and one for each at which the next agent dies, too, while it takes stock.
+
+    `at_most`: so many of them, drawn by the seed: first each kind of moment once, then whatever comes.
     """
     chance = Chance(f"kills {seed}")
     every = [Kill((number,), what) for number, what in enumerate(moments, 1)]

@@ -40,7 +40,10 @@ class PlayPart(msgspec.Struct, frozen=True):
 
 
 def parts_of(scenario: Scenario, seed: int) -> tuple[PlayPart, ...]:
-    """One part for each node. A single one, with the seed unchanged, where nodes share a world or there is only one."""
+    """One part for each node.
+
+    A single one, with the seed unchanged, where nodes share a world or there is only one.
+    """
     nodes = scenario.nodes
     if not scenario.apart or nodes == 1:
         return (PlayPart(replace(scenario, apart=False), seed),)

@@ -36,7 +36,9 @@ class Resizes:
         self.over = False
 
     def plan(self, mix: PodMix, name: str, began_ns: int, until_ns: int) -> None:
-        """The resizes of a pod that was created now, at times drawn evenly. `began_ns`: when the first pods could come.
+        """The resizes of a pod that was created now, at times drawn evenly.
+
+        `began_ns`: when the first pods could come.
 
         They begin when all of the mix have come and been admitted: otherwise those that grow leave others no room.
         """

@@ -33,7 +33,10 @@ class Violated(_Part, frozen=True):
 
 
 class FoundIn(_Part, frozen=True):
-    """What was being played when it was found, before it was shrunk. `runs`: how many others were tried since."""
+    """What was being played when it was found, before it was shrunk.
+
+    `runs`: how many others were tried since.
+    """
 
     scenario: str
     seed: int

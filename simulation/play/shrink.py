@@ -36,7 +36,10 @@ class Shrunk(msgspec.Struct, frozen=True):
 
 
 def shrink(scenario: Scenario, fails: Callable[[Scenario], bool], *, runs_at_most: int = RUNS_AT_MOST) -> Shrunk:
-    """The smallest scenario found for which `fails` is true. It is true for `scenario`, which is not tried again."""
+    """The smallest scenario found for which `fails` is true.
+
+    It is true for `scenario`, which is not tried again.
+    """
     search = _Search(scenario, fails, runs_at_most)
     while True:
         before = search.best

@@ -28,7 +28,10 @@ from simulation.world.world import World
 
 
 def logs_are_bounded(world: World) -> Iterator[str]:
-    """A disk that is full of logs takes the node with it; half a file is none that anybody can read (pains 14)."""
+    """A disk that is full of logs takes the node with it.
+
+    Half a file is none that anybody can read (pains 14).
+    """
     for name, node in world.nodes.items():
         tree = node.host.tree
         at_most = node.plan.configuration.container_log_max_files

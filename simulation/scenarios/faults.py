@@ -51,7 +51,10 @@ class RuntimeEvents(Fault, frozen=True, tag="runtime-events"):
 
 
 class ApiCalls(Fault, frozen=True, tag="api-calls"):
-    """Chances of what a call to the API server meets. `verb`: such as `patch pods/status`; `*` for all not named."""
+    """Chances of what a call to the API server meets.
+
+    `verb`: such as `patch pods/status`; `*` for all not named.
+    """
 
     verb: str = "*"
     fail: Share = 0.0
@@ -285,6 +288,9 @@ def said_twice(faults: Sequence[Fault]) -> Iterator[str]:
 
 
 def names_of_nodes(count: int, first: int = 0) -> list[str]:
-    """Of that many nodes: `node-00` and so on, as wide as the last number. `first`: the number of the first."""
+    """Of that many nodes: `node-00` and so on, as wide as the last number.
+
+    `first`: the number of the first.
+    """
     width = len(str(first + count - 1))
     return [f"node-{number:0{width}}" for number in range(first, first + count)]

@@ -19,7 +19,10 @@ _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]")
 
 
 def with_hint(refusal: str, kind: Any, document: object) -> str:
-    """The `refusal` with which msgspec did not convert `document` to `kind`; with a hint where one is near."""
+    """The `refusal` with which msgspec did not convert `document` to `kind`.
+
+    With a hint where one is near.
+    """
     hint = ""
     if found := _FIELD.fullmatch(refusal):
         places = _places(kind, document, found["path"] or "$")

@@ -79,8 +79,9 @@ class PodMix(ScenarioPart, frozen=True):
     resized: Annotated[int, Meta(ge=0, le=1000)] = 0
     """How often the resources of each are changed, each time to one of `sizes`, once all of the mix have come."""
     sizes: tuple[Mapping[str, Any], ...] = ()
-    """Resources of each of its containers, as in the API: requests and limits of cpu and memory. It begins with the
-    first.
+    """Resources of each of its containers, as in the API: requests and limits of cpu and memory.
+
+    It begins with the first.
     """
     fixed: bool = False
     """The count is kept when a run asks for another number of pods."""

@@ -1,4 +1,6 @@
-"""Scenarios: what a world is to live through, as YAML. The structs here are the format; `schema()` is made of them.
+"""Scenarios: what a world is to live through, as YAML.
+
+The structs here are the format; `schema()` is made of them.
 
 A scenario says which pods there are (mixes of equal ones), when they come and go, what goes wrong until the world is
 healed, and what must hold at the end. Reading checks everything that can be checked without a world, and every fault
@@ -71,7 +73,10 @@ class Scenario(ScenarioPart, frozen=True):
     node: NodeRules = NodeRules()
     faults: tuple[AnyFault, ...] = ()
     lasts: Duration | None = None
-    """Until then things go wrong and pods come and go; without it, until the last that is to go was deleted."""
+    """Until then things go wrong and pods come and go.
+
+    Without it, until the last that is to go was deleted.
+    """
     converges_within: Duration = "10m"
     """After the world is healed, all must be as desired so soon."""
     nodes_stay_ready: bool = True
@@ -126,7 +131,10 @@ def schema() -> dict[str, Any]:
 
 
 def with_pods(scenario: Scenario, count: int) -> Scenario:
-    """The same scenario with that many pods: mixes that are not fixed grow or shrink alike. Raises `ScenarioError`."""
+    """The same scenario with that many pods: mixes that are not fixed grow or shrink alike.
+
+    Raises `ScenarioError`.
+    """
     kept = sum(mix.count for mix in scenario.pods if mix.fixed)
     free = [mix for mix in scenario.pods if not mix.fixed]
     left, of = count - kept, sum(mix.count for mix in free)

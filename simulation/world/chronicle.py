@@ -57,7 +57,10 @@ class Chronicle:
         self.on_stranger: Callable[[ContainerRecord], bool] = lambda _: False
         """Told of containers of pods that are not in the API; whether they may run nevertheless."""
         self._probed: dict[str, dict[tuple[str, str, str], int]] = {}
-        """By uid: when each of its containers (name and id) was asked last, by kind; or began, or its agent did."""
+        """By uid: when each of its containers (name and id) was asked last, by kind.
+
+        Or began, or its agent did.
+        """
         self._standing: set[str] = set()
         """Nodes whose agents do nothing."""
         self._leases: dict[str, int] = {}

@@ -101,7 +101,10 @@ def the_truth_is_shown_in_time(pod: PodSeen, status: Json) -> str | None:
 
 
 def few_writes_on_the_way(pod: PodSeen, status: Json) -> str | None:
-    """An API server serves thousands of nodes; a pod that starts is worth one write of its status (pains 9)."""
+    """An API server serves thousands of nodes.
+
+    A pod that starts is worth one write of its status (pains 9).
+    """
     if pod.mix is None or pod.mix.writes_until_running is None or pod.running_ns is not None:
         return None
     if pod.writes <= pod.mix.writes_until_running:
@@ -113,7 +116,10 @@ def few_writes_on_the_way(pod: PodSeen, status: Json) -> str | None:
 
 
 def one_live_incarnation(pod: StaticPod, now_ns: int, version: int) -> str | None:
-    """Two static pods of one name use the same ports and files; the old one must have stopped before (pains 7)."""
+    """Two static pods of one name use the same ports and files.
+
+    The old one must have stopped before (pains 7).
+    """
     for name, live in pod.live.items():
         if len(live) > 1:
             return f"container {name} of the static pod {pod.name} runs as versions {sorted(live.values())}"
@@ -155,8 +161,9 @@ def ends_in_time(pod: PodSeen, now_ns: int) -> str | None:
 
 
 def starts_in_time(pod: PodSeen) -> str | None:
-    """Trouble of one pod is no trouble of others (pains 1, 4, 9, 10). Asked when a pod is first shown Running, or is
-    deleted before it was.
+    """Trouble of one pod is no trouble of others (pains 1, 4, 9, 10).
+
+    Asked when a pod is first shown Running, or is deleted before it was.
     """
     until_ns = pod.deleted_ns if pod.running_ns is None else pod.running_ns
     if pod.mix is None or until_ns is None:
@@ -257,7 +264,10 @@ OF_GONE: tuple[Callable[[PodSeen, int], str | None], ...] = (nothing_runs_of_the
 
 
 def _too_long(what: str, took_ns: int, at_most: str | None) -> str | None:
-    """`what` with the time that it took, and how long it may take. None where it may take as long, or any time."""
+    """`what` with the time that it took, and how long it may take.
+
+    None where it may take as long, or any time.
+    """
     if at_most is None or took_ns <= duration_ns(at_most):
         return None
     return f"{what.format(f'{took_ns / SECOND_NS:g} s')}; at most {at_most} are allowed"

@@ -11,7 +11,10 @@ ATTEMPTS = 10
 
 
 def leave_dead_containers(cri: SimulatedCri, count: int, image: str) -> frozenset[str]:
-    """So many, of as many pods as it takes; their ids. No agent is there yet, and no fault meets these calls."""
+    """So many, of as many pods as it takes; their ids.
+
+    No agent is there yet, and no fault meets these calls.
+    """
     made: list[str] = []
     with cri.undisturbed():
         for number in range(-(-count // ATTEMPTS)):

@@ -81,7 +81,10 @@ class StaticPods:
     # --- what is seen -----------------------------------------------------------------------------------------------
 
     def container_changed(self, record: ContainerRecord) -> bool:
-        """Told of every container of every runtime that is of no pod of the API; whether it is one of these pods'."""
+        """Told of every container of every runtime that is of no pod of the API.
+
+        Whether it is one of these pods'.
+        """
         metadata = record.sandbox.config.metadata
         pod = self._pods.get(metadata.name) if metadata is not None else None
         if pod is None or record.config.metadata is None:

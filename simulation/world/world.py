@@ -58,8 +58,9 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
-    """What each node of a world is like, and what is on it before its agent. `image_disk_bytes` None: images and layers
-    lie on the node's own disk.
+    """What each node of a world is like, and what is on it before its agent.
+
+    `image_disk_bytes` None: images and layers lie on the node's own disk.
     """
 
     image_disk_bytes: int | None = None
@@ -235,8 +236,9 @@ class World:
     # --- what people do ---------------------------------------------------------------------------------------------
 
     def create_pod(self, body: dict[str, Any]) -> str:
-        """Ask the API server for a pod, in the namespace default; its uid. Nobody changes `body` afterwards. Raises
-        `RefusedError`.
+        """Ask the API server for a pod, in the namespace default; its uid.
+
+        Nobody changes `body` afterwards. Raises `RefusedError`.
         """
         name = body["metadata"]["name"]
         self.note(f"creates {name}")
@@ -270,7 +272,10 @@ class World:
     # --- what befalls nodes -----------------------------------------------------------------------------------------
 
     def kill_agent(self, name: str, away_ns: int) -> None:
-        """The agent of a node dies, and a new one begins after a while; where none lives, after that while at last."""
+        """The agent of a node dies, and a new one begins after a while.
+
+        Where none lives, after that while at last.
+        """
         self.after(away_ns, lambda: self._restart_agent(name))
         node = self.nodes[name]
         if not node.agent.alive:

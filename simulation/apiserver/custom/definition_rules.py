@@ -24,7 +24,10 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class Catalog:
-    """The custom resources of a server. `served`: all resources of the server, those of every server first."""
+    """The custom resources of a server.
+
+    `served`: all resources of the server, those of every server first.
+    """
 
     def __init__(self) -> None:
         self.served: tuple[ServedResource, ...] = SERVED

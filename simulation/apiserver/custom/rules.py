@@ -94,7 +94,10 @@ def _shown(resource: ServedResource, value: Json) -> Json:
 
 
 def _make_good(call: ResourceCall, value: Json, before: Json | None = None) -> None:
-    """Prune, default and check an object before it is stored; changes its top level in place. Raises StatusError."""
+    """Prune, default and check an object before it is stored; changes its top level in place.
+
+    Raises StatusError.
+    """
     schema, metadata = _custom(call.resource).schema, value["metadata"]
     unknown: list[str] = []
     made: Json = pruned(value, schema, unknown)

@@ -77,7 +77,10 @@ def _below(item: Any, schema: Schema, path: str, unknown: list[str], preserves: 
 
 
 def with_defaults(value: Any, schema: Schema) -> Any:
-    """The value with the default of each absent field. A null counts as absent unless the schema allows it."""
+    """The value with the default of each absent field.
+
+    A null counts as absent unless the schema allows it.
+    """
     of_items = schema.get("items")
     if isinstance(value, list) and of_items:
         items = [
@@ -108,7 +111,10 @@ def _is_absent(item: Any, schema: Schema) -> bool:
 
 @lru_cache(maxsize=256)
 def merged_lists(custom: CustomVersion) -> MergeSchema:
-    """How server-side apply merges lists: a `set` by value, a `map` by its key; a map with several keys is replaced."""
+    """How server-side apply merges lists: a `set` by value, a `map` by its key.
+
+    A map with several keys is replaced.
+    """
     return {**_merged_fields(custom.schema), **schema_for("", "")}
 
 
@@ -126,7 +132,10 @@ def _rule(schema: Schema) -> FieldRule:
 
 
 def published(resource: ServedResource, schema: Schema, metadata: Schema) -> Json:
-    """The schema as OpenAPI shows it, with the fields of every object. `metadata`: a reference to their schema."""
+    """The schema as OpenAPI shows it, with the fields of every object.
+
+    `metadata`: a reference to their schema.
+    """
     properties = {
         "apiVersion": {
             "type": "string",

@@ -119,8 +119,10 @@ class _Writer:
         self._rules: dict[type[msgspec.Struct], Schema] = {}
 
     def visit(self, struct: type[msgspec.Struct], rules: Schema) -> None:
-        """Record a type. A type is patched in one way wherever it is used; a place without patch rules does not
-        count."""
+        """Record a type.
+
+        A type is patched in one way wherever it is used; a place without patch rules does not count.
+        """
         if struct in self._rules and (not rules or self._rules[struct]):
             return
         self._rules[struct] = rules

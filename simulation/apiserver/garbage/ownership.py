@@ -1,4 +1,6 @@
-"""The rules of garbage collection: owners of an object, and what happens to it when they are deleted. Pure.
+"""The rules of garbage collection: owners of an object, and what happens to it when they are deleted.
+
+Pure.
 
 An object's metadata names its owners by kind, name and UID. The policy of a deletion decides about dependents:
 

@@ -1,4 +1,7 @@
-"""Certificate requests: the server records the requester. Approval and certificate come through subresources."""
+"""Certificate requests: the server records the requester.
+
+Approval and certificate come through subresources.
+"""
 
 from __future__ import annotations
 

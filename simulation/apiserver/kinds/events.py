@@ -1,4 +1,7 @@
-"""Events: stored as core/v1 has them, shown in events.k8s.io/v1 with other names of fields; gone after an hour."""
+"""Events: stored as core/v1 has them, shown in events.k8s.io/v1 with other names of fields.
+
+Gone after an hour.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What may change in a pod after its creation: a few fields of the spec; container states do not go back. Pure."""
+"""What may change in a pod after its creation: a few fields of the spec.
+
+Container states do not go back. Pure.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ Cause = tuple[str, str, str]
 
 
 def with_asked(name: str, old: Json, asked: Json) -> Json:
-    """The old spec with what a resize asks for. Raises StatusError (422) if its containers are not the old ones."""
+    """The old spec with what a resize asks for.
+
+    Raises StatusError (422) if its containers are not the old ones.
+    """
     causes = [cause for group in _LISTS for cause in _other_containers(group, old.get(group), asked.get(group))]
     if causes:
         raise invalid(PODS, name, causes)

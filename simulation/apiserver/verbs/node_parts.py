@@ -82,8 +82,10 @@ def _address(node: Json) -> tuple[str, int]:
 
 
 def _container(call: ResourceCall, pod: Json) -> str:
-    """The container of the request. `kubectl` reads the default container of a pod; the server does not. Raises
-    StatusError."""
+    """The container of the request.
+
+    `kubectl` reads the default container of a pod; the server does not. Raises StatusError.
+    """
     spec = pod["spec"]
     known: list[str] = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]
     asked = call.query.get("container", "")

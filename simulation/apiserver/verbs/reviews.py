@@ -1,4 +1,7 @@
-"""Reviews: the user of a token, the requester's own user, permissions. They are answered, and never stored."""
+"""Reviews: the user of a token, the requester's own user, permissions.
+
+They are answered, and never stored.
+"""
 
 from __future__ import annotations
 

@@ -219,7 +219,10 @@ def _is_over(metadata: Json) -> bool:
 
 
 def merged(call: ResourceCall, before: Json, media: str, last: Json | None = None) -> Json:
-    """The object that the patch in the body makes. `last`: what its manager applied before. Raises StatusError."""
+    """The object that the patch in the body makes.
+
+    `last`: what its manager applied before. Raises StatusError.
+    """
     document, custom = call.body(), call.resource.custom
     if media != JSON_PATCH and not isinstance(document, dict):
         raise bad_request("the body of the patch is not an object")

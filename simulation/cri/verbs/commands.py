@@ -1,5 +1,6 @@
-"""ExecSync runs a command, which ends as the container's annotations say. Exec, Attach and PortForward give the address
-of a streaming session, which nobody serves.
+"""ExecSync runs a command, which ends as the container's annotations say.
+
+Exec, Attach and PortForward give the address of a streaming session, which nobody serves.
 """
 
 from __future__ import annotations

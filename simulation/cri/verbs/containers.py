@@ -96,7 +96,10 @@ def _begin_late(runtime: Runtime, record: ContainerRecord, promise: Promise[cri.
 def stop_container(
     runtime: Runtime, request: cri.StopContainerRequest
 ) -> cri.StopContainerResponse | Promise[cri.StopContainerResponse]:
-    """Send the stop signal, and kill when the time is up. A container that does not run is stopped already."""
+    """Send the stop signal, and kill when the time is up.
+
+    A container that does not run is stopped already.
+    """
     record = runtime.state.containers[request.container_id]
     if is_running(record):
         if request.timeout <= 0:

@@ -39,8 +39,9 @@ def image_status(runtime: Runtime, request: cri.ImageStatusRequest) -> cri.Image
 def pull_image(
     runtime: Runtime, request: cri.PullImageRequest
 ) -> cri.PullImageResponse | Promise[cri.PullImageResponse]:
-    """The image's size and rate come from the pod-wide values of the pod, if one is named. A caller that gives up
-    waiting stops the pull.
+    """The image's size and rate come from the pod-wide values of the pod, if one is named.
+
+    A caller that gives up waiting stops the pull.
     """
     name = full_name(request.image.image if request.image else "")
     if runtime.registry is not None and name not in runtime.registry:

@@ -185,7 +185,10 @@ def plain_pod(name: str) -> Pod:
 
 
 def sick_pod(image: str, run_for: str) -> Pod:
-    """One that needs most verbs: a pull, a probe by command, a log that grows; its requests can be resized."""
+    """One that needs most verbs: a pull, a probe by command, a log that grows.
+
+    Its requests can be resized.
+    """
     probe = Probe(exec=ExecAction(command=("true",)), period_seconds=1)
     container = Container(
         name="app",
@@ -242,7 +245,10 @@ class Bench:
         self._latencies.all_of(["sick"])
 
     def let_hang(self, verb: str) -> bool:
-        """Let calls of the verb about the sick pod hang, and give the agent a reason to make one. Whether it did."""
+        """Let calls of the verb about the sick pod hang, and give the agent a reason to make one.
+
+        Whether it did.
+        """
         if verb not in AT_ITS_END | AFTER_A_RESIZE and verb not in OVER_HTTP:
             self._delete_sick_pod()
             self._latencies.wait_until_gone(["sick"])
@@ -282,8 +288,10 @@ class Bench:
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    """A node whose runtime does what it is told. The agent is killed at the end: with calls that hang it would take its
-    time to end in order, and nothing of that is looked at.
+    """A node whose runtime does what it is told.
+
+    The agent is killed at the end: with calls that hang it would take its time to end in order, and nothing of that is
+    looked at.
     """
     runtimes: list[HungRuntime] = []
 

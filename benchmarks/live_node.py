@@ -39,7 +39,10 @@ MIB = 2**20
 
 
 class Following:
-    """Watches of one resource, one after the other. One that fails is the last; it shows in what is waited for."""
+    """Watches of one resource, one after the other.
+
+    One that fails is the last; it shows in what is waited for.
+    """
 
     def __init__(self, api: Api, resource: Resource[Any], told: Callable[[WatchEvent[Any]], None]) -> None:
         self._api = api

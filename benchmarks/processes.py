@@ -26,7 +26,10 @@ def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def embedded_apiserver(kubeconfig: str, *flags: str) -> Iterator[None]:
-    """Run the embedded API server; enter when it answers with the file `kubeconfig`. Raises SystemExit when it ends."""
+    """Run the embedded API server; enter when it answers with the file `kubeconfig`.
+
+    Raises SystemExit when it ends.
+    """
     words = ("actorlet", "simulated-apiserver", "--kubeconfig", kubeconfig, *flags)
     with process(*words, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None

@@ -32,7 +32,10 @@ class StatePage(DrawnPage, frozen=True):
 
 
 def diagram(table: StateTable[Any, Any], last: enum.Enum) -> str:
-    """The moves between stages, as a Mermaid state diagram. What every stage meets alike is drawn for the first."""
+    """The moves between stages, as a Mermaid state diagram.
+
+    What every stage meets alike is drawn for the first.
+    """
     edges: dict[tuple[str, str], list[str]] = {}
     for row in table.rows:
         stages = (table.first,) if _is_everywhere(table, row) else row.stages

@@ -16,7 +16,9 @@ from simulation.chance.call_faults import Faults
 
 
 class NodeApi:
-    """See the module. `calls` are all that were made, `writes` those that came through and changed something.
+    """See the module.
+
+    `calls` are all that were made, `writes` those that came through and changed something.
 
     `hangs`: verbs ("patch") whose calls are never answered, and kept in `hung`; `refuses`: verbs that are forbidden.
     """

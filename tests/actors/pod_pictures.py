@@ -31,7 +31,10 @@ def sidecar(name: str, **fields: Any) -> Container:
 
 
 def pod(*names: str | Container, init: tuple[Container, ...] = (), policy: str = "Always", **fields: Any) -> Pod:
-    """A pod of these regular containers. `meta` in `fields` are fields of its metadata, `status` its status."""
+    """A pod of these regular containers.
+
+    `meta` in `fields` are fields of its metadata, `status` its status.
+    """
     containers = tuple(container(each) if isinstance(each, str) else each for each in names)
     meta = fields.pop("meta", {})
     status = fields.pop("status", None)
@@ -51,7 +54,10 @@ def sandbox(attempt: int = 0, ready: bool = True, ip: str = "10.0.0.7", **fields
 def seen(
     name: str, state: ContainerState = RUNNING, attempt: int = 0, exit_code: int = 0, **fields: Any
 ) -> ObservedContainer:
-    """A container as the runtime shows it; one that exited did so 500 seconds ago and had run for a second."""
+    """A container as the runtime shows it.
+
+    One that exited did so 500 seconds ago and had run for a second.
+    """
     back_off_ns = fields.pop("back_off_ns", 0)
     image = fields.pop("made_of", "image:1")
     ended_ns = fields.pop("ended_ns", NOW_NS - 500 * SECOND_NS)

@@ -9,7 +9,10 @@ _LONG = "K" * 30_000
 
 
 def costly_documents(target: Target) -> None:
-    """A few hundred kilobytes each, that cost gigabytes when paths or aliases are written out. Each is refused."""
+    """A few hundred kilobytes each, that cost gigabytes when paths or aliases are written out.
+
+    Each is refused.
+    """
     with target.manifests(
         paths=_HEADER + _LONG + ":\n" + "".join(f" k{number}:\n" for number in range(25_000)),
         aliases="x: &x0 " + "y" * 1000 + "\n" + "".join(f"x{n}: &x{n} [{f'*x{n - 1}, ' * 10}]\n" for n in range(1, 12)),

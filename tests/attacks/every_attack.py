@@ -1,5 +1,7 @@
-"""Attacks on a live agent. Each is a function of a `Target`: it attacks, waits until the agent has noticed, judges what
-must not have happened at once, and takes its pods away. Whether the agent is well afterwards is not its concern.
+"""Attacks on a live agent.
+
+Each is a function of a `Target`: it attacks, waits until the agent has noticed, judges what must not have happened at
+once, and takes its pods away. Whether the agent is well afterwards is not its concern.
 """
 
 from __future__ import annotations

@@ -106,7 +106,10 @@ def a_deep_claim(target: Target) -> None:
 
 
 def a_hidden_hoard(target: Target) -> None:
-    """What a pod takes beyond the limit of its volume lies where no path leads. It is found, and the pod goes."""
+    """What a pod takes beyond the limit of its volume lies where no path leads.
+
+    It is found, and the pod goes.
+    """
     digs = f"i=0; while [ $i -lt {DEEP} ]; do mkdir d && cd d || exit 1; i=$((i+1)); done"
     script = f"cd /own; {digs}; head -c 3000000 /dev/zero > hoard; {STAY}"
     hides = container(script=script, volumeMounts=[{"name": "own", "mountPath": "/own"}])

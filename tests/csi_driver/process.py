@@ -22,7 +22,10 @@ START_S = 120.0
 
 
 class DriverProcess:
-    """See the module. `directory` has a short path, since sockets lie in it; `registry` None: it does not register."""
+    """See the module.
+
+    `directory` has a short path, since sockets lie in it; `registry` None: it does not register.
+    """
 
     def __init__(self, directory: Path, registry: Path | None = None, *options: str) -> None:
         self.directory = directory

@@ -37,7 +37,10 @@ _CLOCK = SimulatedDispatcher(1)
 
 
 def call(data: bytes) -> object:
-    """Method, media type, target and body of a request to a server of its own; a fault of the server is told as 500."""
+    """Method, media type, target and body of a request to a server of its own.
+
+    A fault of the server is told as 500.
+    """
     method, media = (data[0] % len(METHODS), data[1] % len(MEDIA)) if len(data) > 1 else (0, 0)
     target, _, body = data[2:].partition(b"\n")
     path, _, query = text_of(target).partition("?")

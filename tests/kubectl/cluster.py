@@ -49,7 +49,10 @@ class Ran:
         return self.out.splitlines()
 
     def row(self, name: str) -> dict[str, str]:
-        """Column -> cell of the row with that name in its first column. Columns are as wide as their headings say."""
+        """Column -> cell of the row with that name in its first column.
+
+        Columns are as wide as their headings say.
+        """
         head, *rows = self.lines
         starts = [at for at in range(len(head)) if head[at] != " " and (at == 0 or head[at - 2 : at] == "  ")]
         spans = list(zip(starts, [*starts[1:], None], strict=True))

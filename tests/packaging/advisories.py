@@ -22,7 +22,10 @@ LOCK = ROOT / "deploy" / "requirements.lock"
 
 @dataclass(frozen=True)
 class Advisory:
-    """A fault of a package. Releases from `introduced` on have it, up to the newest of `fixed`, which does not."""
+    """A fault of a package.
+
+    Releases from `introduced` on have it, up to the newest of `fixed`, which does not.
+    """
 
     package: str
     id: str

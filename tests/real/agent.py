@@ -203,8 +203,9 @@ class Agent:
         return answer.body
 
     def pods(self) -> dict[str, Pod]:
-        """Its pods by the names in the manifests. Of two incarnations of one name the list has the later. None while it
-        begins, and cannot say.
+        """Its pods by the names in the manifests.
+
+        Of two incarnations of one name the list has the later. None while it begins, and cannot say.
         """
         if ask(str(self.root), PODS, 120).status == 503:
             return {}

@@ -89,7 +89,10 @@ RUNNING = tuple(name for name in PODS if name not in ENDED)
 
 
 class Kubelet(Agent):
-    """A kubelet in the place of an agent. It has no local endpoint: what it does is seen in the runtime alone."""
+    """A kubelet in the place of an agent.
+
+    It has no local endpoint: what it does is seen in the runtime alone.
+    """
 
     def command(self, *flags: str) -> list[str]:
         own = ["--root-dir", str(self.root), "--config", str(self.config), "--hostname-override", NODE]
@@ -153,7 +156,10 @@ def _ready(truth: Truth, name: str) -> bool:
 
 
 def record(truth: Truth, agent: Agent) -> dict[str, Any]:
-    """What an agent has made of `PODS`, and its state files, as plain values; its directory is called `{directory}`."""
+    """What an agent has made of `PODS`, and its state files, as plain values.
+
+    Its directory is called `{directory}`.
+    """
     pods = {name: {"sandboxes": _sandboxes(truth, name), "containers": _containers(truth, name)} for name in PODS}
     text = json.dumps({"pods": pods, "files": files_of(agent)}, indent=1, sort_keys=True)
     recorded: dict[str, Any] = json.loads(text.replace(str(agent.directory), "{directory}"))
@@ -202,7 +208,10 @@ def uid_in(left: Mapping[str, Any], name: str) -> str:
 
 
 def restore(truth: Truth, agent: Agent, cluster: Cluster) -> None:
-    """Put back what a kubelet left of `PODS`, which are desired already. Pods of the server have its UIDs of today."""
+    """Put back what a kubelet left of `PODS`, which are desired already.
+
+    Pods of the server have its UIDs of today.
+    """
     left = recorded()
     text = json.dumps(left["pods"]).replace("{directory}", str(agent.directory))
     for name in OF_API:

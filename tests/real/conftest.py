@@ -1,6 +1,8 @@
-"""Tests on a real containerd. Needed: root, and on the machine containerd, runc, static busybox, the CNI plugins,
-docker-registry, iproute2 and iptables (`tests.real.components` has the packages). When one is missing every test here
-fails with a sentence that names it: a test that silently does not run proves nothing.
+"""Tests on a real containerd.
+
+Needed: root, and on the machine containerd, runc, static busybox, the CNI plugins, docker-registry, iproute2 and
+iptables (`tests.real.components` has the packages). When one is missing every test here fails with a sentence that
+names it: a test that silently does not run proves nothing.
 
 One containerd and one registry serve a whole session; every test that asks for `cri` finds no pods and leaves none.
 What the containerd of Debian 12 cannot is shown on a newer one: `newer_containerd`, `newer_truth`, `newer_agent`.
@@ -35,7 +37,10 @@ _AS_FOUND = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Agents set the kernel of their node. The first process of a session, not each worker, notes how it was."""
+    """Agents set the kernel of their node.
+
+    The first process of a session, not each worker, notes how it was.
+    """
     if not hasattr(session.config, "workerinput"):
         found = {name: _KERNEL.get(name) for name, _ in WANTED}
         session.config.stash[_AS_FOUND] = {name: value for name, value in found.items() if value is not None}
@@ -95,7 +100,10 @@ def truth(cri: GrpcCri) -> Truth:
 
 @pytest.fixture
 def agent(cri: GrpcCri, containerd: Containerd) -> Iterator[Agent]:
-    """An agent for one test, not started: `start`, `drop`, `kill`. It has the private containerd to itself."""
+    """An agent for one test, not started: `start`, `drop`, `kill`.
+
+    It has the private containerd to itself.
+    """
     directory = Path(tempfile.mkdtemp(prefix="agent-", dir=containerd.directory))
     made = Agent(directory, containerd.endpoint)
     yield made

@@ -1,4 +1,6 @@
-"""A containerd of our own: private directories, socket, bridge and images; nothing of it is left afterwards.
+"""A containerd of our own: private directories, socket, bridge and images.
+
+Nothing of it is left afterwards.
 
 Root and state, runc's root, the network namespaces and the addresses in use all lie in one temporary directory. The
 sandbox image is busybox asleep, so nothing comes from any network. `oom_score_adj` is only ever raised
@@ -66,7 +68,9 @@ def is_ready(cri: GrpcCri) -> bool:
 
 
 class Containerd:
-    """A containerd that runs from `start` to `kill` or `stop`. `cgroup_parent` is for the pods of the tests.
+    """A containerd that runs from `start` to `kill` or `stop`.
+
+    `cgroup_parent` is for the pods of the tests.
 
     `programs` is a directory with another containerd, shim, runc and ctr than the machine's.
     """
@@ -187,7 +191,10 @@ class Containerd:
         )
 
     def remove_pods(self) -> None:
-        """End and remove every pod. Repeated while containerd refuses: somebody else may be ending the same pod."""
+        """End and remove every pod.
+
+        Repeated while containerd refuses: somebody else may be ending the same pod.
+        """
         refused: list[CriError] = []
 
         def removed() -> bool:

@@ -14,7 +14,9 @@ KEPT = 10
 
 
 class CrashLoop:
-    """Two containers in one pod: `main` ends with status 3 soon, `beside` runs. No dead container is removed.
+    """Two containers in one pod: `main` ends with status 3 soon, `beside` runs.
+
+    No dead container is removed.
 
     Soon, not at once: of a container that ends while it is being started containerd 1.6 may not tell when it began.
     """

@@ -19,7 +19,10 @@ from tests.real.agent import NODE, Agent
 PATIENCE_S = 300
 WEBSOCKETS = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "true"}
 SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
-"""What of the two kubectl speaks; it speaks websockets when nothing is said, and SPDY where those are refused."""
+"""What of the two kubectl speaks.
+
+It speaks websockets when nothing is said, and SPDY where those are refused.
+"""
 
 
 class Kubectl:

@@ -36,8 +36,10 @@ PATIENCE_S = 60.0
 RUNS_SOON_S = 5.0
 
 STAY = "trap 'exit 0' TERM; sleep 1000000 & wait"
-"""A script that runs until it is told to stop, and then does at once. The first process of a container ignores what it
-does not handle, so a plain `sleep` would always use up its grace."""
+"""A script that runs until it is told to stop, and then does at once.
+
+The first process of a container ignores what it does not handle, so a plain `sleep` would always use up its grace.
+"""
 
 
 def container(name: str = "main", script: str = STAY, **fields: Any) -> dict[str, Any]:
@@ -83,12 +85,18 @@ class Witness:
         return pod(name, self.container(who, image=image), volumes=[self.volume])
 
     def await_said(self, *lines: str) -> None:
-        """Return once all of it was said. A container that is told to end before it has begun hears nothing of it."""
+        """Return once all of it was said.
+
+        A container that is told to end before it has begun hears nothing of it.
+        """
         until(lambda: set(lines) <= set(self.said()), 20, lambda: f"{lines} are not all among {self.said()}")
 
     def await_story(self, *lines: str) -> None:
-        """Return once just this was said, in this order. The runtime calls a container running before its process has
-        said its first word, so a story that ends with a beginning is waited for."""
+        """Return once just this was said, in this order.
+
+        The runtime calls a container running before its process has said its first word, so a story that ends with a
+        beginning is waited for.
+        """
         until(lambda: self.said() == [*lines], 20, lambda: f"{self.said()} is not {lines}")
 
     def said(self) -> list[str]:

@@ -30,7 +30,10 @@ _CHUNK_BYTES = 16 * 1024
 
 
 class Registry:
-    """A running docker-registry; `address` is host:port. `private`: it serves nobody but `USER` with `PASSWORD`."""
+    """A running docker-registry; `address` is host:port.
+
+    `private`: it serves nobody but `USER` with `PASSWORD`.
+    """
 
     def __init__(self, directory: Path, *, private: bool = False) -> None:
         self.address = f"127.0.0.1:{free_port()}"
@@ -76,7 +79,10 @@ class Registry:
 
 
 class Throttle:
-    """Forwards connections to `address` at `bytes_per_second` in all towards the client; `address` of its own."""
+    """Forwards connections to `address` at `bytes_per_second` in all towards the client.
+
+    `address` of its own.
+    """
 
     def __init__(self, address: str, bytes_per_second: int) -> None:
         self.bytes_per_second = bytes_per_second

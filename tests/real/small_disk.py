@@ -13,7 +13,10 @@ MIB = 2**20
 
 @contextmanager
 def small_disk(image: Path, at: Path, mebibytes: int) -> Iterator[Path]:
-    """An ext4 of that size at the directory `at`; `image` is the file that holds it. It is gone at the end."""
+    """An ext4 of that size at the directory `at`; `image` is the file that holds it.
+
+    It is gone at the end.
+    """
     with image.open("wb") as file:
         file.truncate(mebibytes * MIB)
     at.mkdir(parents=True, exist_ok=True)

@@ -152,7 +152,9 @@ class StandIn:
 
 
 class StandInLogind(StandIn):
-    """Logind, and as much of systemd as it takes to make logind read its files. `delay_s`: InhibitDelayMaxSec.
+    """Logind, and as much of systemd as it takes to make logind read its files.
+
+    `delay_s`: InhibitDelayMaxSec.
 
     `locks`: (what, who, mode) of each that it gave.
     """

@@ -19,7 +19,10 @@ from tests.real.pods import Life, Truth, container, pod
 SECOND_NS = 1_000_000_000
 STEPS_S = (10, 20, 40)
 LATER = ("back-off 1m20s ", "back-off 2m40s ", "back-off 5m0s ")
-"""What the agent says of the steps after those; which one it is at depends on when this test has its turn."""
+"""What the agent says of the steps after those.
+
+Which one it is at depends on when this test has its turn.
+"""
 
 
 def test_a_crashing_container_backs_off_10_20_40_seconds(crash_loop: CrashLoop) -> None:

@@ -21,7 +21,10 @@ def kubectl(agent: Agent) -> Iterator[Kubectl]:
 
 
 def shown(agent: Agent, name: str) -> dict[str, object]:
-    """The certificate that a client sees who believes the cluster and wants this name. Raises ssl.SSLError."""
+    """The certificate that a client sees who believes the cluster and wants this name.
+
+    Raises ssl.SSLError.
+    """
     trusting = ssl.create_default_context(cafile=str(agent.directory / "api" / "ca.crt"))
     with (
         socket.create_connection(("127.0.0.1", port_of(agent)), 120) as plain,

@@ -29,7 +29,10 @@ TAKEN_MIB = 48
 """By the pod that fills the disk, of which half is to stay free."""
 POOL_MIB = 512
 FREE_MIB = 256
-"""The threshold. What is not reserved for it may be requested by pods, and bounds each emptyDir in memory."""
+"""The threshold.
+
+What is not reserved for it may be requested by pods, and bounds each emptyDir in memory.
+"""
 HEAP_MIB = 160
 """In each of two such emptyDirs: more than the pool has above the threshold, and less than all of it."""
 IN_MEMORY = {name: {"medium": "Memory"} for name in ("first", "second")}

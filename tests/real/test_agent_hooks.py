@@ -153,8 +153,11 @@ def test_one_end_restarts_all_containers_in_place(agent: Agent, truth: Truth) ->
 def test_killed_while_a_hook_runs_the_next_agent_does_not_run_it_again_and_keeps_to_the_grace(
     agent: Agent, truth: Truth
 ) -> None:
-    """Of containers that hear no signal. The first gets what is left of the grace that it was given by the agent
-    before. The end of the second begins under the next agent, which gives it all of the same grace."""
+    """Of containers that hear no signal.
+
+    The first gets what is left of the grace that it was given by the agent before. The end of the second begins under
+    the next agent, which gives it all of the same grace.
+    """
     witness = Witness(agent.directory)
 
     def deaf(name: str) -> dict[str, Any]:

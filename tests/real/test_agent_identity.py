@@ -128,8 +128,10 @@ def test_14_3_the_hosts_file_has_the_addresses_of_the_newest_sandbox(agent: Agen
 
 
 def test_17_4_users_groups_and_privileges(agent: Agent, truth: Truth) -> None:
-    """Conformance: Security Context, runAsUser=65534; RunAsGroup at pod and container level; privileged=false;
-    allowPrivilegeEscalation=false; readOnlyRootFilesystem=true and false.
+    """Conformance: Security Context, runAsUser=65534.
+
+    RunAsGroup at pod and container level; privileged=false; allowPrivilegeEscalation=false; readOnlyRootFilesystem=true
+    and false.
     """
     whole = {"runAsUser": 1001, "runAsGroup": 2002}
     tight = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "runAsGroup": 3003}

@@ -1,5 +1,6 @@
-"""A crowd at the node's server: a hundred who follow a loud log, and clients that mean no good. Memory stays bounded,
-pods notice nothing.
+"""A crowd at the node's server: a hundred who follow a loud log, and clients that mean no good.
+
+Memory stays bounded, pods notice nothing.
 """
 
 from __future__ import annotations

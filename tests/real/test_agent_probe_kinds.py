@@ -30,8 +30,9 @@ BY_ORDER = (
     "if test $left -gt 0; then test $left -eq 3 && r=$((1 - want)); echo $((left - 1)) > left; "
     "else r=$((1 - $(cat last 2>/dev/null || echo 0))); fi; echo $r > last; echo $r >> calls; exit $r"
 )
-"""A probe whose good (0) and bad (1) answers alternate. After an order it gives the other one, twice the one that was
-ordered, and alternates again.
+"""A probe whose good (0) and bad (1) answers alternate.
+
+After an order it gives the other one, twice the one that was ordered, and alternates again.
 """
 STATE = {"name": "state", "mountPath": "/state"}
 

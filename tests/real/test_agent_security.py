@@ -131,7 +131,10 @@ def test_17_4_apparmor_is_applied_or_the_pod_is_refused(agent: Agent, truth: Tru
 
 
 def test_3_8_and_3_9_what_the_runtime_is_told_of_selinux_overhead_and_resources(agent: Agent, truth: Truth) -> None:
-    """Where the kernel has no SELinux, labels change nothing; the overhead is for who makes the cgroup of the pod."""
+    """Where the kernel has no SELinux, labels change nothing.
+
+    The overhead is for who makes the cgroup of the pod.
+    """
     whole = {"seLinuxOptions": {"user": "u", "role": "r", "type": "t", "level": "s0:c1,c2"}}
     own = {"seLinuxOptions": {"type": "other", "level": "s0:c3"}}
     main = container(securityContext=own, resources={"requests": {"cpu": "500m"}, "limits": {"memory": "64Mi"}})

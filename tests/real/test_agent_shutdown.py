@@ -25,7 +25,10 @@ DEAF = "trap '' TERM; echo deaf begins >> /witness/log; while true; do sleep 0.2
 
 @pytest.fixture
 def logind(agent: Agent) -> Iterator[StandInLogind]:
-    """The agent of this test knows it as its machine's; it waits for so long that nobody has to ask for more."""
+    """The agent of this test knows it as its machine's.
+
+    It waits for so long that nobody has to ask for more.
+    """
     with PrivateBus() as bus:
         stand_in = StandInLogind(bus.address, agent.directory, delay_s=600)
         agent.environment["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address

@@ -42,7 +42,10 @@ BUSYBOX_2 = "actorlet.test/busybox:2"
 
 @pytest.fixture
 def kubelet(agent: Agent, cluster: Cluster) -> Iterator[Kubelet]:
-    """A kubelet in the place of the agent, not started. It is taken down before the server of `cluster` ends."""
+    """A kubelet in the place of the agent, not started.
+
+    It is taken down before the server of `cluster` ends.
+    """
     made = Kubelet(agent.directory, agent.endpoint)
     configure(agent)
     yield made

@@ -1,4 +1,7 @@
-"""The observer's page in a browser: what a person sees of a node in trouble. Pictures are kept in `.artifacts`."""
+"""The observer's page in a browser: what a person sees of a node in trouble.
+
+Pictures are kept in `.artifacts`.
+"""
 
 from __future__ import annotations
 

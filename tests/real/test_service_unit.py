@@ -14,7 +14,10 @@ from tests.real.pods import Truth, container, pod
 
 UNIT = TREE / "deploy" / "actorlet.service"
 EXPOSURE_AT_MOST = 5.6
-"""As `systemd-analyze security` counts: 10 is a service with all rights. It was 9.6 before anything was taken away."""
+"""As `systemd-analyze security` counts: 10 is a service with all rights.
+
+It was 9.6 before anything was taken away.
+"""
 
 
 @pytest.fixture

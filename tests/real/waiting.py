@@ -8,7 +8,10 @@ from threading import Event
 
 _NEVER = Event()
 BUSY = 4
-"""Limits are for a machine at rest. One whose cores are busy gets so many times as long; nothing is judged by it."""
+"""Limits are for a machine at rest.
+
+One whose cores are busy gets so many times as long; nothing is judged by it.
+"""
 LEAST_S = 30.0
 """No limit is shorter: it costs time only when a test fails."""
 
@@ -20,7 +23,10 @@ def pass_by(seconds: float) -> None:
 
 
 def until(holds: Callable[[], object], limit_s: float, otherwise: str | Callable[[], str]) -> None:
-    """Return as soon as `holds()` is true. After `limit_s` seconds, times `BUSY`, fail with the text of `otherwise`."""
+    """Return as soon as `holds()` is true.
+
+    After `limit_s` seconds, times `BUSY`, fail with the text of `otherwise`.
+    """
     limit_s = max(limit_s, LEAST_S) * BUSY
     end = time.monotonic() + limit_s
     while not holds():

@@ -115,7 +115,10 @@ GRPC_ATTACKS: dict[str, Attack] = {
 
 
 class HostileServer:
-    """One port. `sent`: bytes that found their way out; `asked`: connections; `open`: those that are open now."""
+    """One port.
+
+    `sent`: bytes that found their way out; `asked`: connections; `open`: those that are open now.
+    """
 
     def __init__(self, loop: LoopThread, attack: Attack, tls: ssl.SSLContext | None = None) -> None:
         self._attack = attack

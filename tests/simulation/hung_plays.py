@@ -92,8 +92,10 @@ class Told(logging.Handler):
 
 
 class Played:
-    """A play with something that hangs. `broken`: what the others suffered; `said`: of the sick pods, by the agent;
-    `starts_ns` and `ends_ns`: how long each other took.
+    """A play with something that hangs.
+
+    `broken`: what the others suffered; `said`: of the sick pods, by the agent; `starts_ns` and `ends_ns`: how long each
+    other took.
     """
 
     def __init__(self, scenario: Scenario, hang: Hang) -> None:
@@ -256,7 +258,10 @@ def names(said: list[str], *words: str) -> bool:
 
 
 class About:
-    """Whether a text is about one of these pods, by its name or its UID. `pods` may grow: beginnings of names."""
+    """Whether a text is about one of these pods, by its name or its UID.
+
+    `pods` may grow: beginnings of names.
+    """
 
     def __init__(self, play: Play, pods: list[str]) -> None:
         self._known = play.world.chronicle.pods

@@ -23,8 +23,9 @@ def played(
     nodes: int | None = None,
     dead: int | None = None,
 ) -> PlayOutcome:
-    """What comes of it; all must be as desired two minutes after the world was healed. `troubled` False: nothing goes
-    wrong there. `dead`: containers that lie on the node before.
+    """What comes of it; all must be as desired two minutes after the world was healed.
+
+    `troubled` False: nothing goes wrong there. `dead`: containers that lie on the node before.
     """
     scenario = library_scenario(name)
     scenario = scenario if troubled else msgspec.structs.replace(scenario, faults=())
@@ -46,7 +47,8 @@ def broken(outcome: PlayOutcome) -> set[str]:
 
 
 def is_found_out(name: str, pods: int | None, rule: str, **how: Any) -> bool:
-    """Whether that rule is violated on one of a few seeds. Mostly on the first; which of them shows it is chance, and
-    changes with the order of the agent's messages.
+    """Whether that rule is violated on one of a few seeds.
+
+    Mostly on the first; which of them shows it is chance, and changes with the order of the agent's messages.
     """
     return any(rule in broken(played(name, pods, seed=seed, **how)) for seed in SEEDS)

@@ -27,7 +27,10 @@ ENOUGH_BYTES = 2**30
 
 
 class Size(msgspec.Struct, frozen=True):
-    """What is other than in the file; None: as there. `dead`: containers that lie on each node at the beginning."""
+    """What is other than in the file; None: as there.
+
+    `dead`: containers that lie on each node at the beginning.
+    """
 
     pods: int | None = None
     lasts: str | None = None

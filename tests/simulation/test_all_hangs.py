@@ -1,4 +1,7 @@
-"""All that can hang hangs together for some pods, at several moments of their lives. The rest of the node goes on."""
+"""All that can hang hangs together for some pods, at several moments of their lives.
+
+The rest of the node goes on.
+"""
 
 from __future__ import annotations
 

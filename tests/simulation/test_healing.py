@@ -1,4 +1,7 @@
-"""When a world is healed nothing goes wrong any more; and it is as desired only where that is more than its look."""
+"""When a world is healed nothing goes wrong any more.
+
+And it is as desired only where that is more than its look.
+"""
 
 from __future__ import annotations
 

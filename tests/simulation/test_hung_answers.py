@@ -1,4 +1,7 @@
-"""Calls to the API that get no answer, and hooks and probes of containers that give none. Each hangs alone."""
+"""Calls to the API that get no answer, and hooks and probes of containers that give none.
+
+Each hangs alone.
+"""
 
 from __future__ import annotations
 

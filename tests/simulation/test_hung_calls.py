@@ -21,7 +21,10 @@ NOT_CALLED = frozenset(
     | {"ListContainerStats", "PodSandboxStats", "ListPodSandboxStats", "UpdateRuntimeConfig", "CheckpointContainer"}
     | {"ListMetricDescriptors", "ListPodSandboxMetrics", "RuntimeConfig", "UpdatePodSandboxResources", "RemoveImage"}
 )
-"""Verbs that an agent calls before its node is ready, for users alone, or never. The test says when one is called."""
+"""Verbs that an agent calls before its node is ready, for users alone, or never.
+
+The test says when one is called.
+"""
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in OF_THE_NODE])

@@ -1,4 +1,6 @@
-"""Calls of lanes that never return: to disks, cgroups, logs, storage drivers. Each hangs alone, in virtual time.
+"""Calls of lanes that never return: to disks, cgroups, logs, storage drivers.
+
+Each hangs alone, in virtual time.
 
 What the node calls is listened to in a play without hangs, so a new call must get its row here.
 """

@@ -1,4 +1,6 @@
-"""The names of kubelet 1.36: metrics, events, reasons, conditions. Data, written from upstream, and tests against it.
+"""The names of kubelet 1.36: metrics, events, reasons, conditions.
+
+Data, written from upstream, and tests against it.
 
 A name is used by this agent, or listed with a reason: metrics in `runtime/metrics/absent.py` (shown in
 `docs/metrics.md`), the others in `docs/kubelet-names.md`.

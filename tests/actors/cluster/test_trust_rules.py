@@ -1,4 +1,7 @@
-"""Which trust anchors a volume gets: by name, by signer and labels; deduplicated, and in an order that stays."""
+"""Which trust anchors a volume gets: by name, by signer and labels.
+
+Deduplicated, and in an order that stays.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ def event(message: str = "hello", name: str = "web", reason: str = "Created", ki
 
 
 class Server:
-    """Keeps events by path. `error`: every call fails with it; `hangs`: no call is answered before `let_go`."""
+    """Keeps events by path.
+
+    `error`: every call fails with it; `hangs`: no call is answered before `let_go`.
+    """
 
     def __init__(self) -> None:
         self.events: dict[str, dict[str, Any]] = {}

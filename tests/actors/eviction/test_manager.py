@@ -35,7 +35,10 @@ DISK = {"nodefs.available": "10%"}
 
 
 class Scene:
-    """The actor, and who stands around it. `left`: memory of the node; `disk`: percent of its disk that is free."""
+    """The actor, and who stands around it.
+
+    `left`: memory of the node; `disk`: percent of its disk that is free.
+    """
 
     def __init__(self, seed: int = 1, **configuration: Any) -> None:
         self.dispatcher = SimulatedDispatcher(seed)

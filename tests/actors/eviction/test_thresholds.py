@@ -1,4 +1,7 @@
-"""Which thresholds are in force and when one is met (spec 7.1); what is short from sample to sample (spec 7.2)."""
+"""Which thresholds are in force and when one is met (spec 7.1).
+
+What is short from sample to sample (spec 7.2).
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,10 @@ def reading(available, at):
 
 
 def follow(thresholds, *samples):
-    """samples: (seconds, {signal: (available, read at)}). What came of each: (decisive signals, conditions)."""
+    """samples: (seconds, {signal: (available, read at)}).
+
+    What came of each: (decisive signals, conditions).
+    """
     state, told = PressureState(), []
     for at, signals in samples:
         readings = {signal: reading(*numbers) for signal, numbers in signals.items()}

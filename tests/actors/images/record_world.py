@@ -1,4 +1,7 @@
-"""An `ImagePullActor` with records of pulls on a disk, a runtime, and credential programs; the tests end each call."""
+"""An `ImagePullActor` with records of pulls on a disk, a runtime, and credential programs.
+
+The tests end each call.
+"""
 
 from __future__ import annotations
 

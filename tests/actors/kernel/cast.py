@@ -87,7 +87,10 @@ class Later(Message, frozen=True):
 
 
 class Puppet(Actor):
-    """Does what it is told and notes what it hears; several incarnations and actors may share one notebook."""
+    """Does what it is told and notes what it hears.
+
+    Several incarnations and actors may share one notebook.
+    """
 
     mailbox_capacity: ClassVar[int] = 10_000
 

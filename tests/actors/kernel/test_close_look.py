@@ -1,4 +1,7 @@
-"""A close look at one actor: fields, mailbox, and the place where it waits; the same text in every run."""
+"""A close look at one actor: fields, mailbox, and the place where it waits.
+
+The same text in every run.
+"""
 
 from __future__ import annotations
 

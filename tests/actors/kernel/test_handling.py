@@ -1,4 +1,7 @@
-"""Messages find their handler by type; what nobody handles is a fact about the system, never an error of the sender."""
+"""Messages find their handler by type.
+
+What nobody handles is a fact about the system, never an error of the sender.
+"""
 
 from __future__ import annotations
 

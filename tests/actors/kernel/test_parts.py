@@ -1,4 +1,7 @@
-"""Parts of an actor have handlers of their own; a message type has one handler in an actor and all its parts."""
+"""Parts of an actor have handlers of their own.
+
+A message type has one handler in an actor and all its parts.
+"""
 
 from __future__ import annotations
 

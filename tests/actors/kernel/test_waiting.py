@@ -138,7 +138,10 @@ def test_a_late_result_of_an_interrupted_handler_does_not_wake_the_next_one(driv
 
 
 def test_a_deadline_that_meets_its_result_does_not_disturb_the_next_wait(driver: Driver):
-    """Deadline and result of a wait come at the same moment, over and over; each wait ends once, with its own."""
+    """Deadline and result of a wait come at the same moment, over and over.
+
+    Each wait ends once, with its own.
+    """
 
     async def race(puppet: Puppet) -> int:
         mixed_up = 0

@@ -37,7 +37,10 @@ def shadowed(table: StateTable[Any, Any]) -> tuple[Rule[Any, Any, Any], ...]:
 
 
 def undecided(table: StateTable[Any, Any]) -> tuple[TransitionRow[Any, Any, Any], ...]:
-    """Rows in which every rule has a guard. Where none holds, `otherwise` decides, or the event is refused."""
+    """Rows in which every rule has a guard.
+
+    Where none holds, `otherwise` decides, or the event is refused.
+    """
     return tuple(row for row in table.rows if all(rule.guards for rule in row.rules))
 
 

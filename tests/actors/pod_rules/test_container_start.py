@@ -1,4 +1,7 @@
-"""The table of a container's start, walked without any runtime. Names say the rule of the spec that they prove."""
+"""The table of a container's start, walked without any runtime.
+
+Names say the rule of the spec that they prove.
+"""
 
 from __future__ import annotations
 

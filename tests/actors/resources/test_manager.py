@@ -1,4 +1,7 @@
-"""`ResourceManagerActor`: who is told what, and when (spec 10.14 to 10.16). The rules have tables of their own."""
+"""`ResourceManagerActor`: who is told what, and when (spec 10.14 to 10.16).
+
+The rules have tables of their own.
+"""
 
 from __future__ import annotations
 
@@ -278,7 +281,10 @@ def test_a_critical_pod_that_goes_while_others_make_way_leaves_the_room_to_other
     st.integers(0, 100),
 )
 def test_the_sum_of_what_is_given_away_never_passes_what_there_is(story: list[tuple[str, int, int, bool]], seed: int):
-    """Over random arrivals and departures; victims end at once, as `go` of the story or when they are told to."""
+    """Over random arrivals and departures.
+
+    Victims end at once, as `go` of the story or when they are told to.
+    """
     scene = Scene(first=node(pods="6"), seed=seed)
     there: dict[str, int] = {}
     for verb, number, millis, critical in story:

@@ -23,7 +23,10 @@ PERIOD_NS = 20 * SECOND_NS
 
 
 def decode(content: bytes, origin: str) -> ReadManifest:
-    """Names of pods, separated by spaces; a `!` makes the document a broken one, a `?` one with an odd field."""
+    """Names of pods, separated by spaces.
+
+    A `!` makes the document a broken one, a `?` one with an odd field.
+    """
     text = content.decode()
     if "!" in text:
         return ReadManifest(errors=(ManifestError(origin, "$.spec", f"{text} is broken", "mend it", 3),))

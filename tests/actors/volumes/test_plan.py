@@ -35,7 +35,10 @@ def desired(name: str = "v", device: str = "", **fields: Any) -> DesiredVolume:
 
 
 def world(**lives: ThingLife) -> ActualWorld:
-    """`directory`, `v`, `w`: of the pod; `device`; `other`: the same volume v of another pod. The rest is absent."""
+    """`directory`, `v`, `w`: of the pod; `device`; `other`: the same volume v of another pod.
+
+    The rest is absent.
+    """
     actual = ActualWorld()
     keys: dict[str, Any] = {"directory": DIRECTORY, "device": Device("d"), "other": place(uid="other")}
     for name, life in lives.items():

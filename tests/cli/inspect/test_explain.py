@@ -24,7 +24,10 @@ spec:
 
 
 def explained(directory: Path, wanted: str, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-    """What is told of a pod, as soon as that holds; each question takes a process, which is patience enough."""
+    """What is told of a pod, as soon as that holds.
+
+    Each question takes a process, which is patience enough.
+    """
     document: dict[str, Any] = {}
     for _ in range(100):
         done = ask("explain", directory, wanted, "--output", "json")

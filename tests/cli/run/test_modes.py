@@ -78,7 +78,10 @@ EXPECTED: dict[str, tuple[str, int]] = {
     rf"{VOLUME}projected/[a-z0-9-]+/{VERSION}/token": ("file", 0o600),
     rf"{VOLUME}projected/[a-z0-9-]+/{VERSION}/(ca\.crt|namespace|shown)": ("file", 0o644),
 }
-"""Pattern of the path -> kind and mode. The owner is the agent's user, but for tokens of a container's own user."""
+"""Pattern of the path -> kind and mode.
+
+The owner is the agent's user, but for tokens of a container's own user.
+"""
 
 SELDOM = ("evictions", "graceful_node_shutdown_state")
 """Written where a node runs short, or its machine goes down; in the same way as `decided-ends`."""

@@ -1,4 +1,7 @@
-"""A configuration of credential programs with anything wrong in it is refused; each fault has its file and place."""
+"""A configuration of credential programs with anything wrong in it is refused.
+
+Each fault has its file and place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is done to a pod next: its sandbox, its containers, what is started again (3.1 to 3.4). See the package."""
+"""What is done to a pod next: its sandbox, its containers, what is started again (3.1 to 3.4).
+
+See the package.
+"""
 
 from __future__ import annotations
 

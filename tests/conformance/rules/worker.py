@@ -1,4 +1,7 @@
-"""The worker of a pod: which states it goes through, what moves it, how much time an end has (2.6). See the package."""
+"""The worker of a pod: which states it goes through, what moves it, how much time an end has (2.6).
+
+See the package.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is written where, on trees of directories for both versions; on this machine's own where it may be written."""
+"""What is written where, on trees of directories for both versions.
+
+On this machine's own where it may be written.
+"""
 
 from __future__ import annotations
 

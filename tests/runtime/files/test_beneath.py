@@ -1,4 +1,7 @@
-"""What lies beneath a directory is found, and nothing else; how links are turned meanwhile: see test_sub_path.py."""
+"""What lies beneath a directory is found, and nothing else.
+
+How links are turned meanwhile: see test_sub_path.py.
+"""
 
 from __future__ import annotations
 

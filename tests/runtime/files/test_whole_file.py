@@ -37,7 +37,10 @@ class Crash(BaseException):
 def test_wherever_the_agent_dies_the_old_or_the_new_content_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies_at: str
 ):
-    """It dies right before or right after each call of the system. What it leaves beside goes with the next write."""
+    """It dies right before or right after each call of the system.
+
+    What it leaves beside goes with the next write.
+    """
     path = tmp_path / "state"
     for after in (False, True):
         for nth in range(4):

@@ -1,4 +1,7 @@
-"""Requests that mean nothing: they are a client's fault, and told so (4xx); never a failure of the node (500)."""
+"""Requests that mean nothing: they are a client's fault, and told so (4xx).
+
+Never a failure of the node (500).
+"""
 
 from __future__ import annotations
 

@@ -183,7 +183,10 @@ def test_a_request_to_upgrade_has_no_body(framing: str) -> None:
 
 
 class Refusing:
-    """A streaming server that answers every request on a connection, and never closes one. `heard`: all it was sent."""
+    """A streaming server that answers every request on a connection, and never closes one.
+
+    `heard`: all it was sent.
+    """
 
     def __init__(self, reply: bytes) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))

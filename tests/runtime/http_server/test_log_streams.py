@@ -40,7 +40,10 @@ class OneContainer:
 
 
 class Counting(LocalLogSource):
-    """Counts the bytes that are read; `hang` makes every opening wait, `begun` tells of the first that does."""
+    """Counts the bytes that are read.
+
+    `hang` makes every opening wait, `begun` tells of the first that does.
+    """
 
     def __init__(self) -> None:
         self.read_bytes = 0

@@ -1,4 +1,7 @@
-"""The serving certificate in real handshakes: self-signed, from files, read again; and certificates of clients."""
+"""The serving certificate in real handshakes: self-signed, from files, read again.
+
+And certificates of clients.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ async def who(request: web.BaseRequest) -> web.StreamResponse:
 
 
 def judged(tls: ServingTls) -> Handler:
-    """Says who asks, and what is wrong with his certificate. Lets everybody in, so that connections are kept."""
+    """Says who asks, and what is wrong with his certificate.
+
+    Lets everybody in, so that connections are kept.
+    """
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
         let_in(request.transport)

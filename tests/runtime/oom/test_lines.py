@@ -145,7 +145,10 @@ def test_no_line_that_matters_is_passed_over_by_its_marks(report: str) -> None:
 
 
 def test_a_cgroup_that_is_called_like_a_report_stays_a_name() -> None:
-    """A container may name cgroups of its own; the line is cut at its first and last words, in linear time."""
+    """A container may name cgroups of its own.
+
+    The line is cut at its first and last words, in linear time.
+    """
     name = "/a" + ",task=x,pid=1,uid=0" * 5000
     lines = OomLines()
     summary = f"oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/a,task_memcg={name},task=x,pid=7,uid=0"

@@ -81,7 +81,10 @@ class Servers:
         return port
 
     def raw(self, say: bytes | None) -> int:
-        """A port at which `say` is said after the first bytes, and the connection closed; None: nothing ever is."""
+        """A port at which `say` is said after the first bytes, and the connection closed.
+
+        None: nothing ever is.
+        """
 
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(1)

@@ -1,4 +1,7 @@
-"""flexVolume: what a driver program is asked, and what becomes of its answers. The drivers are real programs."""
+"""flexVolume: what a driver program is asked, and what becomes of its answers.
+
+The drivers are real programs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""nfs: how it is mounted and given back, also when its server is dead. The programs of the host are played."""
+"""nfs: how it is mounted and given back, also when its server is dead.
+
+The programs of the host are played.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +105,10 @@ def test_a_server_that_is_no_host_is_never_given_to_mount(world: World, server: 
 
 
 def test_a_server_name_does_not_make_mount_read_another_fstab(tmp_path: Path):
-    """The real `mount`. The server's name and the path together once were an option and the path of an fstab."""
+    """The real `mount`.
+
+    The server's name and the path together once were an option and the path of an fstab.
+    """
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "file").touch()
     (tmp_path / "fstab:").mkdir()

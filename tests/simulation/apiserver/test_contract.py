@@ -1,4 +1,7 @@
-"""What a client can rely on, whichever way it reaches the server; spoken with the client of the agent itself."""
+"""What a client can rely on, whichever way it reaches the server.
+
+Spoken with the client of the agent itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a resize of a pod may ask for. The refusals are those that upstream's e2e tests of resizes ask for."""
+"""What a resize of a pod may ask for.
+
+The refusals are those that upstream's e2e tests of resizes ask for.
+"""
 
 from __future__ import annotations
 

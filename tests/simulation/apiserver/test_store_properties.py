@@ -1,4 +1,7 @@
-"""Whoever lists once and then follows knows, at any time, what a list would show; whatever is done meanwhile."""
+"""Whoever lists once and then follows knows, at any time, what a list would show.
+
+Whatever is done meanwhile.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,10 @@ class Pods:
         )
 
     def sandbox(self, name: str = "pod", attempt: int = 0, **annotations: str) -> str:
-        """A sandbox that runs. Annotations with underscores for dashes, and `__` for the dot before a container."""
+        """A sandbox that runs.
+
+        Annotations with underscores for dashes, and `__` for the dot before a container.
+        """
         keys = {key.replace("__", ".").replace("_", "-"): value for key, value in annotations.items()}
         request = m.RunPodSandboxRequest(config=self.sandbox_config(name, attempt, keys))
         identity: str = self.ask(v.RUN_POD_SANDBOX, request).pod_sandbox_id

@@ -1,4 +1,7 @@
-"""Actors that fail by chance: which, how often, at what of their work, until when; and an agent that does not heal."""
+"""Actors that fail by chance: which, how often, at what of their work, until when.
+
+And an agent that does not heal.
+"""
 
 from __future__ import annotations
 

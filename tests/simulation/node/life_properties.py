@@ -18,7 +18,10 @@ ALLOWED = {
     "Succeeded": set[str](),
     "Failed": set[str](),
 }
-"""Running goes back to Pending only with a sandbox, or containers, made anew; no end goes back to anything."""
+"""Running goes back to Pending only with a sandbox, or containers, made anew.
+
+No end goes back to anything.
+"""
 STOP_FLOOR_S = 2
 NOTICE_S = 3.5
 """Until a removed manifest is noticed, and until what the runtime did is."""
@@ -76,7 +79,9 @@ def init_order_holds(life: Life) -> None:
 
 
 def no_grace_is_exceeded(life: Life) -> None:
-    """By more than the runtime's own stop. Each order gives its own time from when it came; the shortest counts.
+    """By more than the runtime's own stop.
+
+    Each order gives its own time from when it came; the shortest counts.
 
     An agent that is started meanwhile gives the whole once more; calls that fail are tried again.
     """

@@ -40,7 +40,10 @@ AWAY_S = 4
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A container of a plan. `policy`: the one that holds for it; `rule`: the action of its restart rule, or empty."""
+    """A container of a plan.
+
+    `policy`: the one that holds for it; `rule`: the action of its restart rule, or empty.
+    """
 
     name: str
     policy: str
@@ -49,8 +52,9 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """See the module. `operations`: (after ms, what); `again_s`: (seconds after the first order to end it, another's
-    grace).
+    """See the module.
+
+    `operations`: (after ms, what); `again_s`: (seconds after the first order to end it, another's grace).
 
     `joined`: the pod comes from an API server. `faults_to_the_end`: calls fail while it is being deleted, too.
     """
@@ -83,7 +87,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 @dataclass
 class Life:
-    """What was seen. `phases`: those that were published, in order. Times are wall-clock ns, as records have them."""
+    """What was seen.
+
+    `phases`: those that were published, in order. Times are wall-clock ns, as records have them.
+    """
 
     plan: Plan
     world: World

@@ -24,7 +24,10 @@ MINUTE = 60 * SECOND
 
 
 class Cluster:
-    """An API server and one node of it. The test is the rest of the cluster: it creates pods that are bound."""
+    """An API server and one node of it.
+
+    The test is the rest of the cluster: it creates pods that are bound.
+    """
 
     api_class: ClassVar[type[GrantedApi]] = GrantedApi
 

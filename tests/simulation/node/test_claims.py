@@ -1,4 +1,7 @@
-"""Pods with claims on a whole node of a cluster, in virtual time. The test is the controllers of the cluster."""
+"""Pods with claims on a whole node of a cluster, in virtual time.
+
+The test is the controllers of the cluster.
+"""
 
 from __future__ import annotations
 

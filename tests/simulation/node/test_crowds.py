@@ -65,7 +65,10 @@ def running(node: SimulatedNode) -> int:
 
 
 def threads_beside_lanes(driver: NodeDriver) -> int:
-    """One for each lane in use comes on top of what a node may have (design.md); a lane may have a few more."""
+    """One for each lane in use comes on top of what a node may have (design.md).
+
+    A lane may have a few more.
+    """
     return threading.active_count() - sum(lane.threads > 0 for lane in driver.dispatcher.lanes())
 
 

@@ -246,7 +246,10 @@ def test_a_condition_stays_for_its_time_over_a_restart_of_the_agent_and_no_longe
 
 
 def evicts_while_the_volume_stays(world):
-    """The fuller of two pods is evicted, and its volume cannot be taken down. Nothing of what it took is free."""
+    """The fuller of two pods is evicted, and its volume cannot be taken down.
+
+    Nothing of what it took is free.
+    """
     scratch = {"name": "scratch", "emptyDir": {"medium": "Memory"}}
     mounts = [{"name": "scratch", "mountPath": "/scratch"}]
     world.create("full", annotations={MEMORY: "2Gi"}, volumes=[scratch], containers=[container(volumeMounts=mounts)])

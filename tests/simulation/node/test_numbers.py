@@ -37,7 +37,10 @@ spec:
 
 
 class Counted:
-    """A node with so many pods, a minute old. `hangs`: a directory that does not answer from the beginning."""
+    """A node with so many pods, a minute old.
+
+    `hangs`: a directory that does not answer from the beginning.
+    """
 
     def __init__(self, pods: int = 1, hangs: str = "") -> None:
         self.dispatcher = SimulatedDispatcher(seed=7)
@@ -138,7 +141,10 @@ def scraped(page: bytes) -> dict[str, float]:
 
 @pytest.mark.parametrize("down", [True, False])
 def test_a_runtime_that_is_away_costs_the_pods_and_not_the_node(down: bool) -> None:
-    """Who asks for a summary is not told that there are no pods; who reads pages sees that something is missing."""
+    """Who asks for a summary is not told that there are no pods.
+
+    Who reads pages sees that something is missing.
+    """
     counted = Counted()
     cri: SimulatedCri = counted.world.cri
     if down:

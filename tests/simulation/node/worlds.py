@@ -43,7 +43,10 @@ def manifest(
     uid: str = "",
     **spec: Any,
 ) -> str:
-    """A pod as a manifest. `behaviour`: annotations of the simulated runtime without prefix; `spec`: more of it."""
+    """A pod as a manifest.
+
+    `behaviour`: annotations of the simulated runtime without prefix; `spec`: more of it.
+    """
     annotations = {PREFIX + key: value for key, value in (behaviour or {}).items()}
     metadata: dict[str, Any] = {"name": name, "annotations": annotations}
     if uid:
@@ -101,7 +104,10 @@ def let_fail(monkeypatch: pytest.MonkeyPatch, kind: type[Actor]) -> None:
 
 
 class World:
-    """One simulated node in virtual time. What must never be is looked for after every change of the runtime."""
+    """One simulated node in virtual time.
+
+    What must never be is looked for after every change of the runtime.
+    """
 
     def __init__(
         self,

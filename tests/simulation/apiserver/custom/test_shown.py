@@ -1,4 +1,7 @@
-"""What clients are told of a custom resource: discovery, OpenAPI, tables. And that nothing old is told again."""
+"""What clients are told of a custom resource: discovery, OpenAPI, tables.
+
+And that nothing old is told again.
+"""
 
 from __future__ import annotations
 

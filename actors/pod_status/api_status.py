@@ -95,7 +95,8 @@ class Forced(msgspec.Struct, frozen=True):
     """A status that is decided elsewhere (eviction, rejection, deadline); empty parts are not forced.
 
     `disrupted`: the pod could have gone on, and controllers should not count it as its own failure (KEP-3329).
-    `rejected`: the node did not take the pod, so its containers have no status (spec 2.4).
+    `rejected`: the node did not take the pod, so its containers have no status (spec 2.4). `at_once`: the pod is not
+    ready from now on, although its containers still run.
     """
 
     phase: str = ""
@@ -103,6 +104,7 @@ class Forced(msgspec.Struct, frozen=True):
     message: str = ""
     disrupted: bool = False
     rejected: bool = False
+    at_once: bool = False
 
 
 NOT_FORCED = Forced()
@@ -178,9 +180,11 @@ def compute_pod_status(
     shown_ips = _pod_ips(pod, observed, previous.pod_ips, node.ips)
     host_ips = _host_ips(node.ips)
     same_phase = phase == previous.phase
+    # A pod that is being evicted stays ready as long as its containers run.
+    settled = not forced.phase or forced.at_once or not observed.anything_runs()
     conditions = pod_conditions(
         pod,
-        phase,
+        phase if settled else _phase_of_containers(pod, observed, shown, ended, coming),
         shown,
         sandbox_ready=sandbox_ready,
         restarting_all=restarting_all if ruled else None,
@@ -284,8 +288,16 @@ def _phase(
         return str(previous.phase)
     if pod.status is not None and pod.status.phase in TERMINAL:
         return str(pod.status.phase)
-    if forced.phase:
-        return forced.phase
+    return forced.phase or _phase_of_containers(pod, observed, statuses, ended, coming)
+
+
+def _phase_of_containers(
+    pod: Pod,
+    observed: ObservedPod,
+    statuses: Mapping[str, ContainerStatus],
+    ended: bool,
+    coming: frozenset[str],
+) -> str:
     spec = pod.spec
     if not spec.init_containers and all_run(spec.containers, statuses):  # true of nearly all pods most of the time
         return RUNNING

@@ -176,6 +176,8 @@ _Verdict = tuple[str, str | None, str | None]
 _YES: _Verdict = (_TRUE, None, None)
 _NO: _Verdict = (_FALSE, None, None)
 _ALL_UNKNOWN: _Verdict = (_FALSE, "UnknownContainerStatuses", None)
+_ENDS: Mapping[str, _Verdict] = {FAILED: (_FALSE, "PodFailed", None), SUCCEEDED: (_FALSE, "PodCompleted", None)}
+_ALL_RESTART: _Verdict = (_TRUE, "RestartAllContainersStarted", "container exited with restart policy rule")
 
 
 class ResizeCondition(msgspec.Struct, frozen=True):
@@ -206,7 +208,6 @@ def pod_conditions(
     """
     others = _foreign(pod, previous)
     spec, containers = pod.spec, containers_ready(pod, phase, statuses)
-    kinds: tuple[str, ...] = _OF_EVERY_POD
     verdicts: tuple[_Verdict, ...] = (
         _YES if sandbox_ready else _NO,
         initialized(pod, phase, statuses) if spec.init_containers or phase == SUCCEEDED else _YES,
@@ -214,9 +215,10 @@ def pod_conditions(
         containers,
         _YES,
     )
+    told = _conditions(_OF_EVERY_POD, verdicts, previous, generation, now)
     if restarting_all is not None:
-        kinds, verdicts = (*kinds, ALL_RESTARTING), (*verdicts, _YES if restarting_all else _NO)
-    told = _conditions(kinds, verdicts, previous, generation, now)
+        verdict = _ENDS.get(phase) or (_ALL_RESTART if restarting_all else _NO)
+        told += _conditions((ALL_RESTARTING,), (verdict,), previous, None, now)
     if resizes is None:
         told += tuple(each for each in previous if each.type in RESIZES)
     for each in resizes or ():
@@ -240,10 +242,9 @@ def all_of(types: frozenset[str], conditions: tuple[PodCondition, ...]) -> bool:
 
 def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
     """Regular containers and sidecars count; regular init containers do not."""
-    if phase == FAILED:
-        return (_FALSE, "PodFailed", None)
-    if phase == SUCCEEDED:
-        return (_FALSE, "PodCompleted", None)
+    ended = _ENDS.get(phase)
+    if ended is not None:
+        return ended
     if not statuses:
         return _ALL_UNKNOWN
     unknown: list[str] = []

@@ -129,15 +129,16 @@ def _of_observed(
 ) -> ContainerStatus:
     newest = group[0]
     restarts = newest.attempt
-    ready = started = False
+    ready = False
+    started = _not_started(kind)
     runs = newest.running
     if runs and newest.starting and not view.ended:
         state = default_waiting(view.pod)
     elif runs:
         state = ContainerState(running=ContainerStateRunning(started_at=api_time(newest.started_at_ns)))
-        if kind is ContainerKind.INIT or kind is ContainerKind.EPHEMERAL:
-            started = kind is ContainerKind.EPHEMERAL
-        else:
+        if kind is ContainerKind.INIT:
+            started = True
+        elif kind is not ContainerKind.EPHEMERAL:
             ready = is_ready(container, newest, view.probes)
             started = ready or is_started(container, newest, view.probes)
     elif newest.exited:
@@ -152,6 +153,11 @@ def _of_observed(
     else:
         state = _WAITING
     return _status(view, container, state, _last_state(view, group, old, restarts), restarts, newest, ready, started)
+
+
+def _not_started(kind: ContainerKind) -> bool | None:
+    """Of ephemeral containers nothing is said: they have no probes."""
+    return None if kind is ContainerKind.EPHEMERAL else False
 
 
 def _id(view: StatusView, container: ObservedContainer) -> str:
@@ -195,14 +201,15 @@ def _of_missing(
     if kind is ContainerKind.INIT and view.initialized:
         state = _FORGOTTEN_INIT
         return _unmade(view, container, state, None, old.restart_count if old else 0, ready=True)
+    started = _not_started(kind)
     if old is None:
-        return _unmade(view, container, default_waiting(view.pod), None, 0)
+        return _unmade(view, container, default_waiting(view.pod), None, 0, started=started)
     restarts, last = old.restart_count, old.last_state
     if state is not None and state.running is not None:
         last = ContainerState(terminated=_unknown_end(old.container_id, state.running.started_at, GONE_MESSAGE))
         if view.pod.metadata.deletion_timestamp is None:
             restarts += 1
-    return _unmade(view, container, default_waiting(view.pod), last, restarts)
+    return _unmade(view, container, default_waiting(view.pod), last, restarts, started=started)
 
 
 def _restarts_with_all(view: StatusView, kind: ContainerKind, old: ContainerStatus | None) -> bool:
@@ -246,7 +253,7 @@ def _with_waiting(
         last = ContainerState(terminated=state.terminated)
     shown = ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message or None))
     if newest is None:
-        return _unmade(view, container, shown, last, status.restart_count)
+        return _unmade(view, container, shown, last, status.restart_count, started=_not_started(kind))
     return msgspec.structs.replace(status, state=shown, last_state=last, ready=False)
 
 
@@ -300,7 +307,7 @@ def _status(
     restarts: int,
     newest: ObservedContainer,
     ready: bool,
-    started: bool,
+    started: bool | None,
 ) -> ContainerStatus:
     given = view.told.containers.get(newest.id) or resources_given(container, newest.annotations) or _NO_RESOURCES
     asked = container.resources or _NO_RESOURCES
@@ -330,6 +337,7 @@ def _unmade(
     restarts: int,
     *,
     ready: bool = False,
+    started: bool | None = False,
 ) -> ContainerStatus:
     """The status of a container that the runtime does not have. It has no resources, so none are shown."""
     return ContainerStatus(
@@ -337,7 +345,7 @@ def _unmade(
         state=state,
         last_state=last_state,
         ready=ready,
-        started=False,
+        started=started,
         restart_count=restarts,
         image=container.image,
         image_id="",

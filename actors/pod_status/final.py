@@ -1,7 +1,7 @@
 """The last status of a pod: nothing of it runs, and nothing will (spec 4.5, TerminatePod). Pure.
 
 A container without an observed end is shown as ended in an unknown way. One that cannot have started, because earlier
-init containers had not finished, stays as it is.
+init containers had not finished, stays as it is, and so does each ephemeral container.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ def final_status(pod: Pod, status: PodStatus) -> PodStatus:
         phase=phase,
         init_container_statuses=tuple(init),
         container_statuses=tuple(map(_ended, regular)) if reached else regular,
-        ephemeral_container_statuses=tuple(map(_ended, status.ephemeral_container_statuses)),
     )
     return status if final == status else final
 
@@ -40,12 +39,9 @@ def _ended(status: ContainerStatus) -> ContainerStatus:
     state = status.state
     if state is not None and state.terminated is not None:
         return status
-    started = state.running.started_at if state is not None and state.running is not None else None
-    ended = ContainerStateTerminated(
-        exit_code=UNKNOWN_EXIT_CODE,
-        reason=STATUS_UNKNOWN,
-        message=LOST_MESSAGE,
-        container_id=status.container_id,
-        started_at=started,
-    )
-    return msgspec.structs.replace(status, state=ContainerState(terminated=ended), ready=False, started=False)
+    return msgspec.structs.replace(status, state=_ENDED_UNSEEN, ready=False, started=False)
+
+
+_ENDED_UNSEEN = ContainerState(
+    terminated=ContainerStateTerminated(exit_code=UNKNOWN_EXIT_CODE, reason=STATUS_UNKNOWN, message=LOST_MESSAGE)
+)

@@ -11,7 +11,9 @@ from config.objects import Pod, PodStatus
 from config.values.api_time import seconds_of
 
 _SECOND_NS = 1_000_000_000
-DEADLINE_EXCEEDED = Forced(FAILED, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+DEADLINE_EXCEEDED = Forced(
+    FAILED, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", at_once=True
+)
 
 
 def deadline_ns(pod: Pod, status: PodStatus | None) -> int | None:

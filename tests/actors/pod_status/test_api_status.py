@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.model.observed import ObservedPod, ProbeResults
-from actors.pod.steps.deadline import deadline_ns, past_deadline
+from actors.pod.steps.deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
 from actors.pod_status.api_status import Forced, StatusNodeView, compute_pod_status, order_ips, pod_ips
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, ContainerWaiting
 from actors.pod_status.final import final_status
 from config.frozen_map import FrozenMap
-from config.objects import ContainerStatus, Pod, PodCondition, PodReadinessGate, PodStatus, Probe, ResourceRequirements
+from config.objects import (
+    ContainerStatus,
+    EphemeralContainer,
+    Pod,
+    PodCondition,
+    PodReadinessGate,
+    PodStatus,
+    Probe,
+    ResourceRequirements,
+)
 from config.pods.identity import CONFIG_SOURCE
 from config.values.api_time import api_time, seconds_of
 from tests.actors.pod_pictures import (
@@ -195,6 +204,19 @@ def test_spec_5_ready_and_started(results: ProbeResults, started: bool, ready: b
     assert (status.started, status.ready) == (started, ready)
 
 
+def test_an_init_container_is_started_while_it_runs_and_nothing_is_said_of_ephemeral_ones() -> None:
+    the_pod = pod(
+        "a",
+        init=(container("i"), container("j")),
+        ephemeral_containers=tuple(EphemeralContainer(name=each, image="image:1") for each in "ef"),
+    )
+    first = show(the_pod, picture(seen("i")))
+    assert [(each.started, each.ready) for each in first.init_container_statuses] == [(True, False), (False, False)]
+    done = show(the_pod, picture(seen("j"), seen("i", EXITED), seen("e")), waiting={"f": ContainerWaiting("Why")})
+    assert [(each.started, each.ready) for each in done.init_container_statuses] == [(False, True), (True, False)]
+    assert [each.started for each in done.ephemeral_container_statuses] == [None, None]
+
+
 def conditions(status: PodStatus) -> dict[str, tuple[str, str | None]]:
     return {each.type: (each.status, each.reason) for each in status.conditions}
 
@@ -314,6 +336,19 @@ def test_spec_4_1_a_terminal_phase_is_kept_whoever_said_it(phase: str) -> None:
     assert show(pod("a"), picture(seen("a")), over, forced=Forced("Running")).phase == phase
 
 
+def test_a_pod_that_is_being_evicted_is_ready_until_its_containers_have_ended() -> None:
+    """One past its deadline is not."""
+    evicted = Forced("Failed", "Evicted", "low on memory")
+    told = RAN
+    for _ in range(2):
+        told = show(pod("a"), picture(seen("a")), told, forced=evicted)
+        assert (told.phase, conditions(told)["Ready"]) == ("Failed", ("True", None))
+    ended = show(pod("a"), picture(seen("a", EXITED)), told, forced=evicted)
+    assert conditions(ended)["Ready"] == ("False", "PodFailed")
+    late = show(pod("a"), picture(seen("a")), RAN, forced=DEADLINE_EXCEEDED)
+    assert conditions(late)["Ready"] == ("False", "PodFailed")
+
+
 def test_spec_4_1_a_forced_status_is_shown_and_its_reason_kept() -> None:
     forced = show(pod("a"), picture(seen("a")), RAN, forced=Forced("Failed", "Evicted", "low on memory"))
     assert (forced.phase, forced.reason, forced.message) == ("Failed", "Evicted", "low on memory")
@@ -403,6 +438,16 @@ def test_spec_4_5_the_final_status_leaves_nothing_running() -> None:
 
 def test_spec_4_5_the_final_status_of_a_static_pod_keeps_its_phase() -> None:
     assert final_status(pod("a", meta={"annotations": {CONFIG_SOURCE: "file"}}), RAN).phase == "Running"
+
+
+def test_the_final_status_guesses_nothing_of_an_end_that_nobody_saw() -> None:
+    the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="image:1"),))
+    final = final_status(the_pod, show(the_pod, picture(seen("a"))))
+    ended = only(final).state
+    assert ended is not None
+    assert ended.terminated is not None
+    assert (ended.terminated.container_id, ended.terminated.started_at) == (None, None)
+    assert [state_of(each) for each in final.ephemeral_container_statuses] == ["waiting ContainerCreating"]
 
 
 def test_spec_4_5_what_cannot_have_been_started_is_not_shown_as_ended() -> None:

@@ -20,6 +20,14 @@ def condition(world: World) -> str | None:
     return next((each.status for each in status.conditions if each.type == "AllContainersRestarting"), None)
 
 
+def words_of_condition(world: World) -> set[tuple[str | None, ...]]:
+    """Its status, reason and message, of every pod that has it. It is said of no generation."""
+    every = [each for pod in world.node.pods() if pod.status is not None for each in pod.status.conditions]
+    found = [each for each in every if each.type == "AllContainersRestarting"]
+    assert not any(each.observed_generation for each in found)
+    return {(each.status, each.reason, each.message) for each in found}
+
+
 BEHAVIOUR = {"run-for.app": "10s,forever", "exit-code.app": "42", "run-for.setup": "1s"}
 
 
@@ -36,11 +44,15 @@ def test_all_containers_are_made_anew_in_their_sandbox_init_containers_first():
     assert (world.running(), condition(world)) == (["web/app", "web/other"], "False")
     sandboxes = set(world.cri.state.sandboxes)
     seen: set[tuple[str, str | None]] = set()
+    words: set[tuple[str | None, ...]] = set()
     for _ in range(300):
         world.run(SECOND // 10)
         seen.add((world.phases()["web"], condition(world)))
+        words |= words_of_condition(world)
     assert {each for each, _ in seen} <= {"Running", "Pending"}
     assert "True" in {each for _, each in seen}
+    because = ("RestartAllContainersStarted", "container exited with restart policy rule")
+    assert words == {("False", None, None), ("True", *because)}
     assert (world.running(), condition(world)) == (["web/app", "web/other"], "False")
     assert set(world.cri.state.sandboxes) == sandboxes
     starts = {name: world.starts_of("web", name) for name in ("setup", "app", "other")}

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from actors.pod_status.conditions import CONTAINERS_READY, DISRUPTION_TARGET, FAILED, OWNED, READY, TERMINAL, all_of
-from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus, ResourceRequirements
+from config.objects import ContainerState, ContainerStatus, Pod, PodCondition, PodStatus
 
 FOREIGN_FIELDS = (
     "nominated_node_name",
@@ -33,7 +33,7 @@ def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs:
     """
     api = NOTHING if api is None else api
     kept: dict[str, Any] = {}
-    conditions = _conditions(computed.conditions, api.conditions)
+    conditions = _conditions(computed.conditions, api.conditions, nothing_runs=nothing_runs)
     if conditions is not computed.conditions:
         kept["conditions"] = conditions
     if api.start_time and api.start_time != computed.start_time:
@@ -55,7 +55,7 @@ def status_to_write(computed: PodStatus, api: PodStatus | None, *, nothing_runs:
 
 
 def with_plain_status(pod: Pod) -> Pod:
-    """`pod` without the empty last states and resources that the API server fills in."""
+    """`pod` without the empty last states that the API server fills in."""
     if pod.status is None:
         return pod
     plain = _plain_status(pod.status)
@@ -64,7 +64,7 @@ def with_plain_status(pod: Pod) -> Pod:
 
 def _plain_status(status: PodStatus) -> PodStatus:
     for each in status.init_container_statuses + status.container_statuses + status.ephemeral_container_statuses:
-        if each.last_state == _NO_STATE or each.resources == _NO_RESOURCES:
+        if each.last_state == _NO_STATE:
             break
     else:
         return status
@@ -77,19 +77,16 @@ def _plain_status(status: PodStatus) -> PodStatus:
 
 
 _NO_STATE = ContainerState()
-_NO_RESOURCES = ResourceRequirements()
 
 
 def _plain(status: ContainerStatus) -> ContainerStatus:
-    return msgspec.structs.replace(
-        status,
-        last_state=None if status.last_state == _NO_STATE else status.last_state,
-        resources=None if status.resources == _NO_RESOURCES else status.resources,
-    )
+    return status if status.last_state != _NO_STATE else msgspec.structs.replace(status, last_state=None)
 
 
-def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
-    """Our conditions as computed, others' as in the API; DisruptionTarget as computed, if computed."""
+def _conditions(
+    computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...], *, nothing_runs: bool
+) -> tuple[PodCondition, ...]:
+    """Our conditions as computed, others' as in the API. A computed DisruptionTarget comes with the end of the pod."""
     if all_of(OWNED, computed) and all_of(OWNED, api):
         return computed
     mine = tuple([each for each in computed if each.type in OWNED])
@@ -97,23 +94,23 @@ def _conditions(computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...
     if len(mine) == len(computed):
         return (*mine, *theirs.values())
     for each in computed:
-        if each.type == DISRUPTION_TARGET:
+        if each.type == DISRUPTION_TARGET and nothing_runs:
             theirs[each.type] = each
     return mine + tuple(theirs.values())
 
 
+_OF_READINESS = frozenset({READY, CONTAINERS_READY})
+
+
 def _unready(status: PodStatus) -> PodStatus:
-    """Make an ended pod unready, whatever was last seen of its containers."""
-    reason = "PodFailed" if status.phase == FAILED else "PodCompleted"
-    ready = [
-        each
-        for each in status.conditions
-        if each.type in (READY, CONTAINERS_READY) and (each.status != "False" or each.reason != reason)
-    ]
-    if not ready:
+    """Make an ended pod unready, whatever was last seen of its containers. One that was unready keeps its reason."""
+    if not any(each.status == "True" and each.type in _OF_READINESS for each in status.conditions):
         return status
+    reason = "PodFailed" if status.phase == FAILED else "PodCompleted"
     conditions = tuple(
-        msgspec.structs.replace(each, status="False", reason=reason, message=None) if each in ready else each
+        msgspec.structs.replace(each, status="False", reason=reason, message=None)
+        if each.type in _OF_READINESS
+        else each
         for each in status.conditions
     )
     return msgspec.structs.replace(status, conditions=conditions)

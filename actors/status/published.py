@@ -4,7 +4,8 @@
 the promises to readers of a status, whatever the worker sees:
 
 - A terminal phase is final: no other phase is published after it.
-- Unknown values keep the last one: a phase or an address that the new status leaves out stays.
+- Unknown values keep the last one: a phase or an address that the new status leaves out stays. A pod that the node
+  does not take has no address, though one may have been published.
 - The start time never changes, and a condition's transition time changes only with its status.
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from actors.pod_status.conditions import TERMINAL, by_type, type_of
+from actors.pod_status.conditions import FAILED, TERMINAL, by_type, foreign, type_of
 from actors.status.merge import NOTHING, status_to_write, with_plain_status
 from actors.status.patch import asked_in, status_patch
 from config.objects import Pod, PodCondition, PodStatus
@@ -195,7 +196,9 @@ def next_status(published: PodStatus | None, computed: PodStatus) -> PodStatus |
         return None
     kept: dict[str, Any] = {}
     if not (computed.phase and computed.host_ip and computed.host_ips and computed.pod_ip and computed.pod_ips):
-        kept = {name: old for name in _KEPT if not getattr(computed, name) and (old := getattr(published, name))}
+        refused = computed.phase == FAILED and foreign(computed.conditions) == computed.conditions
+        names = () if refused else _KEPT
+        kept = {name: old for name in names if not getattr(computed, name) and (old := getattr(published, name))}
     if published.start_time and published.start_time != computed.start_time:
         kept["start_time"] = published.start_time
     conditions = _with_kept_times(published.conditions, computed.conditions)

@@ -13,7 +13,7 @@ from actors.messages.pods import ListPods
 from actors.messages.status import PodForgotten, PodStatusChanged, StatusManagerStarted
 from actors.status.manager import StatusManagerActor
 from actors.status.published import next_status
-from config.objects import ObjectMeta, Pod, PodCondition, PodIP, PodStatus
+from config.objects import HostIP, ObjectMeta, Pod, PodCondition, PodIP, PodStatus
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import Meters
 from tests.actors.recorders import Recorder
@@ -53,6 +53,15 @@ def test_what_is_not_known_keeps_its_last_value_and_the_start_stays():
     following = next_status(published, status(reason="x", start_time="2"))
     assert following == status(host_ip="h", pod_ip="p", pod_ips=(PodIP(ip="p"),), start_time="1", reason="x")
     assert next_status(published, status(pod_ip="q", start_time="1")).pod_ip == "q"  # type: ignore[union-attr]
+
+
+def test_a_pod_that_the_node_does_not_take_shows_no_address():
+    published = status("Pending", host_ip="h", host_ips=(HostIP(ip="h"),), conditions=(ready("False", "1"),))
+    gate = PodCondition(type="example.com/gate", status="True")
+    refused = status("Failed", reason="OutOfcpu", conditions=(gate,))
+    assert next_status(published, refused) == refused
+    ended = status("Failed", conditions=(ready("False", "1"), gate))
+    assert next_status(published, ended).host_ip == "h"  # type: ignore[union-attr]
 
 
 def test_a_transition_time_changes_with_the_status_only():

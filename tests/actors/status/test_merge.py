@@ -15,7 +15,6 @@ from config.objects import (
     PodCondition,
     PodResourceClaimStatus,
     PodStatus,
-    ResourceRequirements,
 )
 
 
@@ -38,10 +37,16 @@ def test_a_disruption_is_kept_from_the_api_and_taken_from_the_worker_where_it_sa
     api = PodStatus(conditions=(condition("DisruptionTarget", reason="PreemptionByScheduler"),))
     kept = status_to_write(PodStatus(phase="Running"), api, nothing_runs=False)
     assert [each.reason for each in kept.conditions] == ["PreemptionByScheduler"]
-    own = PodStatus(phase="Running", conditions=(condition("DisruptionTarget", reason="TerminationByKubelet"),))
-    assert [each.reason for each in status_to_write(own, api, nothing_runs=False).conditions] == [
-        "TerminationByKubelet"
-    ]
+    own = PodStatus(phase="Failed", conditions=(condition("DisruptionTarget", reason="TerminationByKubelet"),))
+    ended = status_to_write(own, api, nothing_runs=True)
+    assert [each.reason for each in ended.conditions] == ["TerminationByKubelet"]
+
+
+def test_a_pod_is_called_disrupted_once_nothing_of_it_runs():
+    own = PodStatus(phase="Failed", conditions=(condition("Ready"), condition("DisruptionTarget")))
+    assert types(status_to_write(own, PodStatus(phase="Running"), nothing_runs=False)) == {"Ready": "True"}
+    ended = status_to_write(own, PodStatus(phase="Running"), nothing_runs=True)
+    assert types(ended) == {"Ready": "False", "DisruptionTarget": "True"}
 
 
 def test_fields_of_the_scheduler_and_of_claims_are_never_ours():
@@ -74,9 +79,15 @@ def test_a_pod_that_has_ended_is_not_ready():
     assert failed.conditions[0].reason == "PodFailed"
 
 
+def test_a_pod_that_ended_before_it_was_ready_keeps_the_reason_why():
+    unready = (condition("Ready", "False", "ContainersNotReady"), condition("ContainersReady", "False", "x"))
+    written = status_to_write(PodStatus(phase="Failed", conditions=unready), None, nothing_runs=True)
+    assert written.conditions == unready
+
+
 def test_what_a_server_writes_for_nothing_is_no_difference():
     plain = ContainerStatus(name="a", image="i")
-    shown = ContainerStatus(name="a", image="i", last_state=ContainerState(), resources=ResourceRequirements())
+    shown = ContainerStatus(name="a", image="i", last_state=ContainerState())
     pod = Pod(status=PodStatus(container_statuses=(shown,), init_container_statuses=(plain,)))
     status = with_plain_status(pod).status
     assert status == PodStatus(container_statuses=(plain,), init_container_statuses=(plain,))

@@ -51,6 +51,7 @@ from runtime.cri.messages import (
 from runtime.logs.pod_logs import log_path
 
 MESSAGE_LIMIT_BYTES = 4096
+"""What is read of a termination message: its end."""
 POD_LIMIT_BYTES = 12 * 1024
 """The limit for all messages of a pod together: its status must fit into the API (spec 4.5)."""
 LOG_TAIL_LINES = 80
@@ -346,11 +347,11 @@ def termination_file(root_directory: str, uid: str, container: str, attempt: int
     return f"{root_directory.rstrip('/')}/pods/{uid}/containers/{container}/{attempt & 0xFFFFFFFF:08x}"
 
 
-def message_limit_bytes(pod: Pod) -> int:
-    """How many bytes are read of the message of one container of this pod."""
+def message_share_bytes(pod: Pod) -> int:
+    """How much of the message of one container its status shows: all of the pod have to fit into the API."""
     spec = pod.spec
     containers = len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
-    return min(MESSAGE_LIMIT_BYTES, POD_LIMIT_BYTES // max(1, containers))
+    return POD_LIMIT_BYTES // max(1, containers)
 
 
 def falls_back_to_log(container: ObservedContainer) -> bool:
@@ -363,6 +364,7 @@ def falls_back_to_log(container: ObservedContainer) -> bool:
     )
 
 
-def joined_message(of_runtime: str, of_container: str) -> str:
-    """Both messages, the runtime's first."""
-    return f"{of_runtime}: {of_container}" if of_runtime and of_container else of_runtime or of_container
+def joined_message(of_runtime: str, of_container: str, limit_bytes: int) -> str:
+    """Both messages, the runtime's first; no more than their first `limit_bytes`."""
+    joined = f"{of_runtime}: {of_container}" if of_runtime and of_container else of_runtime or of_container
+    return joined.encode()[:limit_bytes].decode("utf-8", "ignore")

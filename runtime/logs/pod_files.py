@@ -56,7 +56,7 @@ class PodFiles(Protocol):
         """
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
-        """The first `limit_bytes` of the file as text; empty when it is missing."""
+        """The last `limit_bytes` of the file as text; empty when it is missing."""
 
     def read_log_tail(self, path: str, container_id: str, limit_lines: int, limit_bytes: int) -> str:
         """The end of a container's log, without times and stream names; empty where it may not be read."""
@@ -109,7 +109,8 @@ class LocalPodFiles:
         except OSError:
             return ""
         try:
-            return os.read(descriptor, limit_bytes).decode("utf-8", "replace")
+            size = os.fstat(descriptor).st_size
+            return os.pread(descriptor, limit_bytes, max(0, size - limit_bytes)).decode("utf-8", "replace")
         except OSError:
             return ""
         finally:

@@ -62,7 +62,9 @@ class SimulatedPodFiles(OnTree):
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:
         def read() -> str:
-            return "" if self.tree.is_link(path) else self.tree.read(path, limit_bytes).decode("utf-8", "replace")
+            if self.tree.is_link(path):
+                return ""
+            return self.tree.read(path)[-limit_bytes:].decode("utf-8", "replace")
 
         return self._readable(path, read)
 

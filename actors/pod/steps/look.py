@@ -38,9 +38,10 @@ from actors.pod_status.final import final_status
 from actors.start.cri_configs import (
     LOG_TAIL_BYTES,
     LOG_TAIL_LINES,
+    MESSAGE_LIMIT_BYTES,
     falls_back_to_log,
     joined_message,
-    message_limit_bytes,
+    message_share_bytes,
 )
 from config.objects import Pod, PodStatus
 from config.pods.identity import has_probes, is_static, restarts_all_containers
@@ -251,21 +252,21 @@ class PodLook:
             del messages[gone]
 
     async def _message_of(self, pod: Pod, container: ObservedContainer) -> str:
-        files, limit = self._services.files, message_limit_bytes(pod)
+        files = self._services.files
         on_disk, wait = self._view.on_disk, self._worker.wait
         try:
-            message = on_disk(files.read_termination_message, container.termination_file, limit)
+            message = on_disk(files.read_termination_message, container.termination_file, MESSAGE_LIMIT_BYTES)
             text = await wait(message, what="a termination message")
             if not text and falls_back_to_log(container):
-                log, most_bytes = (container.log_path, container.id), min(LOG_TAIL_BYTES, limit)
-                tail = on_disk(files.read_log_tail, *log, LOG_TAIL_LINES, most_bytes)
+                log = (container.log_path, container.id)
+                tail = on_disk(files.read_log_tail, *log, LOG_TAIL_LINES, LOG_TAIL_BYTES)
                 text = await wait(tail, what="the end of a log")
         except Exception as failure:  # the container wrote it: nothing in it may fail the worker
             name = f"{self._view.name}, container {container.name}"
             text = str(failure) or type(failure).__name__
             self._worker.log.warning("pod %s: the termination message cannot be read: %s", name, text)
             return container.message
-        return joined_message(container.message, text)
+        return joined_message(container.message, text, message_share_bytes(pod))
 
 
 def with_messages(observed: ObservedPod, messages: Mapping[str, str]) -> ObservedPod:

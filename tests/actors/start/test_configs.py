@@ -16,7 +16,7 @@ from actors.start.cri_configs import (
     container_config,
     falls_back_to_log,
     joined_message,
-    message_limit_bytes,
+    message_share_bytes,
     port_mappings,
     sandbox_config,
     termination_file,
@@ -72,8 +72,8 @@ def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
 
 def test_termination_messages_share_the_space_of_a_status() -> None:
     assert termination_file("/root/", "u", "web", 10) == "/root/pods/u/containers/web/0000000a"
-    assert message_limit_bytes(pod("a")) == 4096
-    assert message_limit_bytes(pod(*(f"c{i}" for i in range(6)))) == 2048
+    assert message_share_bytes(pod("a")) == 12288
+    assert message_share_bytes(pod(*(f"c{i}" for i in range(6)))) == 2048
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,12 @@ def test_the_log_stands_in_for_a_message(state, code: int, reason: str, policy: 
 
 @pytest.mark.parametrize(("one", "two", "both"), [("a", "b", "a: b"), ("a", "", "a"), ("", "b", "b"), ("", "", "")])
 def test_messages_of_runtime_and_container_are_joined(one: str, two: str, both: str) -> None:
-    assert joined_message(one, two) == both
+    assert joined_message(one, two, 4) == both
+
+
+def test_of_a_message_that_is_too_long_its_beginning_is_shown() -> None:
+    assert joined_message("ab", "cdé", 7) == "ab: cd"
+    assert joined_message("ab", "cdé", 8) == "ab: cdé"
 
 
 def test_a_container_config_holds_it_all() -> None:

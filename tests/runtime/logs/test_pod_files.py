@@ -35,8 +35,8 @@ def test_preparing_twice_keeps_what_the_container_wrote(tmp_path: Path) -> None:
 
 def test_a_termination_message_is_cut_and_decoded_whatever_it_is(tmp_path: Path) -> None:
     path = tmp_path / "message"
-    path.write_bytes(b"a" * 5000)
-    assert len(FILES.read_termination_message(str(path), 4096)) == 4096
+    path.write_bytes(b"a" * 5000 + b"why")
+    assert FILES.read_termination_message(str(path), 4096) == "a" * 4093 + "why", "the end of it tells why"
     path.write_bytes(b"\xff\xfeok")
     assert FILES.read_termination_message(str(path), 4096).endswith("ok")
 

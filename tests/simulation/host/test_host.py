@@ -63,13 +63,13 @@ def test_termination_messages_are_read_alike(tmp_path: Path) -> None:
         path = disk.at("uid/web/message")
         disk.files.prepare_container(StartFiles(disk.at("logs/web"), lambda _: path))
         before = disk.files.read_termination_message(path, 10)
-        disk.write("uid/web/message", b"\xffmore than ten bytes")
+        disk.write("uid/web/message", b"more than ten b\xffytes")
         disk.files.prepare_container(StartFiles(disk.at("logs/web"), lambda _: path))
         disk.files.link_log(disk.at("link"), path)
         paths = (path, disk.at("link"), disk.at("nothing"))
         return [before, *(disk.files.read_termination_message(each, 10) for each in paths)]
 
-    assert on_both(tmp_path, operation) == ["", "�more than", "", ""]
+    assert on_both(tmp_path, operation) == ["", "ten b�ytes", "", ""]
 
 
 def test_log_attempts_and_tails_are_read_alike(tmp_path: Path) -> None:

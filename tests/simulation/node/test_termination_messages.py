@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from simulation.node.simulated_node import ROOT
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 ENDS = {"run-for": "0s", "exit-code": "1"}
@@ -32,3 +33,17 @@ def test_a_message_that_cannot_be_read_holds_up_no_restart(
     assert status.restart_count >= 2
     worker = world.node.node.system.find(f"/node/sync-loop/{world.pod('web').metadata.uid}")
     assert worker is not None
+
+
+def test_the_status_shows_the_end_of_a_message() -> None:
+    world = World({"web.yaml": manifest("web", behaviour={"run-for": "10s", "exit-code": "1"}, restartPolicy="Never")})
+    world.start()
+    world.run(5 * SECOND)
+    pod = world.pod("web")
+    path = f"{ROOT}/pods/{pod.metadata.uid}/containers/app/00000000"
+    world.node.host.tree.write(path, b"first\n" * 2000 + b"why", 0o666)
+    world.run(20 * SECOND)
+    state = world.status("web").state
+    assert state is not None
+    assert state.terminated is not None
+    assert state.terminated.message == ("first\n" * 2000 + "why")[-4096:]

@@ -14,7 +14,7 @@ from config.credentials.docker_config import Credential, full_name
 from config.credentials.image_providers import ImageProvider
 from config.credentials.masked import masked
 from config.objects import Pod
-from runtime.cri import CriError
+from runtime.cri import CriError, StatusCode
 from runtime.cri.identity import pod_labels
 from runtime.cri.messages import (
     AuthConfig,
@@ -249,8 +249,14 @@ def pull_ended(key: FlightKey, done: Pending[PullImageResponse], secrets: tuple[
     if failure is None:
         return PullEnded(key, "", "" if outcome.value is None else outcome.value.image_ref)
     certain = isinstance(failure, CriError) and failure.code not in UNCERTAIN
-    text = (failure.message if isinstance(failure, CriError) else str(failure)) or type(failure).__name__
-    return PullEnded(key, masked(text, secrets), certain=certain)
+    return PullEnded(key, masked(_text_of(failure), secrets), certain=certain)
+
+
+def _text_of(failure: BaseException) -> str:
+    """An error as upstream shows it: the code of a runtime stands in it if it tells something."""
+    if not isinstance(failure, CriError):
+        return str(failure) or type(failure).__name__
+    return failure.message if failure.code is StatusCode.UNKNOWN and failure.message else failure.in_go
 
 
 def size_in(done: Pending[ImageStatusResponse]) -> int:

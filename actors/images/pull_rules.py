@@ -95,14 +95,14 @@ def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
     try:
         full = with_default_tag(image)
     except InvalidImageNameError as failure:
-        text = f'"{image}" is no valid image name: {failure}'
+        text = f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": {failure}'
         said = ImageEvent("Warning", "InspectFailed", text)
         return ImageVerdict(ImageAction.REFUSE, image, INVALID_IMAGE_NAME, text, said)
     if present and must_look(policy):
-        text = f'Container image "{full}" already present on machine and can be accessed by the pod'
+        text = f'Container image "{image}" already present on machine and can be accessed by the pod'
         return ImageVerdict(ImageAction.USE, full, said=ImageEvent("Normal", "Pulled", text))
     if policy == NEVER:
-        text = f'Container image "{full}" is not present with pull policy of Never'
+        text = f'Container image "{image}" is not present with pull policy of Never'
         said = ImageEvent("Warning", ERR_IMAGE_NEVER_PULL, text)
         return ImageVerdict(ImageAction.REFUSE, full, ERR_IMAGE_NEVER_PULL, text, said)
     return ImageVerdict(ImageAction.PULL, full)

@@ -23,5 +23,5 @@ def failed_sync_text(failure: Exception) -> str:
     if isinstance(failure, ToldError):
         return ""
     if isinstance(failure, CriError) and failure.verb in STATUS_VERBS:
-        return f"error determining status: {failure}"
+        return f"error determining status: {failure.in_go}"
     return f"error syncing pod, trying again: {failure}"

@@ -1,7 +1,7 @@
 """What may stand in a container's `image`: `[registry/]path[:tag][@digest]`, and the tag it has when it names none.
 
 Pure. The grammar is the one all container registries share. A name that does not keep it cannot be pulled by anybody,
-so it is refused before a runtime is asked, with the part that is wrong (spec 6.1).
+so it is refused before a runtime is asked, in the words that a kubelet has for it (spec 6.1).
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ _DOMAIN = re.compile(
 )
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
-_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
-_DEFAULT_REGISTRY = ("index.docker.io/", "docker.io/", "library/")
+_HEXADECIMAL = re.compile(r"[0-9a-f]+")
+_DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
+_DOCKER, _LEGACY_DOCKER, _OFFICIAL = "docker.io", "index.docker.io", "library/"
+_DEFAULT_REGISTRY = (f"{_LEGACY_DOCKER}/", f"{_DOCKER}/", _OFFICIAL)
 _BARE_ID = re.compile(r"[0-9a-f]{64}")
 
 
 class InvalidImageNameError(ValueError):
-    """The text is no image name; the message says which part of it is wrong."""
+    """The text is no image name; the message says why."""
 
 
 def with_default_tag(image: str) -> str:
     """`image` with `:latest` when it has neither tag nor digest. Raises InvalidImageNameError."""
-    name, tag, digest = _split(image)
-    _check_name(name)
-    if tag is not None and not _TAG.fullmatch(tag):
-        raise InvalidImageNameError(f"the tag {tag!r} may have letters, digits, '_', '.' and '-', at most 128 of them")
-    if digest is not None:
-        _check_digest(digest)
+    fault = _fault(image)
+    if fault:
+        raise InvalidImageNameError(fault)
+    _, tag, digest = _split(image)
     return image if tag is not None or digest is not None else f"{image}:{DEFAULT_TAG}"
 
 
@@ -67,27 +67,41 @@ def _split(image: str) -> tuple[str, str | None, str | None]:
     return f"{head}{slash}{last}", tag if colon else None, digest if at else None
 
 
-def _check_name(name: str) -> None:
-    if not name:
-        raise InvalidImageNameError("it has no name")
-    if len(name) > NAME_LIMIT:
-        raise InvalidImageNameError(f"the name is longer than {NAME_LIMIT} characters")
-    if _BARE_ID.fullmatch(name):
-        raise InvalidImageNameError("a name of 64 hexadecimal digits would be taken for an image id")
-    first, slash, others = name.partition("/")
-    path = name
-    # The first part is a registry only when it cannot be the beginning of a path.
-    if slash and ("." in first or ":" in first or first == "localhost" or first != first.lower()):
-        if not _DOMAIN.fullmatch(first):
-            raise InvalidImageNameError(f"{first!r} is no name of a registry")
-        path = others
-    for part in path.split("/"):
-        if not _COMPONENT.fullmatch(part):
-            hint = "; it must be in lower case" if part != part.lower() and _COMPONENT.fullmatch(part.lower()) else ""
-            raise InvalidImageNameError(f"the part {part!r} is not allowed{hint}")
+def _fault(image: str) -> str:
+    """Why the text is no image name; empty where it is one."""
+    if _BARE_ID.fullmatch(image):
+        return f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
+    domain, remainder = _domain_and_rest(image)
+    repository = remainder.partition(":")[0]
+    if repository.lower() != repository:
+        return f"invalid reference format: repository name ({repository}) must be lowercase"
+    path, tag, digest = _split(remainder)
+    if not (
+        _DOMAIN.fullmatch(domain)
+        and all(map(_COMPONENT.fullmatch, path.split("/")))
+        and (tag is None or _TAG.fullmatch(tag))
+        and (digest is None or _DIGEST.fullmatch(digest))
+    ):
+        return "invalid reference format"
+    if len(path) > NAME_LIMIT:
+        return f"repository name must not be more than {NAME_LIMIT} characters"
+    return "" if digest is None else _digest_fault(digest)
 
 
-def _check_digest(digest: str) -> None:
-    good = _SHA256.fullmatch(digest) if digest.startswith("sha256:") else _DIGEST.fullmatch(digest)
-    if not good:
-        raise InvalidImageNameError(f"{digest!r} is no digest such as sha256: and 64 hexadecimal digits")
+def _domain_and_rest(image: str) -> tuple[str, str]:
+    """The registry, and the rest of the name; both as the default registry has them where the text names no other."""
+    first, slash, rest = image.partition("/")
+    names_one = "." in first or ":" in first or first == "localhost" or first != first.lower()
+    domain, remainder = (first, rest) if slash and names_one else (_DOCKER, image)
+    if domain in (_DOCKER, _LEGACY_DOCKER):
+        return _DOCKER, remainder if "/" in remainder else f"{_OFFICIAL}{remainder}"
+    return domain, remainder
+
+
+def _digest_fault(digest: str) -> str:
+    algorithm, _, encoded = digest.partition(":")
+    if algorithm not in _DIGEST_LENGTHS:
+        return "unsupported digest algorithm"
+    if len(encoded) != _DIGEST_LENGTHS[algorithm]:
+        return "invalid checksum digest length"
+    return "" if _HEXADECIMAL.fullmatch(encoded) else "invalid checksum digest format"

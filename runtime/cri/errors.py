@@ -32,6 +32,9 @@ class StatusCode(IntEnum):
     UNAUTHENTICATED = 16
 
 
+_GO_NAMES = {StatusCode.OK: "OK", StatusCode.CANCELLED: "Canceled"}
+"""Names that are written otherwise than in camel case."""
+
 _OUTCOME_UNKNOWN = frozenset(
     {StatusCode.CANCELLED, StatusCode.UNKNOWN, StatusCode.DEADLINE_EXCEEDED, StatusCode.UNAVAILABLE}
 )
@@ -48,6 +51,12 @@ class CriError(Exception):
 
     def __str__(self) -> str:
         return f"{self.verb}: {self.message or 'no reason given'} ({self.code.name})"
+
+    @property
+    def in_go(self) -> str:
+        """As programs in Go write it, kubelets among them."""
+        name = _GO_NAMES.get(self.code) or self.code.name.title().replace("_", "")
+        return f"rpc error: code = {name} desc = {self.message}"
 
     @property
     def not_found(self) -> bool:

@@ -250,12 +250,12 @@ class PodSandbox:
         try:
             sandbox_id = await self._calls.run_sandbox(this.actions.sandbox_attempt, config, handler)
         except CriError as failure:
-            self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure}")
+            self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure.in_go}")
             raise ToldError(failure.code, failure.message, failure.verb) from failure
         try:
             await self._observer.look_at_sandbox(sandbox_id)
         except CriError as failure:
-            self._view.say("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {failure}")
+            self._view.say("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {failure.in_go}")
             raise ToldError(failure.code, failure.message, failure.verb) from failure
         return sandbox_id
 

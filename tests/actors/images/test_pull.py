@@ -96,12 +96,12 @@ class World:
     def pulling(self) -> list[str]:
         return [image for image, promise in self.registry.pulls if not promise.done()]
 
-    def end(self, image: str, error: str | None = None) -> None:
+    def end(self, image: str, error: str | None = None, code: StatusCode = StatusCode.UNKNOWN) -> None:
         promise = next(p for name, p in self.registry.pulls if name == image and not p.done())
         if error is None:
             promise.set_result(PullImageResponse(image_ref="sha256:1"))
         else:
-            promise.set_exception(CriError(StatusCode.UNKNOWN, error, "PullImage"))
+            promise.set_exception(CriError(code, error, "PullImage"))
         self.run(0)
 
     def said(self, pod: str) -> list[str]:
@@ -212,6 +212,14 @@ def test_a_failure_backs_off_per_pod_and_image(world: World):
     world.end("nginx:latest", "RegistryUnavailable: down")
     assert (answers[-1].reason, answers[-1].retry_at_ns) == ("RegistryUnavailable", 30 * SECOND_NS)
     assert answers[-1].message == "image pull failed for nginx:latest because the registry is unavailable: down"
+
+
+def test_a_code_of_the_runtime_is_told_where_it_says_something(world: World):
+    answers = world.ask("a", "nginx")
+    world.end("nginx:latest", "no such image", StatusCode.NOT_FOUND)
+    text = "rpc error: code = NotFound desc = no such image"
+    assert answers == [ImagePullFailed("nginx", "web", "ErrImagePull", text, 10 * SECOND_NS)]
+    assert world.said("a")[1] == f'Failed: Failed to pull image "nginx": {text}'
 
 
 def test_a_success_ends_the_back_off(world: World):

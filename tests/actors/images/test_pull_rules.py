@@ -26,6 +26,7 @@ from config.values.image_names import InvalidImageNameError, is_latest, with_def
 
 SECOND_NS = 1_000_000_000
 HEX = "0123456789abcdef" * 4
+FORMAT = "invalid reference format"
 USE, PULL, REFUSE = ImageAction.USE, ImageAction.PULL, ImageAction.REFUSE
 
 
@@ -42,7 +43,7 @@ USE, PULL, REFUSE = ImageAction.USE, ImageAction.PULL, ImageAction.REFUSE
         ("Example/x", "Example/x:latest"),
         (f"nginx@sha256:{HEX}", f"nginx@sha256:{HEX}"),
         (f"nginx:1@sha256:{HEX}", f"nginx:1@sha256:{HEX}"),
-        (f"nginx@sha512:{HEX}", f"nginx@sha512:{HEX}"),
+        (f"nginx@sha512:{HEX}{HEX}", f"nginx@sha512:{HEX}{HEX}"),
     ],
 )
 def test_a_name_without_tag_and_digest_means_latest(image: str, full: str):
@@ -52,28 +53,38 @@ def test_a_name_without_tag_and_digest_means_latest(image: str, full: str):
 @pytest.mark.parametrize(
     ("image", "words"),
     [
-        ("", "no name"),
-        ("Nginx", "lower case"),
-        ("a/B", "lower case"),
-        ("nginx:", "the tag ''"),
-        ("nginx:-1", "the tag '-1'"),
-        ("nginx:" + "x" * 129, "at most 128"),
-        ("nginx@sha256:12", "no digest"),
-        (f"nginx@sha256:{HEX.upper()}", "no digest"),
-        ("nginx@", "no digest"),
-        ("a//b", "the part ''"),
-        ("/a", "the part ''"),
-        ("a_-b", "the part 'a_-b'"),
-        ("-x.io/a", "no name of a registry"),
-        ("white space", "the part"),
-        (HEX, "image id"),
-        ("a" * 256, "longer than 255"),
+        ("", FORMAT),
+        ("Nginx", f"{FORMAT}: repository name (library/Nginx) must be lowercase"),
+        ("UPPER!!:x", f"{FORMAT}: repository name (library/UPPER!!) must be lowercase"),
+        ("a/B", f"{FORMAT}: repository name (a/B) must be lowercase"),
+        ("nginx:", FORMAT),
+        ("nginx:-1", FORMAT),
+        ("nginx:" + "x" * 129, FORMAT),
+        ("nginx@sha256:12", FORMAT),
+        (f"nginx@sha256:{HEX}0", "invalid checksum digest length"),
+        (f"nginx@sha512:{HEX}", "invalid checksum digest length"),
+        (f"nginx:1@sha256:{HEX.upper()}", "invalid checksum digest format"),
+        (f"nginx@md5:{HEX}", "unsupported digest algorithm"),
+        ("nginx@", FORMAT),
+        ("a//b", FORMAT),
+        ("/a", FORMAT),
+        ("a_-b", FORMAT),
+        ("-x.io/a", FORMAT),
+        ("white space", FORMAT),
+        (HEX, f"invalid repository name ({HEX}), cannot specify 64-byte hexadecimal strings"),
+        ("a" * 248, "repository name must not be more than 255 characters"),
+        ("x.io/" + "a" * 256, "repository name must not be more than 255 characters"),
     ],
 )
-def test_what_nobody_could_pull_is_refused_with_the_part_that_is_wrong(image: str, words: str):
+def test_what_nobody_could_pull_is_refused_in_the_words_of_a_kubelet(image: str, words: str):
     with pytest.raises(InvalidImageNameError) as caught:
         with_default_tag(image)
-    assert words in str(caught.value)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("image", ["a" * 247, "x.io/" + "a" * 255])
+def test_a_name_may_be_that_long(image: str):
+    assert with_default_tag(image) == f"{image}:latest"
 
 
 @given(st.text(max_size=40))
@@ -117,6 +128,7 @@ def test_the_table_of_policies(policy: str, present: bool, action: ImageAction, 
     assert (verdict.action, verdict.reason) == (action, reason)
     assert verdict.image == "nginx:latest"
     assert (verdict.said.reason if verdict.said else None) == event
+    assert verdict.said is None or verdict.said.message.startswith('Container image "nginx" ')
     assert must_look(policy) == (policy != "Always")
 
 
@@ -126,6 +138,14 @@ def test_an_invalid_name_is_refused_under_every_policy(policy: str):
     assert (verdict.action, verdict.reason) == (REFUSE, "InvalidImageName")
     assert verdict.said is not None
     assert verdict.said.reason == "InspectFailed"
+    assert (
+        verdict.said.message
+        == verdict.message
+        == (
+            'Failed to apply default image tag "Nginx": couldn\'t parse image name "Nginx": '
+            "invalid reference format: repository name (library/Nginx) must be lowercase"
+        )
+    )
 
 
 def test_back_off_doubles_from_10_to_300_seconds_and_forgets_after_peace():

@@ -87,7 +87,7 @@ def test_spec_2_6_a_status_that_cannot_be_had_is_told_once_in_upstream_s_words()
     world = World({"web": manifest("web", behaviour={"fail": "ContainerStatus=INTERNAL*3"})}).start()
     world.until(lambda: world.phases().get("web") == "Running")
     (said,) = [said for said in world.said("web") if said.startswith("FailedSync")]
-    assert said.startswith("FailedSync: error determining status: ContainerStatus")
+    assert said.startswith("FailedSync: error determining status: rpc error: code = Internal desc = ")
 
 
 def test_spec_2_6_a_pass_that_the_end_of_its_pod_has_cancelled_is_no_failure():

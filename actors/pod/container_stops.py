@@ -342,7 +342,7 @@ class ContainerStops:
         self._worker.begin(lambda: calls.stop_container(container_id, timeout), then)
 
     def _say_failed(self, end: _End, why: str) -> None:
-        self._view.say("Warning", HookKind.PRE_STOP.event, f"PreStopHook failed: {why}", end.ending.name)
+        self._view.say("Warning", HookKind.PRE_STOP.event, HookKind.PRE_STOP.failure, end.ending.name, detail=why)
 
 
 def _failure(done: Pending[StopContainerResponse]) -> str:

@@ -13,7 +13,8 @@ import msgspec
 
 from actors.model.observed import ObservedContainer
 from actors.probes.rules import CheckImpossibleError, port_of
-from config.objects import Container, ContainerPort, LifecycleHandler
+from config.objects import Container, ContainerPort, LifecycleHandler, Pod
+from config.pods.identity import title
 from runtime.cri.identity import PORTS
 from runtime.io.network import address
 
@@ -32,6 +33,11 @@ class HookKind(enum.Enum):
     @property
     def event(self) -> str:
         return "FailedPostStartHook" if self is HookKind.POST_START else "FailedPreStopHook"
+
+    @property
+    def failure(self) -> str:
+        """The message of that event. It says no more: what a hook prints may be secret, and events are read by many."""
+        return "PostStartHook failed" if self is HookKind.POST_START else "PreStopHook failed"
 
 
 class ExecHook(msgspec.Struct, frozen=True):
@@ -88,6 +94,19 @@ def words_of(hook: Hook) -> str:
     if isinstance(hook, ExecHook):
         return f"command '{' '.join(hook.command)}'"
     return f"GET {hook.url}" if isinstance(hook, HttpHook) else f"a sleep of {hook.ns / SECOND_NS:g} s"
+
+
+def failure_message(pod: Pod, container: Container, handler: LifecycleHandler, why: str) -> str:
+    """The message of a container that waits because its hook has failed."""
+    if handler.exec is not None:
+        what = f"Exec lifecycle hook ([{' '.join(handler.exec.command)}])"
+    elif handler.http_get is not None:
+        what = f"HTTP lifecycle hook ({handler.http_get.path or ''})"
+    elif handler.sleep is not None:
+        what = f"Sleep lifecycle hook ({handler.sleep.seconds})"
+    else:
+        return f"Cannot run handler: {why}"
+    return f'{what} for Container "{container.name}" in Pod "{title(pod)}" failed - error: {why}'
 
 
 def known_by_notes(found: ObservedContainer) -> Container:

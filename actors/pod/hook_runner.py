@@ -15,6 +15,7 @@ from actors.kernel import Message, Pending, handles
 from actors.pod.hook_rules import ExecHook, Hook, HookKind, HttpHook, SleepHook
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
+from actors.start.pod_fields import quoted
 from runtime.cri import CriError
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import ExecSyncRequest, ExecSyncResponse
@@ -151,7 +152,7 @@ def outcome_of_hook(hook: Hook, done: Pending[Any]) -> tuple[str, str]:
     assert isinstance(answer, ExecSyncResponse), "a hook is a command or a call"
     if answer.exit_code == 0:
         return "", ""
-    output = (answer.stdout[:SHOWN_BYTES] + answer.stderr[:SHOWN_BYTES])[:SHOWN_BYTES].decode(errors="replace").strip()
+    output = (answer.stdout[:SHOWN_BYTES] + answer.stderr[:SHOWN_BYTES])[:SHOWN_BYTES].decode(errors="replace")
+    errors = answer.stderr[:SHOWN_BYTES].decode(errors="replace")
     command = " ".join(hook.command) if isinstance(hook, ExecHook) else ""
-    said = f": {output}" if output else ""
-    return f"command '{command}' exited with {answer.exit_code}{said}", ""
+    return f"command '{command}' exited with {answer.exit_code}: {errors}, message: {quoted(output)}", ""

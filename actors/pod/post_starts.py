@@ -12,7 +12,7 @@ from actors.messages.history import HistoryKind, PodWait
 from actors.model.observed import ObservedPod
 from actors.pod.container_stops import ContainerStops
 from actors.pod.history import PodHistory
-from actors.pod.hook_rules import HookImpossibleError, HookKind, hook_of, words_of
+from actors.pod.hook_rules import HookImpossibleError, HookKind, failure_message, hook_of, words_of
 from actors.pod.hook_runner import HookEnd, HookRunner, HookTimeIsUp
 from actors.pod.view import PodView
 from actors.pod_rules.container_start import Gone, PodEnds, PostStartEnded, StartLife, StartStage
@@ -114,9 +114,12 @@ class PostStarts:
             self._stops.request(ending, container, ip=self._view.ip())
 
     def _say_failed(self, container: Container, why: str) -> tuple[str, str]:
-        text = f"PostStartHook failed: {why}"
+        pod, lifecycle, text = self._view.pod, container.lifecycle, why
+        if pod is not None and lifecycle is not None and lifecycle.post_start is not None:
+            text = failure_message(pod, container, lifecycle.post_start, why)
         self._view.waiting[container.name] = (POST_START_ERROR, text)
-        self._view.say("Warning", HookKind.POST_START.event, text, container.name)
+        kind = HookKind.POST_START
+        self._view.say("Warning", kind.event, kind.failure, container.name, detail=why)
         return POST_START_ERROR, text
 
     def _forget(self, container_id: str) -> None:

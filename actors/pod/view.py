@@ -201,9 +201,13 @@ class PodView:
             self.final = final
             self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.born_ns))
 
-    def say(self, event_type: str, reason: str, message: str, container: str = "") -> None:
-        """Record an event of the pod, or of one of its containers."""
-        self._history.said(event_type, reason, message, container)
+    def say(self, event_type: str, reason: str, message: str, container: str = "", detail: str = "") -> None:
+        """Record an event of the pod, or of one of its containers. `detail` is for the log of this node and for
+        `explain`: an event is read by many.
+        """
+        self._history.said(event_type, reason, f"{message}: {detail}" if detail else message, container)
+        if detail:
+            self._worker.log.warning("pod %s, container %s: %s: %s", self.name, container, message, detail)
         pod = self.pod
         if pod is not None:
             path = field_path(pod, container) if container else ""

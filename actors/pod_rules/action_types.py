@@ -16,7 +16,7 @@ from config.objects import Container, Pod
 
 
 class KillCause(enum.Enum):
-    """Why a single container is killed; the value is the message of the event."""
+    """Why a single container is killed, in words for people."""
 
     CHANGED = "its definition has changed"
     LIVENESS = "its liveness probe has failed"
@@ -32,24 +32,35 @@ class KillCause(enum.Enum):
         return self in (KillCause.LIVENESS, KillCause.STARTUP)
 
 
+_CAUSES = {
+    KillCause.CHANGED: "definition changed",
+    KillCause.LIVENESS: "failed liveness probe",
+    KillCause.STARTUP: "failed startup probe",
+}
+
+
 class Kill(msgspec.Struct, frozen=True, gc=False):
-    """End one container. `comes_again`: another is started in its place."""
+    """End one container. `comes_again`: another is started in its place. `init`: it is an init container."""
 
     id: str
     name: str
     cause: KillCause
     container: Container
     comes_again: bool = True
+    init: bool = False
 
     @property
     def message(self) -> str:
-        """The message of the event. For a failed probe and a resize it has the words that people search for."""
-        if self.cause is KillCause.LIVENESS or self.cause is KillCause.STARTUP:
-            after = ", will be restarted" if self.comes_again else ""
-            return f"Container {self.name} failed {self.cause.name.lower()} probe{after}"
+        """The message of the event, in the words that people search for."""
+        if self.cause in (KillCause.DUPLICATE, KillCause.SANDBOX):
+            return f"Stopping container {self.name}: {self.cause.value}"
+        kind = "Init container" if self.init else "Container"
+        if self.cause is KillCause.LOST:
+            return f'{kind} is in "unknown" state, try killing it before restart'
         if self.cause is KillCause.RESIZED:
-            return f"Container {self.name} resize requires restart"
-        return f"Stopping container {self.name}: {self.cause.value}"
+            return f"{kind} {self.name} resize requires restart"
+        after = ", will be restarted" if self.comes_again and not self.init else ""
+        return f"{kind} {self.name} {_CAUSES[self.cause]}{after}"
 
 
 class Start(msgspec.Struct, frozen=True, gc=False):

@@ -52,7 +52,7 @@ from actors.pod_rules.restart_rules import (
 )
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
-from config.pods.identity import restarts_all_containers
+from config.pods.identity import restarts_all_containers, title
 from config.values.durations import format_duration_ns
 from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_definition, same_hash
 from runtime.cri.messages import ContainerState
@@ -377,17 +377,12 @@ def back_off(
 
 def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
     """The message for the waiting state of the container."""
-    return f"back-off {format_duration_ns(delay_ns)} restarting failed container={name} pod={_named(pod)}"
+    return f"back-off {format_duration_ns(delay_ns)} restarting failed container={name} pod={title(pod)}"
 
 
 def back_off_event(pod: Pod, name: str) -> str:
     """The message of the event."""
-    return f"Back-off restarting failed container {name} in pod {_named(pod)}"
-
-
-def _named(pod: Pod) -> str:
-    meta = pod.metadata
-    return f"{meta.name}_{meta.namespace}({meta.uid})"
+    return f"Back-off restarting failed container {name} in pod {title(pod)}"
 
 
 def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:

@@ -49,7 +49,7 @@ class _Plan:
         if container.name in self.view.in_flight.containers:
             return
         if cause is not None and here is not None:
-            self.kill.append(Kill(here.id, container.name, cause, container))
+            self.kill.append(Kill(here.id, container.name, cause, container, init=True))
         self.candidates.append(Candidate(container, here, cause is not None))
 
     def step(self, initialized: bool, failed: str = "") -> InitStep:

@@ -21,6 +21,7 @@ from config.objects import (
     SecurityContext,
     SELinuxOptions,
 )
+from config.pods.identity import title
 from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.messages import (
     Capability,
@@ -223,8 +224,7 @@ def _user(whole: PodSecurityContext, own: SecurityContext, image: Image | None) 
 
 
 def _whose(pod: Pod, container: Container | EphemeralContainer) -> str:
-    meta = pod.metadata
-    return f'(pod: "{meta.name}_{meta.namespace}({meta.uid})", container: {container.name})'
+    return f'(pod: "{title(pod)}", container: {container.name})'
 
 
 def _check_non_root(user: int | None, username: str, path: str, whose: str, *, asked: bool) -> None:

@@ -56,6 +56,12 @@ def source_of(pod: Pod) -> str | None:
     return pod.metadata.annotations.get(CONFIG_SOURCE)
 
 
+def title(pod: Pod) -> str:
+    """How messages name a pod, so that people and programs know which of that name it was."""
+    meta = pod.metadata
+    return f"{meta.name}_{meta.namespace}({meta.uid})"
+
+
 def is_static(pod: Pod) -> bool:
     """Whether the node got the pod from a file or a URL, not from the API server."""
     return pod.metadata.annotations.get(CONFIG_SOURCE, SOURCE_API) != SOURCE_API

@@ -19,6 +19,8 @@ from actors.pod_rules.termination import Ending, GraceCause, grace_seconds, plan
 from config.kubelet import CrashLoopPeriods
 from config.objects import Pod
 
+_KILLING = "killing"
+"""What the event says of a container that is restarted with all others."""
 _GRACE_CAUSES = {KillCause.LIVENESS: GraceCause.LIVENESS, KillCause.STARTUP: GraceCause.STARTUP}
 
 
@@ -84,8 +86,7 @@ class EndWhatMustEnd:
         resets = this.actions.reset
         running = [each for each in resets if each.may_run]
         for each in running:
-            why = f"Stopping container {each.name}: all containers of the pod are restarted"
-            self._stops.request(Ending(each.id, each.name, 0, (), None, why), each.container)
+            self._stops.request(Ending(each.id, each.name, 0, (), None, _KILLING), each.container)
         if running:
             return
         await self._keep_back_off(this, resets)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod.hook_rules import ExecHook, Hook, HookImpossibleError, HttpHook, SleepHook, hook_of, known_by_notes
+from actors.kernel import Promise
+from actors.pod.hook_rules import (
+    ExecHook,
+    Hook,
+    HookImpossibleError,
+    HttpHook,
+    SleepHook,
+    failure_message,
+    hook_of,
+    known_by_notes,
+)
+from actors.pod.hook_runner import outcome_of_hook
 from config.objects import (
     ContainerPort,
     ExecAction,
@@ -15,7 +26,8 @@ from config.objects import (
     TCPSocketAction,
 )
 from runtime.cri.identity import PORTS
-from tests.actors.pod_pictures import SECOND_NS, container, seen
+from runtime.cri.messages import ExecSyncResponse
+from tests.actors.pod_pictures import SECOND_NS, container, pod, seen
 
 WEB = container("a", ports=(ContainerPort(name="web", container_port=8080),))
 
@@ -61,3 +73,32 @@ def test_where_the_spec_is_lost_the_container_knows_its_ports() -> None:
     known = known_by_notes(seen("a", notes={PORTS: '[{"name":"web","containerPort":8080}]'}))
     assert hook_of(known, http(port="web"), "10.0.0.7") == HttpHook("http://10.0.0.7:8080/")
     assert known_by_notes(seen("a", notes={PORTS: "{"})).ports == ()
+
+
+EXEC = LifecycleHandler(exec=ExecAction(command=("sh", "-c", "exit 5")))
+
+
+@pytest.mark.parametrize(
+    ("handler", "words"),
+    [
+        (EXEC, 'Exec lifecycle hook ([sh -c exit 5]) for Container "a" in Pod "web_shop(uid-1)" failed - error: why'),
+        (
+            http(port=80, path="/p"),
+            'HTTP lifecycle hook (/p) for Container "a" in Pod "web_shop(uid-1)" failed - error: why',
+        ),
+        (
+            LifecycleHandler(sleep=SleepAction(seconds=3)),
+            'Sleep lifecycle hook (3) for Container "a" in Pod "web_shop(uid-1)" failed - error: why',
+        ),
+        (LifecycleHandler(), "Cannot run handler: why"),
+    ],
+)
+def test_a_container_waits_for_its_failed_hook_in_the_words_of_a_kubelet(handler: LifecycleHandler, words: str) -> None:
+    assert failure_message(pod(WEB), WEB, handler, "why") == words
+
+
+def test_a_command_that_failed_tells_its_errors_and_all_that_it_printed() -> None:
+    done: Promise[ExecSyncResponse] = Promise()
+    done.set_result(ExecSyncResponse(stdout=b"out\n", stderr=b"no", exit_code=5))
+    why, fell_back = outcome_of_hook(ExecHook(("sh", "-c")), done)
+    assert (why, fell_back) == ("command 'sh -c' exited with 5: no, message: \"out\\nno\"", "")

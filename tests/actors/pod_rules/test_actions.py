@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.model.observed import ObservedPod, ObservedSandbox, ProbeResults, sandbox_change
-from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, KillCause
+from actors.pod_rules.action_types import NOTHING_IN_FLIGHT, InFlight, Kill, KillCause
 from actors.pod_rules.actions import in_flight_of
 from config.frozen_map import FrozenMap
 from config.objects import (
@@ -262,6 +262,25 @@ def test_spec_3_2_failed_probes(
     )
     assert said(actions) == expected
     assert [each.cause for each in actions.kill] == ([cause] if cause else [])
+
+
+@pytest.mark.parametrize(
+    ("cause", "fields", "message"),
+    [
+        (KillCause.CHANGED, {}, "Container a definition changed, will be restarted"),
+        (KillCause.CHANGED, {"init": True}, "Init container a definition changed"),
+        (KillCause.LIVENESS, {}, "Container a failed liveness probe, will be restarted"),
+        (KillCause.LIVENESS, {"comes_again": False}, "Container a failed liveness probe"),
+        (KillCause.STARTUP, {"init": True}, "Init container a failed startup probe"),
+        (KillCause.LOST, {}, 'Container is in "unknown" state, try killing it before restart'),
+        (KillCause.RESIZED, {}, "Container a resize requires restart"),
+        (KillCause.DUPLICATE, {}, "Stopping container a: a newer container of the same name exists"),
+    ],
+)
+def test_why_a_container_is_killed_is_told_in_the_words_of_a_kubelet(
+    cause: KillCause, fields: dict[str, bool], message: str
+) -> None:
+    assert Kill("id", "a", cause, container("a"), **fields).message == message
 
 
 def test_spec_3_2_a_resize_that_needs_a_restart_kills_and_starts() -> None:

@@ -262,6 +262,17 @@ def test_hooks_are_steps_of_their_own_with_what_they_do_and_how_long_they_may():
     assert in_order(explained, "its postStart hook has ended", "Stopping container app", "its preStop hook has ended")
 
 
+def test_a_hook_that_failed_tells_why_here_though_its_event_does_not():
+    hook = {"preStop": {"exec": {"command": ["drain"]}}}
+    behaviour = {"exec-exit-code": "7", "exec-output": "cannot drain"}
+    world = node(4, web=manifest("web", [container(lifecycle=hook)], behaviour=behaviour))
+    world.node.remove_manifest("web.yaml")
+    world.run(5 * SECOND)
+    why = "command 'drain' exited with 7: , message: \"cannot drain\""
+    assert in_order(told(world, "web"), f"container app: PreStopHook failed: {why}")
+    assert "FailedPreStopHook: PreStopHook failed" in world.said("web")
+
+
 def test_what_is_waited_for_without_an_end_in_sight_is_told_with_its_length():
     large = manifest("web", [container(image="docker.io/library/large:1")], behaviour={"image-size": "100Gi"})
     explained = told(node(30, web=large), "web")

@@ -8,6 +8,7 @@ import pytest
 
 from actors.messages.pods import LookAgain
 from actors.pod.worker import PodWorker
+from cli.inspect.local_views import explanation
 from runtime.cri.identity import CONTAINER_NAME
 from runtime.cri.messages import ContainerState
 from simulation.cri.behaviour import PREFIX
@@ -50,6 +51,11 @@ def remove(world: World, limit_s: int = 120) -> int:
 # --- preStop --------------------------------------------------------------------------------------------------------
 
 
+def whys(world: World) -> list[str]:
+    """Why hooks have failed, which their events do not say."""
+    return [each.text for each in explanation(world.node.node, "web").happened if "Hook failed: " in each.text]
+
+
 def test_a_pre_stop_command_runs_before_the_stop_signal():
     behaviour = {"exec-delay": "4s"}
     world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
@@ -67,8 +73,8 @@ def test_a_hook_that_does_not_end_is_given_the_grace_and_the_container_two_secon
     began_ns = remove(world)
     assert lived_on_s(world, began_ns) == pytest.approx(32, abs=1.2)
     assert record(world).exit_code == 137
-    [said] = [each for each in world.said("web") if each.startswith("FailedPreStopHook")]
-    assert "grace period" in said or "in its time" in said
+    [why] = whys(world)
+    assert "grace period" in why or "in its time" in why
 
 
 def test_a_hook_has_its_time_and_no_more_also_when_the_worker_is_late_and_its_mailbox_is_full(
@@ -104,7 +110,7 @@ def test_a_failing_hook_is_an_event_and_holds_nothing_up():
     world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
     world.run(5 * SECOND)
     assert lived_on_s(world, remove(world)) < 1.2
-    assert "FailedPreStopHook: PreStopHook failed: command 'drain' exited with 7: cannot drain" in world.said("web")
+    assert "FailedPreStopHook: PreStopHook failed" in world.said("web"), "what a hook prints may be secret"
 
 
 def test_the_killing_is_said_before_the_hook_runs():
@@ -143,7 +149,7 @@ def test_a_hook_that_nobody_can_run_says_so():
     world = World({"web": manifest("web", [tcp])}).start()
     world.run(5 * SECOND)
     remove(world)
-    assert any("tcpSocket is not supported" in said for said in world.said("web"))
+    assert any("tcpSocket is not supported" in why for why in whys(world))
 
 
 def test_a_container_that_ends_by_itself_has_no_pre_stop_hook():
@@ -339,7 +345,7 @@ def test_a_post_start_hook_that_fails_ends_the_container_which_is_restarted_with
     world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour={"exec-exit-code": "1"}, **WEB)}).start()
     world.run(15 * SECOND)
     said = world.said("web")
-    assert any(each.startswith("FailedPostStartHook: PostStartHook failed: command 'drain'") for each in said)
+    assert "FailedPostStartHook: PostStartHook failed" in said
     assert "Killing: FailedPostStartHook" in said
     assert len(world.starts_of("web")) >= 2
     status = world.status("web")
@@ -381,7 +387,7 @@ def test_a_container_that_ends_before_its_hook_has_failed_to_start():
     world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour=behaviour, **spec)}).start()
     world.run(20 * SECOND)
     assert world.phases() == {"web": "Failed"}
-    assert any("ended before its hook" in said for said in world.said("web"))
+    assert any("ended before its hook" in why for why in whys(world))
 
 
 def test_a_hook_does_not_hold_up_other_pods_or_the_worker_itself():

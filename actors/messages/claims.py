@@ -26,12 +26,13 @@ class VolumeWait(msgspec.Struct, frozen=True):
     `reason`: that of the event, FailedMount or FailedAttachVolume; empty where nothing is wrong and there is none.
 
     `in_use`: see `VolumeSpec`; set while the volume is to be attached, because it is attached only when the node says
-    that it is in use.
+    that it is in use. `full`: the node holds no more volumes of this driver, so it refuses the pod.
     """
 
     text: str
     reason: str = "FailedMount"
     in_use: str = ""
+    full: bool = False
 
 
 class ResolveClaims(Message, frozen=True):

@@ -57,13 +57,14 @@ class VolumesPrepared(Message, frozen=True):
     `error` is empty when all are there.
 
     `groups`: groups that the pod's processes must have, because its persistent volumes ask for them. `foreign`: names
-    of the volumes whose files keep their SELinux labels.
+    of the volumes whose files keep their SELinux labels. `refusal`: why the node refuses the pod for good; else empty.
     """
 
     host_paths: FrozenMap[str, str]
     error: str = ""
     groups: tuple[int, ...] = ()
     foreign: frozenset[str] = frozenset()
+    refusal: str = ""
 
 
 class ReleaseVolumes(Message, frozen=True):

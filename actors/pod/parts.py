@@ -59,7 +59,7 @@ class PodParts:
         self.references = references = PodReferences(worker, services, view)
         self.admission = PodAdmission(worker, services, view)
         self.sandbox = PodSandbox(worker, services, view, observer, calls, references, self.admission)
-        self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox)
+        self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox, self.admission)
         self.resize = PodResize(worker, services, view, observer, calls, self.admission)
         self.leases = PodLeases(worker, services.image_gc)
         images = PodImages(worker, services, view, history, references)

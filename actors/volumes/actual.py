@@ -37,11 +37,15 @@ SET_UP = "MountVolume.SetUp"
 
 
 class VolumeProblem(msgspec.Struct, frozen=True):
-    """What is wrong, as text for people; with the reason of its event, and the step that failed."""
+    """What is wrong, as text for people; with the reason of its event, and the step that failed.
+
+    `full`: the node holds no more such volumes, so it refuses the pod.
+    """
 
     text: str
     reason: str = "FailedMount"
     step: str = SET_UP
+    full: bool = False
 
 
 class Thing(msgspec.Struct):

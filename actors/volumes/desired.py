@@ -70,7 +70,7 @@ def _desired(
         if resolved is None:
             wait = gathered.waits.get(name, VolumeWait(NOT_RESOLVED))
             step = ATTACHING if wait.in_use else SET_UP
-            return DesiredVolume(name, bare, None, VolumeProblem(wait.text, wait.reason, step), wait.in_use)
+            return DesiredVolume(name, bare, None, VolumeProblem(wait.text, wait.reason, step, wait.full), wait.in_use)
         # The bare spec is from this version of the pod, so its field path is the right one.
         spec = msgspec.structs.replace(resolved, field_path=bare.field_path)
     refusal = gathered.contents.refusals.get(name)

@@ -20,7 +20,7 @@ from actors.messages.volumes import PodVolume, PrepareVolumes, VolumesPrepared
 from actors.volumes.actual import ActualWorld, Thing, VolumeProblem, back_off_ns
 from actors.volumes.claims.rules import groups_of
 from actors.volumes.contents import ContentSources, GatheredContents, VolumeContents
-from actors.volumes.desired import DesiredVolume, desired_volumes, with_places_of, without_secrets
+from actors.volumes.desired import ATTACHING, DesiredVolume, desired_volumes, with_places_of, without_secrets
 from actors.volumes.devices import VolumeDevices
 from actors.volumes.payloads import wants_of
 from actors.volumes.plan import POD_ITSELF, PodPlan, VolumeStep, is_for_one_pod, plan_wanted
@@ -291,7 +291,22 @@ def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepare
     errors = [text_of(name, trouble) for name, trouble in plan.troubles.items() if name not in plan.host_paths]
     groups = groups_of(each.spec for each in volumes)
     foreign = frozenset(each.name for each in volumes if keeps_labels(each.spec)) & plan.host_paths.keys()
-    return VolumesPrepared(FrozenMap(plan.host_paths), "; ".join(errors), groups, foreign)
+    return VolumesPrepared(FrozenMap(plan.host_paths), "; ".join(errors), groups, foreign, _refusal(volumes, plan))
+
+
+def _refusal(volumes: Sequence[DesiredVolume], plan: PodPlan) -> str:
+    """Why the node refuses the pod, in a kubelet's words; empty when it does not."""
+    missing = {name: trouble for name, trouble in plan.troubles.items() if name not in plan.host_paths}
+    if not any(trouble.full for trouble in missing.values()):
+        return ""
+    unmounted = [each.name for each in volumes if each.name not in plan.host_paths]
+    unattached = [name for name, trouble in missing.items() if trouble.step == ATTACHING]
+    unknown = [each.name for each in volumes if each.name in missing and each.at is None]
+    lists = [" ".join(sorted(each)) for each in (unmounted, unattached, {*unknown} - {*unattached})]
+    return (
+        f"Node has reached its volume attachment limit, rejecting pod. unmounted volumes=[{lists[0]}], "
+        f"unattached volumes=[{lists[1]}], failed to process volumes=[{lists[2]}]: context deadline exceeded"
+    )
 
 
 def text_of(name: str, trouble: VolumeProblem) -> str:

@@ -77,11 +77,15 @@ class PodAdmission:
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> Pass | None:
         self._question.answered()
-        self._view.forced = Forced(FAILED, message.reason, f"{PREFIX}{message.message}", rejected=True)
-        self._services.meters.count(names.ADMISSION_REJECTIONS, message.reason)
-        self._services.sync_loop.tell(PodTurnedAway(self._view.uid))
-        self._view.say("Warning", message.reason, message.message)
+        self.turn_away(message.reason, message.message)
         return self._worker.go_on()
+
+    def turn_away(self, reason: str, message: str) -> None:
+        """The node does not take the pod: it fails without having begun."""
+        self._view.forced = Forced(FAILED, reason, f"{PREFIX}{message}", rejected=True)
+        self._services.meters.count(names.ADMISSION_REJECTIONS, reason)
+        self._services.sync_loop.tell(PodTurnedAway(self._view.uid))
+        self._view.say("Warning", reason, message)
 
     @handles(AdmissionWaits)
     def waits(self, message: AdmissionWaits) -> Pass | None:

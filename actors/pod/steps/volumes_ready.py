@@ -4,6 +4,8 @@ The worker asks once for all of them. `VolumeReconcilerActor` makes them and ret
 a better answer comes, and the worker asks again only after a long silence. Together with the volumes it asks for
 everything else that a new pod will need.
 
+A node that holds no more volumes refuses the pod, as one that it does not admit.
+
 A new form of the pod may need more volumes or other content: it is requested while the containers run.
 """
 
@@ -18,6 +20,7 @@ from actors.pod.history import PodHistory
 from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.references import PodReferences
+from actors.pod.steps.admitted import PodAdmission
 from actors.pod.steps.sandbox import PodSandbox
 from actors.pod.view import PodView, Question
 from actors.volumes.payloads import has_config_volumes
@@ -25,6 +28,7 @@ from config.objects import Pod
 from runtime.volumes.pod_volumes import used_volumes
 
 SECOND_NS = 1_000_000_000
+ATTACHMENT_LIMIT = "VolumeAttachmentLimitExceeded"
 VOLUME_ASK_AGAIN_NS = 180 * SECOND_NS
 """Longer than the reconciler's longest pause between two tries.
 
@@ -43,6 +47,7 @@ class PodVolumes:
         history: PodHistory,
         references: PodReferences,
         sandbox: PodSandbox,
+        admission: PodAdmission,
     ) -> None:
         self._worker = worker
         self._owner = owner
@@ -50,6 +55,7 @@ class PodVolumes:
         self._history = history
         self._references = references
         self._sandbox = sandbox
+        self._admission = admission
         self._question = Question(worker, "volumes")
         self._answer: VolumesPrepared | None = None
         self._answered_at_ns = 0
@@ -86,6 +92,8 @@ class PodVolumes:
     def prepared(self, message: VolumesPrepared) -> Pass | None:
         self._question.answered()
         before, self._answer = self._answer, message
+        if message.refusal and (before is None or not before.refusal):
+            self._admission.turn_away(ATTACHMENT_LIMIT, message.refusal)
         if message.error and message != before:
             self._history.note(HistoryKind.FAILURE, f"volumes cannot be made: {message.error}", "FailedMount")
         self._answered_at_ns = self._worker.now_ns()

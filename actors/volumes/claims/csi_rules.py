@@ -10,6 +10,7 @@ import msgspec
 
 from config.objects import CSIDriver, CSIServiceAccountTokenRequest, Node, Pod, VolumeAttachment
 from config.values.api_time import api_time
+from runtime.cri.errors import StatusCode
 from runtime.volumes.csi_material import WITH_FS_TYPE
 
 PREFIX = "csi.storage.k8s.io"
@@ -32,6 +33,8 @@ class DriverRules(msgspec.Struct, frozen=True):
     lifecycles: tuple[str, ...] = (PERSISTENT,)
     tokens: tuple[CSIServiceAccountTokenRequest, ...] = ()
     tokens_in_secrets: bool = False
+    limit_changes: bool = False
+    """How many volumes fit on a node may change (`nodeAllocatableUpdatePeriodSeconds`)."""
 
 
 def rules_of(driver: CSIDriver | None) -> DriverRules:
@@ -48,6 +51,7 @@ def rules_of(driver: CSIDriver | None) -> DriverRules:
         lifecycles=spec.volume_lifecycle_modes or (PERSISTENT,),
         tokens=spec.token_requests,
         tokens_in_secrets=bool(spec.service_account_token_in_secrets),
+        limit_changes=bool(spec.node_allocatable_update_period_seconds),
     )
 
 
@@ -95,6 +99,12 @@ def attachment_wait(attachment: VolumeAttachment, volume: str) -> str:
             return f'volume "{volume}" cannot be attached: {error.message}'
         return f'volume "{volume}" is not attached yet: VolumeAttachment {name} does not say so'
     return ""
+
+
+def is_exhausted(attachment: VolumeAttachment) -> bool:
+    """Whether the volume cannot be attached because the node has too many."""
+    error = attachment.status.attach_error if attachment.status is not None else None
+    return error is not None and error.error_code == StatusCode.RESOURCE_EXHAUSTED
 
 
 def pod_info(pod: Pod, *, ephemeral: bool) -> dict[str, str]:

@@ -33,7 +33,6 @@ from config.objects import (
 from config.pods.in_tree_volumes import driven_volume
 from config.pods.volume_sources import json_name_of, source_of
 from runtime.api import Api, ApiCall, ApiError, get
-from runtime.cri.errors import StatusCode
 from runtime.volumes.capability import VolumeSpec
 from runtime.volumes.csi_material import CsiMaterial, Expansion
 
@@ -41,6 +40,8 @@ SECOND_NS = 1_000_000_000
 CALL_NS = 10 * SECOND_NS
 ATTACH_NS = 20 * SECOND_NS
 """An attachment that takes longer becomes an event."""
+FULL_NS = 123 * SECOND_NS
+"""How long a kubelet waits for an attachment before it refuses a pod for which the node has no room."""
 ATTACHING = "FailedAttachVolume"
 NOTHING_WRONG = ""
 K = TypeVar("K")
@@ -63,9 +64,9 @@ class ClusterFacts(msgspec.Struct, frozen=True):
 class ClaimWait(Exception):  # noqa: N818 - not an error: it may pass
     """The volume cannot be made yet."""
 
-    def __init__(self, text: str, reason: str = "FailedMount", in_use: str = "") -> None:
+    def __init__(self, text: str, reason: str = "FailedMount", in_use: str = "", *, full: bool = False) -> None:
         super().__init__(text)
-        self.wait = VolumeWait(text, reason, in_use)
+        self.wait = VolumeWait(text, reason, in_use, full)
 
 
 class Draft(NamedTuple):
@@ -139,7 +140,7 @@ class ClaimWalk:
         spec = msgspec.structs.replace(
             spec, in_use=claim_rules.unique_name(source.driver, source.volume_handle) if rules.attach else ""
         )
-        attachment, context = await self._attachment(spec, source) if rules.attach else ("", {})
+        attachment, context = await self._attachment(spec, source, rules) if rules.attach else ("", {})
         grow_to = claim_rules.wanted_growth(claim, persistent) if claim is not None else 0
         wanted, grown = persistent.spec.capacity.get(claim_rules.STORAGE, ""), self._grown
         material = CsiMaterial(
@@ -192,29 +193,36 @@ class ClaimWalk:
         )
         return Draft(spec, rules)
 
-    async def _attachment(self, spec: VolumeSpec, source: CSIPersistentVolumeSource) -> tuple[str, Mapping[str, str]]:
+    async def _attachment(
+        self, spec: VolumeSpec, source: CSIPersistentVolumeSource, rules: DriverRules
+    ) -> tuple[str, Mapping[str, str]]:
         """Name of the attachment to this node, and its metadata for the driver. Raises Wait.
 
-        Attaching takes a while; the wait has a warning reason only after `ATTACH_NS`.
+        Attaching takes a while; the wait has a warning reason only after `ATTACH_NS`. A controller that cannot attach
+        writes its error into the attachment, and never into the node. So that is read then, whatever the node says.
         """
         if not self._controller_attaches:
             raise ClaimWait(csi_rules.ATTACHES_NOTHING, ATTACHING, spec.in_use)
-        patient = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns()) < ATTACH_NS
-        reason = NOTHING_WRONG if patient else ATTACHING
-        wait = csi_rules.attach_wait(self.facts.node, spec.in_use, spec.name)
-        if wait:
-            raise ClaimWait(wait, reason, spec.in_use)
+        since_ns = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns())
+        reason = NOTHING_WRONG if since_ns < ATTACH_NS else ATTACHING
+        node_wait = csi_rules.attach_wait(self.facts.node, spec.in_use, spec.name)
+        if node_wait and since_ns < ATTACH_NS:
+            raise ClaimWait(node_wait, reason, spec.in_use)
         name = csi_rules.attachment_name(source.driver, source.volume_handle, self._node_name)
         try:
             attachment = await self._read(get(VOLUME_ATTACHMENTS, "", name), f"there is no VolumeAttachment {name}")
         except ClaimWait as missing:
-            raise ClaimWait(missing.wait.text, reason, spec.in_use) from None
+            raise ClaimWait(node_wait or missing.wait.text, reason, spec.in_use) from None
         wait = csi_rules.attachment_wait(attachment, spec.name)
         if wait:
             error = attachment.status.attach_error if attachment.status is not None else None
-            if error is not None and error.error_code == StatusCode.RESOURCE_EXHAUSTED:
+            full = csi_rules.is_exhausted(attachment)
+            if full:
                 self._full(source.driver)
-            raise ClaimWait(wait, reason if error is None else ATTACHING, spec.in_use)
+            refused = full and rules.limit_changes and since_ns >= FULL_NS
+            raise ClaimWait(wait, reason if error is None else ATTACHING, spec.in_use, full=refused)
+        if node_wait:
+            raise ClaimWait(node_wait, reason, spec.in_use)
         del self._attaching[spec.name]
         return name, attachment.status.attachment_metadata if attachment.status is not None else {}
 

@@ -5,11 +5,13 @@ The test is the controllers of the cluster.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
+from actors.node.numbers import NodeNumbers
 from actors.volumes.claims.csi_rules import attachment_name
 from config.frozen_map import FrozenMap
 from config.kubelet import KubeletConfiguration
@@ -22,6 +24,9 @@ DRIVER = "disks.example.com"
 STORAGE = "/apis/storage.k8s.io/v1"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 ELSEWHERE = {"key": "topology.example.com/zone", "operator": "In", "values": ["z9"]}
+NO_MORE_RULES: Mapping[str, Any] = {}
+LIMIT_CHANGES = {"nodeAllocatableUpdatePeriodSeconds": 60}
+EXHAUSTED = {"message": "ResourceExhausted: the node has too many volumes", "errorCode": 8}
 NOBODY_ATTACHES = KubeletConfiguration(enable_controller_attach_detach=False)
 CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}]
 
@@ -29,10 +34,18 @@ CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}]
 class StorageCluster(Cluster):
     """A cluster with a storage driver whose controllers are the methods here."""
 
-    def __init__(self, seed: int = 1, *, attach: bool = True, driver: bool = True, **options: Any) -> None:
+    def __init__(
+        self,
+        seed: int = 1,
+        *,
+        attach: bool = True,
+        driver: bool = True,
+        rules: Mapping[str, Any] = NO_MORE_RULES,
+        **options: Any,
+    ) -> None:
         super().__init__(seed, **options)
         if driver:
-            spec = {"attachRequired": attach, "volumeLifecycleModes": ["Persistent", "Ephemeral"]}
+            spec = {"attachRequired": attach, "volumeLifecycleModes": ["Persistent", "Ephemeral"], **rules}
             self.ask("POST", f"{STORAGE}/csidrivers", _object("CSIDriver", DRIVER, spec, "storage.k8s.io/v1"))
         self.node.plugins.add(DRIVER, NodeInfo("node-1", 3, FrozenMap({"topology.example.com/zone": "z1"})))
         self.until(lambda: self.csi_drivers() == [DRIVER])
@@ -85,6 +98,14 @@ class StorageCluster(Cluster):
         node = self.ask("GET", "/api/v1/nodes/node")
         node["status"]["volumesAttached"] = [{"name": unique, "devicePath": ""}]
         self.ask("PUT", "/api/v1/nodes/node/status", node)
+
+    def fail_to_attach(self, error: Mapping[str, Any], name: str = "claim") -> None:
+        """What the driver's attacher does: the node's status never says that the volume is attached."""
+        spec = {"attacher": DRIVER, "nodeName": "node", "source": {"persistentVolumeName": f"pv-{name}"}}
+        called = attachment_name(DRIVER, f"disk-{name}", "node")
+        made = self.ask("POST", f"{STORAGE}/volumeattachments", _object("VolumeAttachment", called, spec, STORAGE[6:]))
+        made["status"] = {"attached": False, "attachError": dict(error)}
+        self.ask("PUT", f"{STORAGE}/volumeattachments/{called}/status", made)
 
     # --- looking
 
@@ -180,6 +201,50 @@ def test_an_attachment_that_takes_long_is_said():
     cluster.run(60 * SECOND)
     assert "FailedAttachVolume" in cluster.events("web")
     assert any("is not attached yet" in text for text in cluster.said("web"))
+
+
+def test_a_pod_whose_volume_is_one_too_many_for_the_node_is_refused_after_a_while():
+    cluster = StorageCluster(rules=LIMIT_CHANGES)
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.fail_to_attach(EXHAUSTED)
+    cluster.run(110 * SECOND)
+    assert cluster.phases() == {"web": "Pending"}, "another volume may be on its way off the node"
+    cluster.until(lambda: cluster.phases() == {"web": "Failed"}, 40 * SECOND)
+    status = cluster.pods()["web"]["status"]
+    text = (
+        "Node has reached its volume attachment limit, rejecting pod. unmounted volumes=[data], "
+        "unattached volumes=[data], failed to process volumes=[]: context deadline exceeded"
+    )
+    assert status["reason"] == "VolumeAttachmentLimitExceeded"
+    assert status["message"] == f"Pod was rejected: {text}"
+    assert not status.get("containerStatuses")
+    assert "VolumeAttachmentLimitExceeded" in cluster.events("web")
+    assert text in cluster.said("web")
+    rejected = 'kubelet_admission_rejections_total{reason="VolumeAttachmentLimitExceeded"} 1'
+    assert rejected in NodeNumbers(cluster.node.node, "1").metrics().decode()
+    cluster.until(lambda: cluster.in_use() == [], 40 * SECOND)
+    assert cluster.node.containers() == ()
+
+
+@pytest.mark.parametrize(
+    ("rules", "error"),
+    [(NO_MORE_RULES, EXHAUSTED), (LIMIT_CHANGES, {"message": "the disk is broken", "errorCode": 13})],
+    ids=["the limit never changes", "another error"],
+)
+def test_a_volume_that_cannot_be_attached_for_another_reason_is_waited_for(
+    rules: Mapping[str, Any], error: Mapping[str, Any]
+):
+    cluster = StorageCluster(rules=rules)
+    cluster.claim()
+    cluster.bind()
+    cluster.make()
+    cluster.fail_to_attach(error)
+    cluster.run(200 * SECOND)
+    assert cluster.phases() == {"web": "Pending"}
+    assert "FailedAttachVolume" in cluster.events("web")
+    assert any(error["message"] in text for text in cluster.said("web"))
 
 
 def test_a_driver_that_attaches_nothing_is_not_waited_for():

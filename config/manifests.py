@@ -1,9 +1,9 @@
-"""Manifests of static pods: the bytes of a file or a URL become the pods that this node is to run (spec 1.1, 1.2).
+"""Manifests of static pods: from the bytes of a file or a URL to this node's pods (spec 1.1, 1.2).
 
-Owns the way from text to a pod fit for the node: reading YAML or JSON, Pod, PodList or List, defaults, identity (UID,
-name, namespace, node), validation, and the rule that a static pod does not lean on the API server. Pure: reading files
-and URLs is done elsewhere. Nothing is raised; every fault of a manifest comes back as a `ManifestError`, and with a
-fault in it none of its pods is used.
+Owns the way from text to a pod fit for the node. It reads YAML or JSON: a Pod, a PodList or a List. It sets defaults
+and the identity (UID, name, namespace, node), validates, and refuses a static pod that needs the API server. Pure:
+reading files and URLs is done elsewhere. Nothing is raised. Every fault of a manifest comes back as a `ManifestError`;
+the pods of a manifest with a fault are not used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _ALWAYS_TOLERATED = Toleration(operator="Exists", effect="NoExecute")
 
 
 class ManifestError(ValueError):
-    """One fault of a manifest: in which file or URL, at which line (where known) and path, why, and what to do."""
+    """One fault of a manifest: the file or URL, the line and path, why, and what to do.
+
+    The line is there where it is known.
+    """
 
     def __init__(self, origin: str, path: str, reason: str, hint: str = "", line: int | None = None) -> None:
         super().__init__(origin, path, reason, hint, line)
@@ -142,8 +145,8 @@ def split_manifest(data: bytes) -> tuple[bytes, ...]:
 def static_pod(pod: Pod, origin: Origin, node_name: str) -> Pod:
     """The pod as this node runs it: defaults filled in, and with the identity of spec 1.2.
 
-    The UID comes from what the person wrote, the node and the origin, not from the defaults: these may change with
-    the version of the agent, and pods must not restart for it. A missing name stays missing, for validation to tell.
+    The UID comes from what the person wrote, the node and the origin. Defaults are left out: they may change with the
+    version of the agent, and pods must not restart for that. A missing name stays missing; validation reports it.
     """
     metadata = pod.metadata
     uid = metadata.uid or static_pod_uid(pod, origin, node_name)

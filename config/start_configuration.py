@@ -28,7 +28,7 @@ class ConfigurationRejected(Exception):  # noqa: N818  # an outcome told to the 
 
 @dataclass(frozen=True, slots=True)
 class StartConfiguration:
-    """A valid configuration, the gates in force, the flags that are no part of it, and warnings for the user.
+    """A valid configuration, the gates in force, the other flags, and warnings for the user.
 
     `shown`: every flag as `/flagz` shows it.
     """

@@ -1,4 +1,6 @@
-"""The summary API, `stats.v1alpha1`: what a node, its pods and containers use, as `/stats/summary` answers (spec 11.6).
+"""The summary API, `stats.v1alpha1`: usage of a node, its pods and containers.
+
+`/stats/summary` answers with it (spec 11.6).
 
 Only the shape. Times are RFC 3339 to the second, sizes bytes; what is not known is left out.
 """

@@ -1,4 +1,4 @@
-"""Credentials for registries in the two formats of Docker, and which of them are for an image (spec 6.3). Pure.
+"""Registry credentials in Docker's two formats, and which of them fit an image (spec 6.3). Pure.
 
 `.dockercfg` is a map of registries, `.dockerconfigjson` (the `config.json` of the docker client) has that map under
 `auths`. A key is a registry with or without scheme and path, each label of its host may be a pattern (`*.example.com`).
@@ -156,7 +156,10 @@ def _matching(name: str, entries: Iterable[RegistryEntry]) -> list[Credential]:
 
 
 def registry_key(registry: str) -> str:
-    """`https://index.docker.io/v1/` -> `index.docker.io`: host, port and path without scheme and API version."""
+    """The host, port and path: `https://index.docker.io/v1/` -> `index.docker.io`.
+
+    Without scheme and API version.
+    """
     without_scheme = re.sub(r"^https?://", "", registry)
     host, slash, path = without_scheme.partition("/")
     path = re.sub(r"^v[12]/", "", path) if slash else ""
@@ -164,7 +167,10 @@ def registry_key(registry: str) -> str:
 
 
 def matches(key: str, name: str) -> bool:
-    """Whether credentials under `key` are for the image `name`: same port, as many labels, and below the path."""
+    """Whether credentials under `key` are for the image `name`.
+
+    They are when the port is the same, the host has as many labels, and the image lies below the path.
+    """
     key_host, _, key_path = key.partition("/")
     host, _, path = name.partition("/")
     key_labels, key_port = _labels(key_host)

@@ -1,4 +1,6 @@
-"""Programs that know credentials for registries: a CredentialProviderConfig, decoded and checked (spec 6.3). Pure.
+"""CredentialProviderConfig: the programs that know registry credentials (spec 6.3).
+
+It is decoded and checked here. Pure.
 
 Owns the format (v1, v1beta1, v1alpha1), read as strictly as a kubelet reads it: an unknown field is a fault, not a
 warning. Every fault has the file and its place. Refuses to know files, and what the programs are told and answer

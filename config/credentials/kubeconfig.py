@@ -167,7 +167,10 @@ def kubeconfig_document(
     client_certificate: Pem = NO_PEM,
     client_key: Pem = NO_PEM,
 ) -> bytes:
-    """A kubeconfig in YAML with one cluster, one user and one context, all called `name` (the user as `user` says)."""
+    """A kubeconfig in YAML with one cluster, one user and one context.
+
+    All three are called `name`, unless `user` names the user.
+    """
     user = user or name
     cluster: dict[str, Any] = {"server": server, **_pem_fields("certificate-authority", certificate_authority)}
     if insecure_skip_tls_verify:

@@ -1,4 +1,6 @@
-"""What a credential program is told, and what it answers (CredentialProviderRequest and -Response, spec 6.3). Pure.
+"""What a credential program is asked, and what it answers (spec 6.3).
+
+These are CredentialProviderRequest and CredentialProviderResponse. Pure.
 
 Answers are read as strictly as a kubelet reads them. No error shows a value of an answer, since any may be a password.
 """

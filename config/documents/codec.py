@@ -1,9 +1,9 @@
 """Documents to objects and back: JSON bytes, or the dicts and lists that YAML gives.
 
-Owns the promise that a field this program does not know survives a round trip. The structs refuse unknown fields, so
-a document of known fields is decoded in one go, at full speed. Any other document takes the slow road: it is walked
-along the types (`config.documents.walk`), which finds every fault with its path, mends what the API forgives, and sets
-unknown fields aside in the record of their kind. Encoding puts them back.
+Owns the promise that a field this program does not know survives a round trip. The structs refuse unknown fields, so a
+document of known fields is decoded in one go, at full speed. Any other document is walked along the types
+(`config.documents.walk`), which is slower. The walk finds every fault with its path and mends what the API forgives. It
+sets unknown fields aside in the record of their kind; encoding puts them back.
 
 What can fail is decoding alone (`DocumentError`). Refuses to know YAML, files, defaults and validation.
 """
@@ -26,7 +26,9 @@ T = TypeVar("T", bound=ApiStruct)
 
 
 class DocumentError(ValueError):
-    """One fault of a document: where (`$.spec.containers[0].image`), why, and what to do ("" where nothing helps).
+    """One fault of a document: where, why, and what to do.
+
+    `where` is a path such as `$.spec.containers[0].image`. The hint is "" where nothing helps.
 
     Serves as exception and as value. When a document has several faults the first is raised and `also` has the others.
     """

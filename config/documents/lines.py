@@ -1,4 +1,6 @@
-"""The line of each place in a text: a tree with the shape of the values, so that no place stores its whole path.
+"""The line of each place in a text.
+
+A tree with the shape of the values holds the lines, so no place stores its whole path.
 
 `LineNode` is a line alone for a scalar. Lines count from 1. Refuses to know how the text is read.
 """
@@ -56,7 +58,10 @@ def line_of(node: LineNode) -> int:
 
 
 def _steps(path: str) -> Iterator[str | int]:
-    """The steps of a path as `config.documents.walk.path_text` writes it, up to the first that is written otherwise."""
+    """The steps of a path that `config.documents.walk.path_text` has written.
+
+    It stops at the first step that is written otherwise.
+    """
     done = 1
     while (found := _STEP.match(path, done)) is not None:
         done = found.end()

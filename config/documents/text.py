@@ -1,7 +1,7 @@
 """YAML or JSON bytes become plain data: dict, list, str, int, float, bool, None.
 
-Owns how the text is read: duplicate keys are faults, several documents are told apart, dates and base-60 numbers stay
-text, merge keys and aliases are followed within limits, and every place has its line. The YAML is read event by event,
+Owns how the text is read. Duplicate keys are faults, and several documents are told apart. Dates and base-60 numbers
+stay text. Merge keys and aliases are followed within limits. Every place has its line. The YAML is read event by event,
 so that no depth of nesting and no multiplication of aliases can hurt the process. A text costs memory and work in
 proportion to its size (`config.documents.limits`). Refuses to know what it means.
 """

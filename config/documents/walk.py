@@ -1,7 +1,7 @@
-"""The slow road of the codec: a document walked along the types of its kind.
+"""The slow path of the codec: it walks a document along the types of its kind.
 
-Owns which faults a document of the wrong form has, each with its path and a hint; what is forgiven because the API
-forgives it (null for an absent field, a plain number for a quantity); and the setting aside of unknown fields. Pure.
+Owns which faults a document of the wrong form has, each with its path and a hint. Owns what is forgiven because the API
+forgives it: null for an absent field, a plain number for a quantity. Owns the setting aside of unknown fields. Pure.
 Refuses to know JSON, YAML and what the values mean.
 """
 

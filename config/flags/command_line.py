@@ -56,7 +56,9 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ParsedFlags:
-    """The content of a command line: node flags, settings (attribute path -> value), all faults and all warnings.
+    """The content of a command line: node flags, settings, all faults and all warnings.
+
+    A setting is (attribute path -> value).
 
     `without_effect`: flag -> value of those that do nothing.
     """

@@ -1,12 +1,12 @@
-"""KubeletConfiguration v1beta1 as frozen structs: what a node is told, with every default in its place (spec 12.2).
+"""KubeletConfiguration v1beta1 as frozen structs, with every default in its place (spec 12.2).
 
 The shape of the document and its defaults are this file; reading, checking and writing walk over it
 (`config.kubelet.shapes`), so a field is named once. Durations are integer nanoseconds here and Go's text in documents.
 Quantities stay the user's text. What this file refuses to know: flags, files, and which values make sense together.
 
-Two kinds of scalar exist, as in the API: in an ordinary field zero (or `""`, `false`, `0s`) means "not said" and
-takes the default; a field marked explicit keeps its zero, because zero says something there (`registryPullQPS: 0` is
-"no limit").
+Two kinds of scalar exist, as in the API. In an ordinary field, zero (or `""`, `false`, `0s`) means "not said" and takes
+the default. A field marked explicit keeps its zero, because zero says something there (`registryPullQPS: 0` is "no
+limit").
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def document_name(attribute: str) -> str:
 
 
 def document_path(attribute: str) -> str:
-    """The path in the document of an attribute of a part: `memory_swap.swap_behavior` -> `memorySwap.swapBehavior`."""
+    """The document path of an attribute: `memory_swap.swap_behavior` -> `memorySwap.swapBehavior`."""
     return ".".join(map(document_name, attribute.split(".")))
 
 
@@ -102,7 +102,10 @@ class MemorySwap(_Part, frozen=True, kw_only=True):
 
 
 class VerbosityByFile(_Part, frozen=True, kw_only=True):
-    """One entry of `--vmodule`: files whose name (without `.go`) matches the pattern log at this verbosity."""
+    """One entry of `--vmodule`: the log verbosity of the files whose name matches the pattern.
+
+    The name is without `.go`.
+    """
 
     file_pattern: Text = ""
     verbosity: Count = 0

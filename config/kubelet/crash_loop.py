@@ -13,7 +13,10 @@ RESET_AFTER_NS = 600 * SECOND_NS
 
 
 class CrashLoopPeriods(msgspec.Struct, frozen=True):
-    """First and longest wait between restarts of a container, and the time without failure that resets the back-off."""
+    """The first and the longest wait between restarts of a container.
+
+    Also how long it must run without failure until the back-off is reset.
+    """
 
     initial_ns: int
     max_ns: int

@@ -1,4 +1,4 @@
-"""Eviction settings of the configuration: the signals, their default thresholds, and their valid values (spec 7.1).
+"""Eviction settings: the signals, their default thresholds, and their valid values (spec 7.1).
 
 Pure. The eviction actor acts on them. Values stay text here, because a share of a disk has no size before the size of
 the disk is known.
@@ -43,7 +43,9 @@ def with_default_thresholds(configuration: KubeletConfiguration) -> KubeletConfi
 
 
 def hard_thresholds(configuration: KubeletConfiguration) -> Mapping[str, str]:
-    """The hard thresholds in force by signal, without disabled ones (`0%`, `100%`) and derived ones of containerfs.
+    """The hard thresholds in force, by signal.
+
+    Disabled ones (`0%`, `100%`) and the derived ones of containerfs are left out.
 
     With `mergeDefaultEvictionSettings`, missing signals get their default (spec 7.1).
     """
@@ -58,7 +60,10 @@ def hard_thresholds(configuration: KubeletConfiguration) -> Mapping[str, str]:
 
 
 def eviction_faults(configuration: KubeletConfiguration) -> list[DocumentError]:
-    """Faults of the eviction maps: unknown signals, unreadable values, soft thresholds without a grace period."""
+    """Faults of the eviction maps.
+
+    These are unknown signals, unreadable values, and soft thresholds without a grace period.
+    """
     faults: list[DocumentError] = []
     hard, soft = configuration.eviction_hard, configuration.eviction_soft
     for path, amounts, at_zero in (

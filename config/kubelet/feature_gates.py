@@ -1,8 +1,8 @@
-"""Feature gates of the kubelet: which exist, how ripe they are, and what a choice of them means (spec 18).
+"""Feature gates of the kubelet: which exist, their stages, and what choosing them means (spec 18).
 
 The tables below are the whole truth: a name, its stage, the release that stage began in, and whether the value is
-locked. Choosing is a pure function from a map to the gates in force plus every fault at once; nothing here is global,
-so two nodes in one process may run with different gates. It refuses to know what a gate does.
+locked. Choosing is a pure function: from a map to the gates in force and every fault. Nothing here is global, so two
+nodes in one process may run with different gates. It refuses to know what a gate does.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,6 @@
-"""Which feature gates need others (spec 18): a kubelet does not start with a gate on while one that it needs is off.
+"""Which feature gates need others (spec 18).
+
+A kubelet does not start with a gate on while one that it needs is off.
 
 Gates that are locked on are left out: they cannot be off. Gates of other programs count too, as they do upstream.
 """

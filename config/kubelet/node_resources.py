@@ -1,4 +1,4 @@
-"""Rules for the resources that the node reserves: reservations, cgroups, CPUs, memory, and their policies (spec 10).
+"""Rules for what the node reserves: reservations, cgroups, CPUs, memory, policies (spec 10).
 
 These rules do not read the host: a set of CPUs is parsed, but not compared with the online CPUs.
 """

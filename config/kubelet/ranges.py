@@ -1,4 +1,4 @@
-"""Rules of one field at a time: numbers in their range, words out of their list, durations within bounds (spec 12.2).
+"""Rules for single fields: ranges of numbers, permitted words, bounds of durations (spec 12.2).
 
 A table each, walked by one function: a new rule is a new row. Rules that look at two fields are elsewhere.
 """

@@ -50,7 +50,10 @@ def read_bytes(text: bytes) -> tuple[dict[str, object], Faults]:
 
 
 def read_plain(value: Mapping[str, object]) -> ReadConfiguration:
-    """Read plain data (the header already checked) and apply every default of spec 12.2 but that of eviction."""
+    """Read plain data whose header has been checked, and apply the defaults of spec 12.2.
+
+    The defaults of eviction are applied elsewhere.
+    """
     faults = Faults()
     body = {name: item for name, item in value.items() if name not in ("apiVersion", "kind")}
     configuration, given = read_struct(KubeletConfiguration, body, "$", faults)
@@ -87,7 +90,10 @@ def default_configuration() -> KubeletConfiguration:
 
 
 def legacy_configuration() -> KubeletConfiguration:
-    """The start without any file (spec 12.1 Legacy): open authentication and the read-only port, no thresholds."""
+    """The configuration of a kubelet without any file (spec 12.1 Legacy).
+
+    Authentication is open, the read-only port is on, and there are no thresholds.
+    """
     base = default_configuration()
     replace = msgspec.structs.replace
     authentication = replace(
@@ -100,5 +106,8 @@ def legacy_configuration() -> KubeletConfiguration:
 
 
 def configuration_document(configuration: KubeletConfiguration) -> dict[str, object]:
-    """The document as plain data, as the API writes it: ready for JSON, and read back to an equal configuration."""
+    """The document as plain data, as the API writes it.
+
+    It can be written as JSON, and reads back to an equal configuration.
+    """
     return write_struct(configuration)

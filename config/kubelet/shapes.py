@@ -46,7 +46,10 @@ Shape = Scalar | ListOf | MapOf | PartOf
 
 
 class FieldShape(msgspec.Struct, frozen=True):
-    """One field: its Python name, its name in documents, its shape, whether it may be absent, and its default."""
+    """One field: its Python name, its name in documents, its shape and its default.
+
+    It also says whether the field may be absent.
+    """
 
     attribute: str
     name: str

@@ -1,4 +1,6 @@
-"""Settings that a kubelet acts on and this agent does not: each is named in a warning when it is not at its default.
+"""Settings that a kubelet acts on and this agent does not.
+
+Each is named in a warning when it is not at its default.
 
 Nobody is to find out on a running node that a setting does nothing. Remove a row when its setting is honoured, and name
 the test in `docs/settings.md`. What is refused instead stands in `config.kubelet.validation`.

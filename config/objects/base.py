@@ -1,9 +1,11 @@
-"""What all objects of the API are made of: frozen structs, named as in JSON, sparing with what is absent.
+"""What all objects of the API are made of: frozen structs, named as in JSON.
 
-Owns the three conventions the other files of this package lean on: the base classes, fields that are written even
-when they hold their zero (`written`), and the record of fields that this program does not know (`UnknownFields`).
-Refuses to know how documents are read: unknown fields are refused by the structs themselves, and it is
-`config.documents.codec` that sets them aside first and puts them back.
+An absent field costs little.
+
+Owns the three conventions the other files of this package lean on. These are the base classes; fields that are written
+even when they hold their zero (`written`); and the record of unknown fields (`UnknownFields`). Refuses to know how
+documents are read. The structs refuse unknown fields; `config.documents.codec` sets these aside before and puts them
+back after.
 """
 
 from __future__ import annotations
@@ -63,7 +65,10 @@ class UnknownFields:
 
 
 class Hidden:
-    """Put before the other bases: the repr has no value, since the value is secret, and a repr ends in logs."""
+    """Hides the values in the repr, since they are secret and a repr may end in a log.
+
+    Put it before the other bases.
+    """
 
     __slots__ = ()
 
@@ -88,7 +93,9 @@ No document can hold a value for it.
 
 
 class ApiObject(ApiStruct, frozen=True):
-    """A kind of its own (Pod, PodList, Secret, ...): it remembers the fields of its document that are not known here.
+    """A kind of its own (Pod, PodList, Secret, ...).
+
+    It remembers the fields of its document that are not known here.
 
     The record lives as long as the object and survives `msgspec.structs.replace`.
     """

@@ -1,4 +1,7 @@
-"""Trust anchors of the cluster, and certificates of pods: certificates.k8s.io beside the requests of nodes."""
+"""Trust anchors of the cluster, and certificates of pods (certificates.k8s.io).
+
+The requests for certificates of nodes are elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes: what is asked of them, what they report of themselves, and the leases that say that they are alive."""
+"""Nodes: their spec, their status, and the leases that show that they are alive."""
 
 from __future__ import annotations
 

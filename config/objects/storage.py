@@ -1,4 +1,4 @@
-"""Persistent volumes, claims to them, their attachment to nodes, and what nodes and storage drivers say of each other.
+"""Persistent volumes, claims, attachments to nodes, and what nodes and drivers say of each other.
 
 The source of a persistent volume mostly differs from that of a pod's own volume in the namespace of its secret.
 """

@@ -1,4 +1,4 @@
-"""The three ways to say how a document of the API changes: merge patch, JSON patch, strategic merge patch."""
+"""The three kinds of patches of the API: merge patch, JSON patch, strategic merge patch."""
 
 from config.patches.errors import PatchError
 from config.patches.json_patch import apply_json_patch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 
 class PatchError(ValueError):
-    """Why a patch cannot be applied or made: the place (a path in the document, or an operation), the reason, and a
-    hint.
+    """Why a patch cannot be applied or made: the place, the reason, and a hint.
+
+    The place is a path in the document, or an operation.
 
     `malformed`: no document could take the patch (HTTP 400). Otherwise this document cannot take it (422).
     """

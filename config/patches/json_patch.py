@@ -1,4 +1,7 @@
-"""JSON patches (RFC 6902) by the library `jsonpatch`, with errors that name the operation by its index. Pure."""
+"""JSON patches (RFC 6902) with the library `jsonpatch`.
+
+Errors name the operation by its index. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from jsonpointer import JsonPointerException, resolve_pointer
 from config.patches.errors import PatchError
 
 COPIED_BYTES_AT_MOST = 3 * 2**20
-"""As JSON, by all copies of one patch together: a copy of the whole into itself doubles the document each time."""
+"""The most JSON that all copies of one patch may make together.
+
+A copy of the whole document into itself doubles it each time.
+"""
 MAX_OPERATIONS = 10_000
 """As many as the API server takes in one patch; the work of a patch has a bound."""
 

@@ -99,7 +99,7 @@ def default_container(container: C, host_network: bool = False) -> C:
 
 
 def default_pull_policy(image: str) -> str:
-    """`Always` for an image with the tag latest, given or implied; `IfNotPresent` for any other tag and for digests."""
+    """`Always` for an image with the tag latest, given or implied, else `IfNotPresent`."""
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"

@@ -1,4 +1,4 @@
-"""Who a pod is to its node: where it came from, how much it matters, what it is called (spec 1.3, 1.4).
+"""The identity of a pod for its node: its source, its priority, its names (spec 1.3, 1.4).
 
 Pure predicates and keys over a Pod; nothing here can fail on a pod that passed validation. Owns the keys of the
 annotations that the agent itself sets. Refuses to know what anybody does with the answers.
@@ -52,7 +52,10 @@ _CLASS_OF: Mapping[str, QosClass] = {each.value: each for each in QosClass}
 
 
 def source_of(pod: Pod) -> str | None:
-    """The source the pod came from (file, http, http-push, api), or None for a pod that no source has handed over."""
+    """The source of the pod (file, http, http-push, api).
+
+    None for a pod that no source has handed over.
+    """
     return pod.metadata.annotations.get(CONFIG_SOURCE)
 
 
@@ -104,7 +107,10 @@ def mirror_hash(pod: Pod) -> str | None:
 
 
 def comparable_annotations(pod: Pod) -> Mapping[str, str]:
-    """The annotations without the local ones: a change among these makes the pod another one to its worker."""
+    """The annotations without the local ones.
+
+    For its worker, a change of any of these is a change of the pod.
+    """
     return {key: value for key, value in pod.metadata.annotations.items() if key not in LOCAL_ANNOTATIONS}
 
 

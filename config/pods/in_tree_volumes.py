@@ -1,7 +1,9 @@
-"""Disks of clouds as storage drivers know them: the volume kinds whose code has left Kubernetes (spec 8.2). Pure.
+"""Cloud disks as storage drivers know them: the kinds that Kubernetes' own code no longer serves.
 
-A persistent volume, or a pod's own volume, of such a kind is served by the driver of its cloud under a handle that is
-made of the old fields; everybody makes the same one, since controllers attach the volume by it.
+See spec 8.2. Pure.
+
+The driver of the cloud serves such a persistent volume, or a pod's own volume, under a handle. The handle is made of
+the old fields. Everybody makes the same one, since controllers attach the volume by it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a pod asks of its node and may use there, added up over its containers (spec 7.6, 10.3, 10.14, 10.17). Pure.
+"""Requests and limits of a pod, added up over its containers (spec 7.6, 10.3, 10.14, 10.17). Pure.
 
 Containers and sidecars ask together. An init container asks for the time before them, beside the sidecars that stand
 before it; what counts is the larger of the two. What the pod as a whole asks for takes the place of the sum, and what

@@ -1,4 +1,6 @@
-"""All kinds of volume sources: a row for each source of `Volume`, and for `local`, which only persistent volumes have.
+"""All kinds of volume sources: a row for each source of `Volume`, and for `local`.
+
+Only persistent volumes have `local`.
 
 Rules that depend on the kind of a volume read the kind's row. `runtime.volumes.kinds` lists the plugins that serve the
 kinds. `config.pods.in_tree_volumes` translates the disks of clouds.

@@ -172,7 +172,10 @@ def _restarts(pod: Pod, status: PodStatus, wall_ns: int) -> str:
 
 
 def _counted(pod: Pod, status: PodStatus) -> Iterator[ContainerStatus]:
-    """The containers to count: the init containers while the pod initializes, afterwards the long-running ones."""
+    """The containers to count.
+
+    While the pod initializes these are the init containers, afterwards the long-running ones.
+    """
     if _initializing(pod, status) and _condition(status, "Initialized") != "True":
         yield from status.init_container_statuses
         return

@@ -1,4 +1,4 @@
-"""Whether a pod may be created: what the API server would refuse, and a node would stumble over (spec 1.2).
+"""Whether a pod may be created: the checks of the API server, and those a node needs (spec 1.2).
 
 `validate_pod` is the whole of it, `validate_metadata` and `validate_spec` are its halves: pure, every fault at once,
 each with path, reason and hint, in the order of the document's fields. It expects a pod with its defaults

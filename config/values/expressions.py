@@ -8,8 +8,8 @@ An expression becomes its positions: every character class is one, and knows whi
 position that two different ways lead back to. Polynomial are two positions with loops over the same text, where one
 leads to the other. A search begins with a position of its own, which skips any text.
 
-It errs to the safe side: what is behind a look-ahead, a condition or a back reference is read as if it always held, and
-`{2,900}` as `{2,3}`, since a bounded number of ways is a bounded factor.
+It errs to the safe side. What stands behind a look-ahead, a condition or a back reference is read as if it always held.
+`{2,900}` is read as `{2,3}`: the cost differs by a bounded factor only.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class _TooLargeError(Exception):
 
 
 class _Part(msgspec.Struct):
-    """Of a part of the expression: in how many ways it reads the empty text, and the positions it begins and ends with.
+    """A part of the expression.
+
+    It holds in how many ways the part reads the empty text, and the positions it begins and ends with.
 
     Two ways stand for more. A position that is reached in two ways stands twice.
     """

@@ -1,4 +1,6 @@
-"""What may stand in a container's `image`: `[registry/]path[:tag][@digest]`, and the tag it has when it names none.
+"""The image names that a container may have: `[registry/]path[:tag][@digest]`.
+
+Also the tag of a name that has none.
 
 Pure. The grammar is the one all container registries share. A name that does not keep it cannot be pulled by anybody,
 so it is refused before a runtime is asked, in the words that a kubelet has for it (spec 6.1).
@@ -45,7 +47,7 @@ def is_latest(image: str) -> bool:
 
 
 def short_form(image: str) -> str:
-    """How the name of an image ends wherever it stands in full: with a tag or a digest, without the default registry.
+    """The end of the image's full name: with a tag or a digest, without the default registry.
 
     Any text will do: an id, and what is no image name, are their own short form.
     """

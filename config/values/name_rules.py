@@ -46,7 +46,10 @@ def dns_subdomain(text: str) -> Refusal:
 
 @lru_cache(maxsize=WORDS_AT_MOST)
 def qualified_name(text: str) -> Refusal:
-    """Key of a label or annotation: a name, with or without the DNS name of its owner and a slash before it."""
+    """Why the text may not be the key of a label or annotation; None if it may.
+
+    A key is a name, with or without the DNS name of its owner and a slash before it.
+    """
     prefix, slash, name = text.rpartition("/")
     if slash and (dns_subdomain(prefix) or not prefix):
         return f"{text!r} has a prefix that is no DNS name", _SUBDOMAIN_HINT

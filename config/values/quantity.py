@@ -121,7 +121,9 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def format_quantity(quantity: Quantity) -> str:
-    """The canonical text: a whole number with the largest suffix that allows one, without leading or trailing zeros.
+    """The canonical text: a whole number with the largest suffix that allows one.
+
+    It has no leading or trailing zeros.
 
     Binary suffixes need at least 1024 whole units; a smaller amount is printed with decimal ones.
     """
@@ -175,7 +177,10 @@ def _suffix_hint(suffix: str) -> str:
 
 
 def _keeps_its_scale(whole: str, fraction: str, suffix: str) -> bool:
-    """Whether the API stores the number as 18 digits and a power of ten, and so does not cut it (100E stays)."""
+    """Whether the API keeps the number's scale, as 18 digits and a power of ten.
+
+    Then it does not cut the number (100E stays).
+    """
     digits = len(whole.lstrip("0")) + len(fraction)
     return suffix not in _BINARY and digits <= 18
 

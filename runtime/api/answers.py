@@ -100,8 +100,8 @@ def wait_before_retry_ns(method: str, error: ApiError, retries: int, left_ns: in
     """How long to wait before the client makes the call again by itself; None: it does not.
 
     Only what the server asked for. 429 with a Retry-After means that the server has not begun with the call, so any
-    call is made again; 503 with one may mean that something behind it has, so only reads are. Everything else is for
-    who called: only he knows whether the operation may be done twice.
+    call is made again. 503 with a Retry-After may mean that something behind the server has begun, so only reads are
+    repeated. Everything else is left to the caller, who knows whether the operation may be done twice.
 
     `retries`: how often it was made again already. `left_ns`: what is left of its time.
     """

@@ -90,7 +90,10 @@ class ObjectList(msgspec.Struct, Generic[K], frozen=True):
 
 
 class WatchEvent(msgspec.Struct, Generic[K], frozen=True):
-    """ADDED, MODIFIED, DELETED with the object, or BOOKMARK (None): everything up to `resource_version` was told."""
+    """ADDED, MODIFIED or DELETED with the object, or BOOKMARK (None).
+
+    With a bookmark, every change up to `resource_version` has been sent.
+    """
 
     type: str
     object: K | None

@@ -35,13 +35,16 @@ class Api(Protocol):
         """Follow one watch.
 
         `on_event` and `on_end` run on a thread of the implementation, one at a time: hand over and return. `on_end`
-        comes exactly once, last: None when the server ended the watch in order or `close` was called, the error
-        otherwise (an ERROR event of the stream, 410 among them, is one).
+        comes exactly once, last. It gets None when the server ended the watch in order or `close` was called, else the
+        error. An ERROR event of the stream, 410 among them, is an error.
         """
 
 
 class BootstrapApi(Protocol):
-    """The way to the API server of a node that has no valid certificate of its own: good for asking for one."""
+    """The API of a node that has no valid certificate of its own.
+
+    It is good for requesting one.
+    """
 
     def api(self) -> Api:
         """With the bootstrap's credentials as they are now; what was given before is over.
@@ -52,7 +55,9 @@ class BootstrapApi(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApiLines:
-    """The ways of one node to one API server, each with a rate limit of its own: a burst on one delays no other.
+    """The clients of one node for one API server.
+
+    Each has a rate limit of its own, so a burst on one delays no other.
 
     `leases` has no limit: a node must not be taken for dead because it is busy.
     """

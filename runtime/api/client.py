@@ -33,7 +33,7 @@ TIMEOUT_NS = 60 * 10**9
 """For calls without a time limit; the server itself gives up after that."""
 IN_FLIGHT_AT_MOST = 32
 SILENT_CALLS = 2
-"""After so many calls in a row without an answer, the line of the leases takes its connections for dead."""
+"""After so many unanswered calls in a row, the line of the leases closes its connections."""
 DECODED_ASIDE_BYTES = 256 * 1024
 _READING = DaemonThreads(2, "api-reading")
 """Threads for larger answers. Looking up names has others, since that may hang; decoding never does."""

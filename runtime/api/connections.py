@@ -96,7 +96,10 @@ class ApiConnections:
         self._pool.close(LOST)
 
     def suspect(self) -> None:
-        """Reset, unless that was done a moment ago: many nodes may share these connections, and each may doubt them."""
+        """Reset, unless that was done a moment ago.
+
+        Many nodes may share these connections, and each may call this.
+        """
         now = asyncio.get_running_loop().time()
         if self._suspected_at is None or now - self._suspected_at >= DOUBT_SECONDS:
             self._suspected_at = now

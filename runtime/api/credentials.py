@@ -1,8 +1,8 @@
-"""Who we are to the API server, as it stands now: a token, a name and password, or what a plugin gives.
+"""The node's current credentials for the API server: token, password, or from a plugin.
 
-Owns how long a credential is good for. A token in a file is read again every minute, and when the server refused it: it
-is replaced there while we run. A plugin runs when its credential expires, or was refused; once for all calls that wait,
-and after a failure or a refusal not again for 5 s, so that a broken plugin is no storm of processes.
+Owns how long a credential is good for. A token file is read again every minute, and when the server refused the token:
+somebody replaces it there while we run. A plugin runs when its credential expires or was refused, once for all calls
+that wait. After a failure or a refusal it does not run again for 5 s, so a broken plugin causes no storm of processes.
 
 Everything here runs on the loop. What can fail is `fetch` (CredentialsError). No message has a secret in it.
 """
@@ -41,7 +41,7 @@ class CredentialsError(Exception):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What a call shows: the value of its Authorization header ("" for none), and a certificate of a plugin."""
+    """The credentials of one call: an Authorization header ("" for none), and a plugin's certificate."""
 
     authorization: str = ""
     pair: Pair | None = None

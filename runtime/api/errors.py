@@ -1,4 +1,6 @@
-"""How a call to the API server fails: the HTTP code, the reason word of its Status, its message, and what was asked.
+"""How a call to the API server fails: the request, the HTTP code, the reason and the message.
+
+Reason and message are those of the Status in the answer.
 
 `code` 0 means that no answer came (`reason` is then `Unreachable` or `Timeout`). Three groups matter to callers. Not
 found, conflict and already-exists are answers. 410 (`expired`) says that a resourceVersion is too old: list again. What

@@ -1,4 +1,4 @@
-"""What goes into a credential plugin and comes out of it: the `ExecCredential` documents of both versions. Pure.
+"""The `ExecCredential` documents that a credential plugin reads and writes, both versions. Pure.
 
 Owns the two documents. Running the plugin is `runtime.api.credentials`.
 """

@@ -63,8 +63,9 @@ class TokenBucket:
 
 
 def bucket_of(qps: float | None, burst: int) -> TokenBucket | None:
-    """The bucket for a limit as a KubeletConfiguration has it: 0 takes the default of a client, None or less than 0 is
-    no limit.
+    """The bucket for a limit of a KubeletConfiguration.
+
+    0 takes the default of a client; None or less than 0 is no limit.
     """
     if qps is None or qps < 0:
         return None

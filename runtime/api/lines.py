@@ -1,9 +1,11 @@
-"""The lines of one node to its API server: four clients with limits of their own over one set of connections.
+"""The lines of one node to its API server: four clients with limits of their own.
 
-Owns which limit is whose (spec 12.3): `main` and `events` have those of the KubeletConfiguration, `leases` none, and
-`reviews` one that no configuration names. When
-the lease has had no answer twice in a row, all connections are closed and made anew: after a change in the network the
-old ones may lead nowhere without anybody being told, and the lease is what is renewed most often.
+They share one set of connections.
+
+Owns which limit is whose (spec 12.3). `main` and `events` have those of the KubeletConfiguration, `leases` none, and
+`reviews` one that no configuration names. When two renewals of the lease in a row get no answer, all connections are
+closed and made anew. After a change in the network the old ones may lead nowhere without notice, and the lease is what
+is renewed most often.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What follows the end of a list or a watch: the next one, its resourceVersion, and the wait before it. Pure.
+"""The next call after the end of a list or a watch: its resourceVersion, and the wait before it. Pure.
 
 Owns the rules for following a collection. They are those of client-go's reflector, with its gaps closed:
 
@@ -13,8 +13,8 @@ There is no wait after success. Otherwise it is 0.8 s, doubling, with as much ag
 less than the server asked for. Only a watch with an event, or one that lasted a second, resets the wait. Otherwise a
 list that works and a watch that fails would alternate without a pause.
 
-A list first gets a few seconds to be answered, and twice as long after each failure (`list_limit_ns`): a request that
-was lost costs little, and a slow server is waited for.
+The first list has a few seconds to be answered, and twice as long after each failure (`list_limit_ns`). So a request
+that was lost costs little, and a slow server gets its time.
 
 The caller keeps a `WatchPlace`, reports each end, and does the `WatchStep`. Objects, timers and connections are its
 own.

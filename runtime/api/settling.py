@@ -1,4 +1,4 @@
-"""`SettlingApi`: an API server whose authorizer learns of a pod's binding a moment after this node does.
+"""`SettlingApi`: repeats calls that are refused because the API server has not seen a binding yet.
 
 The Node authorizer lets a node read what a pod refers to, and make tokens for it, once it has seen the binding too.
 On a real server that takes 10 to 100 ms. So a call that is refused (403) is repeated after 10, 20, 40, ... ms, for a

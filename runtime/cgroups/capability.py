@@ -1,4 +1,6 @@
-"""What an actor can do with cgroups: `CgroupTree` before it is known who manages them here, `Cgroups` from then on.
+"""The capability of cgroups: `CgroupTree` before the driver is known, `Cgroups` from then on.
+
+The driver (systemd or cgroupfs) says who manages them here.
 
 Every call touches the kernel's files (or asks systemd) and may take its time where many processes are: actors run them
 on a lane. All may be repeated. A cgroup is named by its words, see `names`. Nothing raises for want of rights: what
@@ -20,9 +22,9 @@ class CgroupLimits(msgspec.Struct, frozen=True):
 
     `cpu_quota_us` -1, `memory_bytes` -1 and `pids` -1: no limit.
 
-    `memory_min_bytes` (kept whatever happens), `memory_low_bytes` (kept while others have some to give) and
-    `memory_high_bytes` (-1: no limit; slowed down above it) are of v2 only, where v1 is left as it is.
-    `huge_pages`: size of a page in bytes -> bytes of such pages, -1 for no limit.
+    `memory_min_bytes` is kept whatever happens, and `memory_low_bytes` while other groups have memory to give. Above
+    `memory_high_bytes` the group is slowed down (-1: no limit). These three are of v2 only. `huge_pages`: size of a
+    page in bytes -> bytes of such pages, -1 for no limit.
     """
 
     cpu_shares: int | None = None
@@ -74,6 +76,7 @@ class CgroupTree(Protocol):
         """Move this process into the cgroup at that path, made where it is not there. What could not be done."""
 
     def gather(self, path: str) -> tuple[str, ...]:
-        """Move every process of the root into the cgroup at that path, made where it is not there, but for the first
-        process and those of the kernel. What could not be done.
+        """Move every process of the root into the cgroup at that path; return what could not be done.
+
+        The cgroup is made if it is missing. The first process and those of the kernel stay.
         """

@@ -1,4 +1,6 @@
-"""`LocalCgroups`: cgroups as directories of the kernel, one hierarchy (v2) or one for each controller (v1).
+"""`LocalCgroups`: cgroups as directories of the kernel.
+
+There is one hierarchy (v2), or one for each controller (v1).
 
 Files are written as they are, in the kernel's words; the only knowledge here is which file says what in which version.
 On v2 a controller serves a cgroup only when all above it have passed it on, which is done on the way down. On v1
@@ -7,8 +9,8 @@ nothing can enter a cpuset without CPUs and memory, so a new one takes those of 
 When the kernel lacks a controller, or the agent lacks rights, the problem is reported by file and the rest is still
 written.
 
-What is removed goes from every hierarchy that is mounted, not only from those that are written here: runtimes make the
-cgroups of their containers in all of them, and the cgroups of pods on the way.
+A removal goes through every mounted hierarchy, not only those that are written here: runtimes make the cgroups of
+containers, and of pods above them, in all hierarchies.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ PASSES = 5
 """Rounds of killing processes: each may have forked before it ended."""
 _UNLIMITED = "max"
 _NO_LIMITS = (_UNLIMITED, "-1", "0")
-"""Texts that take nothing from anybody where there is nobody to enforce them: no limit, and no pages of a size."""
+"""Values that limit nothing, so nothing is lost where the controller is missing.
+
+They say: no limit, and no pages of a size.
+"""
 
 
 class LocalCgroups:

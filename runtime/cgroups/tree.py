@@ -1,4 +1,6 @@
-"""`LocalCgroupTree`: this machine's cgroups before their driver is known, and moving processes between them.
+"""`LocalCgroupTree`: this machine's cgroups before their driver is known.
+
+It also moves processes between them.
 
 `kubeletCgroups` and `systemCgroups` are paths, so processes are moved by path with either driver. Systemd never
 recreates what already exists there (spec 10.6).

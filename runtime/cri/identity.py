@@ -157,7 +157,7 @@ def container_labels(pod: Pod, container: Container, sandbox_attempt: int) -> di
 def container_annotations(
     pod: Pod, lasting: Mapping[str, str], attempt: int, *, termination_file: str, back_off_ns: int
 ) -> dict[str, str]:
-    """What the agent needs to know of a container after the pod's spec is lost, or after a restart of the agent.
+    """What the agent needs to know of a container when the pod's spec is gone, or after a restart.
 
     `lasting`: its `lasting_annotations`. `back_off_ns`: how long its successor waits if it ends soon.
     """

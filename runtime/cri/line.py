@@ -1,7 +1,7 @@
 """One gRPC channel to one endpoint: bytes out, one answer or a series of them back.
 
-Knows no message types; it is given the function that reads an answer. Turns every way gRPC can fail into a `CriError`,
-and says of an endpoint that is not reachable what the kernel says of its socket, which is what a person needs to know.
+Knows no message types; it is given the function that reads an answer. Turns every way gRPC can fail into a `CriError`.
+For an endpoint that is not reachable it gives the kernel's error of the socket, which is what a person needs to know.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LONGEST_TIMEOUT_NS = 365 * 24 * 3600 * 10**9
-"""gRPC takes a deadline after the year 2262 for one that has passed, and a pod may have that long to end."""
+"""The longest timeout that is passed on.
+
+gRPC takes a deadline after the year 2262 for one that has passed, and a pod may have a grace period that long.
+"""
 
 CHANNEL_OPTIONS: list[tuple[str, int | str]] = [
     *SIZE_OPTIONS,

@@ -1,1 +1,1 @@
-"""Storage drivers of this node: the container storage interface, services Identity and Node (spec 8.8)."""
+"""Storage drivers of this node: the CSI services Identity and Node (spec 8.8)."""

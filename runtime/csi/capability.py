@@ -1,4 +1,4 @@
-"""What is asked of a storage driver on its node: `CsiNode`, and how drivers are found by their names: `CsiDrivers`.
+"""The capability of storage drivers: `CsiNode` asks one, `CsiDrivers` finds it by name.
 
 All calls block, for up to two minutes each: actors run them on lanes. All may be repeated with the same arguments.
 Failures are `PluginError`. The real ones are in `runtime.csi.client`, simulated ones in `simulation.host.plugins`.
@@ -52,8 +52,9 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How a volume is to be had: as a device (`block`), or as a file system, with its mount options and, for drivers
-    that see to it themselves, the group that owns the files.
+    """How a volume is used: as a device (`block`), or as a file system with mount options.
+
+    `group` is for drivers that set the group of the files themselves.
     """
 
     mode: AccessMode

@@ -1,10 +1,10 @@
 """Finding what lies beneath a directory, and nothing else, whatever links lie on the way.
 
-Theory of operation. Whoever writes beneath the directory may put a symbolic link where a path leads through, also
-between a check and its use. So the path is walked one component at a time by open directories: each component is opened
-without following it; a link is read, and its target walked in its turn from where it lies; `..` goes back to the
-directory that was come from, never to what the kernel takes for it by now. A link that leads out is refused. What is
-open at the end is what was found, whatever its name stands for later.
+Theory of operation. Whoever writes beneath the directory may put a symbolic link into the path, also between a check
+and its use. So the path is walked one component at a time by open directories, and no component is followed when it is
+opened. The target of a link is read and walked in its turn, from where the link lies. `..` goes back to the directory
+that the walk came from, never to what the kernel takes for it by now. A link that leads out is refused. The open
+descriptor is the result, whatever the name stands for later.
 
 Calls touch the disk and may hang. They raise OSError; `LeadsOutError` for what is not beneath.
 """

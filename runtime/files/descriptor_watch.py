@@ -1,4 +1,4 @@
-"""`DescriptorWatch`: a file of the kernel that has something to say now and then, on an event loop that runs anyway.
+"""`DescriptorWatch`: tells a running event loop when a file of the kernel can be read.
 
 It costs no thread. What can be read there, and how, is the business of who is called.
 """
@@ -14,7 +14,9 @@ from runtime.io.event_loop import LoopThread
 
 
 class DescriptorWatch:
-    """Calls `on_ready` on the loop whenever `descriptor` can be read, from `begin` to `close`, which closes it as well.
+    """Calls `on_ready` on the loop whenever `descriptor` can be read, from `begin` to `close`.
+
+    `close` also closes the descriptor.
 
     `on_closed` comes last of all, when nothing is called any more. The descriptor does not block, and `poll` knows it:
     a plain file is none such.

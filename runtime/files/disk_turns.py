@@ -1,8 +1,10 @@
-"""`DiskTurns`: what one reader does on a disk that may hang, one operation after the other, on threads that many share.
+"""`DiskTurns`: one reader's operations on a disk that may hang, one after the other.
 
-Whoever waits for an operation may be gone before it is over (a client that hangs up, a disk that takes too long), and
-nothing can stop a thread in the middle of one. So the last operation, which gives back what the others have opened, is
-not done beside one that still opens: it comes after it, however long that takes. Runs on one loop.
+They run on threads that many readers share.
+
+The caller of an operation may be gone before it is over (a client hangs up, a disk takes too long). Nothing can stop a
+thread in the middle of one. So the last operation, which closes what the others opened, waits until the one before has
+ended, however long that takes. Runs on one loop.
 """
 
 from __future__ import annotations

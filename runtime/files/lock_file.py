@@ -1,4 +1,6 @@
-"""`--lock-file`: one agent at a time, and with `--exit-on-lock-contention` the older one makes way (spec 12.3).
+"""`--lock-file`: one agent at a time (spec 12.3).
+
+With `--exit-on-lock-contention` the older one makes way.
 
 The lock is `flock`, so it ends with the process. Another agent that wants it opens or removes the file, and a watch on
 the file shows that.

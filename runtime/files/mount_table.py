@@ -1,4 +1,7 @@
-"""The kernel's table of mounts, `/proc/self/mountinfo`: reading it touches no mount, so it never hangs. Pure."""
+"""The kernel's table of mounts, `/proc/self/mountinfo`.
+
+Reading it touches no mount, so it never hangs. Pure.
+"""
 
 from __future__ import annotations
 

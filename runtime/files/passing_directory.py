@@ -1,4 +1,6 @@
-"""A directory that lives as long as its process, even when that is killed: then the next one that comes removes it.
+"""A directory that lives as long as its process.
+
+When the process is killed, the next one removes it.
 
 Each holds a file that its process keeps locked (`flock` goes with the process). Who makes a directory first removes
 those of its own user and prefix that nobody holds any more. What can fail is the making (OSError, LockFileError);

@@ -1,8 +1,8 @@
 """Opens plain files at paths where containers may have put something else.
 
-Looking at a name must not touch what has it. Opening a device may reset it (a watchdog then restarts the machine), and
-opening a pipe wakes its writer. So what has the name is first held by a descriptor that only says what it is (O_PATH),
-and that is opened through it: no other file can take its place between the two. No link is followed.
+Looking at a name must not touch the file. Opening a device may reset it (a watchdog then restarts the machine), and
+opening a pipe wakes its writer. So the file is first opened with O_PATH, which only tells what it is, and then opened
+through that descriptor: no other file can take its place between the two. No link is followed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Going through a directory and all below it, however deep and broad it is, by open directories (issue 20).
+"""Walking a directory tree of any depth and breadth by open directories.
 
 Containers write trees that no path can name (PATH_MAX), that no recursion survives, and that change under the walk. So:
 

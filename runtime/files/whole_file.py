@@ -1,4 +1,4 @@
-"""Files that are written as a whole: after a crash there is all of the new content, or what was there before.
+"""Files that are written as a whole: after a crash there is the new content or the old.
 
 It is the one way to replace a file, a kubeconfig beside the files of other users included. The content goes into a new
 file beside the old one, whose name nobody can guess (`O_EXCL`, no link followed), and takes its place by one rename.

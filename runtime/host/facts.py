@@ -1,4 +1,4 @@
-"""What is true of the machine under a node: the capability `HostFacts` and the real one, `LocalHostFacts`.
+"""Facts about the machine under a node: the capability `HostFacts`, and `LocalHostFacts`.
 
 Read when asked, never remembered. Any of the three may hang (a dead mount, a resolver that does not answer), so actors
 ask on a lane. The simulated machine is `simulation.host.facts`.

@@ -1,4 +1,6 @@
-"""`KernelParameters`: what can be set in a running kernel, as `sysctl` names it (`vm.overcommit_memory`).
+"""`KernelParameters`: reads and sets parameters of the running kernel (`vm.overcommit_memory`).
+
+`sysctl` does the same.
 
 Read and written as files below a directory, `/proc/sys` on a machine. Nothing raises: what is not there is None, and
 what could not be set is told.

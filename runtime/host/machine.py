@@ -1,4 +1,6 @@
-"""The facts of a machine from the kernel's files: CPUs, memory, huge pages, ids, kernel and operating system.
+"""The facts of a machine from the kernel's files.
+
+These are CPUs, memory, huge pages, ids, kernel and operating system.
 
 `read_machine` never fails: an unreadable fact has a value that says so (0 bytes, an empty text). The root of the file
 system is a parameter, so any tree of files can be a machine. Another module makes API objects of these facts.

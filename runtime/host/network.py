@@ -1,4 +1,4 @@
-"""The network of a machine: the addresses of its interfaces, its default routes, and the addresses of a name.
+"""The network of a machine: addresses of interfaces, default routes, addresses of a name.
 
 `actors` choose the node's address from these facts. Nothing here fails; unreadable facts are empty. A lookup takes two
 seconds at most. A resolver that has not answered by then has not denied the name.
@@ -98,7 +98,10 @@ def _ipv4_routes(lines: list[list[str]]) -> list[tuple[int, int, str]]:
 
 
 def _ipv6_routes(lines: list[list[str]]) -> list[tuple[int, int, str]]:
-    """Columns: destination, its prefix length, source, its length, next hop, metric, references, use, flags, name."""
+    """The IPv6 default routes.
+
+    Columns: destination, its prefix length, source, its length, next hop, metric, references, use, flags, name.
+    """
     routes = []
     for parts in lines:
         if len(parts) >= 10 and parts[0] == _NO_IPV6_DESTINATION and int(parts[1], 16) == 0 and parts[9] != "lo":

@@ -1,4 +1,6 @@
-"""Facts of the machine that an agent needs before it starts (spec 10.1): `StartFacts`, read from the kernel's files.
+"""`StartFacts`: facts of the machine that an agent needs before it starts (spec 10.1).
+
+They are read from the kernel's files.
 
 Reading never fails: an unreadable fact has a value that says so. The root of the file system is a parameter, so any
 tree of files can be a machine. `actors.node.start_checks` decides whether an agent may start.

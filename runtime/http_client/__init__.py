@@ -1,4 +1,4 @@
-"""The HTTP/1.1 client of the agent, for the API server, probes, hooks, manifests by URL and local sockets.
+"""The agent's HTTP/1.1 client, for the API server, probes, hooks, manifest URLs, local sockets.
 
 `connection` moves bytes between h11 and one transport, and bounds what a hostile server can cost; `call_bytes` bounds
 what containers can. `dialing` opens

@@ -1,4 +1,6 @@
-"""The GET of a probe or a hook: connect, ask, read, and follow redirects on the same host (spec 5, 3.11).
+"""The GET of a probe or a hook.
+
+It connects, asks, reads, and follows redirects on the same host (spec 5, 3.11).
 
 It checks no certificates, uses no proxies and keeps no connections. It has no time limit: callers set one. Of a body it
 reads only what is shown. All bytes of a call are bounded (`call_bytes`), those of TLS too.
@@ -37,7 +39,10 @@ SHOWN_BYTES = 10 * 1024
 SHOWN_PIECES = 1024
 """At most so many chunks of a body are read: a server may send one byte in each."""
 TLS_LOOK_SECONDS = 0.05
-"""How often the bytes of a TLS connection are counted: those of its own records reach nobody who could count them."""
+"""How often the bytes of a TLS connection are counted.
+
+The library hides the bytes of TLS records from whoever reads, so they cannot be counted as they come.
+"""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 """OpenSSL's names for the answer of a server without TLS; they differ between versions."""
 

@@ -4,8 +4,8 @@ h11 speaks the protocol; `HttpConnection` moves bytes between h11 and an asyncio
 exchange at a time. Everything runs on one loop. Nothing here has a time limit: callers use `asyncio.timeout`.
 
 The server may be hostile, since probes ask containers. So each cost has a bound: the bytes of a head, the number of
-interim (1xx) answers, the bytes that wait for the parser, and the events parsed before other tasks get a turn. Who asks
-a container also bounds all bytes of a call (`CallBytes`).
+interim (1xx) answers, the bytes that wait for the parser. The events parsed before other tasks get a turn have one too.
+For a container, `CallBytes` also bounds all bytes of a call.
 """
 
 from __future__ import annotations

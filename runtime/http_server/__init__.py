@@ -1,5 +1,7 @@
-"""The node's own HTTP server: who listens, who asks, whether he may, and what there is (spec 11, 17.1, 17.2).
+"""The node's own HTTP server: who listens, who asks, who may, and which paths exist.
 
-`listener` speaks HTTP and knows neither users nor pods; `connection` lets connections that are to be upgraded through
-to whoever serves them; `gate` asks who it is and whether he may; `endpoints` answer. What the actors know is handed in.
+See spec 11, 17.1 and 17.2.
+
+`listener` speaks HTTP and knows neither users nor pods. `connection` passes upgraded connections on to whoever serves
+them. `gate` authenticates and authorizes. `endpoints` answer. What the actors know is handed in.
 """

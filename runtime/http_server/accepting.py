@@ -1,4 +1,6 @@
-"""Accepts connections, counts them from that moment on, and gives each little until it has asked for something.
+"""Accepts connections, and counts them from that moment on.
+
+Each gets little memory and time until it has sent a request.
 
 A connection that is accepted costs a socket and a timer. TLS begins with its first byte, since its buffers are large;
 HTTP begins with its first whole head. For both together it has one limit of time, from the moment it was accepted.

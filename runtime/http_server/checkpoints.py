@@ -1,4 +1,6 @@
-"""A checkpoint of a container: the runtime writes its state into an archive under the node's directory (spec 11.9).
+"""A checkpoint of a container: the runtime archives its state on the node (spec 11.9).
+
+The archive lies under the node's directory.
 
 What can fail is the runtime; one that cannot do it at all says so, and that is status 500 like every other failure.
 """

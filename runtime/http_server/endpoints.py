@@ -1,4 +1,6 @@
-"""What the node's server answers (spec 11.2), of what it is given: a view of the node, the runtime, the logs.
+"""The answers of the node's server (spec 11.2).
+
+They are made of what the server is given: a view of the node, the runtime, the logs.
 
 There are three listeners. The main one authenticates every request (`gate`). The read-only one authenticates nobody and
 serves little. The third serves health. Questions to actors run on threads of their own and may take a while; an actor

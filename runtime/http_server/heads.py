@@ -1,8 +1,7 @@
 """The head of a request as data, and the refusal of one. Pure.
 
-A head is read before anybody believes it: sizes are bounded by who reads the bytes, the target is an absolute path, and
-a path that goes up or has empty parts is refused rather than tidied, so that who judges a path and who serves it mean
-the same one.
+A head is checked before anybody uses it. The reader of the bytes bounds its size. The target is an absolute path. A
+path that goes up or has empty parts is refused and not tidied. So authorization and service mean the same path.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 
 Query = tuple[tuple[str, str], ...]
 FIELDS_AT_MOST = 1 << 16
-"""Every word of a command is one: as many as a head has room for, and bodies are no worse."""
+"""Each word of a command is a field, so this is as many as fit into a head. Bodies have the same limit."""
 
 
 class HttpRefusal(Exception):  # noqa: N818  # an answer, not a mishap

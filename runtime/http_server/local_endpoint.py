@@ -1,4 +1,6 @@
-"""The local endpoint of an agent: HTTP and JSON over a unix socket in its root directory, for the user who runs it.
+"""The local endpoint of an agent, for the user who runs it.
+
+It speaks HTTP and JSON over a unix socket in the agent's root directory.
 
 `LocalEndpoint` serves, `ask` reads. Views are callables that make a `Reply`. A view may wait, since a few threads run
 them; one that fails gives status 500 and a sentence. Nothing can be changed through here. Only the owner may connect
@@ -73,7 +75,10 @@ def socket_path(root_directory: str) -> str:
 
 
 class LocalEndpoint:
-    """Serves `views` (path such as `/pods` -> view) and `questions` (`/explain/`) from `start` until `close`."""
+    """Serves `views` and `questions` from `start` until `close`.
+
+    `views` maps a path such as `/pods` to a view. `questions` are paths with an argument (`/explain/`).
+    """
 
     def __init__(
         self,

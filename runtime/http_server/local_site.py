@@ -14,7 +14,9 @@ from ipaddress import ip_address
 from runtime.http_server.heads import HttpRefusal
 
 _SIMPLE_MEDIA = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
-"""What pages of other sites may send without asking the server first (Fetch standard, CORS-safelisted).
+"""Media types that pages of other sites may send without asking the server first.
+
+The Fetch standard calls them CORS-safelisted.
 
 A page can also send a body without a type, but only with its `Origin`, which is refused. Some clients of the API send
 such bodies.

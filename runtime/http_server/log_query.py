@@ -1,4 +1,6 @@
-"""A query for the logs of the node's services (spec 11.5): what is asked, checked, and as a command line of journalctl.
+"""A query for the logs of the node's services (spec 11.5).
+
+It is parsed, checked, and turned into a command line of journalctl.
 
 Pure. A query names services, or one file under the log directory; options narrow the journal down. Everything that is
 wrong is told at once.

@@ -1,7 +1,7 @@
 """A container's log as an answer: streamed as it is read, at the pace of the client (spec 11.2).
 
-Disks may hang, and readers be many: reading is done on a few threads of its own, each time with a limit, so that what
-is read of a sick disk ends and nothing else does. Who follows looks again a few times a second, for as long as the
+Disks may hang, and readers may be many. So a few threads of their own read, with a limit for each read: a sick disk
+ends its own streams and nothing else. A stream that follows looks again a few times a second, for as long as the
 container runs and the client stays.
 """
 

@@ -1,4 +1,6 @@
-"""All that listens on a node, as its configuration says: main port, read-only port, health port (spec 11.1).
+"""All listeners of a node: main port, read-only port, health port (spec 11.1).
+
+The configuration says which of them are there.
 
 Made first, then started, then closed; a port of 0 in `Ports` is any free one, None is none. What can fail is told
 before anything is served: certificates (`CertificateError`), an API server that is asked for and not there

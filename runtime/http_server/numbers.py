@@ -1,8 +1,8 @@
-"""What the node says in numbers: `/stats/summary` and the pages for Prometheus (spec 11.2, 11.6, 11.7).
+"""The node's numbers: `/stats/summary` and the pages for Prometheus (spec 11.2, 11.6, 11.7).
 
-The pages come from whoever knows them (`NumbersView`), on threads of their own: a page may take as long as a disk that
-hangs is waited for, and pods and logs are asked for meanwhile. More than `AT_ONCE` pages are not made at a time; who
-comes then waits for one that is being made.
+`NumbersView` makes the pages on threads of its own. A page waits as long as the timeout for a hanging disk; pods and
+logs are served meanwhile. At most `AT_ONCE` pages are made at a time. A client that comes then waits for a page that is
+being made.
 """
 
 from __future__ import annotations

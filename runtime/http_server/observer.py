@@ -2,9 +2,9 @@
 
 Read-only.
 
-What there is to see comes as parts, key -> JSON, which this file neither knows nor needs to: it looks about once a
-second while somebody watches, once for all who do, and sends each watcher the parts that have changed. A watcher who
-does not keep up misses looks and no parts. The number of watchers is bounded; nobody watching costs nothing.
+The view comes as parts, key -> JSON; this file need not know what they mean. It looks about once a second while
+somebody watches, once for all watchers, and sends each watcher the parts that have changed. A slow watcher misses looks
+but no parts. The number of watchers is bounded; without a watcher it costs nothing.
 """
 
 from __future__ import annotations

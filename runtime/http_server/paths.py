@@ -1,4 +1,4 @@
-"""What there is on the node's server: every path with its methods, and which switches it needs (spec 11.2).
+"""Every path of the node's server with its methods, and which switches it needs (spec 11.2).
 
 Pure. A path that is not here is 404, a method that is not is 405; both are told only to those who may ask. A path whose
 switch is off says so.

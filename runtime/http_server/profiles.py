@@ -1,9 +1,9 @@
 """What the agent's own threads do, in the form that `go tool pprof` and people read: `/debug/pprof/`.
 
-A profile is made by looking at every thread a hundred times a second for as long as was asked, one profile at a time:
-what a thread stands in is where its time goes, whether it computes or waits for the interpreter. There are no
-goroutines here; under that name every thread's stack is told. An execution trace, and symbols to be resolved by
-address, this agent does not have, and says so.
+A profile samples every thread a hundred times a second, for as long as was asked; one profile at a time. A sample
+counts for the line that the thread stands in, whether it computes or waits for the interpreter. There are no goroutines
+here; under that name every thread's stack is shown. This agent has no execution trace and resolves no symbols by
+address, and says so.
 """
 
 from __future__ import annotations

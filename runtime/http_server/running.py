@@ -1,4 +1,4 @@
-"""What the runtime runs, asked of it: pods with their containers, and a command in one of them (spec 11.2)."""
+"""Pods with their containers as the runtime lists them, and a command run in one (spec 11.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The logs of the node itself at `/logs/`: files and directories of `/var/log`, and the journal by query (spec 11.5).
+"""The logs of the node itself at `/logs/`: the files of `/var/log`, and the journal by query.
+
+See spec 11.5.
 
 Only plain files and listings beneath the directory are shown (`runtime.files.beneath`). Files are sent at the pace of
 the client and read on a few threads of their own. journalctl has half a minute.

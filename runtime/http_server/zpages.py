@@ -1,4 +1,6 @@
-"""`/statusz` and `/flagz`: text for people, and objects of `config.k8s.io` for programs (KEP-4827, KEP-4828).
+"""`/statusz` and `/flagz` (KEP-4827, KEP-4828).
+
+They give text for people, and objects of `config.k8s.io` for programs.
 
 Pure. A program names the object in its Accept header: `application/json;g=config.k8s.io;v=v1beta1;as=Statusz`, or
 `application/yaml`. Nobody gets JSON of a shape that he did not name: without the three words the answer is 406. Without

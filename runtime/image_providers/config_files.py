@@ -1,4 +1,4 @@
-"""Reads the files of `--image-credential-provider-config`, and looks for the programs that they name (spec 6.3).
+"""Reads the files of `--image-credential-provider-config`, and finds their programs (spec 6.3).
 
 A directory has one document in each file that ends in `.json`, `.yaml` or `.yml`, in the order of their names.
 """

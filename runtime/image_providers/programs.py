@@ -1,4 +1,6 @@
-"""`LocalImageProviders`: runs the programs of `--image-credential-provider-bin-dir`, each request in one process.
+"""`LocalImageProviders`: runs the programs of `--image-credential-provider-bin-dir`.
+
+Each request is one process.
 
 A program has a minute. It ends with its children; one that prints without end is ended, and what cannot be read is no
 answer. What it complains of is kept without what it was given and what it has printed.

@@ -68,7 +68,10 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
 
 
 def reset_on_close(connection: socket.socket) -> None:
-    """Make the end of `connection` a reset: a silent peer then leaves no dying connection behind for minutes."""
+    """Make closing `connection` send a reset.
+
+    A silent peer then leaves no dying connection behind for minutes.
+    """
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 

@@ -1,9 +1,9 @@
-"""One thread with an asyncio loop for everything that speaks HTTP: manifest URLs, the API server, our own server.
+"""One thread with an asyncio loop for all HTTP: manifest URLs, the API server, our own server.
 
 `LoopThread.submit` takes a coroutine from any thread and gives a `concurrent.futures.Future`, which is a `Pending`.
-`post` takes a plain function: who makes thousands of calls in a second hands them over for less. The thread starts with
-the first of either and is a daemon, as are those for what blocks (`asyncio.to_thread`, looking up names): what hangs on
-the network does not hold up the end of the process.
+`post` takes a plain function, at less cost, for callers with thousands of calls in a second. The thread starts with the
+first call of either. It is a daemon, as are the threads for blocking calls (`asyncio.to_thread`, name look-ups): a
+network that hangs does not delay the exit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Gives memory that is free back to the machine.
 
-After a burst, Python and the C library keep what they have got: objects in rings wait for a collection that a quiet
-process never makes, and free pieces stay in the heap. Both take some milliseconds for each 100 MiB, so this is for the
-end of a burst and not for every day. It does nothing where the C library is not glibc.
+After a burst, Python and the C library keep their memory. Objects in reference cycles wait for a collection that a
+quiet process never makes, and free pieces stay in the heap. Giving it back takes some milliseconds for each 100 MiB, so
+it is done at the end of a burst and not all the time. It does nothing where the C library is not glibc.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _ARENAS_AT_MOST = -8
 WORTH_IT_BYTES = MIB
 """So much less in use than at its highest is worth a walk over the heap."""
 AFTERWARDS = 3
-"""So many looks after an ebb give back too: the last objects of a burst go one by one, and each may free a page."""
+"""How many looks after the end of a burst give memory back too.
+
+The last objects of a burst go one by one, and each may free a page.
+"""
 _IN_RINGS = 2
 """So many collections of the middle generation since the last whole one: enough to make one worth it."""
 

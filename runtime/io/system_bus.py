@@ -1,4 +1,6 @@
-"""The system bus of the machine (D-Bus) on the running loop: the only module that knows its message format.
+"""The machine's system bus (D-Bus) on the running loop.
+
+No other module knows its message format.
 
 `BusConnection` is one connection: call a method, listen for signals, learn of its loss. All of it happens on the loop's
 thread. The library, jeepney, handles the bytes and no sockets. It is imported when the first bus is opened, because

@@ -1,9 +1,9 @@
 """The files of one container's log, as rotation handles them (spec 3.13).
 
 `LogFiles` is the capability, `LocalLogFiles` the real one. A log `0.log` has rotated ones beside it:
-`0.log.20060102-150405`, and compressed `0.log.20060102-150405.gz`. What is half done carries `.tmp` at its end, so that
-an agent killed at any moment leaves nothing that looks like a log and is none: a compressed file gets its name when all
-of it is on the disk, and only then the plain one goes.
+`0.log.20060102-150405`, and compressed `0.log.20060102-150405.gz`. Unfinished files end in `.tmp`, so an agent killed
+at any moment leaves no partial file under the name of a log. A compressed file gets its name when all of it is on the
+disk, and only then the plain one is removed.
 
 Every call is disk work that may hang: actors run it on a lane. Pods may be able to write beside their logs (through a
 hostPath volume), so no link is followed and nothing but a plain file is touched. Raises OSError.
@@ -25,7 +25,10 @@ from runtime.logs.source import LocalLogSource, LogSource
 GZIP = ".gz"
 HALF = ".tmp"
 LEVEL = 3
-"""Of compression: logs shrink almost as well as at the usual 6, in half the time, next to pods that want the CPU."""
+"""The level of compression.
+
+Logs shrink almost as well as at the usual 6, in half the time, next to pods that want the CPU.
+"""
 CHUNK_BYTES = 1 << 18
 _GZIP_WINDOW = 31
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,5 +1,6 @@
-"""The small files of a running container: its termination message, its log directory, the link to its log, its hosts
-file; and the node's own files that go into a pod's.
+"""The small files of a running container, and the node's files that go into a pod's.
+
+A container has a termination message, a log directory, a link to its log, and a hosts file.
 
 `PodFiles` is the capability, `LocalPodFiles` the real one. Every call is short disk work that may hang on a sick disk:
 actors run it on a lane. Paths are given, never made up here. Reading never fails for a file that is not there: the
@@ -50,9 +51,11 @@ class StartFiles(msgspec.Struct, frozen=True):
 
 class PodFiles(Protocol):
     def prepare_container(self, wanted: StartFiles) -> int:
-        """Make the log directory (0755; that of all pods 0750), the termination file (0666, empty), with what is above
-        them, and give the hosts file its text (0644), in place: containers may have it mounted. Gives the attempt.
-        Raises OSError.
+        """Make the directories and files of a container's start, and return the attempt.
+
+        The log directory has mode 0755 (that of all pods 0750), the termination file 0666 and no content. Missing
+        parents are made. The hosts file gets its text (0644) in place, since containers may have it mounted. Raises
+        OSError.
         """
 
     def read_termination_message(self, path: str, limit_bytes: int) -> str:

@@ -1,4 +1,4 @@
-"""The log directories of pods, and the links to logs, as far as they are taken away again (spec 3.12, 16).
+"""Removal of the log directories of pods, and of the links to logs (spec 3.12, 16).
 
 `PodLogs` is the capability, `LocalPodLogs` the real one. The shapes of the names stand here too:
 `<pod logs>/<namespace>_<name>_<uid>/<container>/<attempt>.log` with rotated ones beside it, and
@@ -38,7 +38,10 @@ class PodLogs(Protocol):
         """Remove the log directory of a pod with all that is in it, and the links to its logs."""
 
     def remove_container(self, directory: str, attempt: int, link: str) -> None:
-        """Remove the log of one attempt from a container's log directory, rotated ones too, and the link to it."""
+        """Remove the logs of one attempt from a container's log directory, and the link to them.
+
+        Rotated logs go too.
+        """
 
     def remove_link(self, path: str) -> None:
         """Remove one link."""

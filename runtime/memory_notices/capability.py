@@ -1,4 +1,7 @@
-"""The kernel's word that memory runs short (`MemoryNotices`): a reason to look, never a number to decide by."""
+"""`MemoryNotices`: the kernel says that memory runs short.
+
+A notice is a reason to look, never a number to decide by.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`UsageMarks`: notices with cgroup v1, which signals when the usage of a group crosses a mark, up or down.
+"""`UsageMarks`: notices of cgroup v1, when the usage of a group crosses a mark, up or down.
 
 The kernel's usage includes the page cache, which does not count as used while nobody reads it. So the mark is raised by
 the present size of that cache, and must be renewed when the cache grows or shrinks. A signal is an eventfd, watched on

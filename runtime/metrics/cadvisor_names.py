@@ -1,4 +1,4 @@
-"""The names of `/metrics/cadvisor`: what cAdvisor calls what it knows of a machine and its containers (spec 11.7)."""
+"""The names of `/metrics/cadvisor`: cAdvisor's metrics of a machine and its containers (spec 11.7)."""
 
 from __future__ import annotations
 

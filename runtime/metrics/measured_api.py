@@ -59,8 +59,9 @@ class MeasuredApi:
         return self._api.watch(call, on_event, end)
 
     def _find_series(self, method: str, code: str) -> _Told:
-        """Who is told how long a call of that method took, and who counts those that had that code: once for all calls
-        that are alike. Nobody where there are too many series already.
+        """The timer of the method, and the counter of calls with that code.
+
+        They are found once for all such calls. Where there are too many series already, they count nothing.
         """
         times = self._meters.series(names.REST_DURATION, self._host, method)
         counts = self._meters.series(names.REST_REQUESTS, code, self._host, method)

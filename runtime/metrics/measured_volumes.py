@@ -1,4 +1,4 @@
-"""`MeasuredVolumes`: what is done for volumes, timed by plugin and operation (`storage_operation_duration_seconds`).
+"""`MeasuredVolumes`: times volume operations by plugin (`storage_operation_duration_seconds`).
 
 `drivers_asked`: what storage drivers are asked for it, and how long they take (`csi_operations_seconds`).
 """

@@ -1,4 +1,4 @@
-"""What an actor can do about the end of the machine it runs on (`MachineShutdown`): hear of it, and delay it.
+"""`MachineShutdown`: lets an actor hear of a shutdown of the machine, and delay it.
 
 Who holds the machine up has been promised a time. It ends with `release`, with the agent, or when it is over, whichever
 comes first; afterwards the machine goes down, whatever still runs there.
@@ -43,7 +43,7 @@ class MachineShutdown(Protocol):
         Where it would wait for less than `least_ns` it is asked to wait for `wanted_ns`, and waits as long as it can be
         made to. A second hold takes the place of the first.
 
-        `on_change` is told True when it is about to go down, False when it stays after all; `on_lost`, once, when
-        nothing will be told any more, though the machine may wait as promised. Both may come from any thread.
-        Fails with MachineShutdownError.
+        `on_change` is told True when the machine is about to go down, False when it stays after all. `on_lost` is
+        called once, when nothing will be told any more; the machine may still wait as promised. Both may come from any
+        thread. Fails with MachineShutdownError.
         """

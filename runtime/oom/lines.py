@@ -74,7 +74,9 @@ class OomLines:
 
 
 def _summary(text: str) -> tuple[str, str, bool] | None:
-    """(cgroup with the limit, cgroup of the victim, whether it was the limit of a cgroup) of an `oom-kill:` line.
+    """Three facts of an `oom-kill:` line.
+
+    (cgroup with the limit, cgroup of the victim, whether a cgroup's limit was hit)
 
     The names of cgroups and processes come from containers, so the line is cut at its first and last words.
     """

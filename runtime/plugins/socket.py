@@ -1,4 +1,6 @@
-"""`PluginSocket`: a plugin of this node (a storage driver, say) at its unix socket, asked one thing at a time.
+"""`PluginSocket`: calls a plugin of this node, such as a storage driver, one call at a time.
+
+The plugin listens on a unix socket.
 
 Calls block until the answer, at most as long as their time: actors run them on a lane. They may be repeated, as calls
 of plugins may be: one that fails while somebody listens again at the socket, because the plugin has just restarted, is

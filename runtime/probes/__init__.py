@@ -1,4 +1,4 @@
-"""Asking a container whether it is well: one file per way of asking, behind the capability `Prober` (spec 5)."""
+"""Probes of containers: one file per kind of probe, behind the capability `Prober` (spec 5)."""
 
 from runtime.probes.capability import (
     Check,

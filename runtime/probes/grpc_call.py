@@ -1,4 +1,4 @@
-"""One gRPC call over HTTP/2, as a probe makes it: a small request, a small answer, a connection of its own.
+"""The gRPC call of a probe over HTTP/2: a small request and answer, on its own connection.
 
 h2 speaks the protocol. gRPC's own library is not used: its core keeps every header that a server sends without end, and
 takes no bound for them; its threads serve the runtime's client too. Here each byte is counted before it is parsed, a

@@ -1,4 +1,4 @@
-"""What of the node has been given to which pod, on the disk (spec 10.16): two files below the root directory.
+"""What each pod has been allocated, on disk (spec 10.16): two files below the root directory.
 
 The next agent reads both, be it this one or a kubelet: `allocated_pods_state` has what pods were given,
 `actuated_pods_state` what the runtime was told of that.

@@ -1,4 +1,6 @@
-"""The keys of certificates that the cluster signs for the node: on disk as a kubelet has them (spec 16, 17.2, 17.3).
+"""The keys of the node's certificates on disk, as a kubelet keeps them (spec 16, 17.2, 17.3).
+
+The cluster signs these certificates.
 
 `CertificateKeys` is the capability, `LocalCertificateKeys` the real one, one for each purpose. In the certificate
 directory each certificate lies with its key in a file of its own, `kubelet-server-<time>.pem`, and

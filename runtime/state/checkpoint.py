@@ -1,4 +1,6 @@
-"""The checksum of a kubelet's checkpoint: a JSON object with `data`, which is JSON in a string, and `checksum`.
+"""The checksum of a kubelet's checkpoint.
+
+The file is a JSON object with `data`, which is JSON in a string, and `checksum`.
 
 A kubelet refuses a file whose checksum does not fit. Whoever writes to a real disk adds it here: it costs time for each
 byte, on a lane and not in an actor's turn.

@@ -1,4 +1,6 @@
-"""Reads the configuration file and the drop-in directory, and hands their bytes to the pure functions (spec 12.1).
+"""Reads the configuration file and the drop-in directory (spec 12.1).
+
+Pure functions decode the bytes.
 
 Owns only the reading: what is there, in a stable order, and clear faults for what is not. Meaning, merging and rules
 are `config.start_configuration`.

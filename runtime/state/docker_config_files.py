@@ -1,4 +1,6 @@
-"""The node's own credentials for registries: the first docker configuration among the usual places (spec 6.3).
+"""The node's own registry credentials: the first docker configuration among the usual places.
+
+See spec 6.3.
 
 `DockerConfigFiles` is the capability, `LocalDockerConfig` the real one. Read anew for each pull, so that a new password
 needs no restart: short disk work, for a lane. Reading never fails: without credentials a pull may succeed just as well.

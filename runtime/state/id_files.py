@@ -1,8 +1,8 @@
-"""What of user namespaces is on the disk: the ids that belong to the agent, and which each pod has (spec 17.6).
+"""User namespaces on disk: the ids that belong to the agent, and those of each pod (spec 17.6).
 
-`IdFiles` is the capability, `LocalIdFiles` the real one. One record per pod, `pods/<uid>/userns`, in the pod's
-directory and gone with it. A record is on the disk when the call that writes it returns: two pods with one range of ids
-after a crash would be two pods that can touch each other's files. Refuses to know what is in a record.
+`IdFiles` is the capability, `LocalIdFiles` the real one. Each pod has a record, `pods/<uid>/userns`, in its directory;
+the record goes with the directory. It is on the disk when the call that writes it returns: after a crash, two pods with
+one range of ids could touch each other's files. Refuses to know what is in a record.
 """
 
 from __future__ import annotations

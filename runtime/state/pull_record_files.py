@@ -1,4 +1,6 @@
-"""The files that say who pulled which image, where a kubelet has them: `image_manager/pulling` and `pulled`.
+"""The files that say who pulled which image, where a kubelet has them.
+
+They are `image_manager/pulling` and `pulled`.
 
 `PullRecordFiles` is the capability, `LocalPullRecordFiles` the real one. Changes are made one after the other; each is
 there after a crash, whole. A file that cannot be read is set aside and its name told: whoever forgot it would open an

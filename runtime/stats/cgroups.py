@@ -155,7 +155,10 @@ def _v1(at: Callable[[str], str], path: str, at_ns: int) -> CgroupReading:
 
 
 def _counts(text: Callable[[str, str], str], name: str) -> str:
-    """The file of this name that has counts: of the scheduler BFQ, or of the limits, with those of groups below."""
+    """The name of the file that has counts: of the scheduler BFQ, or of the limits.
+
+    The counts include those of groups below.
+    """
     for place in (f"bfq.{name}_recursive", f"throttle.{name}_recursive", f"throttle.{name}"):
         told = text("blkio", f"blkio.{place}")
         if " Read " in told:

@@ -53,8 +53,8 @@ def directory(path: str, at_ns: int) -> FsReading:
 def counted(path: str) -> tuple[int, int]:
     """(bytes allocated, inodes) of all at and below `path`. Raises OSError when there is no `path`.
 
-    Past `LINKED_AT_MOST` files with more than one link, each link counts as a file: what a container writes must not
-    cost the agent memory without a limit, and nothing is hidden by it.
+    Past `LINKED_AT_MOST` files with more than one link, each link counts as a file. So a container cannot cost the
+    agent unbounded memory, and can hide nothing.
     """
     top = os.lstat(path)
     used, inodes = top.st_blocks * BLOCK, 1

@@ -137,7 +137,10 @@ def net_dev(text: str) -> tuple[InterfaceReading, ...]:
 
 
 def default_interface(route: str, interfaces: tuple[InterfaceReading, ...]) -> str:
-    """By `/proc/net/route`: the interface of the default route with the least metric, else the first there is."""
+    """The interface of the default route with the least metric (`/proc/net/route`).
+
+    Without such a route, the first interface there is.
+    """
     best: tuple[int, str] | None = None
     for line in route.splitlines()[1:]:
         fields = line.split()

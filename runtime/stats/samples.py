@@ -1,4 +1,6 @@
-"""One sample: what a node, its pods and containers use at one moment, from the runtime, the kernel and the disk.
+"""One sample: usage of a node, its pods and containers at one moment.
+
+It comes from the runtime, the kernel and the disk.
 
 Pure data, and the pure rules that combine it. The runtime's numbers win; the control group supplies the rest. The CPU
 rate is the difference to the previous sample (spec 11.6).

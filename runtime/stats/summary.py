@@ -25,7 +25,10 @@ from runtime.stats.samples import ContainerSample, NodeSample, PodSample
 SECOND_NS = 1_000_000_000
 
 VolumesByPlace = Mapping[tuple[str, str], tuple[str, str]]
-"""(UID, name on disk) -> (name in the pod, claim or empty): a persistent volume has its own name on disk."""
+"""(UID, name on disk) -> (name in the pod, claim or empty).
+
+On disk, a persistent volume has its own name and not the pod's.
+"""
 _NO_VOLUMES: VolumesByPlace = {}
 
 

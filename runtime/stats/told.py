@@ -99,7 +99,10 @@ def _stall(told: PsiData | None) -> Stall | None:
 
 
 def pid_and_image(info: Any) -> tuple[int, str]:
-    """The process id and the image in the verbose answer of a runtime (`info`: JSON documents); 0 and "" if missing."""
+    """The process id and the image in the verbose answer of a runtime; 0 and "" if missing.
+
+    `info` holds JSON documents.
+    """
     for text in _texts(info):
         try:
             document = msgspec.json.decode(text)

@@ -1,1 +1,1 @@
-"""The volumes of pods on this machine's disk: one file per kind of volume, and what they have in common."""
+"""The volumes of pods on this machine: one file per kind, and what the kinds have in common."""

@@ -1,4 +1,4 @@
-"""Files that change all at once: a payload is put into a directory so that no reader ever sees a mix (spec 8.7).
+"""Files that change all at once: no reader sees a mix of two versions (spec 8.7).
 
 Theory of operation. All files of one version lie in a directory of their own; a link `..data` says which version
 counts, and what users open are links through it:
@@ -8,11 +8,10 @@ counts, and what users open are links through it:
     app.conf -> ..data/app.conf            one link for each first component of a path
     certs -> ..data/certs
 
-A new version is written aside; links for names that are new are made while they still lead nowhere; then `..data` is
-replaced by one rename, and in that moment every name turns from the old content to the new. Only then links of names
-that are gone, and the old version, are removed. So whenever the agent dies, what can be opened through the links is
-exactly the old or exactly the new content, and the next run removes what was left lying about. Listing the directory is
-not atomic: around a change a link may be seen that leads nowhere.
+A new version is written aside. Links for new names are made while they still lead nowhere. Then one rename replaces
+`..data`, and every name turns from the old content to the new. Links of names that are gone and the old version are
+removed last. So at any moment the links lead to the old content or to the new, also after a crash; the next run removes
+what was left. Listing the directory is not atomic: around a change a link may be seen that leads nowhere.
 
 A version that has the very content, modes and owners asked for is left alone. `payload_steps` is the work itself with
 a pause after every step, so that tests may die at each of them; `write_payload` runs it to its end.

@@ -1,9 +1,9 @@
 """What an actor asks for (`NodeVolumes`), and what a kind of volume has to offer (`VolumePlugin`).
 
-All calls but those marked pure touch disks, mounts and servers, and may hang for ever on a dead one: actors run them
-on a lane, one call per volume at a time. All of them may be repeated, after failures and by another life of the agent:
-what is there already is left as it is, what is gone already is no error. A kind of volume is one file with one plugin;
-whatever needs a kind goes through `LocalNodeVolumes`, which knows nothing of kinds.
+All calls but those marked pure touch disks, mounts and servers, and may hang for ever on a dead one. Actors run them on
+a lane, one call per volume at a time. Every call may be repeated, after failures and by another life of the agent: what
+is there already stays, and what is gone already is no error. A kind of volume is one file with one plugin. Callers go
+through `LocalNodeVolumes`, which knows nothing of kinds.
 """
 
 from __future__ import annotations
@@ -115,21 +115,24 @@ class LocatedVolume(msgspec.Struct, frozen=True):
 
 
 class DiskScan(msgspec.Struct, frozen=True):
-    """All that lies on disk: the volumes of each pod that has a directory, and the devices by their unique names."""
+    """All that lies on disk: the volumes of each pod directory, and the devices by unique name."""
 
     pods: FrozenMap[str, tuple[LocatedVolume, ...]]
     devices: tuple[str, ...]
 
 
 Say = Callable[[str, str, str], None]
-"""`say("Warning", reason, message)`: an event about the pod, at any time during a call and on any thread."""
+"""`say("Warning", reason, message)` records an event about the pod.
+
+It may be called at any time during a call, on any thread.
+"""
 
 
 class VolumePlugin(abc.ABC):
     """One kind of volume.
 
-    What a kind has no use for stays as it is here: it shares no device among its pods, lies in the directory of its
-    place, is made anew each time, and leaves mounts and files only.
+    The methods here are the defaults of a kind: it shares no device among its pods and lies in the directory of its
+    place. It is made anew each time, and leaves only mounts and files.
 
     A device is named by the kind as it likes; on the node it is `<plugin>/<device>`.
     """

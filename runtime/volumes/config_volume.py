@@ -1,4 +1,4 @@
-"""configMap, secret, downwardAPI and projected volumes: files that the agent writes and pods read (spec 8.7).
+"""configMap, secret, downwardAPI and projected volumes: the agent writes, pods read (spec 8.7).
 
 All four are an emptyDir with a payload in it that changes all at once (`atomic_writer`); a configMap lies on disk, the
 others, which may hold secrets, in memory. Where the payload comes from is not known here. Places of other volumes that
@@ -18,8 +18,11 @@ from runtime.volumes.mounts import Mounts
 
 NESTED_MODE = 0o755
 SOURCE_BYTES = 16 * 1024 * 1024
-"""Room in memory for each object that a volume is made of: the API takes objects of one MiB at most, every file takes
-whole pages, and around a change old and new content lie side by side. What is not used costs nothing."""
+"""Room in memory for each object of a volume.
+
+The API takes objects of one MiB at most. Every file takes whole pages, and during a change old and new content lie side
+by side. Unused room costs nothing.
+"""
 
 
 class ConfigVolumePlugin(VolumePlugin):

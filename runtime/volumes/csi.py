@@ -1,9 +1,11 @@
-"""csi: volumes of storage drivers, as file systems and as devices, shared by pods or made for one (spec 8.8).
+"""csi: volumes of storage drivers (spec 8.8).
 
-What a driver must do for a volume is asked of it through `runtime.csi`; where things lie and how they are found again
-is `csi_layout`, what is asked for is `csi_material`. A driver that is not registered has been asked nothing and nothing
-is left of the attempt. After a failure that is the driver's last word nothing is left either, where it has left
-nothing; after one that leaves open whether it has done it, the note stays, so the volume is made again or given back.
+They are file systems or devices, shared by pods or made for one.
+
+`runtime.csi` asks the driver. `csi_layout` knows where things lie and how they are found again; `csi_material` makes
+the requests. When the driver is not registered, it was asked nothing, and nothing of the attempt stays on disk. The
+same holds after a failure that is final and left nothing behind. After a failure that leaves the outcome open, the note
+stays, so that the volume is made again or given back.
 
 A volume that was made whole is not published again, unless the driver wants it so. Growing the file system may fail
 without harm: the volume is used at its present size, and the requester is told.

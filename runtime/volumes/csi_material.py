@@ -1,4 +1,4 @@
-"""What a volume of a storage driver is made of, and the pure rules of what its driver is asked for (spec 8.8)."""
+"""The material of a storage driver's volume, and the pure rules for requests to it (spec 8.8)."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """local: a directory or a disk of this node that stands in the API as a persistent volume (spec 8.7).
 
-A directory is bound into the pod's, so that the pod has a mount that it can be told by, and read only where that is
-asked. A disk is given as a device (`device_maps`), or, where a file system is asked for, mounted once for all pods at
-`<root>/plugins/kubernetes.io/local-volume/mounts/<volume>`, formatted first if it is blank, and bound from there. The
-path itself is never made: a disk that has not been mounted must not be taken for an empty one.
+A directory is bound into the pod's, so that the pod has a mount of its own; it is read-only only where that is asked. A
+disk is given as a device (`device_maps`), or as a file system. A file system is mounted once for all pods at
+`<root>/plugins/kubernetes.io/local-volume/mounts/<volume>`, after formatting it if it is blank, and bound from there.
+The path itself is never made: a disk that has not been mounted must not be taken for an empty one.
 
-Files are given to the fsGroup by the first pod that has the volume; a later one with another group gets a warning. That
-comes before the bind, so that who has the mount has had all of it: an agent that begins anew leaves the modes that
-containers have given to their files.
+The first pod with the volume gives its files to its fsGroup; a later pod with another group gets a warning. This comes
+before the bind, so a mount means that the group is set. An agent that starts again leaves the modes that containers
+have given to their files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Mount options of persistent volumes, as they may be given to `mount -o` (issue 20). Pure.
 
-`mount` reads options before the file system does, and some of them make it do something else: mount another directory
-(`bind`), follow a helper program, change the owner of what it mounts (`X-mount.owner`). A volume may only say how its
-own file system is mounted. One word may hold several options, with commas between them, as upstream joins them anyway.
+`mount` reads options before the file system does, and some make it do something else. It may mount another directory
+(`bind`), follow a helper program, or change the owner of what it mounts (`X-mount.owner`). A volume may only say how
+its own file system is mounted. One word may hold several options, with commas between them, as upstream joins them
+anyway.
 """
 
 from __future__ import annotations

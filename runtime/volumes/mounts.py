@@ -28,7 +28,10 @@ _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
 
 class Mounts(Protocol):
     def below(self, path: str) -> tuple[str, ...]:
-        """Mount points at or below `path`, in the order to unmount them: the latest mount first, deeper ones first."""
+        """Mount points at or below `path`, in the order to unmount them.
+
+        The latest mount comes first, and deeper ones before shallower.
+        """
 
     def is_mount_point(self, path: str) -> bool:
         """Whether another file system is mounted at `path`.
@@ -37,7 +40,10 @@ class Mounts(Protocol):
         """
 
     def mount_tmpfs(self, path: str, size_bytes: int) -> None:
-        """Mount memory at `path`, at most `size_bytes` of it (0: what the kernel gives), never swapped where it can."""
+        """Mount memory at `path`: at most `size_bytes` of it (0: the kernel's default).
+
+        It is never swapped, where the kernel can promise that.
+        """
 
     def mount(self, source: str, path: str, kind: str, options: str) -> None:
         """Mount a file system of this kind at `path`; `options` as for the kernel, such as `pagesize=2M`."""
@@ -147,7 +153,10 @@ def parse_mount_points(mountinfo: bytes) -> list[str]:
 
 
 def is_shared(mountinfo: bytes, path: str) -> bool:
-    """Whether the mount that `path`, without links, lies in is shared: mounts made in it reach copies of it."""
+    """Whether the mount that contains `path` is shared, so that mounts made in it propagate.
+
+    `path` has no links.
+    """
     shared, depth = False, -1
     for line in mountinfo.splitlines():
         fields = line.split(b" ")

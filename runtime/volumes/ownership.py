@@ -1,9 +1,9 @@
-"""The files of a volume given to the pod's `fsGroup`: owner group and modes of all that is in it (spec 8.7).
+"""Gives the files of a volume to the pod's `fsGroup`: owner group and modes (spec 8.7).
 
-The group owns everything and may read and write it (only read in a volume that is read only for the pod); directories
-may be entered, and what is made in them belongs to the group as well (set-group-id). Nothing is taken from anybody.
-With the policy `OnRootMismatch` a volume whose root is right counts as right altogether. So the root is changed last.
-A file that is right already costs one stat.
+The group owns everything and may read and write it (only read in a volume that is read-only for the pod). Directories
+may be entered, and what is made in them belongs to the group as well (set-group-id). No right is taken away. With the
+policy `OnRootMismatch` a volume whose root is right counts as right altogether, so the root is changed last. A file
+that is right already costs one stat.
 
 Containers of other pods may be using the volume. So the walk goes by open directories (`runtime.files.tree`), follows
 no symbolic link (the link itself gets the group), and leaves mounts below alone. Large volumes take long: after 30 s,

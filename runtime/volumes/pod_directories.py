@@ -1,9 +1,9 @@
 """`<root>/pods/<uid>/`: all that a pod has on disk, and the only code that removes it (spec 16, 8.6).
 
-Removal is dangerous: a volume that is still mounted holds data of others. So everything is unmounted first, the mount
-table is read again, and the removal itself (`runtime.files.tree`) goes down by open directories, however deep, follows
-no link, and refuses to enter another mount, which may well be of the same file system. Whatever cannot be unmounted
-stays with all that is above it, and is an error.
+Removal is dangerous: a volume that is still mounted holds data of others. So everything is unmounted first, and the
+mount table is read again. The removal itself (`runtime.files.tree`) goes down by open directories, however deep, and
+follows no link. It refuses to enter another mount, which may well be of the same file system. Whatever cannot be
+unmounted stays with all that is above it, and is an error.
 
 Finding what there is looks at no volume itself: the mount of one may be dead, and whoever looks at it hangs.
 """

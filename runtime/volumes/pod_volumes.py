@@ -14,7 +14,10 @@ def used_volumes(pod: Pod) -> frozenset[str]:
 
 
 def specs_of(pod: Pod) -> tuple[VolumeSpec, ...]:
-    """Every volume that a container uses (spec 8.3), as far as the pod itself tells, in the order of the pod."""
+    """Every volume that a container uses (spec 8.3), in the order of the pod.
+
+    Claims are not resolved here: the pod alone is read.
+    """
     return _specs(pod.spec)
 
 

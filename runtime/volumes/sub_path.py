@@ -1,4 +1,4 @@
-"""A part of a volume, for a container that mounts no more of it (`subPath`), found without ever leaving the volume.
+"""A part of a volume (`subPath`) for a container, found without ever leaving the volume.
 
 A path given to the runtime as text could lead anywhere on the host: whoever writes into the volume may put a symbolic
 link on it. So this module walks the path (`runtime.files.beneath`) and makes missing directories with the mode of the

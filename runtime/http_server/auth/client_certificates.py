@@ -1,10 +1,9 @@
-"""Whether a client's certificate is good when a request comes, and not only when its connection was made (spec 17.1).
+"""Checks a client's certificate at each request, and not only at the handshake (spec 17.1).
 
-A handshake says who somebody is once, and connections are kept for hours: meanwhile the certificate may end, or the
-authority that has signed it may be taken out of the file. OpenSSL checks no second time. What can be told without it is
-told here: by the clock, and by the authorities that were believed then and are now. Where that is not enough, because
-the authority came with the certificate and others have gone from the file, the connection is not believed: who connects
-anew is looked at anew. Pure, but for reading contexts.
+A handshake authenticates once, and connections are kept for hours. Meanwhile the certificate may end, or the authority
+that signed it may be taken out of the file. OpenSSL checks no second time. So this module compares with the clock, and
+the authorities trusted then with those trusted now. This is not enough where the client sent the authority and others
+have left the file: then the connection is refused, and the client has to connect again. Pure, but for reading contexts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A certificate that has signed itself: `kubelet.crt` and `kubelet.key` in the certificate directory, made once
-(spec 17.2). What can fail is the disk (`CertificateError`).
+"""The self-signed certificate of the server: `kubelet.crt` and `kubelet.key` (spec 17.2).
+
+It is made once, in the certificate directory. What can fail is the disk (`CertificateError`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ CERTIFICATE, KEY = "kubelet.crt", "kubelet.key"
 
 
 def self_signed(directory: str, names: Sequence[str], now: datetime | None = None) -> tuple[str, str]:
-    """Paths of certificate and key in `directory`, made for these names and addresses when they are not there, or torn.
+    """Paths of certificate and key in `directory`.
+
+    They are made for these names and addresses when they are missing or incomplete.
 
     Raises CertificateError.
     """

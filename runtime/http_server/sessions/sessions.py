@@ -1,7 +1,7 @@
-"""Exec, attach and port-forward: the runtime says where it serves a session, and the connection goes there as it is.
+"""Exec, attach and port-forward: the connection is passed to where the runtime serves the session.
 
-Nothing of a session is read or kept here, whatever its protocol: the request is sent on with the path that the runtime
-gave, and from then on bytes pass in both directions (spec 11.3). Clients are never sent elsewhere.
+Nothing of a session is read or kept here, whatever its protocol. The request is sent on with the path that the runtime
+gave, and from then on bytes pass in both directions (spec 11.3). Clients are never redirected.
 """
 
 from __future__ import annotations

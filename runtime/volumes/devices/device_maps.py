@@ -1,4 +1,6 @@
-"""Block devices for pods: a link where the pod's device is looked for, and a hold on the device (spec 8.7).
+"""Block devices for pods: a link where the pod's device is looked for, and a loop device on it.
+
+The loop device keeps the device from going away under its name (spec 8.7).
 
     <pod>/volumeDevices/<plugin>/<volume> -> /dev/sdb
     <root>/plugins/<plugin>/volumeDevices/<volume>/<pod>     the device itself, held by a loop device

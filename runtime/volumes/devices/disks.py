@@ -1,4 +1,6 @@
-"""A disk with a file system: looked at, formatted where it is blank, checked, and mounted, by programs of the host.
+"""A disk with a file system: examined, formatted if blank, checked, and mounted.
+
+Programs of the host do it.
 
 A disk that holds anything is never formatted, whatever was asked for. One that cannot be looked at is not mounted.
 """

@@ -23,10 +23,10 @@ from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
 from simulation.apiserver.http_front import HttpFront
-from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
+from simulation.controllers.scheduler import Scheduler
+from simulation.controllers.signer import Signer
 
 HOST = "127.0.0.1"
 PASSING_PREFIX = "actorlet-"

@@ -24,12 +24,12 @@ from config.credentials.kubeconfig import kubeconfig_document
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.apiserver.http_front import HttpFront
-from simulation.apiserver.node_lifecycle import NodeLifecycle
 from simulation.cluster import orders
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of, start_of
 from simulation.cluster.pace import Pace
+from simulation.controllers.node_lifecycle import NodeLifecycle
 
 PREFIX = "actorlet-cluster-"
 ORDER_BYTES_AT_MOST = 2**24

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Dispatcher
-from simulation.apiserver.controllers import StoreFollower, ask
 from simulation.apiserver.requests import ADMIN
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import DELETED, Version
 from simulation.cluster.orders import OrderError
+from simulation.controllers.store_follower import StoreFollower, ask
 from simulation.world.invariants import ENDED
 from simulation.world.statuses import is_ready
 

@@ -18,12 +18,12 @@ from runtime.api.limited import LimitedApi, TokenBucket
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
 from simulation.apiserver.requests import ApiRequest, JsonAnswer
-from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import FaultPlan, Faults
 from simulation.chance.chance import Chance
 from simulation.chance.network import LinkFaults, NetworkLink
+from simulation.controllers.scheduler import Scheduler
 from simulation.cri import Settings
 from simulation.faults.failing import FailingActors
 from simulation.faults.frozen import Frozen

@@ -80,6 +80,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "simulation": (
         "chance",
         "apiserver",
+        "controllers",
         "cri",
         "host",
         "scenarios",

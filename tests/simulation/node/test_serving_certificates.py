@@ -18,8 +18,8 @@ from runtime.api import Api, ApiCall, ApiError
 from runtime.metrics.kubelet import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
 from runtime.metrics.meters import Meters
 from runtime.state.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
-from simulation.apiserver.signer import Signer
 from simulation.apiserver.tls import Authority
+from simulation.controllers.signer import Signer
 from tests.actors.recorders import Recorder
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from config.values.quantity import NANOS
-from simulation.apiserver.scheduling import (
+from simulation.controllers.scheduling import (
     NO_NODES,
     NO_PORTS,
     NOT_SELECTED,

@@ -14,12 +14,12 @@ from typing import Any
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import api_time
-from simulation.apiserver.controllers import StoreFollower, ask
 from simulation.apiserver.kinds.events import event_about
 from simulation.apiserver.requests import JSON, STRATEGIC, ApiUser
-from simulation.apiserver.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store import DELETED, Version
+from simulation.controllers.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
+from simulation.controllers.store_follower import StoreFollower, ask
 
 NAME = "default-scheduler"
 """Pods that name this scheduler, or none, are its own."""

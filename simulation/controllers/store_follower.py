@@ -12,7 +12,7 @@ from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
 from simulation.apiserver.store import Sink, Watcher
 
-LOG = logging.getLogger("actorlet.apiserver.controllers")
+LOG = logging.getLogger("actorlet.controllers")
 
 
 class StoreFollower:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from simulation.apiserver.scheduler import Scheduler
 from simulation.apiserver.status import expired
+from simulation.controllers.scheduler import Scheduler
 from tests.simulation.apiserver.worlds import MERGE, PODS, Server, pod
 from tests.work import calls_of
 

@@ -12,12 +12,12 @@ from datetime import timedelta
 from typing import Any
 
 from actors.kernel.dispatcher import Dispatcher
-from simulation.apiserver.controllers import StoreFollower, ask
 from simulation.apiserver.requests import MERGE, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
 from simulation.apiserver.store import DELETED, Version
 from simulation.apiserver.tls import LASTS, Authority
+from simulation.controllers.store_follower import StoreFollower, ask
 
 SERVING = "kubernetes.io/kubelet-serving"
 CLIENTS = ("kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kube-apiserver-client")

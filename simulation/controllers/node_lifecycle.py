@@ -21,13 +21,13 @@ from actors.kernel.timers import Cancellable
 from config.objects import Taint, Toleration
 from config.pods.node_selection import NO_EXECUTE, stays_seconds
 from config.values.api_time import api_time
-from simulation.apiserver.controllers import StoreFollower, ask
 from simulation.apiserver.core import SECOND_NS
 from simulation.apiserver.kinds.events import event_about
 from simulation.apiserver.requests import JSON, MERGE, STRATEGIC, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
 from simulation.apiserver.store import DELETED, Version
+from simulation.controllers.store_follower import StoreFollower, ask
 
 NAME = "taint-eviction-controller"
 ORPHANED_AFTER_NS = 40 * SECOND_NS

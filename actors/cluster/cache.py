@@ -1,4 +1,4 @@
-"""`ClusterCacheActor`: what pods need of their cluster: services, RuntimeClasses, the node (spec 9.8, 13.1).
+"""`ClusterCacheActor`: caches services, RuntimeClasses and the node for pods (spec 9.8, 13.1).
 
 It follows both sets, each with one watch. Of a service it keeps only the address and the ports. Its answers are ready
 to use: the environment variables of services, the node's allocatable amounts, the handler of a RuntimeClass. When the

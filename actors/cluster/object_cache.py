@@ -50,7 +50,10 @@ SHORTEST_IDLE_NS = MINUTE_NS
 IDLE_SYNCS = 5
 TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl"
 LOOK_AGAIN_NS = 10 * SECOND_NS
-"""A new pod has an immutable object read again if the last read is older: somebody may have replaced the object."""
+"""How old the last read of an immutable object may be when a new pod needs it.
+
+If it is older, the object is read again, since somebody may have replaced it.
+"""
 
 _RESOURCES: dict[str, Resource[Any]] = {CONFIG_MAP: CONFIG_MAPS, SECRET: SECRETS}
 
@@ -146,7 +149,7 @@ class ObjectCacheActor(Follower):
                 self._look_for_a_new_pod(entry)
 
     def _look_for_a_new_pod(self, entry: Entry) -> None:
-        """Read the object again where that is cheap, so that a new pod does not get an older object than itself."""
+        """Read the object again where that is cheap, so that a pod gets no object older than itself."""
         if self._strategy is Strategy.CACHE:
             entry.current = False
         elif self._strategy is Strategy.WATCH and not self.follows(entry.ref):

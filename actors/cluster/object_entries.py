@@ -1,4 +1,7 @@
-"""The records of the `ObjectCacheActor`: one per ConfigMap or Secret, with its holders and the open questions."""
+"""The records of the `ObjectCacheActor`: one per ConfigMap or Secret.
+
+A record has its holders and the open questions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a service account token is valid, when it is renewed, and the back-off after failures (spec 8.7). Pure.
+"""When a service account token is valid or renewed, and the back-off (spec 8.7). Pure.
 
 All times are ns since 1970.
 """

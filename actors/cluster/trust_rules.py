@@ -1,7 +1,7 @@
 """Which trust anchors a projected volume gets, and in which order (spec 13.3). Pure.
 
-Anchors are deduplicated by their bytes. Nobody is to rely on their order, so each life of the agent has another one; it
-stays the same within that life, so that files do not change for nothing.
+Anchors are deduplicated by their bytes. Nobody is to rely on their order, so each life of the agent uses another one.
+It stays the same within that life, so that files do not change needlessly.
 """
 
 from __future__ import annotations

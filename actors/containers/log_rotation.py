@@ -1,4 +1,6 @@
-"""`LogRotationActor`: the one owner of the logs of running containers: it measures, rotates and compresses them.
+"""`LogRotationActor`: the only owner of the logs of running containers.
+
+It measures, rotates and compresses them.
 
 Every `containerLogMonitorInterval` it checks all logs: one list of what runs, one `lstat` per log. A small log needs
 no more work and no record. A log that is too large is renamed, and the runtime reopens it (`ReopenContainerLog`); if

@@ -1,4 +1,6 @@
-"""Children of `LogRotationActor` that measure, rotate and compress logs, so that the parent never waits.
+"""Children of `LogRotationActor` that measure, rotate and compress logs.
+
+So the parent never waits.
 
 Each call has a deadline; a runtime or a disk that hangs blocks only the child that called it. All work on the logs of
 one pod goes through the lane `pod logs` with the pod's directory as the key, like the removals of `ContainerGCActor`.

@@ -233,7 +233,10 @@ class Remover(GcChild):
 
 
 class PodCollector(GcChild):
-    """Removes everything of one ended pod, or with `keep_content` what the policy allows, and tells the parent."""
+    """Removes everything of one ended pod, and tells the parent.
+
+    With `keep_content` it removes only what the policy allows.
+    """
 
     @handles(CollectPod)
     async def collect_pod(self, message: CollectPod) -> None:

@@ -1,4 +1,4 @@
-"""`HistorianActor`: keeps what has happened to each pod of the node, to explain why a pod does not run.
+"""`HistorianActor`: keeps the history of each pod, to explain why it does not run.
 
 Workers and the sync loop tell it, people ask it, and it decides nothing. Each history is bounded (`HistoryRing`). The
 last `GONE_MAX` pods that are gone are remembered too, because people ask "where is it?" after the end. They are kept as

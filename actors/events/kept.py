@@ -1,8 +1,8 @@
 """`KeptEvents`: the last events of the node, for people who ask.
 
-Events of objects that are still there can come again, and then are counted. Those of pods that are gone cannot. They
-are kept as encoded bytes, some hundred in one piece: as objects they would lie scattered over the memory that a burst
-of pods used, and hold all of it.
+Events of objects that still exist can come again, and then are counted. Those of removed pods cannot. They are kept as
+encoded bytes, some hundred in one piece. As objects they would lie scattered over the memory that a burst of pods used,
+and none of it could be given back.
 """
 
 from __future__ import annotations

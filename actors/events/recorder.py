@@ -1,4 +1,6 @@
-"""`EventRecorderActor`: the events of this node, kept for a while, said in the log, sent to the API server (spec 15).
+"""`EventRecorderActor`: the events of this node (spec 15).
+
+They are kept for a while, logged, and sent to the API server.
 
 Nobody waits for it: events are told, not asked for. When too many come at once, some are dropped and counted. Equal
 events are one with a count. The last ones are held in memory (`KeptEvents`), and nothing is on disk. An event is logged
@@ -36,7 +38,7 @@ TERMINATING_NS = 30 * SECOND_NS
 """A namespace that takes no new objects is not asked again for so long."""
 MAX_TERMINATING = 1_000
 FORGET_NS = 10 * SECOND_NS
-"""So long after their end pods are forgotten, all at once: that is one look through all that is remembered."""
+"""How long after their end pods are forgotten, all at once: one pass over all records."""
 
 
 class EventCallEnded(Message, frozen=True):

@@ -1,4 +1,4 @@
-"""`EvictionActor`: watches the node's resources, publishes pressure, and evicts pods before the node fails (spec 7).
+"""`EvictionActor`: watches resources, publishes pressure, and evicts pods in time (spec 7).
 
 It owns the pressure conditions and the choice of victims. This module has the control flow; the rules are in the other
 modules of `actors.eviction`. It makes a pass every ten seconds while there is a threshold or a pod with a disk limit.

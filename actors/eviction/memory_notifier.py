@@ -1,4 +1,6 @@
-"""`MemoryNotifierActor`: triggers an eviction pass when the kernel reports that memory runs short (spec 7.8).
+"""`MemoryNotifierActor`: starts an eviction pass when the kernel reports a memory shortage.
+
+See spec 7.8.
 
 It exists where `kernelMemcgNotification` is set and memory has a threshold. The kernel's notice carries no number: the
 eviction makes its usual pass, only sooner than its ten seconds. The kernel's mark depends on how much of the machine's

@@ -1,4 +1,6 @@
-"""The pressure state from sample to sample: thresholds met, grace periods, lasting conditions (spec 7.2).
+"""The pressure state from sample to sample.
+
+It has the thresholds that are met, grace periods, and lasting conditions (spec 7.2).
 
 Pure: the state before and the current signals give the next state. A node condition stays for the transition period
 after its threshold was last met, so that it does not flap. A threshold evicts a pod only when it was met for its whole

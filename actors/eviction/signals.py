@@ -1,4 +1,6 @@
-"""The eviction signals of a sample: capacity and remainder of memory, disks and process ids (spec 7.1).
+"""The eviction signals of a sample.
+
+They are capacity and remainder of memory, disks and process ids (spec 7.1).
 
 Pure. A signal without data is left out: no pod is evicted on a guess.
 """

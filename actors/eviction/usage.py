@@ -65,7 +65,7 @@ def processes_of(candidate: Candidate) -> int | None:
 
 
 def is_said(candidate: Candidate, resource: str, parts: frozenset[DiskPart]) -> bool:
-    """Whether the kernel alone tells the pod's whole usage of a resource, when the runtime did not report it.
+    """Whether the sample has the pod's whole usage of a resource.
 
     Only the runtime knows the size of writable layers. `parts`: the ones that count, when the resource is a disk.
     """

@@ -1,4 +1,7 @@
-"""Whether a pod may use an image that is on the node, or has to show credentials to the registry (spec 6.4). Pure."""
+"""Whether a pod may use an image on the node without new credentials (spec 6.4). Pure.
+
+If not, it has to show credentials to the registry.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class Access(enum.Enum):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """What a pod has for an image: secrets, and the service account for which a credential program gave something."""
+    """A pod's credentials for an image: secrets, or a service account.
+
+    The account is named when a credential program gave something for it.
+    """
 
     secrets: tuple[PullSecret, ...] = ()
     account: PullAccount | None = None

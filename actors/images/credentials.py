@@ -1,4 +1,6 @@
-"""`ImageCredentialsActor`: asks the node's credential programs, and keeps their answers (spec 6.3, KEP-4412).
+"""`ImageCredentialsActor`: asks the node's credential programs, and keeps their answers.
+
+See spec 6.3 and KEP-4412.
 
 `ImagePullActor` asks when the pod's and the node's own credentials have not sufficed. Each program that is for the
 image is a look-up of its own: perhaps the service account and its token, then the cache, then the program. Look-ups for

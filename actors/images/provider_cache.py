@@ -1,7 +1,7 @@
 """What credential programs have answered, for as long as it is good (spec 6.3). Pure, without a clock.
 
-An answer is good for an image, for its registry or for all images, and for one account: what a program gives for one
-service account is of no use to another. Nothing here is written to disk or shown.
+An answer is good for an image, for its registry or for all images, and for one account. A service account cannot use
+what a program gives for another. Nothing here is written to disk or shown.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 The record of that actor. It is a separate object that outlives a failure of the actor, as the leases do. Nothing in it
 waits or fails: each method gives the changes of the files, which the actor makes in order. Pod workers read it.
 
-An intent is written before a pull, and goes when the pull has ended and its record is written. An intent whose pull may
-still end (the agent or the connection died in it) stays until a look at the runtime shows the image, or a look long
-afterwards does not. An image that is found then gets a record that opens it to nobody.
+An intent is written before a pull, and removed when the pull has ended and its record is written. The agent or the
+connection may die in a pull, which may still succeed; then the intent stays. It goes once a look at the runtime shows
+the image, or once a look long afterwards does not. A found image then gets a record that opens it to nobody.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class PullBook:
     def may_open_by_account(
         self, image: str, image_ref: str, secrets: Iterable[PullSecret], namespace: str, name: str
     ) -> bool:
-        """Whether it takes a service account of this name to open an image that is here to a pod with these secrets."""
+        """Whether a service account of this name opens an image that is here, and these secrets do not."""
         record = self._records.get(image_ref)
         if record is None or open_to_all(self.known, image, image_ref) is not None:
             return False

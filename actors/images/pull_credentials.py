@@ -1,4 +1,4 @@
-"""`CredentialFinder`: the part of `ImagePullActor` that finds what a flight may show the registry (spec 6.3).
+"""`CredentialFinder`: the part of `ImagePullActor` that finds credentials for a pull (spec 6.3).
 
 The node's own files are read when a flight begins. Without an answer of the disk there are none, so that no pull is
 delayed. The node's credential programs are asked as soon as there is a flight for them. Nothing here waits for either:

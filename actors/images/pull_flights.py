@@ -1,4 +1,4 @@
-"""Records of the `ImagePullActor`: its limits, an image pull, who waits for it, and what of it is told."""
+"""Records of the `ImagePullActor`: limits, pulls, who waits for one, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ UNLIMITED = 1_000
 """Parallel pulls when the configuration sets no limit: as many as any node has pods."""
 
 FlightKey = tuple[str, tuple[Credential, ...], str]
-"""The image, the pod's credentials for it, and the pod's uid where programs are given its token (else empty)."""
+"""The image, the pod's credentials for it, and the pod's uid.
+
+The uid is empty unless credential programs get the pod's token.
+"""
 
 
 class FlightTag(msgspec.Struct, frozen=True):

@@ -177,7 +177,10 @@ def reason_of(error: str) -> str:
 
 
 def shown_while_backing_off(failed: ImagePullFailed) -> tuple[str, str]:
-    """Reason and message that a container shows for this failure from the second look on, without asking again."""
+    """Reason and message of a container for this failure, from the second look on.
+
+    No new pull is asked for.
+    """
     if failed.reason in (INVALID_IMAGE_NAME, IMAGE_PULL_BACK_OFF, ERR_IMAGE_NEVER_PULL):
         return failed.reason, failed.message
     return IMAGE_PULL_BACK_OFF, back_off_message(failed.image, failed.reason, failed.message)

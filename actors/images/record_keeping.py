@@ -1,4 +1,6 @@
-"""`RecordKeeper`: the part of `ImagePullActor` that keeps the book of pulls and its files in step (spec 6.4).
+"""`RecordKeeper`: the part of `ImagePullActor` that keeps pull records and files in step.
+
+See spec 6.4.
 
 The files are read once, at the start. While they cannot be read, nobody knows who may use which image: no pull begins,
 and whoever asks is refused after each try. Changes are written on a lane of their own, one after the other. A change

@@ -16,7 +16,9 @@ class ActorBase(pykka.Actor):
     One more is refused, and the actor gets `MailboxOverflowed`.
     """
     batch_window_ns: ClassVar[int] = 0
-    """How long an idle actor leaves a new message waiting, so that later messages of the same key can replace it.
+    """How long an idle actor leaves a new message waiting.
+
+    Later messages of the same key can replace it in that time.
 
     Use it for actors that answer no questions. Questions, signals and interrupts are handled at once. A question is
     handled after all messages that came before it.

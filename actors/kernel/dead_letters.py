@@ -1,4 +1,6 @@
-"""Messages that could not be delivered: counted by reason and type, the last few kept, logged with their sender.
+"""Messages that could not be delivered.
+
+They are counted by reason and type. The last few are kept, and logged with their sender.
 
 A dead letter is no error of its sender. The log gets the first of each kind and then every power of two, so a flood
 cannot fill it.

@@ -1,4 +1,6 @@
-"""What runs actors: the interface of the dispatchers, and of all else that actors do not decide themselves.
+"""What runs actors: the interface of the dispatchers.
+
+It also has everything else that actors do not decide themselves.
 
 Threads, time, chance and names come from here and from nowhere else. `PoolDispatcher` gives real ones,
 `SimulatedDispatcher` gives virtual time and an order drawn from a seed. Actors do not know which one runs them.

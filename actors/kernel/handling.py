@@ -1,4 +1,6 @@
-"""How a cell handles one message: find the handler by type, run it, resume it after a wait, answer, and measure.
+"""How a cell handles one message.
+
+It finds the handler by type, runs it, resumes it after a wait, answers, and measures.
 
 These functions run on the turns of a cell. They own the time from when a message leaves the mailbox to the end of its
 handler.

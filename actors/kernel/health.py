@@ -28,8 +28,7 @@ class LateActor(msgspec.Struct, frozen=True):
 
 
 def late_actors(root: Cell) -> tuple[LateActor, ...]:
-    """Every actor whose oldest message has waited, or whose handler has held a thread, for longer than the actor's
-    limit.
+    """Every actor that is over its limit: its oldest message waits, or its handler holds a thread.
 
     An actor that stops waits for those below it. While one of them is late, only that one is reported.
     """

@@ -2,11 +2,11 @@
 
 `ThreadLane` gives them threads; `simulated_lane` has none.
 
-A lane has a limit in total (`size`) and a limit per key (a pod, say), and every call may have a deadline. A call that
-passes its deadline, or is cancelled while it runs (as the timeout of `Actor.wait` does), is written off: its caller
-gets the failure, and another call may run in its place. The key keeps one slot less until the call does return. So a
-dead mount can take the slots of its own key and no others. A lane that has written off `MAX_WRITTEN_OFF` calls refuses
-more, so lost threads are bounded.
+A lane has a limit in total (`size`) and a limit per key (a pod, say), and every call may have a deadline. A call is
+written off when it passes its deadline, or is cancelled while it runs (by the timeout of `Actor.wait`, for example).
+Its caller gets the failure, and another call may run in its place. The key keeps one slot less until the call does
+return. So a dead mount can take the slots of its own key and no others. A lane that has written off `MAX_WRITTEN_OFF`
+calls refuses more, so lost threads are bounded.
 
 `size` is meant for short calls. A call that has run for `PATIENCE_NS` when others wait is slow: it goes on, but is not
 counted in `size` any more. So a lane may be small, and a few dead mounts hold nobody up, long before their deadlines.
@@ -194,7 +194,7 @@ class LaneBase(abc.ABC):
         return not was_lost
 
     def _watch_for_slow(self) -> None:
-        """Calls wait and the lane is full: look whether that is because of slow ones, when the first may be one."""
+        """Calls wait and the lane is full: check for slow calls when the first may be one."""
         if self._watching or not self._may_have_more_slow():
             return
         first_ns = next((call.started_ns for call in self._running if not call.slow), None)

@@ -40,7 +40,10 @@ class Nature:
 
 @cache
 def nature_of(message_type: Any) -> Nature:
-    """Cached, because `isinstance` is slow for msgspec types: this makes `benchmarks.kernel` a fifth faster."""
+    """Cached, because `isinstance` is slow for msgspec types.
+
+    This makes `benchmarks.kernel` a fifth faster.
+    """
     ours = issubclass(message_type, Message)
     signal = issubclass(message_type, Signal)
     interrupts = ours and message_type.interrupts
@@ -64,7 +67,10 @@ class Item:
 
 
 class Mailbox:
-    """`dropped_total` counts all refused messages; `overflow` counts those since the last notice to the owner."""
+    """The messages that wait for one actor.
+
+    `dropped_total` counts all refused messages; `overflow` counts those since the last notice to the owner.
+    """
 
     __slots__ = (
         "_closed",

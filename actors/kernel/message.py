@@ -1,8 +1,8 @@
 """Messages: what actors say to each other, and what the kernel says to them.
 
 A message is a frozen struct. Facts are past participles (`PodAdded`), requests are imperatives (`SyncPod`). A message
-class says how it waits in a mailbox: `coalesce_key` names what it is about (the newest of a key replaces the waiting
-one; a `SoleMessage` needs no name), `interrupts` says that it cancels the handler that is waiting.
+class says how it waits in a mailbox. `coalesce_key` names what it is about: the newest of a key replaces the waiting
+one (a `SoleMessage` needs no name). `interrupts` cancels the handler that is waiting.
 """
 
 from __future__ import annotations

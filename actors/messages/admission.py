@@ -46,7 +46,9 @@ class MakeCgroup(Message, frozen=True):
 
 
 class PodAdmitted(Message, frozen=True):
-    """CgroupActor (or ResourceManagerActor, where there are no cgroups) -> PodWorker: the node takes your pod.
+    """CgroupActor -> PodWorker: the node takes your pod.
+
+    ResourceManagerActor sends it where there are no cgroups.
 
     `cgroup_parent`: told to the runtime as the parent of its sandboxes; empty: the runtime decides. `outside`: that is
     so only as things stand now; ask again before another sandbox is made.
@@ -57,7 +59,9 @@ class PodAdmitted(Message, frozen=True):
 
 
 class PodAllocated(Message, frozen=True):
-    """ResourceManagerActor -> PodWorker: what an earlier life of you or of the agent has done, which may be a resize.
+    """ResourceManagerActor -> PodWorker: the resources that your pod was given before.
+
+    An earlier life of the worker or of the agent did it, perhaps in a resize.
 
     `resources`: what the node has given your pod. `actuated`: what the runtime was told of that.
     """
@@ -153,8 +157,9 @@ class PodTurnedAway(Message, frozen=True):
 
 
 class AllocationReleased(Message, frozen=True):
-    """PodWorker -> ResourceManagerActor, SyncLoopActor, CgroupActor: nothing of the pod runs any more, and nothing
-    will.
+    """PodWorker -> ResourceManagerActor, SyncLoopActor, CgroupActor: the pod will run nothing more.
+
+    Nothing of it runs now either.
     """
 
     uid: str

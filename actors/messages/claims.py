@@ -47,7 +47,9 @@ class ResolveClaims(Message, frozen=True):
 
 
 class ClaimsResolved(Message, frozen=True):
-    """The answer: for each volume that `is_claimed` and used, by its name in the pod, what it is or what it waits for.
+    """The answer: each volume that `is_claimed` and used, by its name in the pod.
+
+    It says what the volume is, or what it waits for.
 
     `refresh_wall_ns`: when to ask again though nothing has changed (a token grows old); 0 for never.
     """
@@ -59,7 +61,7 @@ class ClaimsResolved(Message, frozen=True):
 
 
 class ClaimsChanged(Message, frozen=True):
-    """Who resolves claims -> VolumeReconcilerActor: something that volumes of these pods depend on has changed."""
+    """Claim resolver -> VolumeReconcilerActor: something that volumes of these pods need has changed."""
 
     uids: frozenset[str]
 

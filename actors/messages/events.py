@@ -27,7 +27,10 @@ class RecordEvent(Message, frozen=True, cache_hash=True):
 
 
 class PodEventsOver(Message, frozen=True):
-    """SyncLoopActor -> EventRecorderActor: this node is done with the pod, so its events will not come again."""
+    """SyncLoopActor -> EventRecorderActor: the pod's events will not come again.
+
+    This node is done with the pod.
+    """
 
     uid: str
 

@@ -44,7 +44,9 @@ class PullImage(Message, frozen=True):
 
 
 class FindCredentials(Message, frozen=True):
-    """ImagePullActor -> ImageCredentialsActor: what credential programs know for the image, on behalf of the pod.
+    """ImagePullActor -> ImageCredentialsActor: ask the credential programs for the image.
+
+    They are asked on behalf of the pod.
 
     `image` has its registry and no tag (`docker_config.full_name`). `worker`: the pod's; what was made for the pod ends
     with it. Answered once by `ProviderCredentials`.

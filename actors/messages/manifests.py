@@ -1,4 +1,4 @@
-"""What is said about manifests that are handed to the node: by those who hand them over, and back to them."""
+"""Messages about manifests that are handed to the node: from their senders, and back to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class TakeManifests(Message, frozen=True):
 
 
 class WithdrawManifest(Message, frozen=True):
-    """Edge -> PushSourceActor (ask): the pod of that namespace and name (as it was handed over) is desired no more.
+    """Edge -> PushSourceActor (ask): this pod is no longer desired.
+
+    Namespace and name are those with which it was handed over.
 
     Answered with `ManifestsTaken` of that one, of none when there is no such manifest, or `ManifestsRefused`.
     """
@@ -30,7 +32,10 @@ class WithdrawManifest(Message, frozen=True):
 
 
 class ListManifests(Message, frozen=True):
-    """Edge -> PushSourceActor (ask): all that are held, as `tuple[HeldManifest, ...]` by namespace and name."""
+    """Edge -> PushSourceActor (ask): list the manifests that are held.
+
+    The answer is `tuple[HeldManifest, ...]` by namespace and name.
+    """
 
 
 class ManifestChange(enum.StrEnum):

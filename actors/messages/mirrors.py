@@ -25,8 +25,9 @@ class StaticPodGone(Message, frozen=True):
 
 
 class MirrorPodChanged(Message, frozen=True):
-    """SyncLoopActor -> MirrorPodActor: the API server shows a mirror pod of this node, in this form, or no more
-    (REMOVE).
+    """SyncLoopActor -> MirrorPodActor: the API server shows this mirror pod.
+
+    REMOVE: it shows the mirror pod no more.
     """
 
     operation: Operation
@@ -34,7 +35,10 @@ class MirrorPodChanged(Message, frozen=True):
 
 
 class StaticSourcesReady(SoleMessage, frozen=True):
-    """SyncLoopActor -> MirrorPodActor: every source has spoken: a mirror pod without a static pod shows nothing."""
+    """SyncLoopActor -> MirrorPodActor: every source is ready.
+
+    So a mirror pod without a static pod is left over.
+    """
 
 
 class MirrorPodSeen(Message, frozen=True):

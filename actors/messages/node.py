@@ -1,4 +1,6 @@
-"""What is said of the node itself: to the `NodeStatusActor`, which publishes it, by those who know a part of it.
+"""Messages about the node itself.
+
+Whoever knows a part of its state tells the `NodeStatusActor`, which publishes it.
 
 All of it is state, not news: each message replaces the last one of its kind, and may be told again at any time.
 """
@@ -116,7 +118,9 @@ class TellConditions(Message, frozen=True):
 
 
 class VolumesInUseObserved(SoleMessage, frozen=True):
-    """VolumeReconcilerActor -> NodeStatusActor: unique names of attached volumes that must not be detached now.
+    """VolumeReconcilerActor -> NodeStatusActor: the attached volumes that must not be detached now.
+
+    Their unique names.
 
     Not `complete`: it does not know yet what an earlier agent has left; what the Node object names stays named.
     """

@@ -1,5 +1,6 @@
-"""What is said of the storage drivers of this node: between `PluginWatcherActor` and `CsiNodeActor`, and to the
-`NodeStatusActor`. See `actors/messages/pods.py`.
+"""Messages about the storage drivers of this node.
+
+`PluginWatcherActor` and `CsiNodeActor` exchange them, and tell the `NodeStatusActor`. See `actors/messages/pods.py`.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class CsiNodeStarted(SoleMessage, frozen=True):
 
 
 class DriversOnNodeObserved(SoleMessage, frozen=True):
-    """CsiNodeActor -> NodeStatusActor: what drivers call this node, by their names, and the labels of where it is.
+    """CsiNodeActor -> NodeStatusActor: each driver's id of this node, and its topology labels.
 
     `withdrawn`: drivers that are not here any more.
     """

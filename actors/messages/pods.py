@@ -56,7 +56,9 @@ class SourceRead(Message, frozen=True):
 
 
 class SourceChanged(Message, frozen=True):
-    """SourceActor -> StorageActor: of the set it told last, these pods are new or others now, and these UIDs are gone.
+    """SourceActor -> StorageActor: changes of the set that it sent last.
+
+    They are pods that are new or changed, and UIDs that are gone.
 
     `source_ref` is told `ReadAgain` when the storage does not know that set.
     """
@@ -144,8 +146,8 @@ class StorageStarted(SoleMessage, frozen=True):
 class SyncPod(SoleMessage, frozen=True):
     """SyncLoopActor -> PodWorker: this is the pod as desired now.
 
-    `runtime`: what the runtime says of itself, for a worker that has not been told; all in one message, so that a
-    mailbox that takes no second one has it all. `around`: the cluster as it is now, where that is known, for a worker
+    `runtime`: the last report of the runtime's state, for a worker that has not had one. It is part of this message
+    because the mailbox may take no second one. `around`: the cluster as it is now, where that is known, for a worker
     that is about to begin.
     """
 
@@ -163,9 +165,9 @@ class SyncPod(SoleMessage, frozen=True):
 class TerminatePod(Message, frozen=True):
     """SyncLoopActor, EvictionActor, ... -> PodWorker: end this pod.
 
-    `grace_seconds` overrides the pod's own (None: it does not); `removed` says that the pod is no longer desired at
-    all; `reason` and `message` become the status' when not empty; `evicted` marks an eviction, `disrupted` an end that
-    is not the pod's own fault, for controllers to know. Cancels a sync that waits.
+    `grace_seconds` overrides the pod's own (None: it does not). `removed` says that the pod is no longer desired at
+    all. `reason` and `message` become the status' when not empty. For controllers, `evicted` marks an eviction, and
+    `disrupted` an end that is not the pod's own fault. Cancels a sync that waits.
     """
 
     interrupts: ClassVar[bool] = True
@@ -254,19 +256,24 @@ class UnknownPodsObserved(SoleMessage, frozen=True):
 
 
 class ContainersDied(Message, frozen=True):
-    """PlegActor -> ContainerGCActor: a list shows that these containers have exited, by UID of the pod and name."""
+    """PlegActor -> ContainerGCActor: these containers have exited, as a list of the runtime shows.
+
+    By UID of the pod and name.
+    """
 
     died: tuple[tuple[str, str], ...]
 
 
 class RuntimeStateObserved(SoleMessage, frozen=True):
-    """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: what the runtime says of itself (spec 2.12).
+    """RuntimeMonitorActor -> SyncLoopActor -> PodWorker, NodeStatusActor: the runtime's own report.
 
-    `error` is empty when all is well. `runtime_name` stands in front of container ids; it and
-    `runtime_version` are empty before they are known.
-    `silent_since_ns` (monotonic): it has given no answer since; None: it answers. `user_namespace_handlers`: names of
-    those that can make user namespaces; `groups_policy`: whether it knows the policy Strict of supplemental groups;
-    `recursive_read_only_handlers`: names of those that can make mounts read only with all below them.
+    See spec 2.12.
+
+    `error` is empty when all is well. `runtime_name` stands in front of container ids; it and `runtime_version` are
+    empty before they are known. `silent_since_ns` (monotonic): since when it has given no answer; None: it answers.
+    `user_namespace_handlers`: names of the handlers that can make user namespaces. `groups_policy`: whether it knows
+    the policy Strict of supplemental groups. `recursive_read_only_handlers`: names of the handlers that can make mounts
+    read-only with all below them.
     """
 
     error: str
@@ -283,7 +290,9 @@ class RuntimeStateObserved(SoleMessage, frozen=True):
 
 
 class NodeObserved(SoleMessage, frozen=True):
-    """NodeStatusActor -> whoever uses the Node object (labels, addresses, resources, its UID): this is it now.
+    """NodeStatusActor -> whoever uses the Node object: the Node object as it is now.
+
+    They use its labels, addresses, resources and UID.
 
     Told when something other than heartbeats has changed. A node that stands alone has one as well, without a UID.
     """
@@ -292,7 +301,7 @@ class NodeObserved(SoleMessage, frozen=True):
 
 
 class FollowNode(Message, frozen=True):
-    """Anybody -> NodeStatusActor: tell me `NodeObserved`, at once if the node is known, and whenever it changes."""
+    """Anybody -> NodeStatusActor: send me `NodeObserved` now, if the node is known, and at each change."""
 
     follower: ActorRef
 
@@ -304,8 +313,9 @@ class FollowNode(Message, frozen=True):
 
 
 class Remains(msgspec.Struct, frozen=True, gc=False):
-    """What is left of a pod in which nothing runs: the ids of its sandboxes, which include their containers, and its
-    log links.
+    """What is left of a pod in which nothing runs: sandbox ids and log links.
+
+    Sandboxes include their containers.
     """
 
     sandboxes: tuple[str, ...] = ()
@@ -346,12 +356,13 @@ class PodCollected(Message, frozen=True):
 
 
 class KnownPods(SoleMessage, frozen=True):
-    """SyncLoopActor -> ContainerGCActor, VolumeReconcilerActor: every source has spoken, and these are all the pods
-    that this node has to do with, be they desired, ending or orphans.
+    """SyncLoopActor -> ContainerGCActor, VolumeReconcilerActor: all pods that this node deals with.
 
-    Sent when the last source has become ready and the runtime has been listed (a pod it still runs is an orphan with a
-    worker by then), and every minute or so from then on. What is left of any other pod is removed, unless its worker
-    has announced itself since. Also the answer to `WantKnownPods`.
+    They are desired, ending, or orphans. Every source is ready.
+
+    Sent when the last source has become ready and the runtime has been listed: a pod it still runs is an orphan with a
+    worker by then. Sent again every minute or so. What is left of any other pod is removed, unless its worker has
+    announced itself since. Also the answer to `WantKnownPods`.
     """
 
     uids: frozenset[str]
@@ -374,8 +385,10 @@ class ListPods(Message, frozen=True):
 
 
 class SourceProblem(msgspec.Struct, frozen=True):
-    """Something a source could not use: `origin` is the file or URL (with the line where known), `path` the place in
-    the document or empty. Not `fatal`: the pods of the document run, without what the problem is about.
+    """Something that a source could not use.
+
+    `origin` is the file or URL (with the line where known). `path` is the place in the document, or empty. Not `fatal`:
+    the pods of the document run, without the part that the problem is about.
 
     `pods`: of a fatal problem, the pods that do not run for it: `namespace/name` as written, where they can be read.
     """
@@ -396,7 +409,10 @@ class ListProblems(Message, frozen=True):
 
 
 class PullInProgress(msgspec.Struct, frozen=True):
-    """The pull of one image: for how long it has been wanted, whether it has begun, and who waits (namespace/name)."""
+    """The pull of one image.
+
+    It says how long the image has been wanted, whether the pull has begun, and who waits (namespace/name).
+    """
 
     image: str
     age_ns: int

@@ -13,7 +13,10 @@ from actors.kernel import ActorRef, Message
 
 
 class ReclaimImages(Message, frozen=True):
-    """EvictionActor -> ImageGCActor: remove every image that nothing uses or is about to use, whatever its age."""
+    """EvictionActor -> ImageGCActor: remove every image that nothing uses, whatever its age.
+
+    An image that is about to be used stays.
+    """
 
     asker: ActorRef
 
@@ -32,7 +35,10 @@ class ImagesReclaimed(Message, frozen=True):
 
 
 class ReclaimContainers(Message, frozen=True):
-    """EvictionActor -> ContainerGCActor: remove every dead container that nobody needs, whatever the limits are."""
+    """EvictionActor -> ContainerGCActor: remove every dead container that nobody needs.
+
+    The limits do not matter.
+    """
 
     asker: ActorRef
 

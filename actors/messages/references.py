@@ -1,4 +1,6 @@
-"""What is said about the objects that a pod refers to: config maps, secrets, services, runtime classes, tokens.
+"""Messages about the objects that a pod refers to.
+
+They are config maps, secrets, services, runtime classes and tokens.
 
 Apart from `actors.messages.pods` because only those who need such objects know of them: pod workers, the
 `VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor`, the `TokenActor` and the `TrustBundlesActor`.
@@ -107,7 +109,9 @@ class ReadPodInputs(Message, frozen=True):
 
 
 class PodInputsRead(Message, frozen=True):
-    """ClusterCacheActor -> reader: variables of services, and what the node has for pods (quantities by resource).
+    """ClusterCacheActor -> reader: service variables, and the node's resources for pods.
+
+    Quantities by resource.
 
     Not `synced`: the services are not known yet. On a node that stands alone there are none.
     """
@@ -193,7 +197,9 @@ class TokenRefused(Message, frozen=True):
 
 
 class TrustWant(msgspec.Struct, frozen=True):
-    """Trust anchors of one ClusterTrustBundle by `name`, or of all those of a signer that `labels` selects.
+    """Trust anchors of one ClusterTrustBundle by `name`, or of all bundles of a signer.
+
+    `labels` selects among those of the signer.
 
     `labels` None selects nothing. `optional`: no bundle is as good as an empty one.
     """

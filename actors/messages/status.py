@@ -40,7 +40,10 @@ class PodStatusChanged(Message, frozen=True):
 
 
 class PodReconciled(Message, frozen=True):
-    """SyncLoopActor -> StatusManagerActor: the API server has the pod in this form now (`pod` of the api source)."""
+    """SyncLoopActor -> StatusManagerActor: the API server has the pod in this form now.
+
+    `pod` is of the api source.
+    """
 
     pod: Pod
 
@@ -99,6 +102,7 @@ class PodForgotten(Message, frozen=True):
 
 
 class StatusManagerStarted(SoleMessage, frozen=True):
-    """StatusManagerActor -> SyncLoopActor -> PodWorker, MirrorPodActor: I know no status and no mirror (any more); tell
-    yours again.
+    """StatusManagerActor -> SyncLoopActor -> PodWorker, MirrorPodActor: send me your status again.
+
+    The sender has restarted, and knows no status and no mirror pod.
     """

@@ -44,7 +44,10 @@ class PrepareVolumes(Message, frozen=True):
 
 
 class RenewVolumes(SoleMessage, frozen=True):
-    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask for the volumes again, as a renewal, if the pod runs."""
+    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask again for your volumes, to renew them.
+
+    Only if the pod runs.
+    """
 
 
 class VolumeReconcilerStarted(SoleMessage, frozen=True):
@@ -85,7 +88,7 @@ class VolumesReleased(Message, frozen=True):
 
 
 class PrepareSubPaths(Message, frozen=True):
-    """PodWorker -> VolumeReconcilerActor: mount these parts of the pod's volumes anew, for a start of this container.
+    """PodWorker -> VolumeReconcilerActor: mount these subPaths anew, for a start of this container.
 
     Answered by `SubPathsPrepared`.
     """
@@ -126,6 +129,9 @@ class PodVolume(msgspec.Struct, frozen=True):
 
 
 class ListPodVolumes(Message, frozen=True):
-    """Edge -> VolumeReconcilerActor (ask): the volumes of the pod, or of all pods, as `tuple[PodVolume, ...]`."""
+    """Edge -> VolumeReconcilerActor (ask): list the volumes of the pod, or of all pods.
+
+    The answer is `tuple[PodVolume, ...]`.
+    """
 
     uid: str = ""

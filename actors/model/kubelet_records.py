@@ -54,7 +54,10 @@ def record_of(spec: PodSpec) -> bytes:
 
 
 def record_from(has: PodResources) -> bytes:
-    """The record of a pod that has these resources: all containers but ephemeral ones, and the pod as a whole."""
+    """The record of a pod that has these resources.
+
+    It has all containers but ephemeral ones, and the pod as a whole.
+    """
     return msgspec.json.encode({"ContainerResources": dict(has.containers), "PodLevelResources": has.whole})
 
 

@@ -1,10 +1,12 @@
-"""A pod as the runtime shows it: frozen, newest first, built by pure functions from the CRI's own messages.
+"""A pod as the runtime shows it: frozen, newest first.
 
-Everything that is decided or published of a pod is computed from this picture. It is made of one look (two lists and
-the statuses of what is in them, each of which is read once), and says nothing of what has not been looked at. Times are
-wall-clock nanoseconds as the runtime gives them, zero when the event has not happened.
+Pure functions build it from the CRI's own messages.
 
-A container belongs to the sandbox whose attempt it carries as a label; one that was made by another agent belongs to
+Everything that is decided or published about a pod is computed from this picture. It is made of one look: two lists,
+and one status for each thing in them. It says nothing of what was not looked at. Times are wall-clock nanoseconds as
+the runtime gives them, zero when the event has not happened.
+
+A container belongs to the sandbox whose attempt it carries as a label. A container that another agent made belongs to
 the newest sandbox that is not younger than itself.
 
 `sandbox_change` tells whether the pod needs a new sandbox, and why (spec 3.1).
@@ -55,7 +57,10 @@ _RUNS_NOT = (ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_EXITED)
 
 
 class ObservedSandbox(msgspec.Struct, frozen=True, gc=False):
-    """`host_network` is None when the runtime does not say; `networked`: it has told addresses, though maybe none."""
+    """A sandbox of a pod.
+
+    `host_network` is None when the runtime does not say. `networked`: it has reported addresses, though maybe none.
+    """
 
     id: str
     attempt: int
@@ -136,7 +141,9 @@ _NONE = (None,)
 
 
 class ObservedPod(msgspec.Struct, frozen=True):
-    """`sandboxes` newest first; `by_name`: the containers of each name that has any, newest first, ephemeral ones
+    """The sandboxes and containers of one pod.
+
+    `sandboxes` newest first. `by_name`: the containers of each name that has any, newest first, ephemeral ones
     included.
     """
 
@@ -276,7 +283,10 @@ def _mounted_message(status: ContainerStatus) -> str:
 
 
 class SandboxChange(msgspec.Struct, frozen=True, gc=False):
-    """`why` is empty when the sandbox `id` of `attempt` can be used; else `attempt` is that of the one to make."""
+    """Whether the pod needs a new sandbox.
+
+    `why` is empty when the sandbox `id` of `attempt` can be used; else `attempt` is that of the one to make.
+    """
 
     id: str
     attempt: int

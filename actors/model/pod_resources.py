@@ -1,4 +1,4 @@
-"""The resources of a pod's containers and of the pod as a whole, apart from the rest of its spec (spec 10.16). Pure.
+"""The resources of a pod and its containers, apart from the rest of the spec (spec 10.16). Pure.
 
 A pod has them three times: what its spec asks for (desired), what the node has agreed to (allocated), and what the
 runtime was told (actuated). They differ while a resize is pending or in progress. Ephemeral containers have none.

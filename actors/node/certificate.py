@@ -1,4 +1,4 @@
-"""`NodeCertificateActor`: gets a node certificate signed by the cluster, and renews it (spec 17.2, 17.3).
+"""`NodeCertificateActor`: gets the node's certificate signed, and renews it (spec 17.2, 17.3).
 
 A node may have two of these actors. With `serverTLSBootstrap` one requests the serving certificate, for the addresses
 in the Node object. Somebody has to approve that. Until then, and after a denial, the node serves with its present
@@ -177,7 +177,10 @@ class NodeCertificateActor(Actor):
         return self._held is None or self._held.ends_ns <= self.wall_ns()
 
     async def _way(self) -> Api:
-        """The API access for a request: the node's own, or the bootstrap's once the node's certificate has expired."""
+        """The API access for a request: the node's own, or the bootstrap's.
+
+        The bootstrap's is used once the node's certificate has expired.
+        """
         if self._bootstrap is None or not self._has_ended():
             return self._api
         return await self._on_lane(self._bootstrap.api, "the bootstrap's credentials")

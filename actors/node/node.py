@@ -1,4 +1,6 @@
-"""`NodeAgent`: a whole node agent as one object, for the command line, an HTTP server, a simulation, and tests.
+"""`NodeAgent`: a whole node agent as one object.
+
+The command line, the HTTP server, simulations and tests use it.
 
 It builds the actor system on a dispatcher, starts and stops it, and answers questions by asking actors. It is not an
 actor and decides nothing. Stopping ends the agent only: containers run on.

@@ -1,4 +1,4 @@
-"""What a node's actors are made from: its capabilities (`NodeCapabilities`) and its settings (`NodePlan`).
+"""What a node's actors are made from: capabilities (`NodeCapabilities`), settings (`NodePlan`).
 
 The actors do not know whether a capability is real or simulated.
 """

@@ -1,4 +1,6 @@
-"""`PodCidrActor`: tells the runtime the pod addresses of this node, once a controller has assigned them (spec 9.2).
+"""`PodCidrActor`: tells the runtime the node's pod addresses, once assigned (spec 9.2).
+
+A controller assigns them.
 
 It follows the Node object. After a refusal it tells the runtime again at the next change of the node, and after ten
 seconds.

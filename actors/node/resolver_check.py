@@ -1,4 +1,4 @@
-"""`ResolverCheckActor`: checks whether the node's own `resolv.conf` fits into those of pods (spec 14.1).
+"""`ResolverCheckActor`: checks that the node's `resolv.conf` fits into those of pods (spec 14.1).
 
 It reads the file every 30 seconds: one short read, however many pods there are. It reports each new problem as an event
 of the node. Pods do not wait for it: what does not fit is left out of their files.

@@ -1,9 +1,14 @@
 """The addresses of a node (spec 9.4).
 
-Without an external cloud provider the first of these applies: the address of `--node-ip` (one of each family); the host
-name, where it is an address; what the node's name resolves to; the address of the default route's interface; any
-address that others can reach. With a cloud provider, its addresses are kept. While the resolver does not answer, a node
-keeps its published address.
+Without an external cloud provider the first of these applies:
+
+1. The address of `--node-ip` (one of each family).
+2. The host name, where it is an address.
+3. What the node's name resolves to.
+4. The address of the default route's interface.
+5. Any address that others can reach.
+
+With a cloud provider, its addresses are kept. While the resolver does not answer, a node keeps its published address.
 """
 
 from __future__ import annotations

@@ -71,7 +71,10 @@ def allocatable(capacities: Mapping[str, str], configuration: KubeletConfigurati
 
 
 def reservations(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, Quantity]:
-    """What pods cannot have, by resource: reserved for the system, the agent, and the hard eviction thresholds."""
+    """What pods cannot have, by resource.
+
+    It is reserved for the system, for the agent, and by the hard eviction thresholds.
+    """
     kept = reserved(configuration)
     thresholds = hard_thresholds(configuration)
     for name, signal in THRESHOLD_OF.items():
@@ -100,7 +103,10 @@ def reserved_amounts(configuration: KubeletConfiguration) -> tuple[dict[str, str
 
 
 def is_extended(resource: str) -> bool:
-    """Whether device plugins or people advertise the resource: its name has a domain outside kubernetes.io."""
+    """Whether device plugins or people advertise the resource.
+
+    Its name then has a domain outside kubernetes.io.
+    """
     domain, slash, _ = resource.partition("/")
     return bool(slash) and not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
 

@@ -45,7 +45,10 @@ def status_patch(before: NodeStatus, after: NodeStatus) -> dict[str, Any]:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What to merge into `before` to get `after`: null for removed fields, objects in depth, all else as a whole."""
+    """What to merge into `before` to get `after`.
+
+    Removed fields are null, objects are compared in depth, all else is given as a whole.
+    """
     changes: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():
         old = before.get(name)

@@ -1,9 +1,9 @@
 """The Node object of a registration, and the corrections of an existing one (spec 9.1).
 
 An existing node of this name comes from an earlier life of this agent, or from somebody who prepared it. Its labels,
-taints and annotations are kept. Only three things are corrected: labels that describe the machine, the annotation that
-says who attaches volumes, and device resources left by another agent or by an earlier machine of this name. What people
-have added since this agent has had the node stays.
+taints and annotations are kept. Only three things are corrected. They are labels that describe the machine, the
+annotation that says who attaches volumes, and old device resources (of another agent or of an earlier machine). What
+people have added since this agent has had the node stays.
 """
 
 from __future__ import annotations

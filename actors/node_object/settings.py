@@ -15,7 +15,10 @@ AGENT = "+actorlet"
 
 
 def agent_version(own: str = "") -> str:
-    """`kubeletVersion`: the release, then the agent and its version as build metadata, which no check compares."""
+    """`kubeletVersion`: the release, then agent and version as build metadata.
+
+    No version check compares build metadata.
+    """
     return f"{KUBERNETES_VERSION}{AGENT}" + (f".{own}" if own else "")
 
 

@@ -1,4 +1,6 @@
-"""`EventGatherer` collects the runtime's less urgent events; `PlegActor` gets them once a second, in one message.
+"""`EventGatherer` collects the runtime's less urgent events.
+
+`PlegActor` gets them once a second, in one message.
 
 Most events only repeat what a worker has just done: a sandbox or container was made, started or removed, or a sandbox
 was stopped. Somebody else may have done it, so they are passed on all the same. Thanks to the delay, the events of one

@@ -124,7 +124,10 @@ class EverybodyLooks(Message, frozen=True):
 
 
 class DescribePleg(Message, frozen=True):
-    """Ask: (ns since the last good list or -1, containers and sandboxes listed, whether events are followed)."""
+    """Ask: how the watch of the runtime is.
+
+    The answer is (ns since the last good list or -1, containers and sandboxes listed, whether events are followed).
+    """
 
 
 class PlegActor(Actor):

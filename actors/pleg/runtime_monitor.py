@@ -1,4 +1,6 @@
-"""`RuntimeMonitorActor` checks that the runtime answers, is ready and has a network (spec 2.1, 2.2, 2.12).
+"""`RuntimeMonitorActor` checks that the runtime answers, is ready and has a network.
+
+See spec 2.1, 2.2 and 2.12.
 
 It asks the runtime for its version once and for its status every five seconds. It sends the result to the sync loop and
 the node status. A restarted sync loop gets the last result at once, so no pod waits for the next answer. If the runtime
@@ -22,7 +24,10 @@ POLL_NS = 5 * SECOND_NS
 POLL_MISSING_NS = SECOND_NS
 """While there is no runtime: a local socket costs nothing to try."""
 TIMEOUT_NS = 20 * SECOND_NS
-"""One call that hangs must not cost the node its readiness: the next is answered before 30 s of silence (spec 2.12)."""
+"""The timeout of one check, so that one hanging call does not make the node NotReady.
+
+The next call is answered before 30 s of silence (spec 2.12).
+"""
 
 
 class PollRuntime(Message, frozen=True):

@@ -1,4 +1,6 @@
-"""What a worker has decided about containers and no look could show it again: kept on disk, in the pod's directory.
+"""A worker's decisions about containers that no look at the runtime can show.
+
+They are kept on disk, in the pod's directory.
 
 Before an end is carried out, the worker writes it down. The record says that the container was asked to end, its
 deadline, and whether its preStop hook was begun. It also says why a container is killed while its pod lives on. The

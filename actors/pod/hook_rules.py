@@ -36,7 +36,10 @@ class HookKind(enum.Enum):
 
     @property
     def failure(self) -> str:
-        """The message of that event. It says no more: what a hook prints may be secret, and events are read by many."""
+        """The message of that event.
+
+        It says no more, since a hook may print secrets, and many people read events.
+        """
         return "PostStartHook failed" if self is HookKind.POST_START else "PreStopHook failed"
 
 
@@ -63,7 +66,7 @@ Hook: TypeAlias = ExecHook | HttpHook | SleepHook
 
 
 class HookImpossibleError(ValueError):
-    """The hook cannot be run: it names a port that is not there, a pod without an address, or nothing at all."""
+    """The hook cannot run: its port does not exist, the pod has no address, or it has no action."""
 
 
 def hook_of(container: Container, handler: LifecycleHandler, pod_ip: str) -> Hook:
@@ -110,7 +113,10 @@ def failure_message(pod: Pod, container: Container, handler: LifecycleHandler, w
 
 
 def known_by_notes(found: ObservedContainer) -> Container:
-    """The part of a container's definition that its hook needs, read from its annotations when the pod spec is lost."""
+    """The part of a container's definition that its hook needs, from its annotations.
+
+    It is used when the pod spec is lost.
+    """
     try:
         ports = msgspec.json.decode(found.annotations.get(PORTS, "[]"), type=tuple[ContainerPort, ...])
     except (msgspec.MsgspecError, UnicodeError):

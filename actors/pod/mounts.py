@@ -1,8 +1,8 @@
 """What a container takes from the volumes of its pod at one start (spec 8.7, 13.3).
 
-The content of a volume may change between two starts of a container. So each start asks anew: the
-`VolumeReconcilerActor` for parts of volumes, the runtime for images that are mounted (KEP-4639), and the disk for files
-of variables, which another container may have written.
+The content of a volume may change between two starts of a container. So each start asks anew. The
+`VolumeReconcilerActor` gives parts of volumes, and the runtime gives images that are mounted (KEP-4639). Files of
+variables are read from the disk: another container may have written them.
 """
 
 from __future__ import annotations

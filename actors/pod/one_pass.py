@@ -1,4 +1,4 @@
-"""What the steps of one pass share: what is known of the pod (`PodPass`), and what a step answers (`Outcome`).
+"""What the steps of one pass share: the known state of the pod (`PodPass`), and their `Outcome`.
 
 Data only. A step leaves in `PodPass` what later steps need, and returns an outcome. `actors.pod.sync` alone acts on
 outcomes: it sets timers, records events and tells `explain`.
@@ -41,7 +41,10 @@ class PassWait(msgspec.Struct, frozen=True):
 
 
 class Refuse(msgspec.Struct, frozen=True):
-    """The pod cannot go on as it is: a warning event says so, and the pass is tried again after `retry_ns`."""
+    """The pod cannot go on as it is.
+
+    A warning event says so, and the pass is tried again after `retry_ns`.
+    """
 
     reason: str
     message: str
@@ -60,8 +63,9 @@ NO_VOLUMES = VolumesPrepared(FrozenMap())
 
 
 class StartPlace(msgspec.Struct, frozen=True):
-    """Where containers are started: the sandbox of the pod, the ids of its user namespace, and what the runtime can do
-    with mounts.
+    """Where containers are started.
+
+    It has the sandbox of the pod, the ids of its user namespace, and what the runtime can do with mounts.
     """
 
     attempt: int

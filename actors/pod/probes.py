@@ -1,4 +1,6 @@
-"""The worker's side of its pod's probes: it tells the runner what runs, and keeps the verdicts (spec 5).
+"""The worker's side of its pod's probes (spec 5).
+
+It tells the runner what runs, and keeps the verdicts.
 
 The runner (`actors.probes.runner`) is a child of the worker, spawned at the first look at a pod with probes. Verdicts
 are kept by container id. For a container older than this agent, the published state holds until its probes answer, so a
@@ -72,7 +74,9 @@ class PodProbes:
         self._adopt(pod, running)
 
     def undecided(self) -> bool:
-        """Whether readiness is still unknown: a container is older than the agent, and its probes have not answered.
+        """Whether readiness is still unknown.
+
+        A container is older than the agent, and its probes have not answered.
 
         True for `MAX_HOLD_NS` at most.
         """
@@ -116,9 +120,7 @@ class PodProbes:
         self._runner.tell(message)
 
     def _running(self, pod: Pod, observed: ObservedPod, status: PodStatus | None) -> tuple[RunningContainer, ...]:
-        """Keep what was told of a container even when the published state changes: otherwise its probes would start
-        anew.
-        """
+        """Keep a container's entry even when the published state changes, so its probes do not restart."""
         told = {each.id: each for each in self._told.running} if self._told is not None else {}
         running: list[RunningContainer] = []
         for container in probed_containers(pod):

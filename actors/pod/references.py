@@ -1,4 +1,4 @@
-"""What one worker asks of the caches: the objects that its pod refers to, the services, the node, a RuntimeClass.
+"""A worker's questions to the caches: objects its pod refers to, services, node, RuntimeClass.
 
 Each question is a message. Until the answer, the container that needs it counts as busy; the answer begins a pass. Each
 container uses an answer once and soon, so a restarted container sees current objects. The worker asks for the needs of

@@ -1,4 +1,6 @@
-"""One pass of a pod that is to run: walks the gates, decides, walks the steps, and acts on the outcome (spec 2.7, 3.6).
+"""One pass of a pod that is to run (spec 2.7, 3.6).
+
+It walks the gates, decides, walks the steps, and acts on the outcome.
 
 `actors.pod.parts` has the gates and steps in order; a pass ends at the first that does not return CONTINUE. Only this
 module sets the timers of a pass, records the events of its outcome, and tells `explain` what the pod waits for.

@@ -1,4 +1,6 @@
-"""What one worker knows: its pod as desired, the runtime as last seen, and the status as last published.
+"""What one worker knows.
+
+Its pod as desired, the runtime as last seen, and the status as last published.
 
 Only the parts of one worker share it. A look at the runtime may fail; what was known before then stays.
 """
@@ -202,8 +204,9 @@ class PodView:
             self._services.status_manager.tell(PodStatusChanged(self.pod, self.published, final, life=self.born_ns))
 
     def say(self, event_type: str, reason: str, message: str, container: str = "", detail: str = "") -> None:
-        """Record an event of the pod, or of one of its containers. `detail` is for the log of this node and for
-        `explain`: an event is read by many.
+        """Record an event of the pod, or of one of its containers.
+
+        `detail` goes only to the node's log and to `explain`, since many people read events.
         """
         self._history.said(event_type, reason, f"{message}: {detail}" if detail else message, container)
         if detail:

@@ -1,4 +1,6 @@
-"""What to do next to a pod that is to run: a pure function of the pod, what is observed, and what is under way.
+"""What to do next to a pod that is to run.
+
+A pure function of the pod, what is observed, and what is under way.
 
 `compute_pod_actions` (spec 3.1 to 3.4) is called at every look and uses only its arguments. If a part of its answer was
 done, the next call returns the rest. How a pod ends is decided in `actors.pod_rules.termination`.
@@ -100,7 +102,10 @@ class PodActions(msgspec.Struct, frozen=True):
 
 
 def in_flight_of(calls: Iterable[str], containers: Iterable[str] = ()) -> InFlight:
-    """From names of calls such as `sandbox 0` and `container web 2`, and names of containers busy otherwise."""
+    """What is in flight, from names of calls and of containers that are busy otherwise.
+
+    Names of calls are like `sandbox 0` and `container web 2`.
+    """
     sandbox = False
     names = set(containers)
     for call in calls:

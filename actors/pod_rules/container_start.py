@@ -13,10 +13,10 @@
     STARTED    it has started
     REFUSED    it cannot start now; `reason` and `message` say why
 
-A pass of the worker sends `Wanted`, and goes on while the stage asks for an action: LOOKING, PULLING, GATHERING,
+A pass of the worker sends `Wanted`, and goes on while the stage asks for an action. LOOKING, PULLING, GATHERING,
 CREATING, STARTING and HOOKED each have one, and its result is the next event. `actors.pod.steps.containers` performs
 the actions, `actors.pod.post_starts` runs the hooks. In every other stage the pass ends. An answer or a time triggers
-the next pass, and that begins again with the first step: what was found before may have changed.
+the next pass, which begins again with the first step, since what was found before may have changed.
 `actors.pod_rules.actions` decides whether and when a container is wanted.
 
 `TABLE` holds all rules; `docs/container-start.md` draws it. It ignores every other event: that answers an old question.

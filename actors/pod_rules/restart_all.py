@@ -1,5 +1,6 @@
-"""RestartAllContainers: one container's end restarts all containers of its pod in place (spec 3.2, 4.2, 4.3,
-KEP-5532).
+"""RestartAllContainers: one container's end restarts all containers of its pod in place.
+
+See spec 3.2, 4.2, 4.3 and KEP-5532.
 
 Pure. A container whose end matches such a rule of its own is a *source*. While a source exists, nothing else is decided
 for the pod. Running containers are killed without a grace; then every container is removed, the sources last. So a
@@ -50,7 +51,10 @@ def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
 
 
 def resets(pod: Pod, observed: ObservedPod) -> tuple[Reset, ...]:
-    """What to remove, in order: others before sources, regular before init containers, old before new ones."""
+    """What to remove, in order.
+
+    Others come before sources, regular before init containers, old before new ones.
+    """
     names = sources(pod, observed)
     if not names:
         return ()
@@ -78,8 +82,9 @@ def without_rules(pod: Pod) -> Pod:
 
 
 def in_progress(pod: Pod, observed: ObservedPod, previous: PodStatus | None) -> bool:
-    """Whether a restart of all is in progress: a source exists, or all containers are gone and none has been made
-    since.
+    """Whether a restart of all is in progress.
+
+    Then a source exists, or all containers are gone and none has been made since.
     """
     if not restarts_all_containers(pod.spec):
         return False

@@ -70,13 +70,19 @@ def should_restart_failed_init(pod: Pod, container: Container, exit_code: int) -
 
 
 def restarts_after(pod: Pod, container: Container, cause: KillCause) -> bool:
-    """Whether a container killed for this cause restarts: always after a change or a loss, else by its policy."""
+    """Whether a container killed for this cause restarts.
+
+    Always after a change or a loss, else by its policy.
+    """
     always = cause in (KillCause.CHANGED, KillCause.RESIZED, KillCause.LOST)
     return always or effective_policy(pod, container) != NEVER
 
 
 def coming_again(pod: Pod, observed: ObservedPod, killed: Mapping[str, KillCause]) -> frozenset[str]:
-    """Names of containers that this agent has ended and will start again, whatever their policy says of such an end."""
+    """Names of containers that this agent has ended and will start again.
+
+    Their policy does not matter for such an end.
+    """
     if not killed or pod.metadata.deletion_timestamp is not None:
         return frozenset()
     return frozenset(

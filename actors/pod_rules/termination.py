@@ -1,4 +1,4 @@
-"""How the containers of a pod end: in what order, with how much grace, with which hook (spec 3.10, KEP-753).
+"""How the containers of a pod end: order, grace, hooks (spec 3.10, KEP-753).
 
 Pure. All regular containers are stopped at once. A sidecar serves them, so it waits until they have ended, and until
 the later sidecars of the spec have ended. Regular init containers wait for nobody. All this happens within one grace
@@ -89,7 +89,7 @@ def remaining_seconds(grace: int, elapsed_ns: int) -> int:
 
 
 def overdue_after_ns(grace: int) -> int:
-    """How long the end of a whole pod may take before its requester is told that it takes too long (spec 2.6)."""
+    """How long the end of a whole pod may take before its requester gets a warning (spec 2.6)."""
     return max(MINIMUM_OVERDUE_SECONDS * _SECOND_NS, grace * _SECOND_NS * 3 // 2)
 
 
@@ -99,7 +99,9 @@ def pre_stop_deadline_ns(grace: int, elapsed_ns: int) -> int:
 
 
 def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) -> tuple[Ending, ...]:
-    """How to end every container that may run: regular ones first, then sidecars in the order in which they end.
+    """How to end every container that may run.
+
+    Regular ones end first, then sidecars in their order.
 
     Containers that the spec does not name end like regular ones.
     """

@@ -1,8 +1,9 @@
 """The resources that a running container really has, for its status (spec 4.2). Pure.
 
 The runtime reports limits and weights of the kernel. Where they equal what the container was made with, the notation of
-the spec is kept. What the runtime does not report, and memory requests, which the kernel does not know, are those that
-the container was made with: a pod whose resources were changed since shows nothing that is not so.
+the spec is kept. The runtime may not report a value, and the kernel does not know memory requests: these are taken from
+the time when the container was made. So a pod whose resources were changed since never shows the new value before it
+applies.
 """
 
 from __future__ import annotations

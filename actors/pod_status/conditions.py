@@ -40,7 +40,10 @@ class _Counts(msgspec.Struct):
 
 
 def all_run(containers: tuple[Container, ...], statuses: Mapping[str, ContainerStatus]) -> bool:
-    """Whether the statuses show all these containers as running: without init containers the pod is then Running."""
+    """Whether the statuses show all these containers as running.
+
+    Without init containers the pod is then Running.
+    """
     for container in containers:
         status = statuses.get(container.name)
         if status is None or status.state is None or status.state.running is None:
@@ -160,7 +163,10 @@ READY = "Ready"
 CONTAINERS_READY = "ContainersReady"
 READY_TO_START = "PodReadyToStartContainers"
 DISRUPTION_TARGET = "DisruptionTarget"
-"""Shared with the scheduler and controllers: the node writes it when it ends a pod itself, and otherwise keeps it."""
+"""Shared with the scheduler and controllers.
+
+The node writes it when it ends a pod itself, and otherwise keeps it.
+"""
 RESIZE_PENDING, RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 RESIZES = frozenset({RESIZE_PENDING, RESIZE_IN_PROGRESS})
 OWNED = frozenset({SCHEDULED, INITIALIZED, READY, CONTAINERS_READY, READY_TO_START, ALL_RESTARTING}) | RESIZES
@@ -260,7 +266,11 @@ def containers_ready(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatu
 
 
 def initialized(pod: Pod, phase: str, statuses: Mapping[str, ContainerStatus]) -> _Verdict:
-    """True without init containers, when all have done their part, or when a regular container was ever started."""
+    """Whether the pod is initialized.
+
+    True without init containers, when all have succeeded or started as they must, or when a regular container was ever
+    started.
+    """
     if phase == SUCCEEDED:
         return (_TRUE, "PodCompleted", None)
     if not statuses and pod.spec.init_containers:

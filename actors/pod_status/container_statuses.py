@@ -46,7 +46,10 @@ FORGOTTEN_INIT_MESSAGE = (
     " treat it as exited normally"
 )
 NEVER_STARTED = "1970-01-01T00:00:00Z"
-"""Shown as the start of a container whose start failed: the runtime says 0, and upstream takes that for a time."""
+"""The start shown for a container whose start failed.
+
+The runtime says 0, and upstream takes that for a time.
+"""
 CREATING = "ContainerCreating"
 INITIALIZING = "PodInitializing"
 

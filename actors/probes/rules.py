@@ -1,4 +1,4 @@
-"""The arithmetic of probes: when one is due, how long to wait, what to check, which event to record (spec 5). Pure.
+"""The arithmetic of probes (spec 5): due times, waits, what to check, which event. Pure.
 
 Times are monotonic nanoseconds unless a name says wall. The states of a probe are in `actors.probes.state`.
 """
@@ -96,7 +96,10 @@ def probes_of(container: Container) -> tuple[tuple[ProbeKind, Probe], ...]:
 
 
 def first_due_ns(terms: Terms, running_for_ns: int, now_ns: int) -> int:
-    """When the first check is due for a container that has run this long: at once, or after its initial delay."""
+    """When the first check of a container is due: at once, or after its initial delay.
+
+    `running_for_ns`: how long it has run.
+    """
     return now_ns + max(0, terms.initial_delay_ns - running_for_ns)
 
 

@@ -94,7 +94,10 @@ class _Asked(msgspec.Struct):
 
 
 class _Asker(msgspec.Struct, frozen=True):
-    """What a probe needs at each check, made once per look at the pod: the check, its target, its counters."""
+    """What a probe needs at each check: the check, its target, its counters.
+
+    It is made once per look at the pod.
+    """
 
     container_id: str
     timeout_ns: int

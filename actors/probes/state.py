@@ -245,7 +245,9 @@ def advance(life: ProbeLife, event: Event) -> ProbeLife:
 
 
 def is_well(life: ProbeLife) -> bool:
-    """Whether one more success would change nothing, so that a check that succeeds at once needs no `advance`.
+    """Whether one more success would change nothing.
+
+    Then a check that succeeds at once needs no `advance`.
 
     The probe stays on its grid, which any due time gives. A good answer ends no streak after a good verdict. The number
     of a check matters only while it is under way.

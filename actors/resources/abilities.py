@@ -1,4 +1,6 @@
-"""Requests of a pod that this machine or its runtime cannot or must not fulfil (spec 10.14, 17.4, 17.5).
+"""Requests of a pod that this machine or its runtime cannot or must not fulfil.
+
+See spec 10.14, 17.4 and 17.5.
 
 Such a pod is rejected for good. Pure: the abilities of the machine are given.
 """

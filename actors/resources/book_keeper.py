@@ -1,4 +1,6 @@
-"""The book of what pods have, read at the start and kept on the disk: a part of `ResourceManagerActor`.
+"""A part of `ResourceManagerActor`: the book of what pods have, with its copy on the disk.
+
+It is read at the start.
 
 It owns the file and the writes (`actors.resources.book_saves` says which are due). Others change the book, say so
 (`changed`), and may wait for the version that is on the disk.

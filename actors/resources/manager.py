@@ -1,4 +1,4 @@
-"""`ResourceManagerActor`: admits pods, and keeps the book of what each one has of the node (spec 10.14 to 10.16).
+"""`ResourceManagerActor`: admits pods, and keeps the book of allocations (spec 10.14 to 10.16).
 
 Every worker asks it before it makes anything of its pod. The rules are in `actors.resources.admission`; this actor
 supplies the known node and the book. An admitted pod enters the book, and the book goes to disk
@@ -237,7 +237,10 @@ class ResourceManagerActor(Actor):
             self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
 
     def _tell_allocated(self, asked: AdmitPod) -> None:
-        """Tell the worker what its pod has, if that is not what it asks for, or what its containers were made with."""
+        """Tell the worker what its pod has, if that differs from the request or from the containers.
+
+        The containers may have been made with other resources.
+        """
         if self._keeper.book is None:
             return
         uid = asked.pod.metadata.uid

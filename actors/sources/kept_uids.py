@@ -55,7 +55,7 @@ def with_uid(pod: Pod, uid: str) -> Pod:
 
 
 def _kept(pod: Pod, source: str, touched_ns: int, running: Running) -> str | None:
-    """The UID of the last sandbox of the pod, as far as the runtime has any: a ready one before those that ended."""
+    """The UID of the pod's last sandbox in the runtime: a ready one before those that ended."""
     own = pod.metadata.uid
     sandboxes = [
         each for each in running.sandboxes if each.labels.get(POD_UID) == own or _fits(pod, source, touched_ns, each)

@@ -1,8 +1,8 @@
-"""`MirrorPodActor`: the only actor that creates and deletes mirror pods of static pods in the API (spec 1.7).
+"""`MirrorPodActor`: the only actor that creates and deletes mirror pods in the API (spec 1.7).
 
-A mirror pod is a copy of the static pod that the node creates, with the hash of the static pod's configuration in an
-annotation and the Node as its owner. It runs nothing. A mirror pod that is out of date or being deleted is deleted and
-created again.
+A mirror pod is a copy of the static pod that the node creates. An annotation has the hash of the static pod's
+configuration, and the Node is its owner. It runs nothing. A mirror pod that is out of date or being deleted is deleted
+and created again.
 
 The actor hears which static pods run (`StaticPodDesired`, `StaticPodGone`), which mirror pods the API shows
 (`MirrorPodChanged`), and which Node owns them. `mirror_operation` decides what to do about each name. Each name has one
@@ -38,7 +38,10 @@ SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
 MAX_DELAY_NS = 60 * SECOND_NS
 MAX_UNCONFIRMED_NS = 8 * SECOND_NS
-"""The longest delay while the API server does not answer, so that all static pods show soon after an outage."""
+"""The longest delay while the API server does not answer.
+
+So all static pods show soon after an outage.
+"""
 
 
 class MirrorOperation(enum.Enum):

@@ -35,8 +35,10 @@ _what_counts = attrgetter("name", "namespace", "deletion_timestamp", "deletion_g
 
 
 def is_echo(before: Pod, now: Pod) -> bool:
-    """Whether a change concerns only the status manager, which mostly knows it from the answer to its write.
-    A terminal status is no echo unless the pod is being deleted: its worker must hear of it at once.
+    """Whether a change concerns only the status manager.
+
+    It mostly knows the change from the answer to its write. A terminal status is no echo unless the pod is being
+    deleted: its worker must hear of it at once.
     """
     return (
         not differs_in_meaning(before, now)
@@ -46,7 +48,10 @@ def is_echo(before: Pod, now: Pod) -> bool:
 
 
 def concerns_worker(before: Pod | None, now: Pod) -> bool:
-    """Whether a change of only the status matters to the pod's worker: its end, or conditions that others wrote."""
+    """Whether the pod's worker needs a change of only the status.
+
+    It needs the end of the pod, and conditions that others wrote.
+    """
     return has_ended(now) or depends_on_others(before, now)
 
 

@@ -1,4 +1,6 @@
-"""Static pods from a directory of manifests (`FileSourceActor`), and what all sources of manifests share (spec 1.1).
+"""`FileSourceActor`: static pods from a directory; also what all sources of manifests share.
+
+See spec 1.1.
 
 A source reads at its start and every period. After each reading it sends the full set to the storage, even if
 unchanged, so that a lost message heals. An unchanged set is the same tuple, which costs the storage nothing. Unchanged
@@ -151,8 +153,9 @@ class FilesRead(msgspec.Struct, frozen=True):
 
 
 class FileSourceActor(SourceActor):
-    """Reads a directory (or one file) of manifests every `fileCheckFrequency`, and shortly after inotify reports a
-    change.
+    """Reads a directory (or one file) of manifests, periodically and after changes.
+
+    The period is `fileCheckFrequency`; inotify reports changes.
 
     The disk may hang, so a reading is one call on a lane with a deadline; while it hangs, the known pods stay. A
     missing path is an empty set of pods and is logged once.

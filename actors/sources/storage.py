@@ -141,7 +141,10 @@ class StorageActor(Actor):
 
 
 class SourcePod(msgspec.Struct, frozen=True, gc=False):
-    """One pod of one source: `read` as the source last showed it, `pod` with the local annotations, as told."""
+    """One pod of one source.
+
+    `read` is as the source last showed it, `pod` with the local annotations, as sent.
+    """
 
     read: Pod
     pod: Pod
@@ -171,8 +174,9 @@ NOTHING = Desire()
 
 
 class SourceDifference(msgspec.Struct, frozen=True):
-    """What changed in one source: UIDs that are gone, the new and changed pods as desired `now`, and the changes in
-    telling order.
+    """What changed in one source.
+
+    UIDs that are gone, the new and changed pods as desired `now`, and the changes in the order to send them.
     """
 
     gone: tuple[str, ...]
@@ -181,7 +185,11 @@ class SourceDifference(msgspec.Struct, frozen=True):
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """The new state, the changes in telling order, the pods left out, and whether this was the source's first set."""
+    """The merged state after a set of one source.
+
+    It has the new state, the changes in the order to send them, the pods left out, and whether this was the source's
+    first set.
+    """
 
     desire: Desire
     changes: tuple[PodChanged, ...]

@@ -1,5 +1,4 @@
-"""The names around a pod: `resolv.conf` of its sandbox, `/etc/hosts` of its containers, its host name (spec 14).
-Pure.
+"""A pod's `resolv.conf`, `/etc/hosts` and host name (spec 14). Pure.
 
 `form` makes one `DNSConfig` from the pod's policy, its `dnsConfig`, the cluster's resolver and the node's. The caller
 passes the text of the node's file. What exceeds the limits of a `resolv.conf` is left out and reported.
@@ -132,7 +131,10 @@ def parse_resolv_conf(text: str) -> Resolver:
 
 
 def resolver_of_nobody(host_ips: tuple[str, ...]) -> Resolver:
-    """The resolver of a node without a configured file: it resolves for itself, by the family of its first address."""
+    """The resolver of a node without a configured file.
+
+    The node resolves for itself; the family of its first address decides.
+    """
     own = "::1" if host_ips and ":" in host_ips[0] else "127.0.0.1"
     return Resolver((own,), (".",))
 

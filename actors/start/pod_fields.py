@@ -1,4 +1,6 @@
-"""What a pod tells its containers about itself: fields and resources, for variables and for files (spec 13.3). Pure.
+"""What a pod tells its containers about itself, in variables and files (spec 13.3). Pure.
+
+These are its fields and resources.
 
 Variables and downwardAPI files share the rules but offer different fields. A variable can show addresses, which are
 known before a container starts. A file can show all labels or annotations, which may change later. Every function

@@ -86,7 +86,10 @@ def _plain(status: ContainerStatus) -> ContainerStatus:
 def _conditions(
     computed: tuple[PodCondition, ...], api: tuple[PodCondition, ...], *, nothing_runs: bool
 ) -> tuple[PodCondition, ...]:
-    """Our conditions as computed, others' as in the API. A computed DisruptionTarget comes with the end of the pod."""
+    """Our conditions as computed, others' as in the API.
+
+    A computed DisruptionTarget comes with the end of the pod.
+    """
     if all_of(OWNED, computed) and all_of(OWNED, api):
         return computed
     mine = tuple([each for each in computed if each.type in OWNED])
@@ -103,7 +106,10 @@ _OF_READINESS = frozenset({READY, CONTAINERS_READY})
 
 
 def _unready(status: PodStatus) -> PodStatus:
-    """Make an ended pod unready, whatever was last seen of its containers. One that was unready keeps its reason."""
+    """Make an ended pod unready, whatever its containers showed last.
+
+    One that was unready keeps its reason.
+    """
     if not any(each.status == "True" and each.type in _OF_READINESS for each in status.conditions):
         return status
     reason = "PodFailed" if status.phase == FAILED else "PodCompleted"

@@ -108,7 +108,10 @@ class Published:
         return self.is_shown()
 
     def is_shown(self) -> bool:
-        """Whether the API shows the wanted status, or what it made of it: repeating that write would change nothing."""
+        """Whether repeating the write would change nothing.
+
+        The API shows the wanted status, or what it made of it.
+        """
         api, wanted = self.api, self.wanted
         if api is None:
             return False
@@ -121,7 +124,10 @@ class Published:
         return self.status.phase in TERMINAL and not self.final
 
     def is_to_go(self) -> bool:
-        """Whether to delete the pod's object: it is being deleted, shows a terminal phase, and nothing is left."""
+        """Whether to delete the pod's object.
+
+        It is being deleted, shows a terminal phase, and nothing is left.
+        """
         api = self.api
         return (
             api is not None

@@ -93,7 +93,10 @@ class SyncLoopActor(Actor):
         self._storage = storage
         self._runtime_monitor = runtime_monitor
         self._number = 0
-        """The number of its last question to the storage: answers to an earlier life of this actor may still wait."""
+        """The number of its last question to the storage.
+
+        Answers to an earlier life of this actor may still come.
+        """
         state = self._state = SyncState(frozenset(sources))
         self._mirrors = MirrorPods(state, services)
         self._workers = PodWorkers(self, state, services, self._mirrors, spawn)

@@ -1,4 +1,6 @@
-"""What the sync loop tells other actors: which pods there are, and everything again when one of them has restarted.
+"""What the sync loop tells other actors about its pods.
+
+When one of them has restarted, it tells everything again.
 
 Either the sync loop tells it again, or it lets the workers do so. `MirrorPodActor` is served in `actors.sync.workers`,
 the storage in `actors.sync.loop`.
@@ -52,8 +54,9 @@ class Partners:
 
     @handles(TellKnownPods)
     def tell_known_pods(self, _: TellKnownPods) -> None:
-        """Report the known pods once no other pod can turn up: the collectors of leftovers must know which pods exist
-        (spec 1.5).
+        """Report the known pods once no other pod can turn up (spec 1.5).
+
+        The collectors of leftovers must know which pods exist.
         """
         known = self._state.known_pods()
         if known is None:

@@ -85,8 +85,9 @@ class PodEntry(msgspec.Struct, eq=False):
 
 
 class NameLines:
-    """A waiting line for each name: static pods of one full name run one at a time, in the order in which they came
-    (spec 2.6, pains 7).
+    """A waiting line for each name.
+
+    Static pods of one full name run one at a time, in the order in which they came (spec 2.6, pains 7).
 
     It knows only names and UIDs. An orphan that still runs stands in the line of its name too, ahead of pods that came
     later.

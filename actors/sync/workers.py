@@ -58,7 +58,9 @@ class EndOnceMore(Message, frozen=True):
 
 
 class MirrorPods:
-    """What the sync loop tells `MirrorPodActor`: the static pods, and the mirror pods that the API server shows.
+    """What the sync loop tells `MirrorPodActor`.
+
+    These are the static pods, and the mirror pods that the API server shows.
 
     A mirror pod only represents a static pod in the API. The static pod runs under another UID, so a mirror pod never
     gets a worker. A standalone node has no such actor, and nothing is told.
@@ -287,8 +289,9 @@ class PodStarts:
 
     @handles(EndOnceMore)
     def end_once_more(self, _: EndOnceMore) -> None:
-        """Give ended pods that are still in the API a worker again: the status manager has restarted and lost their
-        end. By now the API shows what was written last.
+        """Give ended pods that are still in the API a worker again.
+
+        The status manager has restarted and lost their end. By now the API shows what was written last.
         """
         for uid, entry in list(self._state.entries.items()):
             if entry.ended and entry.worker is None:

@@ -1,4 +1,6 @@
-"""The volumes that a pod should have: the desired world of the `VolumeReconcilerActor`, as data (spec 8.3). Pure.
+"""The volumes that a pod should have, as data (spec 8.3). Pure.
+
+They are the desired world of the `VolumeReconcilerActor`.
 
 The pod names the volumes that its containers use. `contents.py` gathers their contents and resolves their claims.
 A volume that is not fully known is desired all the same, with what it waits for. If an earlier life has mounted it,
@@ -85,7 +87,10 @@ def _desired(
 
 
 def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVolume]) -> tuple[DesiredVolume, ...]:
-    """Give volumes without a place the place they had `before`: a pod keeps what it has while they are unresolved."""
+    """Give volumes without a place the place they had `before`.
+
+    A pod keeps what it has while they are unresolved.
+    """
     if not volumes:
         return ()
     known = {each.name: each for each in before if each.at is not None}

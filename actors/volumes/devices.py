@@ -1,4 +1,6 @@
-"""Devices that pods share, and when they are unstaged: a part of the `VolumeReconcilerActor` (spec 8.3, 8.4).
+"""A part of `VolumeReconcilerActor`: devices that pods share, and when they are unstaged.
+
+See spec 8.3 and 8.4.
 
 The pass of the first pod that needs a device stages it (`plan.py`). A device goes when no pod wants it and no volume
 of any pod is, or may be, on it. Both are known only after the first full disk scan and once every pod source is ready.

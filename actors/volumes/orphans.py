@@ -1,4 +1,6 @@
-"""Finds and releases what pods have left on disk: a part of the `VolumeReconcilerActor` (spec 8.5, 8.6).
+"""A part of `VolumeReconcilerActor`: finds and releases what pods have left on disk.
+
+See spec 8.5 and 8.6.
 
 At the start of a life the whole disk is scanned once. What the scan finds is UNCERTAIN until its pod asks for it, or
 turns out to be unknown. `KnownPods` lists all pods, once every source is ready. Each such message makes this part list

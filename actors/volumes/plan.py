@@ -1,4 +1,6 @@
-"""Plans the next steps for the volumes of one pod, or for one device, from the actual and the desired world. Pure.
+"""Plans the next steps for the volumes of one pod, or for one device. Pure.
+
+It compares the actual with the desired world.
 
 It plans for one pod at a time, so that a change costs only its own pod. The order of making is: the pod's directory,
 then a volume's device, then the volume. A ReadWriteOncePod volume waits until it is gone from all other pods. Removal

@@ -1,4 +1,4 @@
-"""Mounts subPaths for containers that are about to start: a part of `VolumeReconcilerActor` (spec 8.7).
+"""A part of `VolumeReconcilerActor`: mounts subPaths for containers about to start (spec 8.7).
 
 `where_is` tells where a volume of the pod is. The mounting runs on the lane of the volumes, under the pod's UID and
 with a deadline, so a dead volume only delays its own pod. It keeps no state: every container start asks again.

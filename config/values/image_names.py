@@ -2,8 +2,8 @@
 
 Also the tag of a name that has none.
 
-Pure. The grammar is the one all container registries share. A name that does not keep it cannot be pulled by anybody,
-so it is refused before a runtime is asked, in the words that a kubelet has for it (spec 6.1).
+Pure. The grammar is the one all container registries share. Nobody can pull a name that breaks it, so it is
+refused before a runtime is asked. The reasons are in the words of a kubelet (spec 6.1).
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def _fault(image: str) -> str:
 
 
 def _domain_and_rest(image: str) -> tuple[str, str]:
-    """The registry, and the rest of the name; both as the default registry has them where the text names no other."""
+    """The registry, and the rest of the name.
+
+    Without a registry in the text, both are as the default registry has them.
+    """
     first, slash, rest = image.partition("/")
     names_one = "." in first or ":" in first or first == "localhost" or first != first.lower()
     domain, remainder = (first, rest) if slash and names_one else (_DOCKER, image)

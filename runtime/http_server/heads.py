@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 
 Query = tuple[tuple[str, str], ...]
 FIELDS_AT_MOST = 1 << 16
-"""Each word of a command is a field, so this is as many as fit into a head. Bodies have the same limit."""
+"""Each word of a command is a field: as many as fit into a head. Bodies have the same limit."""
 
 
 class HttpRefusal(Exception):  # noqa: N818  # an answer, not a mishap

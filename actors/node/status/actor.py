@@ -1,4 +1,6 @@
-"""`NodeStatusActor`: the only writer of this node's Node object (spec 9.1 to 9.5), through its `NodeWriter`.
+"""`NodeStatusActor`: the only writer of this node's Node object (spec 9.1 to 9.5).
+
+It writes through its `NodeWriter`.
 
 It registers the node, or corrects an existing object. Then it looks every `nodeStatusUpdateFrequency` and writes any
 change; without a change it writes after `nodeStatusReportFrequency`. Whatever makes the node ready or not triggers a
@@ -10,7 +12,7 @@ A child follows the object to see the changes of others; while it cannot, the ob
 that need the node (labels, addresses, resources) get `NodeObserved` when it changes.
 
 A deleted Node is registered again after one update period. A kubelet would do that only at its next start, and users
-take that for a fault: a node deleted by mistake, or lost with a cluster's state, would be gone while its pods run. A
+take that for a fault. A node deleted by mistake, or lost with a cluster's state, would be gone while its pods run. A
 node that is deleted before its machine is shut down was cordoned. So it comes back cordoned, and gets no pods.
 """
 
@@ -181,7 +183,10 @@ class NodeStatusActor(Actor):
         return int(frequency_ns * (1 + JITTER * self.chance.random()))
 
     def _take_over(self, existing: Node) -> None:
-        """Keep an earlier agent's Ready on this boot for a while: missing knowledge is no reason to withdraw it."""
+        """Keep an earlier agent's Ready on this boot for a while.
+
+        Missing knowledge is no reason to withdraw it.
+        """
         machine, published = self._machine, status_of(existing)
         if is_ready(published.conditions) and machine and not has_rebooted(published.node_info, machine):
             self._health(keeps_ready_until_ns=self._began_ns + SILENCE_NS)

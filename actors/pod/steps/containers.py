@@ -67,7 +67,10 @@ from runtime.metrics import kubelet as names
 
 """How labels of metrics say a fact."""
 REFUSED_RETRY_NS = 10_000_000_000
-"""A refused start is tried again after this: the cause may go away, as when an image or a file appears."""
+"""When a refused start is tried again.
+
+The cause may go away, as when an image or a file appears.
+"""
 CREATE_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_ERROR = "CreateContainerError"
 RUN_ERROR = "RunContainerError"

@@ -1,4 +1,6 @@
-"""Step: end what must not go on: all containers for a restart of all, the whole pod, or single containers.
+"""Step: end what must not go on.
+
+That is all containers for a restart of all, the whole pod, or single containers.
 
 No container end is awaited here: it begins a new pass. When the whole pod is ended, this pass stops here, unless
 nothing ran any more and the sandboxes have stopped.

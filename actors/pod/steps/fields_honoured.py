@@ -37,7 +37,9 @@ OF_A_CONTAINER: Mapping[str, Callable[[Container | EphemeralContainer], bool]] =
 
 
 def unhonoured_fields(pod: Pod, *, stop_signals: bool = False) -> tuple[str, ...]:
-    """Document paths (`$.spec.containers[0].lifecycle.stopSignal`) of fields in the pod and in its containers.
+    """Document paths of unhonoured fields in the pod and in its containers.
+
+    A path is like `$.spec.containers[0].lifecycle.stopSignal`.
 
     `stop_signals`: this node passes stop signals to the runtime.
     """

@@ -246,7 +246,10 @@ class PodLook:
         ]
 
     def _forget_others(self, observed: ObservedPod) -> None:
-        """Drop the termination messages of removed containers: one that keeps failing leaves a message each time."""
+        """Drop the termination messages of removed containers.
+
+        A container that keeps failing leaves a message each time.
+        """
         messages, here = self._view.messages, {each.id for each in observed.containers()}
         for gone in [each for each in messages if each not in here]:
             del messages[gone]

@@ -1,7 +1,7 @@
 """Step: a pod that asks for other resources than it has gets them while it runs (spec 10.16).
 
-The node decides (`ResourceManagerActor`); until then the pod goes on in the form in which the node has given it its
-resources, and its status says that a resize is pending. What was given is carried out in four stages:
+The node decides (`ResourceManagerActor`). Until then the pod keeps the resources that the node has given it, and its
+status shows a pending resize. What was given is carried out in four stages:
 
 1. The cgroup of the pod gets room for its containers as they are and as they will be.
 2. Running containers are updated one after the other, or restart.

@@ -1,5 +1,6 @@
-"""`CgroupActor`: the single owner of this node's cgroups: of all pods together, of the tiers, of each pod (spec 10.2
-to 10.7).
+"""`CgroupActor`: the single owner of this node's cgroups (spec 10.2 to 10.7).
+
+They are those of all pods together, of the tiers, and of each pod.
 
 A pod gets its cgroup once it is admitted, and its worker hears of both at once. It loses the cgroup when nothing of it
 runs any more. A second after pods have come or gone, one batch updates the tiers and removes the cgroups of ended pods.
@@ -74,7 +75,10 @@ LANE_NS = 30 * SECOND_NS
 ASK_NS, ASK_AGAIN_NS = 10 * SECOND_NS, 2 * SECOND_NS
 KEEP_UP_NS = 60 * SECOND_NS
 SETTLE_NS = SECOND_NS
-"""The delay after the first of many changes, before the tiers are updated and the cgroups of ended pods removed."""
+"""The delay after the first of many changes.
+
+Then the tiers are updated, and the cgroups of ended pods removed.
+"""
 TRY_AGAIN_NS = 10 * SECOND_NS
 PATIENCE_NS = SECOND_NS
 """The longest that pods wait because the cgroups of others are being made."""

@@ -1,7 +1,7 @@
 """Which pods have cgroups, which wait for one, and whose cgroup is to be removed. Pure.
 
 `CgroupActor` keeps this book apart from itself. The book outlives a failure of the actor, so that no tier forgets its
-pods. A cgroup is never made while it is being removed, nor the other way round: removing one ends all processes in it,
+pods. A cgroup is never made while it is being removed, nor the other way round. Removing one ends all processes in it,
 and a pod may come again under its UID (a static one does).
 """
 

@@ -1,4 +1,6 @@
-"""The cgroup calls of `CgroupActor`, to run on a lane: each may take as long as the kernel or systemd does.
+"""The cgroup calls of `CgroupActor`, to run on a lane.
+
+Each may take as long as the kernel or systemd does.
 
 Nothing here raises for want of rights, and nothing is decided. Each call returns what was done, and what failed.
 """

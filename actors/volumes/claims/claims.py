@@ -1,4 +1,6 @@
-"""`ClaimsActor` resolves the claims of all pods on this node, with one `ClaimResolverActor` per pod that has claims.
+"""`ClaimsActor`: resolves the claims of all pods on this node.
+
+Each pod that has claims has a `ClaimResolverActor`.
 
 It keeps what all pods share: the Node object, which lists attached volumes, and the CSIDriver objects, which say what
 drivers want to be told. It follows the CSIDriver objects from the first question on; questions wait for the first list.

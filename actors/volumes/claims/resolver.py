@@ -1,4 +1,6 @@
-"""`ClaimResolverActor` resolves the claimed volumes of one pod through the API, on each request (spec 8.3).
+"""`ClaimResolverActor`: resolves the claims of one pod through the API, on each request.
+
+See spec 8.3.
 
 It walks through each volume (`walk.py`) and adds the tokens that drivers want. The result is a specification that
 needs the API no more, or the reason for a wait. A node may not watch these objects, only read those that its pods refer
@@ -38,8 +40,9 @@ MAX_PAUSE_NS = 10 * SECOND_NS
 GROW_AGAIN_NS = 60 * SECOND_NS
 REPUBLISH_SYNCS = 1
 REREAD_SYNCS = 3
-"""After how many periods of `syncFrequency` to call a driver with requiresRepublish again, and to read claims again.
-Nobody tells a node that a claim has been enlarged.
+"""After how many periods of `syncFrequency` claims are read again.
+
+A driver with requiresRepublish is called again, too. Nobody tells a node that a claim has been enlarged.
 """
 TOKENS_NS = 60 * SECOND_NS
 

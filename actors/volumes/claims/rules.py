@@ -1,4 +1,6 @@
-"""Decides what to mount from a pod, its volume, the claim and the persistent volume, or why not (spec 8.3). Pure.
+"""Decides what to mount for a claimed volume, or why not (spec 8.3). Pure.
+
+It reads the pod, its volume, the claim and the persistent volume.
 
 Every refusal is a sentence for the pod's events. Most refusals are temporary: a claim is bound, a node gets its label.
 """

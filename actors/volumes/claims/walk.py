@@ -1,4 +1,4 @@
-"""Resolves one claimed volume of a pod, object by object: a part of the `ClaimResolverActor` (spec 8.3).
+"""A part of `ClaimResolverActor`: resolves one claimed volume, object by object (spec 8.3).
 
 The walk reads the claim, the persistent volume, its driver, its attachment and its secrets. It returns a `Draft`, or
 raises a `ClaimWait` that says what is missing.

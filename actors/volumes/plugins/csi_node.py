@@ -1,4 +1,6 @@
-"""`CsiNodeActor`: the only writer of this node's CSINode object, which shows its storage drivers (spec 8.8).
+"""`CsiNodeActor`: the only writer of this node's CSINode object (spec 8.8).
+
+The object shows the node's storage drivers.
 
 The Node owns the object. The actor creates it once the Node is known, even without drivers, because the scheduler
 reads it. An object of an earlier Node of the same name is replaced. Until the first write succeeds the node is not

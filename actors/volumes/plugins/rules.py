@@ -1,4 +1,6 @@
-"""Decides whether to accept a plugin (spec 8.8): by its type, name, versions, and the holder of that name. Pure.
+"""Decides whether to accept a plugin, by type, name, versions and holder of the name. Pure.
+
+See spec 8.8.
 
 Texts are for the plugin's operator: they are sent to the plugin and logged.
 """

@@ -1,4 +1,6 @@
-"""The pytest plugin: the fixture `simulated_cluster`, a cluster of its own for each test that asks for it.
+"""The pytest plugin: the fixture `simulated_cluster`.
+
+Each test that asks for it gets a cluster of its own.
 
 Every run of pytest loads it where actorlet is installed, so it imports nothing until a test wants a cluster.
 """

@@ -126,7 +126,9 @@ class Cluster:
     # --- pods -------------------------------------------------------------------------------------------------------
 
     def behave(self, name: str = "*", *, namespace: str = "*", container: str = "", **knobs: object) -> None:
-        """Say what the containers of pods do from now on (`run_for="3s"`, `exit_code=1`, `readiness_probe="fail"`).
+        """Say what the containers of pods do from now on.
+
+        For example `run_for="3s"`, `exit_code=1`, `readiness_probe="fail"`.
 
         `name` and `namespace` are shell patterns; `container` limits the order to containers of that name. The knobs
         are those of docs/simulated-runtime.md, with underscores. The last order for a pod and a knob counts, but
@@ -163,7 +165,9 @@ class Cluster:
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Load:
-        """Keep `replicas` pods `name-N` of one template, as a Deployment does: another one follows each that goes.
+        """Keep `replicas` pods `name-N` of one template, as a Deployment does.
+
+        A new one follows each that is deleted.
 
         `spec` is a PodSpec as JSON has it; without one, each pod has a container that runs for ever. All pods have the
         label `app: name`.
@@ -291,7 +295,10 @@ class _ClusterProcess:
         self.pid = self._child.pid
         self._unread = b""
         self._unanswered = 0
-        """Orders whose answers nobody has read: an exception, such as a time limit of the test, broke the wait."""
+        """How many answers nobody has read.
+
+        An exception, such as a time limit of the test, broke the wait.
+        """
 
     @property
     def exit_status(self) -> int | None:

@@ -1,4 +1,4 @@
-"""How much an agent remembers: the entries of all tables of its actors, and the objects of ours that live.
+"""How much an agent remembers: the entries of its actors' tables, and its live objects.
 
 For simulated nodes. Sizes do not depend on the machine, so tests can hold them to a bound: `benchmarks.simulated_week`,
 `tests/simulation/test_long_life.py`.

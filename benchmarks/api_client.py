@@ -1,4 +1,6 @@
-"""What the client of the API server costs, compared with plain aiohttp in the same run on the same machine.
+"""What the client of the API server costs, compared with plain aiohttp.
+
+Both run on the same machine in the same run.
 
     python -m benchmarks.api_client [--json] [--calls 5000]
 

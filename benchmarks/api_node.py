@@ -1,4 +1,6 @@
-"""A burst of pods on one node of an API server: the time until all are Running, and what that costs the agent.
+"""A burst of pods on one node of an API server: the time until all are Running.
+
+Also what that costs the agent.
 
     python -m benchmarks.api_node [--pods 1000] [--qps 50] [--burst 100] [--tokens] [--rounds 3]
 

@@ -1,10 +1,12 @@
-"""What an agent costs that runs all day: memory, threads and CPU of `actorlet run`, empty and with pods.
+"""What a long-running agent costs: memory, threads and CPU of `actorlet run`.
+
+It is measured empty and with pods.
 
     python -m benchmarks.footprint [--pods 110] [--seconds 60]
 
-The agent is a process as on a real node, with its server, joined to the embedded API server and on the simulated
+The agent is a process as on a real node, with its server. It has joined the embedded API server and uses the simulated
 runtime; these two are processes of their own. Its root directory lies in memory, so that no disk is measured. Pods are
-made at once, bound already, and each mounts no token. CPU of an idle agent is a share of one core, over `--seconds`.
+made at once, bound already, and none mounts a token. CPU of an idle agent is a share of one core, over `--seconds`.
 
 Prints a line of JSON. design.md, "Budgets", has what is allowed: 80 MiB empty, 115 MiB with 110 pods, 8 ms a pod.
 """

@@ -1,4 +1,6 @@
-"""Hollow nodes in one process that stay Ready: `actorlet simulate --kubeconfig` against an API server over real HTTP.
+"""Whether hollow nodes in one process stay Ready: `actorlet simulate --kubeconfig`.
+
+The API server is reached over real HTTP.
 
     python -m benchmarks.hollow_nodes [--nodes 100] [--pods 30] [--seconds 300] [--probes] [--kubeconfig FILE]
 

@@ -2,12 +2,11 @@
 
     python -m benchmarks.hung_calls [--verbs StartContainer,ListContainers] [--pods 50] [--rounds 5]
 
-The agent is `actorlet run`, a process as on a real node, joined to the embedded API server, with the simulated runtime
-behind a socket; each is a process of its own. For each verb there are two such nodes with a sick pod. On one it is
-well; on the other all calls of the verb about it hang, once one was seen to. A verb that is about no single pod hangs
-once, whoever calls it. Then `--pods` pods come at once on one node, run, and go; then on the other; and so on in turns,
-so that nothing but the hang tells the nodes apart. The latency of a pod is from its creation to the moment at which the
-API shows it Running.
+The agent is `actorlet run`, joined to the embedded API server, with the simulated runtime behind a socket. Each is a
+process of its own. For each verb there are two such nodes with a sick pod. On one node the sick pod is well. On the
+other all calls of the verb about it hang from the first on. A verb that is about no single pod hangs once, whoever
+calls it. Then `--pods` pods come at once on one node, run, and go; then on the other; and so on in turns. So the nodes
+differ by the hang alone. The latency of a pod is from its creation to the moment at which the API shows it Running.
 
 Prints a table: for each verb the 99th percentile of a burst, the median of `--rounds`, on both nodes; and the ratio.
 `--verbs` names some; without it, all of `runtime.cri.verbs`. Those that the agent did not call are named last.
@@ -61,7 +60,10 @@ CONFIGURATION = {
     "containerLogMaxSize": "100Ki",
     "containerLogMonitorInterval": "3s",
 }
-"""What users ask is not checked, the limit of API calls hides no latency, and the log of the sick pod rotates soon."""
+"""The configuration of both nodes.
+
+Users are not authorized, the limit of API calls hides no latency, and the log of the sick pod rotates soon.
+"""
 ABOUT_A_POD = CONTAINER_CALLS | POD_CALLS | {"ListContainers", "ListPodSandbox"}
 """Verbs whose calls name a pod; lists do when they are filtered."""
 ABOUT_AN_IMAGE = frozenset({"ImageStatus", "RemoveImage"})

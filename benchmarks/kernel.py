@@ -1,4 +1,6 @@
-"""What the actor kernel costs, compared with Pykka's thread per actor in the same run on the same machine.
+"""What the actor kernel costs, compared with Pykka's thread per actor.
+
+Both run on the same machine in the same run.
 
     python -m benchmarks.kernel [--json] [--actors 10000]
 
@@ -259,7 +261,10 @@ def run(idle_actors: int) -> dict[str, dict[str, float]]:
 
 
 def table(results: dict[str, dict[str, float]]) -> str:
-    """The results as text: the measurement, the kernel, ThreadingActor, and how many times better the kernel is."""
+    """The results as text: measurement, kernel, ThreadingActor, and the ratio between them.
+
+    The ratio says how many times better the kernel is.
+    """
     idle, idle_t = results["idle_kernel"], results["idle_threads"]
     spread, spread_t, sim = results["spread_kernel"], results["spread_threads"], results["spread_simulated"]
     timers, timers_t = results["timers_kernel"], results["timers_threads"]

@@ -1,4 +1,6 @@
-"""A node as on a machine: `actorlet run` as a process, its API server and its simulated runtime as processes beside it.
+"""A node as on a machine: `actorlet run` as a process.
+
+Its API server and its simulated runtime are processes beside it.
 
 The root directory lies in memory where it can, so that no disk is measured. The agent serves on ports that were free.
 """

@@ -1,10 +1,12 @@
-"""How late probes are: many runners on real threads, against servers in another process on this machine.
+"""How late probes are: many runners on real threads.
+
+The servers run in another process on this machine.
 
     python -m benchmarks.probes [--kind http] [--kind tcp] [--kind grpc] [--rate 1000] [--hanging 0.1] [--seconds 10]
 
-Each pod has one probe with a period of one second; their due times are spread evenly. A part of them asks a server that
-takes the connection and never answers, and is asked again at once. Of the others, `late_ms` is the time from when a
-check was due to when the prober was asked, and `answer_ms` from there to its answer, with the way over the loop. The
+Each pod has one probe with a period of one second; their due times are spread evenly. Some of them ask a server that
+accepts the connection and never answers; they ask again at once. For the others, `late_ms` is the time from when a
+check was due to the call of the prober. `answer_ms` is the time from there to its answer, including the loop. The
 servers share the cores of this machine.
 """
 

@@ -1,4 +1,6 @@
-"""What simulated pods cost: `actorlet simulate` with rising numbers of pods, each run in a process of its own.
+"""What simulated pods cost: `actorlet simulate` with rising numbers of pods.
+
+Each run has a process of its own.
 
     python -m benchmarks.simulate [--pods 1000,5000,10000] [--scenario everyday] [--seed 7] [--twice] [--profile 0.01]
 

@@ -1,4 +1,6 @@
-"""What a verb costs on the simulated runtime in virtual time: pods from their first to their last verb.
+"""What a verb costs on the simulated runtime in virtual time.
+
+Pods go from their first to their last verb.
 
     python -m benchmarks.simulated_cri [--pods 5000] [--profile]
 

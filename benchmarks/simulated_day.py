@@ -1,4 +1,6 @@
-"""A day of a thousand pods with a probe every half minute, hour by hour: what it costs, and whether memory grows.
+"""A day of a thousand pods with a probe every half minute: its cost, hour by hour.
+
+It shows whether memory grows.
 
     python -m benchmarks.simulated_day [--pods 1000] [--hours 24]
 

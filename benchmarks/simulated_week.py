@@ -2,10 +2,10 @@
 
     python -m benchmarks.simulated_week --report week.html --plot week.svg [--hours 168] [--pods 9]
 
-So many pods are there at a time. Each lives for 5 to 50 minutes, is deleted, and is followed by another: with probes,
-with volumes, of two containers; jobs that complete, and pods that crash. Every virtual hour the tables of all actors
-are counted (`benchmarks.agent_tables`), with the objects of the agent, its mailboxes, its actors, and what the process
-takes: the process is agent, runtime and API server in one.
+So many pods are there at a time. Each lives for 5 to 50 minutes, is deleted, and is followed by another. There are pods
+with probes, with volumes, and with two containers; jobs that complete; and pods that crash. Every virtual hour the
+tables of all actors are counted (`benchmarks.agent_tables`), with the objects, mailboxes and actors of the agent. The
+memory of the process is measured too: the process is agent, runtime and API server in one.
 
 A line through the last two thirds of each measure must not rise by more than its bound. Exit status 1 when one does, or
 when the world has broken a rule; then the tables that grew most are named.

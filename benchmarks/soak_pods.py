@@ -1,4 +1,7 @@
-"""The pods of a soak: kinds that use every part of an agent, drawn by chance, each with the seconds that it lives."""
+"""The pods of a soak: kinds that use every part of an agent.
+
+They are drawn by chance, each with the seconds that it lives.
+"""
 
 from __future__ import annotations
 

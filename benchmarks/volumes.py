@@ -3,8 +3,8 @@
     python -m benchmarks.volumes [--pods 1000] [--idle-seconds 30]
 
 The actor runs on real threads and the disk is simulated. So the benchmark measures the actor and its lanes, and not the
-kernel's mounts. Prints a line of JSON: seconds until every pod has its volumes, the CPU time of an idle second with all
-of them and with 0 pods, seconds until all are gone, and the most threads.
+kernel's mounts. It prints a line of JSON. The line has the seconds until every pod has its volumes and until all are
+gone, and the most threads. It has the CPU time of an idle second with all pods and with none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Kinds of arguments that several commands take: whole numbers in a range, durations as people write them, paths.
+"""Kinds of arguments that several commands take: whole numbers in a range, durations, paths.
+
+Durations are as people write them.
 
 Each is a `type` for argparse, and refuses what it is not with a sentence that says what it takes.
 """

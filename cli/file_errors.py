@@ -9,7 +9,10 @@ import os
 
 
 def why(error: Exception) -> str:
-    """`FILE: reason` of a call of the system that failed; the text of all others, which were written for people."""
+    """`FILE: reason` for a failed system call, else the text of the error.
+
+    The other errors have texts that are written for people.
+    """
     if not isinstance(error, OSError) or error.errno is None or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{os.fsdecode(error.filename)}: {error.strerror}"

@@ -1,4 +1,6 @@
-"""Makes the pictures of the README: `actorlet up` in a terminal, and the observer's page of the same node.
+"""Makes the pictures of the README.
+
+`actorlet up` in a terminal, and the observer's page of the same node.
 
     python -m tools.pictures        # writes docs/pictures/up.svg and docs/pictures/observer.webp; needs Chromium
 

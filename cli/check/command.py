@@ -1,8 +1,10 @@
-"""`actorlet check PLACE`: what a node would say of the manifests in a directory or a file, without a node.
+"""`actorlet check PLACE`: what a node would say of manifests, without a node.
+
+PLACE is a directory or a file.
 
 They are read, decoded and validated as `--pod-manifest-path` reads them. A fault or a warning is a line on standard
-output, with file, line, path, reason and remedy. Exit status: 0 when a node would run every pod, with or without
-warnings; 1 when it would refuse a manifest or leave a pod out; 2 for a wrong command line.
+output, with file, line, path, reason and remedy. Exit status 0: a node would run every pod, with or without warnings.
+1: it would refuse a manifest or leave a pod out. 2: the command line is wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""`actorlet actors`: the tree of actors of the agent on this machine, and which of them are late or failing."""
+"""`actorlet actors`: the tree of actors of the agent on this machine.
+
+It shows which of them are late or failing.
+"""
 
 from __future__ import annotations
 

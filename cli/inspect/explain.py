@@ -1,4 +1,4 @@
-"""`actorlet explain POD`: what happened to a pod, why it is not Running now, and what will be tried next.
+"""`actorlet explain POD`: what happened to a pod, why it is not Running, and what comes next.
 
 Asked of the agent that runs on this machine, at its local endpoint.
 """

@@ -1,4 +1,6 @@
-"""Why a pod is in its state: its history, its status and what its worker waits for, as one document and as text. Pure.
+"""Why a pod is in its state, as one document and as text. Pure.
+
+It is made of the pod's history, its status and what its worker waits for.
 
 The agent serves the document, and `--output json` prints it. Its times are RFC 3339 in UTC. The text is made from the
 document alone.

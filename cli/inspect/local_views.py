@@ -1,4 +1,6 @@
-"""What a node serves as JSON at its local endpoint, and how `actorlet pods` and `actorlet actors` read it back.
+"""The JSON views of a node's local endpoint.
+
+`actorlet pods` and `actorlet actors` read them back here.
 
 `/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report. `/events` and
 `/problems` are lists. `/health` is status 200 or 503 and names the late actors. `/explain/POD` is an `Explanation`, or

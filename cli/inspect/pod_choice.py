@@ -47,7 +47,10 @@ def choose(wanted: str, known: Sequence[KnownPod], node_name: str) -> KnownPod:
 
 
 def refusals_of(wanted: str, problems: Sequence[SourceProblem], node_name: str) -> tuple[SourceProblem, ...]:
-    """Why the pod that `wanted` names does not run as its manifest says: by its name, or else by that of the file."""
+    """Why the pod that `wanted` names does not run as its manifest says.
+
+    `wanted` is the name of the pod, or else that of the file.
+    """
     namespace, slash, name = wanted.rpartition("/")
     name = name.removesuffix(f"-{node_name}")
     fatal = [problem for problem in problems if problem.fatal]

@@ -1,4 +1,7 @@
-"""`actorlet pods`: the pods of the agent that runs on this machine, with their status, asked at its local endpoint."""
+"""`actorlet pods`: the pods of the agent on this machine, with their status.
+
+Its local endpoint is asked.
+"""
 
 from __future__ import annotations
 

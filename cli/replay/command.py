@@ -1,7 +1,9 @@
-"""`actorlet replay FILE`: a saved failure played again, to where it failed or to any step, with a look at any actor.
+"""`actorlet replay FILE`: plays a saved failure again, to where it failed or to any step.
 
-Exit status: 1 when the failure came again, in whatever way; 0 when it is gone, or when the run was stopped before it;
-2 when the file cannot be read or no such actor is there; 130 when interrupted.
+Any actor can be looked at there.
+
+Exit status 1: the failure came again, in whatever way. 0: it is gone, or the run was stopped before it. 2: the file
+cannot be read, or there is no such actor. 130: interrupted.
 """
 
 from __future__ import annotations

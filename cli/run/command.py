@@ -2,9 +2,9 @@
 
 Takes a kubelet's flags and files: its unit file works with the name changed.
 
-Everything that is wrong with flags, files and machine is told before anything is started, one line per fault, with
-exit status 1. A runtime that is missing is no such fault: it is waited for. SIGTERM and SIGINT end the agent with
-status 0 and leave the containers running.
+All faults of flags, files and machine are printed before anything starts. Each has a line; the exit status is 1. A
+missing runtime is no such fault: the agent waits for it. SIGTERM and SIGINT end the agent with status 0 and leave the
+containers running.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _follow_certificate(kubeconfig: str, meters: Meters) -> None:
 
 
 def _share_mounts(root: str, after: ExitStack) -> None:
-    """Mounts that containers make below the node's directory reach the node, and the node's reach them (spec 16).
+    """Let mounts below the node's directory propagate between containers and the node (spec 16).
 
     An agent that leaves no pods leaves no mount either; those of other pods depend on it.
     """

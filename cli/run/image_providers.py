@@ -1,4 +1,7 @@
-"""The programs of `--image-credential-provider-config`: read before the start, run by the node (spec 6.3)."""
+"""The programs of `--image-credential-provider-config` (spec 6.3).
+
+They are read before the start; the node runs them.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""How a node comes to its own credentials: with `--bootstrap-kubeconfig` it asks for a certificate (spec 17.3).
+"""How a node gets its own credentials (spec 17.3).
 
-What is found in `--kubeconfig` is used for as long as it is valid. Otherwise a request is made with the credentials of
-the bootstrap kubeconfig, and waited for until somebody has approved it; then the kubeconfig is written, with references
-to the certificate and to no secret of the bootstrap. An API server that is away is waited for. An agent that ends
-before its request was approved leaves the key, and the next one waits for the same request.
+With `--bootstrap-kubeconfig` it requests a certificate.
+
+The credentials in `--kubeconfig` are used for as long as they are valid. Otherwise the agent makes a request with the
+credentials of the bootstrap kubeconfig, and waits until somebody approves it. Then it writes the kubeconfig, with
+references to the certificate and to no secret of the bootstrap. It waits for an API server that is away. An agent that
+ends before its request was approved leaves the key, and the next one waits for the same request.
 """
 
 from __future__ import annotations
@@ -80,7 +82,10 @@ class JoiningEnded(Exception):  # noqa: N818  # an outcome told to the user, not
 
 
 def certificate_keys(start: StartConfiguration) -> tuple[CertificateKeys, CertificateKeys | None]:
-    """For the certificate of the node's server, and for the one towards the API server where that is to be renewed."""
+    """Keys for the certificate of the node's server, and for the client certificate.
+
+    The second only where it is to be renewed.
+    """
     directory = start.node.cert_dir
     mine: CertificateKeys | None = None
     if start.configuration.rotate_certificates and start.node.kubeconfig:

@@ -1,7 +1,9 @@
-"""Manifests over HTTP, as the node's server shows them: `runtime.http_server.manifest_door.ManifestDoor` of a node.
+"""Manifests over HTTP: the `ManifestDoor` of a node, for the node's server.
 
-What is refused is a Status of the API, with the path and the reason of every fault; what is taken is told pod by pod,
-with the name and the UID that it has on the node.
+See `runtime.http_server.manifest_door.ManifestDoor`.
+
+A refusal is a Status of the API, with the path and the reason of every fault. An answer to accepted manifests lists
+each pod with the name and the UID that it has on the node.
 """
 
 from __future__ import annotations

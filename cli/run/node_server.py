@@ -43,8 +43,10 @@ SECOND_NS = 1_000_000_000
 
 
 class NodeWindow(NodeManifests):
-    """`runtime.http_server.endpoints.ServedNode` of a node that may be made after its server: until then it is
-    empty."""
+    """The `ServedNode` of a node that may be made after its server: until then it is empty.
+
+    See `runtime.http_server.endpoints.ServedNode`.
+    """
 
     def __init__(self, node: NodeAgent | None = None) -> None:
         super().__init__(node)

@@ -1,4 +1,7 @@
-"""Puts a node together for the command line: its plan from the configuration, and what this machine lets it do."""
+"""Puts a node together for the command line.
+
+Its plan comes from the configuration, its capabilities from this machine.
+"""
 
 from __future__ import annotations
 
@@ -286,6 +289,9 @@ def runtime_socket(endpoint: str) -> str:
 
 
 def runtime_name_of(endpoint: str) -> str:
-    """What stands before `://` in container ids, as far as the path of the socket tells: containerd, cri-o."""
+    """The prefix of container ids before `://`, from the path of the socket.
+
+    It is containerd or cri-o, where the path tells.
+    """
     name = os.path.basename(os.path.dirname(endpoint))
     return "cri-o" if name == "crio" else name if name and ":" not in name else "containerd"

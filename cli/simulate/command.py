@@ -1,8 +1,10 @@
-"""`actorlet simulate`: a scenario played in a simulated world, once or for many seeds, and what must have held.
+"""`actorlet simulate`: plays a scenario in a simulated world, once or for many seeds.
 
-Exit status: 0 when all held, 1 on a violation (or a rare state that no seed has reached), 2 when the command line or
-the scenario is wrong, 130 when interrupted; then what was seen so far is shown. A run that failed is saved, as small as
-it can be made, for `actorlet replay`.
+It reports whether all invariants held.
+
+Exit status 0: all held. 1: a violation, or a rare state that no seed has reached. 2: the command line or the scenario
+is wrong. 130: interrupted; the report then shows what was seen so far. A run that failed is saved, as small as it can
+be made, for `actorlet replay`.
 """
 
 from __future__ import annotations

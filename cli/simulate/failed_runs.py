@@ -1,8 +1,10 @@
-"""What `actorlet simulate` does with a run that failed: shrinks it, saves it, and tells how to play it again.
+"""What `actorlet simulate` does with a run that failed.
 
-The file holds the shrunk scenario, whole. Nothing that goes wrong here hides the failure itself: what cannot be written
-where it was to be goes to the directory for passing files, and if not even that can be, the command that plays the same
-seed again is told instead.
+It shrinks the run, saves it, and says how to play it again.
+
+The file holds the whole shrunk scenario. Nothing that goes wrong here hides the failure itself. A file that cannot be
+written to its place goes to the directory for temporary files. If that fails too, the report names the command that
+plays the same seed again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`actorlet simulate --kubeconfig F --nodes N`: simulated nodes in real time that join a real API server.
+"""`actorlet simulate --kubeconfig F --nodes N`: simulated nodes that join a real API server.
+
+They run in real time.
 
 They run until SIGINT or SIGTERM, or for the time of `--for`, and stop in order. Their status goes to standard error. On
 a terminal it is one line that is redrawn. Elsewhere it is a line of the log at each change, and once a minute. Exit

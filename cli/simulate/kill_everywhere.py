@@ -1,4 +1,6 @@
-"""`actorlet simulate --kill-everywhere`: a scenario with its agent killed at each moment in turn, on all cores.
+"""`actorlet simulate --kill-everywhere`: kills the agent at each moment of a scenario in turn.
+
+It uses all cores.
 
 `simulation.play.kill_sweep` says what a moment is and what must hold. Each process plays a share of the kills, one
 after the other, and tells those that broke something. Kills are dealt like cards, so that all processes end together.

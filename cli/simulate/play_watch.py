@@ -1,4 +1,7 @@
-"""How a command runs a play: a bar with virtual and real time, an interrupt that ends it in order, and silent logs."""
+"""How a command runs a play.
+
+It shows a bar with virtual and real time, ends the play in order at an interrupt, and silences logs.
+"""
 
 from __future__ import annotations
 

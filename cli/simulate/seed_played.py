@@ -1,4 +1,6 @@
-"""The result of one seed, without its worlds: what the report shows, and what shrinking a failure needs.
+"""The result of one seed, without its worlds.
+
+It has what the report shows, and what shrinking a failure needs.
 
 It is made of the results of its parts (`simulation.play.parts`). These can be sent between processes, so it does not
 matter which process played a part. A finished world takes no memory while its failure is reported.
@@ -72,7 +74,9 @@ def peak_rss_bytes() -> int:
 
 
 def memory_of(parts: Sequence[PartPlayed], jobs: int) -> int:
-    """The most memory that a seed took, whose parts were played in processes of their own, `jobs` at a time.
+    """The most memory that a seed took.
+
+    Its parts were played in processes of their own, `jobs` at a time.
 
     This is an upper bound: the largest processes plus the one that waited for them. Shared memory counts each time.
     """

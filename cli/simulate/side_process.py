@@ -1,4 +1,6 @@
-"""One operation in a forked process, which reports its progress, can be asked to end, and is named when it dies.
+"""One operation in a forked process.
+
+The process reports its progress and can be asked to end. When it dies, the error names it.
 
 The result comes back through a pipe. The progress is in shared memory, so the operation never waits for a reader.
 Between two pieces of work the operation asks whether to stop: its caller may want that, or may have ended. So no

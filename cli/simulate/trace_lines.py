@@ -1,4 +1,7 @@
-"""Lines of a trace for people: the time in seconds, the actor, the message, and the outcome unless it is ok."""
+"""Lines of a trace for people.
+
+They have the time in seconds, the actor, the message, and the outcome unless it is ok.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`actorlet simulated-apiserver`: the embedded API server alone, for kubectl, agents and other HTTP clients.
+"""`actorlet simulated-apiserver`: the embedded API server alone.
+
+It serves kubectl, agents and other HTTP clients.
 
 Serves on loopback until SIGINT or SIGTERM, and leaves no files behind. A fault of the command line, the port or a file
 is reported in one line on standard error. The exit status is 2 for the command line, 1 for the others.

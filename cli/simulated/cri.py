@@ -1,4 +1,4 @@
-"""`actorlet simulated-cri`: the simulated container runtime behind a socket, for any client of the CRI.
+"""`actorlet simulated-cri`: the simulated container runtime at a socket, for any CRI client.
 
 Serves until SIGINT or SIGTERM. What is wrong with the command line or the socket is said in one line on standard error:
 status 2 for the former, 1 for the latter.

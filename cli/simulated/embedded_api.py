@@ -1,8 +1,10 @@
-"""The embedded API server as commands use it: started, with a scheduler and a kubeconfig, and gone without a trace.
+"""The embedded API server as commands use it, with a scheduler and a kubeconfig.
 
-It listens on loopback. Over TLS whoever has the kubeconfig, which only its user can read, is its admin, and nobody
-else on the machine gets in: with a real runtime behind it, pods are processes of root. Over plain HTTP, where no client
-of Kubernetes shows its credentials, everybody is admin who can reach the port.
+At the end it leaves nothing behind.
+
+It listens on loopback. Over TLS, whoever has the kubeconfig, which only its user can read, is its admin. Nobody else on
+the machine gets in: with a real runtime behind it, pods are processes of root. Over plain HTTP, clients of Kubernetes
+send no credentials, so everybody who can reach the port is admin.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`actorlet up`: a node in one command, on the simulated runtime or a real one, and what it does to be seen.
+"""`actorlet up`: a node in one command, on the simulated runtime or a real one.
 
-Without options: sample pods on a simulated runtime, in a live table, until Ctrl-C, and an API server of its own for
-kubectl, whose kubeconfig is told first. Nothing of it outlives the command. On a real runtime the containers run on
-when the command ends, as with any agent, and are found again by the next one; those of pods that kubectl has made end
-with the next one, since the API server forgets them.
+Without options it runs sample pods on a simulated runtime, in a live table, until Ctrl-C. It has an API server of its
+own for kubectl, whose kubeconfig is printed first. Nothing of it outlives the command. On a real runtime the containers
+run on when the command ends, as with any agent, and the next agent finds them. Those of pods made with kubectl end with
+the next command, since the API server forgets them.
 
 Exit status: 0; with `--once` 1 when not every pod has arrived by the deadline; 1 when it cannot start; 2 for a wrong
 command line.

@@ -1,4 +1,4 @@
-"""The progress of a node of `actorlet up`: one look at it as a value, and whether all wanted pods are ready. Pure."""
+"""The progress of a node of `actorlet up` as a value: whether all wanted pods are ready. Pure."""
 
 from __future__ import annotations
 

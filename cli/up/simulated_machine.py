@@ -1,4 +1,6 @@
-"""A node of the command line on a simulated machine: its containers, volumes and logs leave nothing on this one.
+"""A node of the command line on a simulated machine.
+
+Its containers, volumes and logs leave nothing on this machine.
 
 Separate from `node_start`: a node on a real runtime imports no simulation.
 """

@@ -1,4 +1,7 @@
-"""Draw the page of a state machine from its table: a diagram of the moves, and every rule with its reason."""
+"""Draw the page of a state machine from its table.
+
+It has a diagram of the moves, and every rule with its reason.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the server's front reaches the agents of nodes, wherever they are: over the network, or in the same process.
+"""How the server reaches the agents of nodes: over the network, or in the same process.
 
 `Agents` is the capability; `node_proxy.NodeProxy` goes to where their Node objects say they listen. Here are also the
 Statuses that their refusals become. Refuses to know what is asked of them.
@@ -23,7 +23,7 @@ _REASONS = {400: "BadRequest", 404: "NotFound", 422: "Invalid"}
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """How a connection gets to an agent: at the address of its node, with this TLS, or `here`, in this process."""
+    """The way to an agent: the address of its node with this TLS, or `here`, in this process."""
 
     tls: ssl.SSLContext | None = None
     here: Callable[[], socket.socket] | None = None

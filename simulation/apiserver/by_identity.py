@@ -1,4 +1,6 @@
-"""Results that depend on a part of a stored object (a spec, a status), cached by the identity of that part.
+"""Results that depend on a part of a stored object (a spec, a status).
+
+They are cached by the identity of that part.
 
 A part of a stored object never changes, and new versions share the unchanged parts. The cache keeps its parts alive, so
 that their ids are not reused. It is bounded.

@@ -1,4 +1,6 @@
-"""What all verbs and kinds of the server share: the store, time, names, options, and the rules of each kind.
+"""What all verbs and kinds of the server share.
+
+That is the store, time, names, options, and the rules of each kind.
 
 Everything runs under one lock, taken by `ApiServer.handle` and by every timer here. Watchers' sinks are called while
 it is held: they hand over and return. Time, names and chance come from the dispatcher alone.
@@ -29,7 +31,10 @@ class Options:
     seed: int = 0
     """Decides generated names, keys of tokens, and when watches end."""
     authorization: str = "AlwaysAllow"
-    """`AlwaysAllow`, or `Node`: agents may do what the Node authorizer and NodeRestriction let them, admins all."""
+    """`AlwaysAllow`, or `Node`: the Node authorizer and NodeRestriction limit agents.
+
+    Admins may do everything.
+    """
     anonymous: bool = True
     """Whether a request without credentials is let in, as an admin in AlwaysAllow mode."""
     tokens: Mapping[str, str] | None = None
@@ -58,7 +63,10 @@ class Core:
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
         self.empty: Callable[[ServedResource, str], object] = lambda resource, namespace: None
-        """Deletes every object of a resource in a namespace, or everywhere: set by the server, which has the verbs."""
+        """Deletes every object of a resource in a namespace, or everywhere.
+
+        The server sets it, since it has the verbs.
+        """
         self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")
         # Asked at every request: no call of ours between.

@@ -1,4 +1,4 @@
-"""The API server over HTTP/1.1 on loopback, for kubectl, for the agent's own client and for whoever speaks the API.
+"""The API server over HTTP/1.1 on loopback, for kubectl, agents and other clients.
 
 One listener, on the loop thread that is given; with TLS when there are certificates. Reads requests, finds out who
 asks, has the server answer, writes the answer in the form that is wanted, streams watches line by line. What only the
@@ -57,7 +57,10 @@ LINES_WAITING_AT_MOST = 10_000
 SECONDS_AT_MOST = 86_400
 WARNINGS_AT_MOST = 64
 WARNING_LETTERS_AT_MOST = 4096
-"""So much of warnings goes into the headers of one answer: Python's own client takes a hundred headers."""
+"""The most letters of warnings in the headers of one answer.
+
+Python's own client takes a hundred headers.
+"""
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _EXTRA = "impersonate-extra-"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})

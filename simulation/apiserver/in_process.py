@@ -1,9 +1,9 @@
 """The API server as the actors of a simulated world reach it: `runtime.api.Api` without a network.
 
-Calls and watch events take `latency_ns` each way together, and meet what the faults of the world have for them: calls
-that fail, hang, are slow, are answered late, or are done and their answer is lost; watches that are cut or come late.
-`down` plays an outage: whatever is in flight breaks, nothing can be reached for a while, and the server keeps what it
-has. `ApiServer.forget` and `cut_watches` play a history that is lost.
+Calls and watch events take `latency_ns` each way together, and meet the faults of the world. A call may fail, hang, be
+slow, be answered late, or be done while its answer is lost. A watch may be cut or come late. `down` plays an outage:
+whatever is in flight breaks, nothing can be reached for a while, and the server keeps what it has. `ApiServer.forget`
+and `cut_watches` play a history that is lost.
 
 Safe for threads, under the lock of the server; callbacks run outside of it.
 """
@@ -160,8 +160,9 @@ class InProcessApi:
         self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
 
     def hang_up(self) -> None:
-        """Whoever called is dead: what has been sent arrives, but a call that the server takes its time with is dropped
-        there, since nobody is at the other end of its connection.
+        """The caller is dead: end its connection.
+
+        What has been sent arrives. A call that the server is still working on is dropped.
         """
         for sent in tuple(self._in_flight):
             sent.hung_up = True

@@ -1,4 +1,4 @@
-"""The metadata of objects: the fields of clients, the fields of the server, and their rules on a write.
+"""The metadata of objects: fields of clients, fields of the server, and rules on a write.
 
 Pure. A write that breaks a rule raises StatusError.
 """

@@ -1,4 +1,6 @@
-"""Bodies in protobuf, for the few kinds that kubectl sends in it: configuration, tokens, requests, reviews, options.
+"""Bodies in protobuf, for the few kinds that kubectl sends in it.
+
+They are configuration, tokens, requests, reviews and options.
 
 Typed clients of Kubernetes write protobuf and read what they get. So it is read here, as `bodies.proto` describes it,
 and never written. Other kinds are refused (415), as by a server that does not know protobuf. Pure.

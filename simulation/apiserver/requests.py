@@ -336,7 +336,10 @@ class WatchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """Somebody else answers: the agent of `node` at this path and query, where its Node object says it listens."""
+    """The agent of `node` answers, at this path and query.
+
+    Its Node object says where it listens.
+    """
 
     node: str
     host: str

@@ -1,4 +1,6 @@
-"""Which objects of a collection a request selects: label and field selectors, and their use of indexes.
+"""Which objects of a collection a request selects, by labels and fields.
+
+Selections use indexes.
 
 Owns the selectable fields of each resource. Unreadable selectors raise StatusError (400). Pure.
 """

@@ -111,7 +111,10 @@ class ApiServer:
             if resource.stored and not resource.storage
         }
         self.denied: deque[str] = deque(maxlen=DENIED_AT_MOST)
-        """The last refusals for want of permission: a test sees here that an agent asks for nothing it may not."""
+        """The last requests refused for lack of permission.
+
+        A test checks here that an agent asks for nothing that it may not have.
+        """
         self._context = Context(
             core=self._core,
             kinds=kinds,

@@ -1,4 +1,4 @@
-"""How the server says no: a Status of the Kubernetes API, with the reason words and sentences that clients look for.
+"""The Status of a refused request, with the reasons and sentences that clients look for.
 
 `StatusError` carries one; each function here makes one kind of refusal. Owns the wording. Pure.
 """

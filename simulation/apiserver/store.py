@@ -1,4 +1,6 @@
-"""The server's memory: every object in its newest version, the last changes of each resource, and the watchers.
+"""The server's memory.
+
+It has every object in its newest version, the last changes of each resource, and the watchers.
 
 One revision counter covers all objects and is their resourceVersion. An object is JSON builtins and never changes once
 it is stored: a new version shares the unchanged parts. Each version is encoded at most once. Watchers are indexed by
@@ -330,7 +332,9 @@ class Store:
         return self.of[key].remove((namespace, name)).gone()
 
     def watch(self, key: str, namespace: str, selection: Selection, since: int | None) -> Watcher:
-        """Watch the selected objects: from the change after `since` on, or (None) beginning with all objects as ADDED.
+        """Watch the selected objects, from the change after `since` on.
+
+        None: begin with all objects as ADDED.
 
         Raises StatusError: 410 when changes since then are no longer kept, 504 when that revision is in the future.
         """

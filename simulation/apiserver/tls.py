@@ -1,4 +1,6 @@
-"""Certificates of the embedded API server: its own authority, made new for each server, and those that it signs.
+"""Certificates of the embedded API server, and the authority that signs them.
+
+Each server makes a new authority.
 
 Owns keys in memory and the files that `ssl` and kubeconfigs need, in one directory, readable by their owner alone.
 Writing the files may raise OSError.

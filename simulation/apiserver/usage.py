@@ -1,4 +1,6 @@
-"""`metrics.k8s.io`: the current usage of nodes and pods, so that `kubectl top` works without a metrics server.
+"""`metrics.k8s.io`: current usage of nodes and pods.
+
+So `kubectl top` works without a metrics server.
 
 Nothing is cached: a request fetches the summaries of the agents concerned, as the proxy of a node would. So the
 requester must be allowed to list the objects and to use that proxy. A node whose agent does not answer is left out with

@@ -1,4 +1,6 @@
-"""Random faults of a simulated runtime: failed, late or hanging calls, and lost, late or repeated events.
+"""Random faults of a simulated runtime: for calls and for events.
+
+Calls fail, are late or hang. Events are lost, late or repeated.
 
 A `FaultPlan` has the chances; `Faults` draws from a stream of its own seed. The same plan, seed and order of calls give
 the same faults. A zero in the plan draws nothing. After `heal` nothing is drawn: then the world must converge.

@@ -1,4 +1,4 @@
-"""Seeded randomness of the simulated world: one small stream per concern, so that none disturbs another.
+"""Seeded randomness: one small stream per concern, so that none disturbs another.
 
 A stream is made from a text (`Chance("faults 7")`), and gives the same numbers on every machine, Python version and
 hash seed. It is splitmix64: fast, small, and good enough to choose faults. Do not use it for secrets.

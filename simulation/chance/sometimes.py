@@ -1,4 +1,6 @@
-"""What happens in some runs only: each by a name, counted, so that a set of runs shows what it has reached.
+"""Named events that happen in some runs only.
+
+They are counted, so that a set of runs shows what it has reached.
 
 A scenario that means to try something rare lists it under `reaches`; runs that never came there prove nothing.
 """

@@ -1,4 +1,6 @@
-"""The agents of a simulated cluster as its API server reaches them, for logs and sessions, without a port or a thread.
+"""The agents of a simulated cluster for its API server, without a port or a thread.
+
+For logs and sessions.
 
 The agent's own code (`runtime.http_server`) handles such a request, on the one loop that runs the world. So nothing
 here must be thread-safe, and no actor runs: logs can be read even while the world stands still. A pod's containers are

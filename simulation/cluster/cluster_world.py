@@ -1,4 +1,6 @@
-"""The world behind a cluster of a test: `World`, with nodes of given size, machines that lose power, and told pods.
+"""The world behind a test's cluster: `World`, with nodes of given size.
+
+Its machines lose power, and tests say what its pods do.
 
 Its calls are those of a test, at any moment of the world's time; nothing here makes time pass. Whatever names a pod or
 a node that is not there raises `OrderError`.

@@ -1,4 +1,6 @@
-"""How the time of a simulated cluster passes: not at all, at a multiple of real time, or as fast as it can.
+"""How the time of a simulated cluster passes.
+
+Not at all, at a multiple of real time, or as fast as it can.
 
 The world runs on the loop that serves its API server, a few milliseconds at a time. So requests come in between, and
 nothing of the world must be thread-safe. On a machine that is too slow for the wanted speed, the world's time lags

@@ -1,9 +1,11 @@
-"""Exec and attach in a simulated cluster: sessions with containers that run no programs, over websockets.
+"""Exec and attach in a simulated cluster, over websockets.
 
-A command writes what the behaviour of its container says (`exec-output`), takes as long (`exec-delay`, of the cluster's
-time) and ends with the code that is due (`exec-exit-code`); attached, one reads what the container writes from now on.
-What clients send to standard input is read and means nothing. The channels are those of Kubernetes: the first byte of
-each message names the stream, and what has become of the command comes as a Status on the last.
+The containers run no programs.
+
+A command writes what the behaviour of its container says (`exec-output`). It takes `exec-delay` of the cluster's time
+and ends with `exec-exit-code`. Attach shows what the container writes from then on. What clients send to standard input
+is read and ignored. The channels are those of Kubernetes: the first byte of each message names the stream. The last
+channel carries the result of the command as a Status.
 
 What can fail before a session begins is a container that does not run (Refusal); afterwards the Status says it. Over
 SPDY it is the same: `spdy_sessions`.

@@ -1,4 +1,6 @@
-"""What a test says that pods do, beside what they say of themselves: patterns, and knobs of the simulated runtime.
+"""How a test tells pods to behave: patterns of names, and knobs of the simulated runtime.
+
+They come on top of the pods' own annotations.
 
 It reaches the runtime as annotations of the sandbox, added between agent and runtime; the objects in the API are left
 as their makers made them. What a pod says in annotations of its own goes before.

@@ -1,4 +1,6 @@
-"""What runs beside the API server of a cluster and asks it as any client does: scheduler, node lifecycle, signer.
+"""The controllers beside a cluster's API server: scheduler, node lifecycle, signer.
+
+They ask the server as any client does.
 
 Open `store_follower.py` first: all of them follow the store and send requests. `scheduling.py` has the rules that
 `scheduler.py` carries out.

@@ -1,4 +1,6 @@
-"""What becomes of nodes that are not ready, and of their pods: node lifecycle, taint eviction and pod collection.
+"""What happens to nodes that are not ready, and to their pods.
+
+Node lifecycle, taint eviction and pod collection.
 
 A node whose condition Ready is False or Unknown gets the taints that say so. A pod that does not tolerate a NoExecute
 taint is deleted; one that tolerates it for some seconds is deleted after them. Pods of a node that exists no more are

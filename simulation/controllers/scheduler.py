@@ -1,9 +1,9 @@
-"""The scheduler of the embedded API server: gives pods that nobody has placed to the nodes that take them.
+"""The scheduler of the embedded API server: gives pods without a node to nodes.
 
-It follows pods and nodes in the store and keeps the books of `scheduling.Ledger` as they change; what it decides it
-says to the server as any client would: a binding, an event, the condition PodScheduled. It works in turns of a few
-pods each, so that others come to the server in between. A pod that fits nowhere is tried again when a node changes or
-another pod makes room. Errors of the server are left alone: what has changed meanwhile is told by the watch.
+It follows pods and nodes in the store and keeps the books of `scheduling.Ledger`. It writes its decisions to the server
+as any client would: a binding, an event, the condition PodScheduled. It works in turns of a few pods each, so that
+other clients come between. A pod that fits nowhere is tried again when a node changes or another pod makes room. Errors
+of the server are ignored: the watch shows what has changed meanwhile.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ LOG = logging.getLogger("actorlet.controllers")
 
 
 class StoreFollower:
-    """Follows collections of the store from the beginning: `sinks` has the key of each, and who is told of it.
+    """Follows collections of the store from the beginning.
+
+    `sinks` maps the key of each to whoever is told of its changes.
 
     A watch that is cut leaves a gap, so all is read anew; `forget` is called before. Begins with `start`, ends with
     `stop`; both may be called from any thread. Everybody is told under the lock of the server.

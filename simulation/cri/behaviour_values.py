@@ -1,4 +1,6 @@
-"""The values that behaviour annotations take, each read by one pure function that raises `ValueError` with the reason.
+"""The values of behaviour annotations.
+
+One pure function reads each, and raises `ValueError` with the reason.
 
 Durations are Go's (`1h30m`, `250ms`, `1.5s`), sizes and CPU are the quantities of Kubernetes (`64Mi`, `250m`).
 A list holds one value per attempt of the container, and its last value goes on for ever.
@@ -110,8 +112,10 @@ def cpu_milli(text: str) -> int:
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """An amount that changes while a container runs: `points` are (ns since its start, amount), in order of time.
-    Between two points it goes straight, before the first and after the last it stays.
+    """An amount that changes while a container runs.
+
+    `points` are (ns since its start, amount), in order of time. Between two points it changes linearly. Before the
+    first and after the last it is constant.
     """
 
     points: tuple[tuple[int, int], ...]

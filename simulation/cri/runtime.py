@@ -1,4 +1,6 @@
-"""What all verbs of the simulated runtime share: state, clock, ids, settings, and what is told to whom later.
+"""What all verbs of the simulated runtime share.
+
+State, clock, ids, settings, and events to be delivered later.
 
 Everything runs under one lock, taken by `SimulatedCri.call` and by every timer here; nobody outside is called while it
 is held. What must be told (answers that come late, events) goes to the outbox, which one thread at a time empties in
@@ -179,6 +181,9 @@ class Runtime:
 
 
 def _addresses_of(cidr: str) -> tuple[int, int]:
-    """The first and the last address that pods can have: not network and gateway, nor, at the end, broadcast."""
+    """The first and the last address that pods can have.
+
+    Not those of network and gateway, nor, at the end, broadcast.
+    """
     network = ipaddress.IPv4Network(cidr)
     return int(network.network_address) + 2, int(network.broadcast_address) - 1

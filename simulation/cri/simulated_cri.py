@@ -1,7 +1,7 @@
 """The container runtime that is not there, as actors see it: `Cri`, with a hand on its faults.
 
-Each call goes through the same gates: is the runtime up, what do the faults of the world do to it, what do the pod's
-own annotations do to it, and only then the verb. Most answers are there when `call` returns; those that take time, or
+Each call goes through the same gates. First, is the runtime up? Then come the faults of the world, then the faults in
+the pod's own annotations, and only then the verb. Most answers are there when `call` returns. Those that take time, or
 never come, end at the caller's deadline like any other. Operations are done in the order of the calls, under one lock.
 
 `go_down` and `come_back` play a runtime that dies and starts again: calls in flight and streams break, calls fail with

@@ -1,4 +1,6 @@
-"""What the simulated runtime has: sandboxes, containers, images, reserved names, and the indices over them.
+"""The state of the simulated runtime: sandboxes, containers, images, reserved names.
+
+Also the indices over them.
 
 Records change in place, and only under the lock of the runtime that owns the state. What leaves is made of them once
 and kept until the record changes (`views`), so unchanged objects are the same objects from list to list. Lookups by

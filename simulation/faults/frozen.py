@@ -55,7 +55,9 @@ class Frozen(msgspec.Struct):
 
     @classmethod
     def one_of(cls, system: ActorSystem, path: str, draw: int) -> Self | None:
-        """The actor of that path (`/node/storage`), or else one that `draw` chooses of those that health watches.
+        """The actor of that path (`/node/storage`), or one chosen by `draw`.
+
+        The choice is among those that health watches.
 
         None where there is no such actor.
         """

@@ -1,4 +1,6 @@
-"""Mailboxes with less room than a real agent's, and that refuse some messages: an agent must recover from both.
+"""Mailboxes that are smaller than a real agent's, and that refuse some messages.
+
+An agent must recover from both.
 
 A refused message is lost, and its receiver gets the overflow notice of every full mailbox. Questions are never refused
 here, because their askers wait for an answer. An actor's own timers are not refused either.

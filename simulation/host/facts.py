@@ -16,7 +16,10 @@ GIB = 2**30
 INTERFACE = "eth0"
 ADDRESS = "192.0.2.1"
 MAX_PODS = 20_000
-"""Pods on a simulated node, unless its configuration says otherwise: here the number of pods is the point."""
+"""How many pods a simulated node takes, unless its configuration says otherwise.
+
+Large, since simulations are about the number of pods.
+"""
 
 
 class SimulatedHostFacts:

@@ -1,4 +1,7 @@
-"""The way from a path to what lies there: links, what is missing, and directories that are known by their path."""
+"""Resolves a path to what lies there.
+
+It handles links, missing files, and directories that are known by their path.
+"""
 
 from __future__ import annotations
 

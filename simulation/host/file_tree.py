@@ -1,4 +1,6 @@
-"""A file system in memory, with directories, files, links, a size, and faults on the parts of it that one names.
+"""A file system in memory: directories, files, links, a size.
+
+Faults can be put on any part of it.
 
 Paths are absolute. Errors are those of a real one (`OSError` with errno). `fail` and `hang` put a fault on everything
 at and below a path until `heal` (`sick_paths`); what is done to a path goes through `gate`.

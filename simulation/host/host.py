@@ -1,6 +1,6 @@
 """The host of a simulated node: what actors ask of a disk, answered from a `FileTree` in memory.
 
-Each class stands in for the `Local...` class of the same capability in `runtime/`, behaves like it, and passes every
+Each class stands in for the `Local...` class of the same capability in `runtime/`, and behaves like it. It passes every
 operation through the gate of the tree, where disks fail, hang and fill. Containers of the simulated runtime write into
 the same tree (`SimulatedContainerFiles`), so what they write is what the agent finds.
 """

@@ -1,4 +1,7 @@
-"""`runtime.logs.files.LogFiles` on the disk of a simulated host: really compressed, in a tree that fails and fills."""
+"""`runtime.logs.files.LogFiles` on the disk of a simulated host.
+
+Logs are really compressed, in a tree that fails and fills.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Storage drivers of a simulated host: `PluginSockets` and `CsiDrivers` in one, since there is no wire between them.
+"""Storage drivers of a simulated host: `PluginSockets` and `CsiDrivers` in one.
+
+There is no socket between them.
 
 `add` is a driver that starts and puts its socket there, `remove` one that ends. What a driver does for volumes is what
 `SimulatedNodeVolumes` does; here it only says who it is.

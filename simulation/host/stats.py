@@ -1,4 +1,6 @@
-"""`SimulatedHostStats`: what is used on a simulated machine, as `runtime.stats.capability.HostStats` tells it.
+"""`SimulatedHostStats`: usage of a simulated machine.
+
+The capability is `runtime.stats.capability.HostStats`.
 
 The node uses what its containers use, a little of its own, and what something else on it takes (`taken`). Its disk has
 what lies in the simulated file tree, and the images and writable layers of the runtime, unless these have a disk of

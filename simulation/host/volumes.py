@@ -1,12 +1,13 @@
-"""Directories, volumes and devices on a simulated host: `runtime.volumes.capability.NodeVolumes`, kept in a `FileTree`.
+"""Directories, volumes and devices on a simulated host, kept in a `FileTree`.
+
+The capability is `runtime.volumes.capability.NodeVolumes`.
 
 The kinds are those of a real node, and lie where they lie there. A mount is a directory that is listed in `mounted`; to
 remove one that is still mounted is refused, as it would wipe the data of others. Volumes of CSI drivers stand on
 devices that pods share. The world outlives the agent, so an agent that died leaves all of this to the next.
 
-`before` is called with words before each single operation on the way (a directory made, something mounted, removed), so
-that tests may let the agent die between any two of them. The tree's `hang` and `fail` put faults on all that is done
-below a path.
+`before` is called with words before each single operation (making a directory, mounting, removing). So tests can let
+the agent die between any two of them. The tree's `hang` and `fail` put faults on all that is done below a path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Hollow nodes: many simulated nodes in one process and in real time, joined to any API server over HTTP.
+"""Hollow nodes: many simulated nodes in one process and in real time.
+
+They join any API server over HTTP.
 
 Each is a whole agent on a host and a runtime that are not there (`SimulatedNode`), with a name, an address, and
 addresses for pods of its own. All share the threads of one dispatcher, one event loop and one set of connections: a
@@ -34,16 +36,25 @@ from simulation.node.simulated_node import SimulatedNode
 
 SECOND_NS = 10**9
 GAP_NS = SECOND_NS // 50
-"""Between the beginnings of two nodes: each lists and registers, and fifty a second are enough of that."""
+"""The pause between the starts of two nodes.
+
+Each lists and registers, and fifty a second are enough of that.
+"""
 ADDRESSES = ipaddress.IPv4Network("198.18.0.0/15")
 """Of nodes: the network that is set aside for such tests (RFC 2544)."""
 POD_ADDRESSES = ipaddress.IPv4Network("10.0.0.0/8")
 POD_PREFIX = 22
-"""Each node has a network of a thousand addresses for pods, unless the cluster gives it one (`spec.podCIDR`)."""
+"""The prefix of each node's pod network, with a thousand addresses.
+
+A cluster that sets `spec.podCIDR` overrides it.
+"""
 LABELS: Mapping[str, str] = {"actorlet.dev/hollow": "true"}
 REMOVAL_SECONDS = 30.0
 FILES_PER_NODE = 8
-"""Sockets: a watch each of pods, the node, services and RuntimeClasses, of what pods refer to, and calls."""
+"""Sockets that a node needs.
+
+A watch each of pods, the node, services and RuntimeClasses, watches of what pods refer to, and calls.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """An agent that can be killed: what stands between a node's actors and the world they run in.
 
-A process that dies does no more; what it had asked of others goes on without it. So it is here: after `kill` no actor
-of the agent is woken again, no timer and no waiting call of a lane fires, and no word reaches the runtime or the disk,
-even from a turn that is still being taken. Calls that had reached the runtime before are carried out. The world itself
-(clock, chance, runtime, disk) lives on for the next agent.
+A process that dies does nothing more, while what it has asked of others goes on. So after `kill` no actor of the agent
+runs again, and no timer or waiting call of a lane fires. Nothing reaches the runtime or the disk, even from a turn that
+is still running. Calls that had reached the runtime before are carried out. The world itself (clock, chance, runtime,
+disk) lives on for the next agent.
 """
 
 from __future__ import annotations
@@ -190,7 +190,10 @@ class KillableDispatcher(Dispatcher):
 
 
 class _Turn:
-    """A turn of an actor, before which its agent may die: whatever it awaited has come, and nobody heard of it."""
+    """A turn of an actor, before which its agent may die.
+
+    The answer that the actor waited for has come, and is lost.
+    """
 
     __slots__ = ("_agent", "_cell", "path", "slice_since_ns")
 

@@ -1,7 +1,7 @@
 """`SimulatedNode`: a host, a container runtime and a node agent in one process, on any dispatcher.
 
 The host and the runtime are the world; the agent is the very same `NodeAgent` that runs on real machines. Manifests are
-put and removed as a person would do it; `kill` ends the agent as SIGKILL would, `restart_agent` starts a new one that
+put and removed as a person would do it. `kill` ends the agent as SIGKILL would. `restart_agent` starts a new one, which
 finds the world as the old one has left it.
 """
 

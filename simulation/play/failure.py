@@ -2,9 +2,9 @@
 
 Found again in other scenarios, it can be shrunk.
 
-A smaller scenario fails alike when the same invariant is violated; how and where may differ, and so may the seed, since
-other pods draw other fates: first all is tried with the seed at hand, then with a few more. Looking costs at most as
-many turns of actors as `COSTS_AT_MOST` runs like the first, however many candidates there are.
+A smaller scenario fails alike when it violates the same invariant. How and where may differ, and so may the seed, since
+other pods draw other random numbers. First all is tried with the seed at hand, then with a few more. However many
+candidates there are, the search takes at most as many turns of actors as `COSTS_AT_MOST` runs like the first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ RUN_COSTS_AT_MOST = 2
 """Of one candidate: a scenario that is smaller and takes longer is not what is looked for."""
 
 SEEDS_TRIED = (1, 6)
-"""For each candidate, in the first search and in the second, which begins with what the first has found."""
+"""Seeds tried for each candidate: in the first search, and in the second.
+
+The second begins with the result of the first.
+"""
 
 
 class Failure(msgspec.Struct, frozen=True):

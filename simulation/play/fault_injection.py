@@ -1,4 +1,6 @@
-"""How the faults of a scenario befall a world: some are plans that calls are drawn from, others come at their time.
+"""How the faults of a scenario are applied to a world.
+
+Some are chances for each call, others come at their time.
 
 Owns the chance of agents that die, clocks that jump and ways that are cut. `heal` ends all of it, but not what has been
 done: an agent that is away comes back by itself.
@@ -186,7 +188,10 @@ class FaultInjector:
     # --- at single operations ---------------------------------------------------------------------------------------
 
     def _stand_by(self, name: str) -> None:
-        """Where an agent does something to its disk or asks something of its runtime, it may die, or meet a fault."""
+        """Watch the operations of a node's agent on its disk, and its calls to the runtime.
+
+        At each of them the agent may die, or meet a fault.
+        """
         world = self._world
         volumes = world.nodes[name].volumes
 

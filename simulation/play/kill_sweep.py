@@ -1,10 +1,11 @@
-"""An agent that may die anywhere: one scenario, played once for each moment at which its agent is killed.
+"""The kill sweep: a scenario, played once for each moment at which its agent may die.
 
-A moment is whatever an agent can die between: before a turn of an actor (so at each await, with the answer lost),
-before and after each call of a lane, of the runtime and of the API that changes something, and before each change on
-the disk within such a call. A first play counts them; each other is the same up to the moment at which the agent dies.
-Every rule of the world must hold in it, all must become as desired, and no half file may be left. Rules of time, and of
-what grows with it, are left out, since an agent that is away does nothing in time.
+A moment is a point at which an agent can die. There is one before each turn of an actor (so at each await, with the
+answer lost). There is one before and after each call of a lane, and each call that changes the runtime or the API.
+There is one before each change on the disk within such a call. A first play counts them. Each other play is the same
+until the agent dies at its moment. Every rule of the world must hold in it, all must become as desired, and no partial
+file may be left. Rules about time, and about what grows with it, are left out, since an agent that is away does nothing
+in time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ NEVER = 10**15
 """A moment that no play comes to."""
 AWAY = ("0s", "2s")
 AGAIN_WITHIN = 400
-"""So many moments after the first kill comes the second, at most: while the next agent still takes stock."""
+"""The second kill comes at most so many moments after the first.
+
+So the next agent is still starting.
+"""
 _NAMES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|[0-9]+")
 
 

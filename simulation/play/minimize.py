@@ -1,4 +1,6 @@
-"""The search behind shrinking, without a word of what is searched: fewest things, and the smallest number.
+"""The search behind shrinking: the fewest things, and the smallest number.
+
+It knows nothing of what it searches.
 
 Both ask one question, whether a candidate `still` does it, and are given something that does; what they return still
 does it. Neither promises the least of all: no subset is tried that leaves out two things at once when neither can be
@@ -14,8 +16,9 @@ T = TypeVar("T")
 
 
 def minimize(things: tuple[T, ...], still: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
-    """A part of `things` of which none can be left out: all at once is tried first, then halves, then ever smaller
-    pieces (delta debugging, its complements only).
+    """A part of `things` of which none can be left out.
+
+    Delta debugging, with complements only. Leaving out all is tried first, then halves, then ever smaller pieces.
     """
     pieces = 1
     while things:
@@ -34,8 +37,9 @@ def minimize(things: tuple[T, ...], still: Callable[[tuple[T, ...]], bool]) -> t
 
 
 def smallest(number: int, at_least: int, still: Callable[[int], bool]) -> int:
-    """A number from `at_least` to `number` that still does it: small ones, which are cheap to try, come first, each
-    twice the one before; then the gap is halved.
+    """A small number from `at_least` to `number` that still fails.
+
+    Small numbers are tried first, since they are cheap, each twice the one before. Then the gap is halved.
     """
     too_small, found = at_least - 1, number
     tried = at_least

@@ -1,4 +1,6 @@
-"""Pods that are created in a healed world, one for each node, to show that pods can still start and stop there.
+"""Pods that are created in a healed world, one for each node.
+
+They show that pods can still start and stop there.
 
 A converged world says little about an agent with nothing left to do. One that gets no more pods, or has no place left
 to start one, looks the same as a healthy one. So after convergence a pod is created on each node with room, and deleted

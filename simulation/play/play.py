@@ -1,4 +1,6 @@
-"""A scenario played in a world: pods come and go, things go wrong, then all is healed and must become as desired.
+"""Plays a scenario in a world.
+
+Pods come and go, and things go wrong. Then the world is healed and must become as desired.
 
 Stretches of virtual time: until the nodes are ready; what the scenario lasts; then, healed, until nothing is left to be
 done; until newcomers run; and until they have gone. All have a bound but what the scenario lasts.
@@ -37,8 +39,10 @@ HOUR_NS = 3600 * SECOND_NS
 LOOK_EVERY_NS = SECOND_NS
 """How often a healed world is asked whether it has become as desired."""
 LATE_CALLS = 1 / 8
-"""Of the calls of lanes, where nothing goes wrong: so many are enough for a few seeds to meet every order. Where things
-may go wrong each call is late, and the wait for it is a place at which that can happen.
+"""The share of the calls of lanes that are late, where nothing goes wrong.
+
+It is enough for a few seeds to meet every order. With faults each call is late, since a fault can strike while the
+actor waits.
 """
 LOOK_AT_NODES_EVERY_NS = SECOND_NS // 10
 UNTIL_NODES_ARE_READY_NS = 60 * SECOND_NS

@@ -94,8 +94,10 @@ class Replay:
 
 
 def named_alike(name: str, actors: tuple[str, ...]) -> tuple[str, ...]:
-    """The actors that a name may mean: an exact match, or else paths that end with it, or else paths that contain
-    it."""
+    """The actors that a name may mean.
+
+    An exact match, or else paths that end with it, or else paths that contain it.
+    """
     if name in actors:
         return (name,)
     ends = tuple(each for each in actors if each.endswith(f"/{name.lstrip('/')}"))

@@ -1,4 +1,6 @@
-"""Resizes of a scenario: pods whose containers ask for other resources while they live, and what must hold of them.
+"""Resizes of a scenario: pods whose containers ask for other resources while they live.
+
+Also what must hold of them.
 
 A resize is one request to the API, for all containers of the pod. Which size it asks for is drawn. Rules look at the
 world and yield what is wrong, as those of `simulation.play.world_rules` do.

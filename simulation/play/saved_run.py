@@ -80,8 +80,9 @@ def written(saved: SavedRun) -> bytes:
 
 
 def _with_the_defaults(value: Any) -> Any:
-    """What equals a default made the default itself: only that is left out, and what was read from a file, or has come
-    from another process, is a copy.
+    """Replace what equals a default by the default itself.
+
+    Only that is left out of a file, and a value from a file or another process is a copy.
     """
     if isinstance(value, tuple):
         return tuple(_with_the_defaults(each) for each in value)

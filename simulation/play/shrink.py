@@ -150,8 +150,10 @@ def _without(knobs: Mapping[str, str], knob: str) -> dict[str, str]:
 
 
 def _fewer_faults(search: _Search) -> None:
-    """Without the last of them fewer calls are late (`play.LATE_CALLS`), as in any scenario without faults. What is
-    found then is what is replayed, and it fails alike by the same invariant.
+    """Leave out faults.
+
+    Without the last of them fewer calls are late (`play.LATE_CALLS`), as in any scenario without faults. The result
+    violates the same invariant and is the one that is replayed.
     """
     minimize(search.best.faults, lambda faults: search.take(faults=faults))
 

@@ -1,4 +1,6 @@
-"""What must hold of a whole world: every second where its scenario asks for it, and at the end, when all was healed.
+"""What must hold of a whole world: every second where its scenario asks for it, or at the end.
+
+At the end, all was healed.
 
 Each rule is a few lines with its reason. It looks at the world and yields what is wrong. Rules of single changes are
 in `simulation.world.invariants`.
@@ -54,7 +56,10 @@ def logs_are_bounded(world: World) -> Iterator[str]:
 
 
 def health_names_the_frozen_alone(world: World) -> Iterator[str]:
-    """Health that stays silent hides what is wrong, and health that cries restarts what is well (pains 16)."""
+    """Health must name the frozen actor and no other (pains 16).
+
+    Silent health hides a fault; false alarms restart what is well.
+    """
     for name, node in world.nodes.items():
         frozen = world.frozen.get(name)
         late = {actor.path for actor in node.node.late_actors()}
@@ -98,7 +103,10 @@ def unsettled(world: World) -> Iterator[str]:
 
 
 def untrue(world: World) -> Iterator[str]:
-    """What the API shows at rest is what the runtime has: a death that was missed is told by nobody (pains 2, 3)."""
+    """A status in the API that differs from the runtime at rest (pains 2, 3).
+
+    Nobody reports a death again that was missed.
+    """
     for pod in world.chronicle.pods.values():
         if pod.mix is None or not pod.ready or pod.deleted_ns is not None:
             continue
@@ -117,7 +125,10 @@ def unprobed(world: World) -> Iterator[str]:
 
 
 def other_than_its_manifest(world: World) -> Iterator[str]:
-    """One pod runs of each manifest, as it was written last, and nothing of those that were removed (pains 7)."""
+    """A pod that does not run as its manifest was written last (pains 7).
+
+    One pod runs of each manifest, and none of removed manifests.
+    """
     for pod in world.static_pods.all():
         wanted = [] if pod.version is None else [pod.version]
         for name in [container.name for container in pod.mix.containers]:
@@ -183,7 +194,10 @@ def unsaid(world: World) -> Iterator[str]:
 
 
 def under_pressure(world: World) -> Iterator[str]:
-    """A shortage that is over is over for the cluster, too: a node that never says so gets no more pods (spec 7.2)."""
+    """A node that still shows pressure after a shortage is over (spec 7.2).
+
+    It gets no more pods.
+    """
     for name, pressures in world.chronicle.pressures.items():
         if pressures:
             yield f"node {name} has {', '.join(pressures)}, and is short of nothing"
@@ -197,7 +211,10 @@ def forgotten_victims(world: World) -> Iterator[str]:
 
 
 def pulled_by_nobody(world: World) -> Iterator[str]:
-    """An image without a record is open to every pod, and a record without its image stays for ever (spec 6.4)."""
+    """Image records without an image, and images without a record (spec 6.4).
+
+    An image without a record is open to every pod; a record without its image stays for ever.
+    """
     for name, node in world.nodes.items():
         tree, images = node.host.tree, node.cri.state.images
         pulled, pulling = (f"{ROOT}/{RECORDS}/{each}" for each in (PULLED, PULLING))

@@ -1,4 +1,6 @@
-"""What goes wrong in a scenario until its world is healed: each fault a struct, known by its word under `fault`.
+"""What goes wrong in a scenario until its world is healed.
+
+Each fault is a struct, known by its word under `fault`.
 
 `simulation.play.fault_injection` carries them out; nothing here knows how. A fault that is drawn by chance says how
 likely or how often it is. A fault that has its time says when it begins and how long it lasts.
@@ -86,8 +88,10 @@ class RuntimeOutage(Fault, frozen=True, tag="runtime-outage"):
 
 
 class Network(Fault, frozen=True, tag="network"):
-    """The way between a node and the API server: each message takes from one `delay` to the other, and is lost with the
-    chance `loss`; then it is sent again after 200 ms, 400 ms, and so on, as TCP does it.
+    """The network between a node and the API server.
+
+    Each message takes from one `delay` to the other, and is lost with the chance `loss`. Then it is sent again after
+    200 ms, 400 ms, and so on, as TCP does it.
     """
 
     node: str = EVERYWHERE
@@ -96,8 +100,9 @@ class Network(Fault, frozen=True, tag="network"):
 
 
 class NetworkCuts(Fault, frozen=True, tag="network-cuts"):
-    """The way from each node to the API server is cut so many `times`, at any moment: nothing is refused, nothing
-    arrives, until it is over. `node`: of this one only.
+    """The network from each node to the API server is cut so many `times`, at any moment.
+
+    Nothing is refused, and nothing arrives, until it is over. `node`: of this one only.
     """
 
     times: Times
@@ -109,9 +114,11 @@ class NetworkCuts(Fault, frozen=True, tag="network-cuts"):
 
 
 class AgentKills(Fault, frozen=True, tag="agent-kills"):
-    """Each agent is killed `times` times, at any moment of the scenario, or `at` given times, or with the chance
-    `atOperations` before each single operation on its disk; and is away for a while. `atMoments`: numbers of moments,
-    counted over all agents from when the nodes are ready: `actorlet simulate --kill-everywhere` goes through them.
+    """Each agent is killed `times` times, at any moment of the scenario, or `at` given times.
+
+    Or with the chance `atOperations` before each single operation on its disk. Each time it is away for a while.
+    `atMoments`: numbers of moments, counted over all agents from when the nodes are ready. `actorlet simulate
+    --kill-everywhere` goes through them.
     """
 
     times: Annotated[int, Meta(ge=0, le=1000)] = 0
@@ -122,7 +129,7 @@ class AgentKills(Fault, frozen=True, tag="agent-kills"):
 
 
 class AgentPauses(Fault, frozen=True, tag="agent-pauses"):
-    """Each agent stands still `times` times, at any moment, or `at` given times: a process that gets no CPU."""
+    """Each agent gets no CPU `times` times, at any moment, or `at` given times."""
 
     lasts: Range
     times: Annotated[int, Meta(ge=0, le=1000)] = 0
@@ -130,7 +137,10 @@ class AgentPauses(Fault, frozen=True, tag="agent-pauses"):
 
 
 class ClockJumps(Fault, frozen=True, tag="clock-jumps"):
-    """The time of day jumps `times` times, at any moment, by so much, in the direction that is said or drawn."""
+    """The time of day jumps `times` times, at any moment, by so much.
+
+    The direction is given or drawn.
+    """
 
     times: Times
     by: Range
@@ -145,8 +155,10 @@ class LostMessages(Fault, frozen=True, tag="lost-messages"):
 
 
 class FrozenActor(Fault, frozen=True, tag="frozen-actor"):
-    """An actor of each node handles nothing any more: the one of that `path`, such as `/node/status-manager`, or one
-    that is drawn from all that health looks after. Health must name it, and nobody else.
+    """An actor of each node stops handling messages.
+
+    It is the one of that `path`, such as `/node/status-manager`, or one drawn from all that health watches. Health must
+    name it, and no other.
     """
 
     at: Duration
@@ -155,8 +167,10 @@ class FrozenActor(Fault, frozen=True, tag="frozen-actor"):
 
 
 class ActorFailures(Fault, frozen=True, tag="actor-failures"):
-    """Actors of that class and `path`, such as `/node/sync-loop/*`, fail with the chance `share` at each `message`:
-    before its work is done, amid it or after it; at most so many `times` on each node.
+    """Actors of that class and `path` fail with the chance `share` at each `message`.
+
+    A path is like `/node/sync-loop/*`. They fail before the work is done, amid it or after it, at most so many `times`
+    on each node.
     """
 
     share: Share
@@ -170,8 +184,10 @@ class ActorFailures(Fault, frozen=True, tag="actor-failures"):
 
 
 class NodeShortage(Fault, frozen=True, tag="node-shortage"):
-    """Something else on each node takes so much of it that just `leaves` is left at that moment, for a while, again and
-    again. `image-disk`: the disk of images and layers, where it is one of its own, else the node's.
+    """Something else on each node takes so much of a resource that just `leaves` is left.
+
+    It lasts for a while, again and again. `image-disk`: the disk of images and layers, where there is one, else the
+    node's.
     """
 
     what: Scarce
@@ -186,7 +202,10 @@ class NodeShortage(Fault, frozen=True, tag="node-shortage"):
 
 
 class Volumes(Fault, frozen=True, tag="volumes"):
-    """Chances that the making of a volume of that `kind`, such as nfs, hangs (until the world is healed) or fails."""
+    """Chances that making a volume of that `kind`, such as nfs, hangs or fails.
+
+    It hangs until the world is healed.
+    """
 
     kind: str = EVERYWHERE
     hang: Share = 0.0

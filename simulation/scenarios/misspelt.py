@@ -1,4 +1,4 @@
-"""Hints for scenarios with a field or a fault that does not exist: the nearest one that does, at that place. Pure.
+"""Hints for unknown fields and faults of a scenario: the nearest known one at that place. Pure.
 
 Refuses to know what else is wrong with a scenario.
 """

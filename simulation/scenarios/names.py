@@ -1,4 +1,6 @@
-"""What the words of a scenario may name: calls, resources, kinds of volumes, messages and actors of the agent.
+"""What the words of a scenario may name.
+
+Calls, resources, kinds of volumes, messages and actors of the agent.
 
 A word that names nothing does nothing, and a scenario that does nothing proves nothing; so a misspelt one is refused.
 Refuses to know where in a scenario it stands.

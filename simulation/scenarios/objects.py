@@ -1,4 +1,6 @@
-"""What an API server says of the pods of a scenario before anything is played: a pod that it would refuse ends a play.
+"""Checks the pods of a scenario with an API server before anything is played.
+
+A pod that it would refuse ends a play.
 
 A server of its own is asked, which keeps nothing. Fields that no pod has are refused, too: nothing would come of them.
 """

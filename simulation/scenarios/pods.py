@@ -1,4 +1,4 @@
-"""The pods of a scenario: mixes of equal ones, what is asked of each, and the objects that they are created as.
+"""The pods of a scenario: mixes of equal ones, what must hold of each, and their API objects.
 
 What containers do is said in the words of the simulated runtime, and becomes annotations. Where a mix says `spec`, that
 goes over what is made here, as it is.
@@ -71,13 +71,19 @@ class PodMix(ScenarioPart, frozen=True):
     replaced: bool = False
     """Each that has gone is followed by another, until the world is healed."""
     replaced_hourly: Share = 0.0
-    """So large a part of them is deleted in each hour, at times drawn evenly, and each is followed by another."""
+    """The share of them that is deleted in each hour, at times drawn evenly.
+
+    Each is followed by another.
+    """
     static: bool = False
     """A manifest on one of the nodes, instead of an object of the API."""
     changed: Annotated[int, Meta(ge=0, le=1000)] = 0
     """How often each manifest is changed, at any moment of its life."""
     resized: Annotated[int, Meta(ge=0, le=1000)] = 0
-    """How often the resources of each are changed, each time to one of `sizes`, once all of the mix have come."""
+    """How often the resources of each are changed, once all of the mix have come.
+
+    Each time to one of `sizes`.
+    """
     sizes: tuple[Mapping[str, Any], ...] = ()
     """Resources of each of its containers, as in the API: requests and limits of cpu and memory.
 
@@ -171,7 +177,10 @@ def annotations_of(mix: PodMix) -> dict[str, str]:
 
 
 def images_of(mixes: tuple[PodMix, ...]) -> tuple[str, ...]:
-    """Images that are on every node from the start: of all pods but those that are to pull, or name no image."""
+    """Images that are on every node from the start.
+
+    Those of all pods, but for pods that are to pull, and pods that name no image.
+    """
     named = (c.image for mix in mixes if not _pulls(mix) for c in mix.containers)
     return tuple(dict.fromkeys(image for image in named if _is_image(image)))
 

@@ -2,9 +2,10 @@
 
 The structs here are the format; `schema()` is made of them.
 
-A scenario says which pods there are (mixes of equal ones), when they come and go, what goes wrong until the world is
-healed, and what must hold at the end. Reading checks everything that can be checked without a world, and every fault
-names its place. Refuses to know how any of it is played. `docs/simulate.md` has the format for users.
+A scenario says which pods there are (mixes of equal ones), when they come and go, and what goes wrong. After the faults
+the world is healed, and the scenario says what must hold at the end. Reading checks everything that can be checked
+without a world, and every fault names its place. Refuses to know how any of it is played. `docs/simulate.md` has the
+format for users.
 """
 
 from __future__ import annotations
@@ -152,7 +153,10 @@ def with_pods(scenario: Scenario, count: int) -> Scenario:
 
 
 def lasting(scenario: Scenario, lasts: str) -> Scenario:
-    """The same scenario, in which things come, go, and go wrong for so long (`24h`, and whatever else Go can read)."""
+    """The same scenario, with its coming, going and faults lasting so long.
+
+    `24h`, and whatever else Go can read.
+    """
     try:
         words = msgspec.convert(lasts, Duration)
     except msgspec.ValidationError:  # such as .5h: scenarios have fewer ways to write it, and this may be saved

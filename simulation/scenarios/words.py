@@ -30,7 +30,10 @@ class ScenarioPart(
 
 
 def faults_in_words(part: ScenarioPart, path: str) -> Iterator[str]:
-    """Durations and sizes anywhere in it that look like some and are none: of more than 292 years, on two lines."""
+    """Faults of durations and sizes that match the pattern and are still invalid.
+
+    For example more than 292 years, or on two lines.
+    """
     for name, encoded, readers in _readers_of(type(part)):
         value = getattr(part, name)
         for words, where in _each(value, f"{path}.{encoded}"):

@@ -91,8 +91,9 @@ class Chronicle:
         self._mean_to_fail.add(actor)
 
     def actor_failed(self, actor: str, message: str, outcome: str) -> None:
-        """No fault of the world but that one is a reason for an actor to fail: it is restarted, but its operation was
-        not done.
+        """Record the failure of an actor, unless a fault of the world made it fail.
+
+        No other fault is a reason to fail: the actor is restarted, but its operation was not done.
         """
         if actor in self._mean_to_fail:
             self._mean_to_fail.remove(actor)

@@ -1,8 +1,8 @@
 """What must hold of every world, at every change: each rule a few lines, with its reason.
 
 A rule gets what was seen so far (`simulation.world.chronicle`) and what is new, and says what is wrong, or None. Rules
-of starts are asked when a container begins to run, of statuses when the API shows one, of gone pods when an object is
-removed; `at_the_end` is asked of a world that was healed and given its time.
+of starts are asked when a container begins to run, those of statuses when the API shows one. Rules of gone pods are
+asked when an object is removed. `at_the_end` is asked of a world that was healed and given its time.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def the_steady_stay_ready(pod: PodSeen, status: Json) -> str | None:
 
 
 def the_truth_is_shown_in_time(pod: PodSeen, status: Json) -> str | None:
-    """Who waits to hear of a death waits for the node: one sick pod must not slow down the others (pains 1)."""
+    """The API must show a death in time (pains 1).
+
+    A pod that waits to hear of it waits for the node: one sick pod must not slow down the others.
+    """
     if pod.mix is None or pod.unshown_since_ns is None or pod.deleted_ns is not None:
         return None
     what = f"it took {{}} until it was shown which containers of {pod.name} run"
@@ -188,7 +191,10 @@ def a_critical_pod_stays(pod: PodSeen) -> str | None:
 
 
 def evictions_are_published_first(pod: PodSeen, status: Json) -> str | None:
-    """Who is killed before that is written down is forgotten by the next agent, which kills another (pains 12)."""
+    """An eviction must be written before the pod is killed (pains 12).
+
+    Otherwise the next agent forgets it, and kills another pod.
+    """
     if status.get("reason") == "Evicted" and pod.phase not in ENDED and pod.containers and not pod.doomed:
         return f"{pod.name} was evicted, and nobody had published that it would be"
     return None
@@ -200,7 +206,10 @@ def what_is_in_use_stays(image: Image, users: list[str]) -> str | None:
 
 
 def what_is_leased_stays(image: Image, leased: bool) -> str | None:
-    """A pod that starts has looked: who removes its image then has it pulled again, or fails the start (pains 11)."""
+    """An image that a starting pod has leased must stay (pains 11).
+
+    The pod has looked for it. Without the image it pulls again, or fails.
+    """
     if image.pinned:
         return f"{', '.join(image.repo_tags)} is pinned, and was removed"
     return f"{', '.join(image.repo_tags)} was removed, and a pod has a lease of it" if leased else None
@@ -224,7 +233,7 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
 _OF_THE_ENDED = (the_ended_do_not_run, success_is_earned)
 _OF_MIXES = (the_steady_stay_ready, few_writes_on_the_way)
 OF_PLAIN_STATUSES = tuple([rule for rule in OF_STATUSES if rule not in _OF_THE_ENDED + _OF_MIXES])
-"""Those that can say something of a pod that has not ended, and of which its mix asks nothing by itself."""
+"""The rules that apply to a pod that has not ended and of which its mix asks nothing."""
 
 
 def asks_of_statuses(mix: PodMix | None) -> bool:
@@ -236,7 +245,10 @@ def asks_of_statuses(mix: PodMix | None) -> bool:
 
 
 def no_live_volume_is_touched(pod: PodSeen, operation: str) -> str | None:
-    """A database writes on until it has stopped: nothing is unmounted under it, and nothing removed (pains 6)."""
+    """Volumes of a running pod must stay mounted and unremoved (pains 6).
+
+    A database writes on until it has stopped.
+    """
     return f"{operation}, of {pod.name}, whose {', '.join(pod.live())} runs" if pod.live() else None
 
 

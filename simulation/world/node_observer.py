@@ -1,8 +1,10 @@
-"""An eye on one node: what its agent decides about pods, and what leaves its runtime, judged as it happens.
+"""Watches one node: its agent's decisions, and what leaves its runtime.
 
-It sees what a person on that node would see: the file in which decisions are published, how often the machine was
-looked at, the images and containers of the runtime; and, of what only the agent knows, who holds a lease. The rules
-are in `simulation.world.invariants`, what is seen goes to the chronicle.
+Each is judged as it happens.
+
+It sees what a person on that node would see. That is the file in which decisions are published, how often the machine
+was sampled, and the images and containers of the runtime. Of the agent's own knowledge it sees who holds a lease. The
+rules are in `simulation.world.invariants`; what is seen goes to the chronicle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an earlier agent has left on a node: dead containers of pods that nobody knows any more (pains 15)."""
+"""What an earlier agent has left on a node: dead containers of unknown pods (pains 15)."""
 
 from __future__ import annotations
 

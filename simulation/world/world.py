@@ -323,7 +323,10 @@ class World:
             agent.resume()
 
     def freeze(self, path: str, lasts_ns: int) -> None:
-        """An actor of each node handles nothing for a while: the one of that path, or any that health looks after."""
+        """Stop an actor of each node from handling messages for a while.
+
+        The one of that path, or any that health watches.
+        """
         for name, node in self.nodes.items():
             if not node.agent.runs or name in self.frozen:
                 continue  # nothing is to be seen of an actor there, or another one is looked after

@@ -1,4 +1,6 @@
-"""CustomResourceDefinitions as objects of the server: creation, change, deletion, and the resources they define.
+"""CustomResourceDefinitions as objects of the server: creation, change, deletion.
+
+Also the resources that they define.
 
 Plays the part of the controllers that accept names, serve what is defined, and empty it before it goes. None of that
 takes time: a definition is established when its creation is answered, and gone as soon as its last object is. Names of

@@ -1,4 +1,6 @@
-"""What a CustomResourceDefinition must be like, its defaults, what may change in it, and the resources it makes.
+"""What a valid CustomResourceDefinition is, its defaults, and what may change in it.
+
+Also the resources that it makes.
 
 Refuses conversion by webhook where there is something to convert, since nothing here calls a webhook. Pure.
 """

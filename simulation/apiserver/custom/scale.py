@@ -1,4 +1,7 @@
-"""The part `scale` of a custom resource: how many replicas it wants and has, in the common shape of such parts."""
+"""The subresource `scale` of a custom resource: wanted and current replicas.
+
+It has the form that all scale subresources share.
+"""
 
 from __future__ import annotations
 

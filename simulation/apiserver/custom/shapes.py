@@ -1,4 +1,6 @@
-"""What the schema of a custom resource does besides checking: pruning, defaults, list merging, OpenAPI. Pure.
+"""What the schema of a custom resource does besides checking. Pure.
+
+It prunes, sets defaults, merges lists, and makes OpenAPI.
 
 A result is a copy that shares the unchanged parts.
 """

@@ -1,8 +1,8 @@
 """What a definition demands of the schemas in it: that they are structural.
 
-A structural schema says the types and fields of all values outside of `allOf`, `anyOf`, `oneOf` and `not`, which only
-add conditions: then it is clear what is pruned and what gets a default. `definition.yaml` has the keywords, their types
-and where they may stand; here is what compares one keyword with another. Pure; faults are returned, not raised.
+A structural schema says the types and fields of all values outside of `allOf`, `anyOf`, `oneOf` and `not`. These four
+only add conditions. So it is clear what is pruned and what gets a default. `definition.yaml` has the keywords, their
+types and where they may stand. This module compares one keyword with another. Pure; faults are returned, not raised.
 """
 
 from __future__ import annotations

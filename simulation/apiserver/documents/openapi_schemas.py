@@ -79,7 +79,10 @@ def schema_name(resource: ServedResource) -> str:
 
 
 def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
-    """Name -> schema of the kinds of these resources (of one group and version) and of all they are made of."""
+    """Name -> schema of the kinds of these resources, and of all the types that they contain.
+
+    The resources are of one group and version.
+    """
     writer = _Writer(_prefix(resources[0]))
     schemas: dict[str, Json] = dict(_WELL_KNOWN)
     for resource in resources:

@@ -1,4 +1,4 @@
-"""Tables as the server makes them: the columns that `kubectl get` shows, and the Table document around the rows. Pure.
+"""Tables as the server makes them, with the columns that `kubectl get` shows. Pure.
 
 `resources.yaml` and definitions describe a column the same way: a JSONPath, there with a text for objects that have
 nothing in that place. Only cells that combine several fields are functions, which the table calls by a word.

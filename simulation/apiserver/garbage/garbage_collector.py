@@ -1,9 +1,11 @@
-"""The garbage collector of the embedded API server: what is owned goes with its owners, or forgets them.
+"""The garbage collector of the embedded API server.
 
-It follows every collection but events. A deletion, or a change of owners or finalizers, makes it look at all objects
-that have owners or wait for dependents, a moment later, so that deletions have a visible order. `ownership`
-decides, and the verbs of the server carry it out, as for any client. Owners of kinds that nobody serves are left alone
-with what they own, and looked for again now and then. Everything happens under the lock of the server.
+When its owners are gone, an object is deleted, or loses its references to them.
+
+It follows every collection but events. A deletion, or a change of owners or finalizers, triggers a look at all objects
+that have owners or wait for dependents. The look comes a moment later, so that deletions have a visible order.
+`ownership` decides, and the verbs of the server carry it out, as for any client. An owner whose kind nobody serves is
+left alone with its dependents, and looked for again now and then. Everything happens under the lock of the server.
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ from simulation.apiserver.status import Json, invalid, invalid_value, required
 BACKGROUND, FOREGROUND, ORPHAN = "Background", "Foreground", "Orphan"
 POLICIES = (BACKGROUND, FOREGROUND, ORPHAN)
 WAITS, ORPHANS = "foregroundDeletion", "orphan"
-"""Finalizers: the first waits until the dependents are gone, the second until they have dropped the reference."""
+"""Finalizers of a deletion that involves dependents.
+
+The first waits until the dependents are gone, the second until they have dropped the reference.
+"""
 _NAMED = ("apiVersion", "kind", "name", "uid")
 
 
@@ -130,7 +133,9 @@ class State(Enum):
 
 
 class DependentVerdict(msgspec.Struct, frozen=True):
-    """The decision about a dependent: drop the references in `forget`, or `delete` it by this policy, or nothing.
+    """The decision about a dependent.
+
+    Drop the references in `forget`, or `delete` it by this policy, or do nothing.
 
     `unblock`: before the deletion, its owners stop waiting for it.
     """
@@ -143,7 +148,9 @@ class DependentVerdict(msgspec.Struct, frozen=True):
 def verdict(
     owners: Sequence[Owner], state: Callable[[Owner], State], finalizers: Sequence[str], dependents: Sequence[Json]
 ) -> DependentVerdict:
-    """Decide about an object with these owners and finalizers, and with the metadata of its own dependents.
+    """Decide about an object from its owners, its finalizers and its dependents.
+
+    Of the dependents, their metadata.
 
     One existing owner keeps the object; references to the others are dropped, so that no owner waits for ever. A
     dependent that waits for its own dependents may be part of a cycle. Then no object of the cycle blocks another.

@@ -1,4 +1,4 @@
-"""Upgraded connections to the agents of nodes: where they lead, and the Status when an agent is not there."""
+"""Upgraded connections to the agents of nodes: the target, and the Status without an agent."""
 
 from __future__ import annotations
 

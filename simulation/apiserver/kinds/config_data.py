@@ -1,4 +1,7 @@
-"""ConfigMaps and Secrets: `stringData` becomes data, keys are checked, immutable objects cannot change."""
+"""ConfigMaps and Secrets: `stringData` becomes data, and keys are checked.
+
+Immutable objects cannot change.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the `resize` part of a pod may change: cpu and memory of its containers and of the whole pod (KEP-1287, 5419).
+"""What the `resize` part of a pod may change (KEP-1287, 5419).
+
+That is cpu and memory of its containers and of the whole pod.
 
 An amount may come in, but none goes away, and the class of the pod stays. What else a client sends is ignored. Pure.
 """

@@ -1,4 +1,6 @@
-"""Pods: defaults and admission of new ones, what may change, and how long they stay after a DELETE (spec 1.2, 4.5).
+"""Pods: defaults, admission, permitted changes, and deletion (spec 1.2, 4.5).
+
+It decides how long a pod stays after a DELETE.
 
 A new pod gets the defaults of the API, what admission adds in every cluster, and a status. Its spec hardly changes
 afterwards (`pod_changes`); its status belongs to the agent. A bound pod that has not ended stays after a DELETE until

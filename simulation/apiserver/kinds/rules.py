@@ -65,8 +65,10 @@ class KindRules:
         new["spec"] = after
 
     def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
-        """A change through the subresource `call.target.subresource`: all but status and metadata stay those of
-        `old`."""
+        """A change through the subresource `call.target.subresource`.
+
+        All but status and metadata stay those of `old`.
+        """
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
         """Whether an object that differs from `old` only in this status needs no check of its fields."""

@@ -1,4 +1,7 @@
-"""Request bodies that are not stored: bindings, evictions, token requests, reviews, options of a deletion."""
+"""Request bodies that are not stored.
+
+They are bindings, evictions, token requests, reviews, and options of a deletion.
+"""
 
 from __future__ import annotations
 

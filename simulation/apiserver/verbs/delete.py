@@ -1,4 +1,6 @@
-"""DELETE of one object or of all that are selected, and the eviction of a pod, which is a polite DELETE.
+"""DELETE of one object or of all selected ones, and the eviction of a pod.
+
+An eviction is a DELETE with options of its own.
 
 An object goes at once, unless its kind asks for grace (pods) or it has finalizers: then it is marked, and goes when the
 last of them is done. A mark can be moved nearer, never away. What is to become of what it owns is a finalizer, too, and
@@ -104,7 +106,10 @@ def _gone(context: Context, call: ResourceCall, last: Version) -> Answer:
 def _marked(
     context: Context, call: ResourceCall, old: Version, grace_s: int, options: Json, finalizers: Sequence[str] | None
 ) -> Version:
-    """`old` with the time of its end and these finalizers; itself when it has them, and that does not come nearer."""
+    """`old` with the time of its end and these finalizers.
+
+    It is `old` itself when it has them already and the end does not come nearer.
+    """
     core = context.core
     metadata: Json = dict(old.object["metadata"])
     before_s = metadata.get("deletionGracePeriodSeconds")

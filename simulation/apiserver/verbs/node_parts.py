@@ -1,4 +1,6 @@
-"""Subresources that a node's agent answers: log, exec, attach and portforward of a pod, and the proxy of a node.
+"""Subresources that a node's agent answers.
+
+Log, exec, attach and portforward of a pod, and the proxy of a node.
 
 Owns the agent's address (from its Node's status) and its URLs. Fails for a pod or container that does not exist, is not
 bound, or is not named (400, 404). A node without an address is a 503.

@@ -1,4 +1,7 @@
-"""POST of a TokenRequest: a token of a service account, for an audience and a time, bound to an object on request."""
+"""POST of a TokenRequest: a token of a service account, for an audience and a time.
+
+It may be bound to an object.
+"""
 
 from __future__ import annotations
 

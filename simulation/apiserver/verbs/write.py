@@ -1,8 +1,8 @@
 """POST, PUT and PATCH: new objects, and new versions of those that exist.
 
-All three make a whole object, which `create_value` or `change` stores. `change` sees to preconditions, to what only the
-server may change, to the split between an object and its parts, to the rules of the kind, the generation, and the end
-of an object whose last finalizer is gone. A change that changes nothing makes no new version.
+All three make a whole object, which `create_value` or `change` stores. `change` checks preconditions and guards what
+only the server may change. It keeps an object and its subresources apart, applies the rules of the kind, and counts the
+generation. It ends an object whose last finalizer is gone. A change that changes nothing makes no new version.
 
 Server-side apply merges by the rules of a strategic merge patch, and creates what does not exist. Fields that the same
 manager applies no longer go; two managers of one field do not conflict: the last one wins.

@@ -1,4 +1,7 @@
-"""The verbs about one sandbox, from RunPodSandbox, which reads the pod's behaviour, to its removal, and their list."""
+"""The verbs about one sandbox, from RunPodSandbox to its removal, and their list.
+
+RunPodSandbox reads the pod's behaviour.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What simulated containers have used, as all stats verbs give it: their annotations, times how long they run. Pure."""
+"""The usage of simulated containers, for all stats verbs. Pure.
+
+It follows from their annotations and from how long they run.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ def start_remarks(facts: StartFacts, kernel_version: str) -> tuple[Remark, ...]:
     """Facts that users of the node should know."""
     found: list[Remark] = []
     if facts.cgroup_version == 1:
-        text = "This machine has cgroup v1, which Kubernetes only just keeps working; move it to cgroup v2."
+        text = (
+            "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please "
+            "migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1"
+        )
         found.append(Remark("CgroupV1", text))
     if facts.swaps and not keeps_volumes_from_swap(kernel_version):
         release = ".".join(map(str, NO_SWAP_SINCE))

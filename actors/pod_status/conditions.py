@@ -229,7 +229,7 @@ def pod_conditions(
         told += tuple(each for each in previous if each.type in RESIZES)
     for each in resizes or ():
         verdict = (_TRUE, each.reason, each.message)
-        told += _conditions((each.type,), (verdict,), previous, each.generation, now)
+        told += _conditions((each.type,), (verdict,), previous, each.generation, now, probed=now)
     return told + others
 
 
@@ -357,8 +357,9 @@ def _conditions(
     previous: tuple[PodCondition, ...],
     generation: int | None,
     now: str | None,
+    probed: str | None = None,
 ) -> tuple[PodCondition, ...]:
-    """The published tuple itself if it is equal."""
+    """The published tuple itself if it is equal. `probed`: when the facts behind a changed one were last checked."""
     told: tuple[PodCondition, ...] = ()
     for kind, verdict, was in zip(kinds, verdicts, map(by_type(previous).get, kinds), strict=True):
         if was is not None and was.observed_generation == generation and _said_by(was) == verdict:
@@ -373,6 +374,7 @@ def _conditions(
                 reason=reason,
                 message=message,
                 observed_generation=generation,
+                last_probe_time=probed,
                 last_transition_time=since,
             ),
         )

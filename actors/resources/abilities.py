@@ -81,11 +81,11 @@ def sysctl_fault(name: str, pod: Pod, abilities: Abilities) -> str:
     """Why the pod may not have that sysctl, or ""."""
     name = dotted(name)
     if not _allowed(name, abilities):
-        return f"forbidden sysctl: {name!r} not allowlisted"
+        return f'forbidden sysctl: "{name}" not allowlisted'
     if _of_ipc(name) and pod.spec.host_ipc:
-        return f"forbidden sysctl: {name!r} not allowed with host ipc enabled"
+        return f'forbidden sysctl: "{name}" not allowed with host ipc enabled'
     if name.startswith("net.") and pod.spec.host_network:
-        return f"forbidden sysctl: {name!r} not allowed with host net enabled"
+        return f'forbidden sysctl: "{name}" not allowed with host net enabled'
     return ""
 
 

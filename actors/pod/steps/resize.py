@@ -168,7 +168,7 @@ class PodResize:
             return self._worker.go_on()  # it asks for something else by now
         self._decided_for = desired
         if message.reason:
-            if message != self._pending:
+            if self._pending is None or _news_of(message) != _news_of(self._pending):
                 event = INFEASIBLE if message.reason == NEVER else DEFERRED
                 text = resize_message(message.reason, desired, message.generation, message.message)
                 self._view.say("Warning", event, text)
@@ -336,6 +336,11 @@ class PodResize:
         if self._progress is not None:
             self._progress = None
             self._services.meters.add(names.RESIZES_IN_PROGRESS, -1)
+
+
+def _news_of(pending: ResizeDecided) -> tuple[bool, int | None]:
+    """What an event tells of a resize that waits: once, though the reason may change while it waits."""
+    return pending.reason == NEVER, pending.generation
 
 
 def _generation_shown(pod: Pod, kind: str) -> int | None:

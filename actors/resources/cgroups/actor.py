@@ -480,8 +480,7 @@ class CgroupActor(Actor):
             self._warn(f"limits of {wanted.what} are not enforced: {'; '.join(message.problems)}")
         elif self._enforced.get(wanted.what) != wanted.limits:
             self._enforced[wanted.what] = wanted.limits
-            text = f"limits of {wanted.what} are enforced"
-            self._tools.events.tell(node_event(self._plan.node, "Normal", ENFORCED, text))
+            self._tools.events.tell(node_event(self._plan.node, "Normal", ENFORCED, wanted.done))
 
     def _is_usable(self) -> bool:
         return self._ground is not None and self._ground.usable

@@ -30,6 +30,14 @@ class Enforcement(msgspec.Struct, frozen=True):
     limits: CgroupLimits
     exists: bool = False
 
+    @property
+    def done(self) -> str:
+        """The message of the event when the limit is in force."""
+        if self.what == PODS:
+            return "Updated Node Allocatable limit across pods"
+        whose = "system" if self.what.startswith(SYSTEM_RESERVED) else "kube"
+        return f"Updated limits on {whose} reserved cgroup /{'/'.join(self.words)}"
+
 
 class CgroupPlan(msgspec.Struct, frozen=True):
     """See the module. `pids`: the most processes of this machine, 0 when unknown."""

@@ -130,4 +130,4 @@ def test_10_14_the_sysctl_that_is_forbidden_is_named() -> None:
     verdict = sysctl_rejection(pod("a", security_context=context), Abilities())
     assert verdict is not None
     assert verdict.reason == "SysctlForbidden"
-    assert verdict.message == "forbidden sysctl: 'kernel.sem' not allowlisted"
+    assert verdict.message == 'forbidden sysctl: "kernel.sem" not allowlisted'

@@ -129,6 +129,10 @@ def test_what_does_not_fit_waits_until_others_go() -> None:
     assert pending["message"].startswith("Node didn't have enough resource: cpu, requested: 3000, used: 1500, ")
     assert has_all(world, half)
     assert messages(world, "ResizeDeferred")[0].startswith("Pod resize OutOfcpu: {")
+    assert pending["lastProbeTime"] == pending["lastTransitionTime"]
+    running(world, "third", resources={"requests": {"cpu": "100m"}})
+    world.until(lambda: "used: 1600, " in conditions(world)["PodResizePending"]["message"], 5 * MINUTE)
+    assert len(messages(world, "ResizeDeferred")) == 1, "it has been said"
     world.delete("other", 0)
     world.until(lambda: resized_to(world, most), 2 * MINUTE)
 

@@ -366,7 +366,12 @@ def test_10_5_the_limits_of_all_pods_and_of_what_is_reserved() -> None:
     scene.tree.make(("system.slice",))
     scene.dispatcher.run_for(MINUTE_NS)
     assert scene.tree.written[("system.slice",)] == CgroupLimits(cpu_shares=1024, memory_bytes=GI, pids=100)
-    assert scene.reasons().count("NodeAllocatableEnforced") == 3
+    enforced = [each.message for each in scene.events if each.reason == "NodeAllocatableEnforced"]
+    assert enforced == [
+        "Updated Node Allocatable limit across pods",
+        "Updated limits on kube reserved cgroup /agent",
+        "Updated limits on system reserved cgroup /system.slice",
+    ]
     scene.dispatcher.run_for(5 * MINUTE_NS)
     assert scene.reasons().count("NodeAllocatableEnforced") == 3
 

@@ -19,11 +19,10 @@ from actors.pod.steps.deadline import deadline_ns
 from actors.pod_rules.actions import (
     PodActions,
     all_started,
-    back_off_event,
-    back_off_message,
     compute_pod_actions,
     in_flight_of,
 )
+from actors.pod_rules.back_off import back_off_event, back_off_message
 from actors.pod_status.conditions import TERMINAL
 from runtime.cri import CriError
 

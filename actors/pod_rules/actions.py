@@ -8,12 +8,6 @@ done, the next call returns the rest. How a pod ends is decided in `actors.pod_r
 Two containers of one name never run at once. What is in flight is left alone until its outcome is known. A container
 starts only when its predecessor does not run or is killed in the same answer. A container that was created but not
 started is started, not created again.
-
-After its first end a container starts again at once (spec 3.6). Each further end doubles the delay (10, 20, 40 ...
-300 s), counted from the end of the container. After a quiet time (600 s) the back-off begins anew. No table in memory
-holds the back-offs, so a restart of the agent loses none. Each container carries the delay of its successor as an
-annotation, and the runtime knows when it ended. A container of another agent carries none; its restart count stands for
-the number of failures. If the clock was set back, nobody waits longer than the delay from now.
 """
 
 from __future__ import annotations
@@ -31,7 +25,6 @@ from actors.model.observed import (
     sandbox_change,
 )
 from actors.pod_rules.action_types import (
-    AT_ONCE_FIRST,
     NOTHING_IN_FLIGHT,
     BackingOff,
     BackOffWait,
@@ -42,6 +35,7 @@ from actors.pod_rules.action_types import (
     KillCause,
     Start,
 )
+from actors.pod_rules.back_off import after_own_kill, back_off
 from actors.pod_rules.init_actions import INITIALIZED, init_actions, kill_cause, kill_older
 from actors.pod_rules.restart_all import Reset, resets
 from actors.pod_rules.restart_rules import (
@@ -54,9 +48,8 @@ from actors.pod_rules.restart_rules import (
 )
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import Container, Pod
-from config.pods.identity import restarts_all_containers, title
-from config.values.durations import format_duration_ns
-from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_definition, same_hash
+from config.pods.identity import restarts_all_containers
+from runtime.cri.identity import same_definition
 from runtime.cri.messages import ContainerState
 
 _NOTHING_KILLED: Mapping[str, KillCause] = {}
@@ -331,6 +324,8 @@ def _begin_one(view: ContainerView, candidate: Candidate) -> Start | BackingOff:
     cause = view.killed.get(last.id) if last is not None else None
     excused = cause is not None and not cause.own_doing
     wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
+    if last is not None and cause is not None and cause.own_doing:
+        wait = after_own_kill(wait, last, view.observed.by_name[container.name])
     if newest is None and container.name in view.owed:
         wait = view.owed[container.name]
         if wait.until_ns <= view.wall_ns:
@@ -347,66 +342,3 @@ def _begin_one(view: ContainerView, candidate: Candidate) -> Start | BackingOff:
     if wait.until_ns:
         return BackingOff(container.name, wait.until_ns, wait.delay_ns)
     return Start(container, attempt, "", wait.next_delay_ns)
-
-
-def back_off(
-    container: Container,
-    last: ObservedContainer | None,
-    periods: CrashLoopPeriods,
-    wall_ns: int,
-    *,
-    excused: bool = False,
-) -> BackOffWait:
-    """When `container` may start after `last`, the newest of its name.
-
-    `excused`: its end was not its own doing.
-
-    Only a container that exited causes a delay. With another image or other resources the back-off begins anew, also
-    if `last` was killed for that change. An earlier end then counts as the first, as upstream counts it.
-    """
-    if last is None:
-        return AT_ONCE_FIRST
-    if not _same_key(container, last):
-        has_ended = last.attempt > 0 or (last.exited and not excused)
-        return BackOffWait(0, 0, periods.initial_ns if has_ended else 0)
-    owed_ns = _owed_ns(last, periods)
-    if not last.exited or excused:
-        return BackOffWait(0, 0, owed_ns)  # it never started or is lost: its delay stays
-    ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
-    if owed_ns == 0 or ran_ns > periods.reset_after_ns:
-        return BackOffWait(0, 0, periods.initial_ns)
-    until_ns = min(last.finished_at_ns, wall_ns) + owed_ns
-    next_delay_ns = min(2 * owed_ns, periods.max_ns)
-    return BackOffWait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
-
-
-def back_off_message(pod: Pod, name: str, delay_ns: int) -> str:
-    """The message for the waiting state of the container."""
-    return f"back-off {format_duration_ns(delay_ns)} restarting failed container={name} pod={title(pod)}"
-
-
-def back_off_event(pod: Pod, name: str) -> str:
-    """The message of the event."""
-    return f"Back-off restarting failed container {name} in pod {title(pod)}"
-
-
-def _owed_ns(last: ObservedContainer, periods: CrashLoopPeriods) -> int:
-    """The back-off after the end of `last`: 0 after the first."""
-    noted = last.back_off_ns
-    if noted is not None:
-        return min(noted, periods.max_ns)
-    if last.attempt == 0:
-        return 0
-    # Twenty doublings exceed every maximum, and a restart count may be any number.
-    return min(periods.initial_ns << min(last.attempt - 1, 20), periods.max_ns)
-
-
-def _same_key(container: Container, last: ObservedContainer) -> bool:
-    """Whether image and resources are those that failed before (spec 3.5).
-
-    Resources without a note count as the same.
-    """
-    image, resources = last.annotations.get(CONTAINER_IMAGE), last.annotations.get(RESOURCES)
-    same_resources = resources is None or resources == resources_text(container)
-    same_image = same_hash(container, last.annotations) if image is None else image == container.image
-    return same_resources and same_image

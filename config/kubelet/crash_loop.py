@@ -1,6 +1,6 @@
 """How long a crashing container waits: the three numbers of the configuration (spec 2.1).
 
-`actors.pod_rules.actions` has the back-off itself (doubling, reset).
+`actors.pod_rules.back_off` has the back-off itself (doubling, reset).
 """
 
 import msgspec

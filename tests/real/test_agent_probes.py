@@ -100,7 +100,7 @@ def test_exec_probe_that_answers_late_fails(agent: Agent, truth: Truth) -> None:
         lambda: any(each.attempt >= 1 for each in truth.lives("side", "side")), "side is not started again"
     )
     assert "Killing: Container main failed liveness probe, will be restarted" in said(agent, "live")
-    assert "Killing: Container side failed startup probe, will be restarted" in said(agent, "side")
+    assert "Killing: Init container side failed startup probe" in said(agent, "side")
     agent.await_that(
         lambda: any("Readiness probe failed" in each for each in said(agent, "ready")), "its answer counts for nothing"
     )

@@ -15,7 +15,7 @@ from actors.pod.runtime import PodCalls
 from actors.pod.steps.look import PodLook
 from actors.pod.view import PodView
 from actors.pod_rules.action_types import Kill, KillCause
-from actors.pod_rules.actions import back_off
+from actors.pod_rules.back_off import back_off
 from actors.pod_rules.restart_all import Reset
 from actors.pod_rules.termination import Ending, GraceCause, grace_seconds, plan_ending, sandboxes_to_stop
 from config.kubelet import CrashLoopPeriods

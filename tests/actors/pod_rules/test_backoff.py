@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.model.observed import ObservedContainer
-from actors.pod_rules.actions import back_off, back_off_event, back_off_message
+from actors.pod_rules.back_off import after_own_kill, back_off, back_off_event, back_off_message
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import ResourceRequirements
 from runtime.cri.identity import RESOURCES, resources_text
@@ -106,6 +106,43 @@ def test_what_has_not_ended_makes_nobody_wait_and_hands_its_debt_on(state) -> No
 
 def test_a_container_that_never_was_owes_nothing() -> None:
     assert back_off(WEB, None, PERIODS, NOW_NS).until_ns == 0
+
+
+def killed(times: int, lived_s: int) -> list[int]:
+    """The waits, in seconds, after each of so many kills for a probe, of a container that lives so long each time."""
+    waits: list[int] = []
+    group: list[ObservedContainer] = []
+    owed_ns, now_ns = 0, NOW_NS
+    for attempt in range(times):
+        now_ns += lived_s * SECOND_NS
+        ran_ns = lived_s * SECOND_NS
+        group.insert(0, seen("web", EXITED, attempt, 137, ended_ns=now_ns, back_off_ns=owed_ns, ran_ns=ran_ns))
+        wait = after_own_kill(back_off(WEB, group[0], PERIODS, now_ns), group[0], group)
+        waits.append(max(0, wait.until_ns - now_ns) // SECOND_NS)
+        owed_ns = wait.next_delay_ns
+        now_ns = max(now_ns, wait.until_ns)
+    return waits
+
+
+@pytest.mark.parametrize(
+    ("lived_s", "waits"),
+    [
+        (2, [0, 0, 10, 20, 40, 80]),
+        (15, [0, 0, 0, 20, 40, 80]),
+        (30, [0, 0, 0, 0, 40, 80]),
+        (300, [0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_whoever_is_killed_for_a_probe_waits_only_if_it_lived_shorter_than_its_back_off(
+    lived_s: int, waits: list[int]
+) -> None:
+    assert killed(6, lived_s) == waits
+
+
+def test_a_killed_container_whose_predecessor_is_gone_waits_as_after_any_end() -> None:
+    last = seen("web", EXITED, 3, 137, ended_ns=NOW_NS, back_off_ns=20 * SECOND_NS)
+    wait = back_off(WEB, last, PERIODS, NOW_NS)
+    assert after_own_kill(wait, last, [last]) == wait
 
 
 def test_the_message_names_delay_container_and_pod() -> None:

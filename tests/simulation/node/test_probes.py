@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -114,6 +115,19 @@ def test_a_container_that_stays_ill_is_started_again_and_again_and_the_count_onl
         counts.append(world.status("a").restart_count)
     assert counts == sorted(counts)
     assert len(world.starts_of("a")) >= 5
+
+
+def test_a_container_that_lives_longer_than_its_back_off_is_never_held_up_for_its_liveness_probe() -> None:
+    """As under a kubelet: the back-off runs from the end before the kill."""
+    world = aged()
+    app = container(livenessProbe=probe(periodSeconds=15, failureThreshold=1, initialDelaySeconds=15))
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour={"liveness-probe": "fail"}))
+    world.until(lambda: len(world.starts_of("a")) == 4, 120 * SECOND)
+    starts = world.starts_of("a")
+    assert [round(later - earlier) for earlier, later in pairwise(starts)] == [15, 15, 15]
+    assert not any(said.startswith("BackOff") for said in world.said("a"))
+    world.until(lambda: any(said.startswith("BackOff") for said in world.said("a")), 60 * SECOND)
+    assert world.status("a").restart_count == 3, "now it owes 20 s, and lives for 15"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -236,7 +250,7 @@ def test_a_sidecar_is_probed_as_others_are_and_the_next_container_waits_for_its_
     world.until(lambda: conditions(world, "a")["Ready"] == "True", 10 * SECOND)
     world.until(lambda: world.status("a", "side").restart_count == 1, 20 * SECOND)
     assert world.status("a").restart_count == 0
-    assert "Killing: Container side failed liveness probe, will be restarted" in world.said("a")
+    assert "Killing: Init container side failed liveness probe" in world.said("a")
 
 
 def test_a_command_is_run_by_the_runtime() -> None:

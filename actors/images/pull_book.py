@@ -44,11 +44,17 @@ class _Intent(msgspec.Struct):
     """`flights`: pulls under way.
 
     `left`: one has ended at `since_ns`, and the runtime may still bring the image.
+
+    `names`: what its files say. A kubelet writes the name as the pod has it, perhaps without a tag.
     """
 
     flights: int
     since_ns: int
     left: bool = False
+    names: set[str] = msgspec.field(default_factory=set)
+
+    def removal(self) -> list[FileChange]:
+        return [FileChange(PULLING, file_name(name)) for name in sorted(self.names)]
 
 
 class PullBook:
@@ -70,7 +76,7 @@ class PullBook:
 
     @property
     def intents(self) -> int:
-        return len(self._intents)
+        return sum(len(each.names) for each in self._intents.values())
 
     @property
     def records(self) -> int:
@@ -100,23 +106,24 @@ class PullBook:
         return problems
 
     def _left_over(self, image: str, now_ns: int) -> None:
-        """A kubelet writes the name as the pod has it, perhaps without a tag; pods are asked about with one."""
+        """Pods are asked about with a tag."""
+        full = image
         with contextlib.suppress(InvalidImageNameError):
-            self._intents[with_default_tag(image)] = _Intent(0, now_ns, left=True)
-        self._intents[image] = _Intent(0, now_ns, left=True)
+            full = with_default_tag(image)
+        self._intents.setdefault(full, _Intent(0, now_ns, left=True)).names.add(image)
 
     # --- pulls ------------------------------------------------------------------------------------------------------
 
-    def intend(self, image: str, now_ns: int) -> Changes:
-        """A pull is about to begin; it may when the changes are on disk."""
+    def intend(self, image: str, named: str, now_ns: int) -> Changes:
+        """A pull is about to begin; it may when the changes are on disk. `named`: as the pod has it."""
         if not self.policy.keeps_records:
             return ()
-        known = self._intents.get(image)
-        if known is not None:
-            known.flights += 1
-            return (_intent_file(image),) if known.flights == 1 else ()
-        self._intents[image] = _Intent(1, now_ns)
-        return (_intent_file(image),)
+        intent = self._intents.setdefault(image, _Intent(0, now_ns))
+        intent.flights += 1
+        if named in intent.names and intent.flights > 1:
+            return ()
+        intent.names.add(named)
+        return (FileChange(PULLING, file_name(named), encode_intent(named)),)
 
     def pulled(self, image: str, image_ref: str, grants: Grants, now_ns: int, time_text: str) -> Changes:
         """A pull has ended well. Without a reference the next look finds out what came."""
@@ -135,8 +142,7 @@ class PullBook:
         if not certain:
             intent.left, intent.since_ns = True, now_ns
         if not intent.flights and not intent.left:
-            del self._intents[image]
-            return (FileChange(PULLING, file_name(image)),)
+            return tuple(self._intents.pop(image).removal())
         return ()
 
     def forget_flights(self, now_ns: int) -> None:
@@ -214,8 +220,7 @@ class PullBook:
             for form in forms(image) & left.keys():
                 for name in left.pop(form):
                     changes += self._write(name, image.id, None, now_ns, time_text)
-                    del self._intents[name]
-                    changes.append(FileChange(PULLING, file_name(name)))
+                    changes += self._intents.pop(name).removal()
         return changes
 
     def _given_up(self, began_ns: int) -> list[FileChange]:
@@ -225,9 +230,7 @@ class PullBook:
             for image, intent in self._intents.items()
             if not intent.flights and began_ns - intent.since_ns >= GIVE_UP_NS
         ]
-        for image in over:
-            del self._intents[image]
-        return [FileChange(PULLING, file_name(image)) for image in over]
+        return [change for image in over for change in self._intents.pop(image).removal()]
 
     def removed(self, image_ref: str, began_ns: int) -> Changes:
         """The image was removed, and the removal began at `began_ns`."""
@@ -238,7 +241,3 @@ class PullBook:
 
     def _forget(self, image_ref: str) -> None:
         del self._records[image_ref], self._at_ns[image_ref]
-
-
-def _intent_file(image: str) -> FileChange:
-    return FileChange(PULLING, file_name(image), encode_intent(image))

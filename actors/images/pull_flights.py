@@ -157,6 +157,11 @@ class Flight:
         account = None if credential is None else self.accounts.get(credential)
         return ALL_PODS if account is None else Grants((), (account,))
 
+    @property
+    def named(self) -> str:
+        """The image as the first pod that waits has it, perhaps without a tag."""
+        return next((each.request.image for each in self.waiters.values()), self.image)
+
     def progress(self, now_ns: int) -> PullInProgress:
         """For people."""
         pods = tuple(waiter.request.pod.metadata for waiter in self.waiters.values())

@@ -143,7 +143,7 @@ class RecordKeeper(Actor):
     def _intend(self, flight: Flight) -> bool:
         """Whether the pull may begin at once; otherwise `IntentWritten` follows."""
         flight.intended = True
-        changes = self._book.intend(flight.image, self.now_ns())
+        changes = self._book.intend(flight.image, flight.named, self.now_ns())
         if not changes or self._records is None:
             return True
         files, tag = self._records.files, FlightTag(flight.key, flight.number)

@@ -102,9 +102,9 @@ def test_the_agent_leaves_what_a_kubelet_would_have_written(node: Node) -> None:
         ("r.io/app:1", PRIVATE, Grants((SECRET,))),
         ("r.io/app:1", PRIVATE, Grants((), (ACCOUNT,))),
     ):
-        node.files.apply(node.book.intend(image, 1))
+        node.files.apply(node.book.intend(image, image, 1))
         node.files.apply(node.book.pulled(image, ref, grants, 1, TIME))
-    node.files.apply(node.book.intend(WAITING, 1))
+    node.files.apply(node.book.intend(WAITING, WAITING, 1))
     mapping = f'"r.io/app":{{{SECRETS},{ACCOUNTS}}},"r.io/zoo":{{"nodePodsAccessible":true}}'
     assert node.tree() == {
         f"pulled/{file_of(PRIVATE)}": record(PRIVATE, mapping),
@@ -127,6 +127,19 @@ def test_an_intent_of_a_kubelet_for_an_image_without_a_tag_counts_at_once_and_go
     node.files.apply(node.book.seen([Image(id="sha256:dd", repo_tags=("r.io/app:latest",))], 1, 1, TIME))
     assert node.tree() == {f"pulled/{file_of('sha256:dd')}": record("sha256:dd", "")}
     assert node.book.intents == 0
+
+
+def test_an_intent_has_the_name_that_the_pod_has(node: Node) -> None:
+    assert node.start() == []
+    node.files.apply(node.book.intend("r.io/app:latest", "r.io/app", 1))
+    assert node.tree() == {f"pulling/{file_of('r.io/app')}": intent("r.io/app")}
+    assert node.access("r.io/app:latest", "sha256:dd") is Access.MUST_AUTHENTICATE
+    node.files.apply(node.book.intend("r.io/app:latest", "r.io/app:latest", 1))
+    assert node.book.intents == 2
+    for _ in range(2):
+        assert node.book.intents == 2
+        node.files.apply(node.book.pulled("r.io/app:latest", OPEN, ALL_PODS, 1, TIME))
+    assert node.tree() == {f"pulled/{file_of(OPEN)}": record(OPEN, '"r.io/app":{"nodePodsAccessible":true}')}
 
 
 def test_a_record_under_the_name_of_another_opens_neither_image(node: Node) -> None:

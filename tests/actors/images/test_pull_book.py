@@ -54,7 +54,7 @@ class Disk:
         assert self.book.load(PullFiles(FrozenMap(parts[0]), FrozenMap(parts[1])), now_ns) == []
 
     def pull(self, grants: Grants, at_ns: int = 1) -> None:
-        self.apply(self.book.intend(IMAGE, at_ns))
+        self.apply(self.book.intend(IMAGE, IMAGE, at_ns))
         self.apply(self.book.pulled(IMAGE, REF, grants, at_ns, TIME))
 
     def seen(self, *images: Image, began_ns: int = 2) -> None:
@@ -190,8 +190,8 @@ def test_a_pull_that_needed_nothing_opens_the_image_to_all() -> None:
 
 def test_an_intent_stands_while_the_image_is_pulled_and_a_record_afterwards() -> None:
     disk = Disk()
-    disk.apply(disk.book.intend(IMAGE, 1))
-    disk.apply(disk.book.intend(IMAGE, 1))
+    disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
+    disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
     assert disk.names() == {INTENT}
     assert disk.access() is MUST, "the image may be that of the pull"
     disk.apply(disk.book.pulled(IMAGE, REF, ALL_PODS, 1, TIME))
@@ -202,7 +202,7 @@ def test_an_intent_stands_while_the_image_is_pulled_and_a_record_afterwards() ->
 
 def test_a_pull_that_was_refused_leaves_nothing() -> None:
     disk = Disk()
-    disk.apply(disk.book.intend(IMAGE, 1))
+    disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
     disk.apply(disk.book.ended(IMAGE, 1, certain=True))
     assert disk.names() == set()
     assert disk.access() is Access.BY_POLICY
@@ -211,7 +211,7 @@ def test_a_pull_that_was_refused_leaves_nothing() -> None:
 @pytest.mark.parametrize("crashes", [True, False])
 def test_an_image_that_comes_after_its_pull_has_ended_is_open_to_nobody(crashes: bool) -> None:
     disk = Disk()
-    disk.apply(disk.book.intend(IMAGE, 1))
+    disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
     if crashes:
         disk.restart(1)
     else:
@@ -226,7 +226,7 @@ def test_an_image_that_comes_after_its_pull_has_ended_is_open_to_nobody(crashes:
 
 def test_an_intent_whose_image_never_comes_goes_after_a_while() -> None:
     disk = Disk()
-    disk.apply(disk.book.intend(IMAGE, 1))
+    disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
     disk.restart(1)
     disk.seen(began_ns=GIVE_UP_NS)
     assert disk.names() == {INTENT}
@@ -237,7 +237,7 @@ def test_an_intent_whose_image_never_comes_goes_after_a_while() -> None:
 def test_a_refusal_beside_a_pull_of_unknown_end_keeps_the_intent() -> None:
     disk = Disk()
     for _ in range(2):
-        disk.apply(disk.book.intend(IMAGE, 1))
+        disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
     disk.apply(disk.book.ended(IMAGE, 1, certain=False))
     disk.apply(disk.book.ended(IMAGE, 1, certain=True))
     assert disk.names() == {INTENT}
@@ -276,7 +276,7 @@ def test_a_record_that_cannot_be_read_opens_the_image_to_nobody_until_it_is_pull
     assert book.access(IMAGE, REF, Shown((MINE,)), 1, TIME)[0] is Access.UNKNOWN
     assert open_to_all(book.known, IMAGE, REF) is None
     assert [change.name for change in book.seen((HERE,), 2, 2, TIME)] == []
-    book.intend(IMAGE, 3)
+    book.intend(IMAGE, IMAGE, 3)
     book.pulled(IMAGE, REF, Grants((MINE,)), 3, TIME)
     assert book.access(IMAGE, REF, Shown((MINE,)), 4, TIME)[0] is Access.BY_RECORD
 

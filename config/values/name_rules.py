@@ -44,6 +44,12 @@ def dns_subdomain(text: str) -> Refusal:
     return None if good else (f"{text!r} is no DNS name", _SUBDOMAIN_HINT)
 
 
+def path_segment(text: str) -> Refusal:
+    """What fits between the slashes of a path: the name of a role."""
+    good = text not in (".", "..") and not {"/", "%"} & set(text)
+    return None if good else (f"{text!r} does not fit into a path", "use neither / nor %, and not . or .. alone")
+
+
 @lru_cache(maxsize=WORDS_AT_MOST)
 def qualified_name(text: str) -> Refusal:
     """Why the text may not be the key of a label or annotation; None if it may.

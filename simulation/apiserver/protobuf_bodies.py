@@ -9,13 +9,15 @@ and never written. Other kinds are refused (415), as by a server that does not k
 from __future__ import annotations
 
 import base64
-from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from simulation.apiserver.builtin.protobuf import knows, read_message
+from simulation.apiserver.builtin.schemas import published_name
+from simulation.apiserver.protobuf_times import time_text
 from simulation.apiserver.status import Json, bad_request, unsupported_media_type
 from simulation.apiserver.v1 import PROTOBUF, bodies_pb2
 
@@ -34,6 +36,9 @@ def read_protobuf(body: bytes) -> Json:
     try:
         envelope = bodies_pb2.Unknown.FromString(body[len(_MAGIC) :])
         kind = envelope.typeMeta.kind
+        published = published_name(envelope.typeMeta.apiVersion, kind)
+        if knows(published):
+            return {**_fields(envelope.typeMeta), **read_message(published, envelope.raw)}
         if kind not in _KINDS:
             raise unsupported_media_type(f"{PROTOBUF} for {kind or 'an unknown kind'}", ("application/json",))
         return {**_fields(envelope.typeMeta), **_fields(_KINDS[kind].FromString(envelope.raw))}
@@ -66,10 +71,5 @@ def _json(value: Any) -> Any:
     if isinstance(value, bodies_pb2.IntOrString):
         return value.strVal if value.type == 1 else value.intVal
     if isinstance(value, bodies_pb2.Time):
-        return _time(value) if value.ListFields() else None
+        return time_text(value.seconds, value.nanos) if value.ListFields() else None
     return _fields(value) if isinstance(value, Message) else value
-
-
-def _time(value: bodies_pb2.Time) -> str:
-    text = datetime.fromtimestamp(value.seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{text}.{value.nanos // 1000:06}Z" if value.nanos else f"{text}Z"

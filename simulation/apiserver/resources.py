@@ -1,8 +1,9 @@
 """The declarative table of kinds: names, verbs, parts, defaults, selectable fields, columns.
 
 `resources.yaml` is the table; discovery, OpenAPI, tables, field selectors, defaulting and the generic rules of objects
-read what is made of it here. A kind that needs no code of its own is one entry there. A resource that is neither in
-`SERVED` nor defined as a custom resource gets a 404.
+read what is made of it here. A kind that needs no code of its own is one entry there. What stands under `published` is
+served like a custom resource: its schema is the one that Kubernetes publishes (`builtin.schemas`). A resource that is
+neither in `SERVED` nor defined as a custom resource gets a 404.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 import msgspec
 import yaml
 from msgspec.structs import force_setattr
+
+from simulation.apiserver.builtin.schemas import resolved, schema_name, with_written_defaults
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CHANGE = ("get", "patch", "update")
@@ -36,16 +39,19 @@ class SubResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
 
 
 class CustomVersion(msgspec.Struct, frozen=True, eq=False):
-    """One version of a custom resource as its definition describes it; schema and columns are JSON.
+    """One version of a resource that a schema describes: that of a definition, or the published one of a built-in kind.
 
-    `scale`: the paths of the scale part, or None. `warning`: the
-    deprecation warning for each request, or "".
+    Schema and columns are JSON. `scale`: the paths of the scale part, or None. `warning`: the deprecation warning for
+    each request, or "". `published`: the name of a built-in kind's schema in the OpenAPI documents, else "".
+    `template`: where the template of its pods stands, as names of fields.
     """
 
     schema: Mapping[str, Any]
     columns: tuple[Mapping[str, Any], ...] = ()
     scale: Mapping[str, str] | None = None
     warning: str = ""
+    published: str = ""
+    template: tuple[str, ...] = ()
 
 
 class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
@@ -88,6 +94,8 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
     """Whether names are DNS labels instead of DNS subdomains."""
     signer_names: bool = False
     """Whether names may begin with those of signers, as in `example.com:ca:live`."""
+    path_names: bool = False
+    """Whether all that fits between the slashes of a path is a name, as `system:node`."""
     api_version: str = ""
     group_resource: str = ""
     store_key: str = ""
@@ -98,6 +106,11 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
         force_setattr(self, "group_resource", named)
         force_setattr(self, "store_key", self.storage or named)
         force_setattr(self, "list_kind", self.list_kind or f"{self.kind}List")
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether a CustomResourceDefinition makes it."""
+        return self.custom is not None and not self.custom.published
 
     @property
     def stored(self) -> bool:
@@ -115,6 +128,22 @@ def _entry(kind: str, parts: Iterable[str] = (), **more: Any) -> ServedResource:
     return msgspec.convert({**usual, "kind": kind, **more, "subresources": subresources}, ServedResource)
 
 
+_SCALE_PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+
+
+def _published(kind: str, template: str = "", scaled: bool = False, **more: Any) -> ServedResource:
+    """An entry of what is stored as its published schema says."""
+    group, version = more.get("group", ""), more.get("version", "v1")
+    defaults, name = more.pop("defaults", {}), schema_name(group, version, kind)
+    schema = with_written_defaults(resolved(name), defaults)
+    parts = tuple(template.split(".")) if template else ()
+    custom = CustomVersion(schema, scale=_SCALE_PATHS if scaled else None, published=name, template=parts)
+    subresources = {"scale": {"kind": "Scale", "group": "autoscaling", "verbs": CHANGE}} if scaled else {}
+    entry = _entry(kind, **more, subresources=subresources)
+    force_setattr(entry, "custom", custom)
+    return entry
+
+
 def _table() -> Mapping[str, list[dict[str, Any]]]:
     # The loader in C where PyYAML has it, which takes a tenth of the time.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -123,7 +152,10 @@ def _table() -> Mapping[str, list[dict[str, Any]]]:
 
 
 _TABLE = _table()
-SERVED = tuple(_entry(**entry) for entry in _TABLE["resources"])
+SERVED = (
+    *(_entry(**entry) for entry in _TABLE["resources"]),
+    *(_published(**entry) for entry in _TABLE["published"]),
+)
 USAGE = tuple(_entry(**entry) for entry in _TABLE["usage"])
 """What `usage` answers. Discovery lists it; nothing of it is stored."""
 _BY_NAME = {(served.group, served.version, served.plural): served for served in SERVED}

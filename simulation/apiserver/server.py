@@ -18,6 +18,7 @@ from ipaddress import ip_network
 from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
 from simulation.apiserver.authorization import Authorizer
+from simulation.apiserver.builtin.rules import PublishedRules
 from simulation.apiserver.core import Core, Options
 from simulation.apiserver.custom.definition_rules import DefinitionRules
 from simulation.apiserver.custom.scale import scale
@@ -106,7 +107,7 @@ class ApiServer:
         self._core = Core(clock, self.options)
         self._core.empty = self._empty
         kinds = {
-            resource.store_key: _RULES.get(resource.store_key, KindRules)(self._core, resource)
+            resource.store_key: _rules_of(resource)(self._core, resource)
             for resource in SERVED
             if resource.stored and not resource.storage
         }
@@ -219,6 +220,10 @@ class ApiServer:
     def _empty(self, resource: ServedResource, namespace: str) -> None:
         call = call_to(Target(resource, namespace, ""), ApiRequest("DELETE", ""), "deletecollection", {})
         delete_collection(self._context, call)
+
+
+def _rules_of(resource: ServedResource) -> Callable[[Core, ServedResource], KindRules]:
+    return _RULES.get(resource.store_key, KindRules if resource.custom is None else PublishedRules)
 
 
 @lru_cache(maxsize=1024)

@@ -78,9 +78,9 @@ def test_what_does_not_change_in_a_pod_is_refused_with_the_list_of_what_does(kub
 
 
 def test_a_kind_that_is_not_served_is_refused_as_everywhere(kubectl: Kubectl) -> None:
-    document = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+    document = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: web}\n"
     said = kubectl.refused("apply", "-f", "-", stdin=document)
-    assert 'no matches for kind "Deployment" in version "apps/v1"' in said
+    assert 'no matches for kind "Widget" in version "example.com/v1"' in said
     assert "ensure CRDs are installed first" in said
 
 

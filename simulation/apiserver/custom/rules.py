@@ -38,6 +38,7 @@ class CustomRules(KindRules):
         super().__init__(core)
         self._api_version = api_version
         self._on_removed = on_removed
+        self.counts_generations = True
         self.ending = False
         """Whether the definition is being deleted; then no object is created."""
 
@@ -52,13 +53,15 @@ class CustomRules(KindRules):
         if "status" in call.resource.subresources:
             value.pop("status", None)
         _make_good(call, value)
-        value["metadata"]["generation"] = 1
+        if self.counts_generations:
+            value["metadata"]["generation"] = 1
 
     def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         before = _shown(call.resource, old)
         _make_good(call, new, before)
         apart = {"apiVersion", "metadata", *call.resource.subresources}
-        if any(before.get(name) != new.get(name) for name in {*before, *new} - apart):
+        differs = any(before.get(name) != new.get(name) for name in {*before, *new} - apart)
+        if differs and self.counts_generations:
             new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
 
     def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:

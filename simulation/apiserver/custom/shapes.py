@@ -27,6 +27,8 @@ PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 LIST_TYPE, LIST_KEYS, MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
+STRATEGY, MERGE_KEY = "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"
+"""Of published schemas alone; they go before the type of a list."""
 _NOTHING: Schema = {}
 _OF_ANY_RESOURCE = ("apiVersion", "kind", "metadata")
 _METADATA: Schema = {
@@ -113,7 +115,7 @@ def _is_absent(item: Any, schema: Schema) -> bool:
 
 @lru_cache(maxsize=256)
 def merged_lists(custom: CustomVersion) -> MergeSchema:
-    """How server-side apply merges lists: a `set` by value, a `map` by its key.
+    """How patches merge lists: as the published strategy says; without one a `set` by value, a `map` by its key.
 
     A map with several keys is replaced.
     """
@@ -125,6 +127,12 @@ def _merged_fields(schema: Schema) -> dict[str, FieldRule]:
 
 
 def _rule(schema: Schema) -> FieldRule:
+    strategy = schema.get(STRATEGY, "")
+    if strategy and schema.get("type") == "array":
+        below = _merged_fields(schema.get("items") or {})
+        return FieldRule(below, "merge" in strategy, schema.get(MERGE_KEY), "retainKeys" in strategy)
+    if strategy:
+        return FieldRule(_merged_fields(schema), retain_keys="retainKeys" in strategy, replace=strategy == "replace")
     kind, keys = schema.get(LIST_TYPE), schema.get(LIST_KEYS) or []
     if kind == "set":
         return FieldRule(merge=True)

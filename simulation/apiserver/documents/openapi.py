@@ -139,7 +139,7 @@ def _operation(resource: ServedResource, method: str, action: str) -> Json:
         "x-kubernetes-group-version-kind": kind,
     }
     if method == "patch":
-        patches = _PATCHES if resource.custom is None else _PATCHES[:-1]
+        patches = _PATCHES[:-1] if resource.is_defined else _PATCHES
         operation["requestBody"] = {"content": {media: {"schema": {"type": "object"}} for media in patches}}
     elif method in _WRITES:
         operation["requestBody"] = {"content": {"application/json": content}}

@@ -1,4 +1,4 @@
-"""OpenAPI schemas made from the structs of `config.objects`, so that each kind has one description.
+"""OpenAPI schemas: some built-in kinds as they are published, the others made from structs of `config.objects`.
 
 Owns the schema of a Python type: its name, its fields, and its patch rules (from `config.patches`). Descriptions are
 the docstrings of the structs. Pure.
@@ -18,21 +18,19 @@ from config.objects import ApiStruct, ObjectMeta
 from config.objects.base import UNKNOWN_KEY
 from config.patches import Schema, schema_for
 from config.patches.strategic_schema import NO_RULE, FieldRule
+from simulation.apiserver.builtin.schemas import INT_OR_TEXT, META, QUANTITY, components
 from simulation.apiserver.custom.shapes import published
 from simulation.apiserver.custom.structural import DEFINITION
 from simulation.apiserver.resources import DEFINITIONS, ServedResource
 
 Json = dict[str, Any]
 
-_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
-_INT_OR_TEXT = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _WELL_KNOWN: Mapping[str, Json] = {
-    _QUANTITY: {
+    QUANTITY: {
         "description": "An amount with a suffix, such as 500m, 1.5Gi or 2e3.",
         "oneOf": [{"type": "string"}, {"type": "number"}],
     },
-    _INT_OR_TEXT: {
+    INT_OR_TEXT: {
         "description": "A number, or text: the number of a port or its name, an amount or a percentage.",
         "format": "int-or-string",
         "oneOf": [{"type": "integer"}, {"type": "string"}],
@@ -75,6 +73,8 @@ def api_version_of(struct: type[ApiStruct]) -> str:
 
 def schema_name(resource: ServedResource) -> str:
     """What the schema of the resource's kind is called: `io.k8s.api.core.v1.Pod`."""
+    if resource.custom is not None and resource.custom.published:
+        return resource.custom.published
     return _prefix(resource) + resource.kind
 
 
@@ -88,11 +88,14 @@ def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
     for resource in resources:
         struct = struct_of(resource)
         schema: Mapping[str, Any] | None = DEFINITION if resource is DEFINITIONS else None
-        if resource.custom is not None:
+        if resource.is_defined and resource.custom is not None:
             schema = resource.custom.schema
-        if schema is not None:
+        if resource.custom is not None and resource.custom.published:
             writer.visit(ObjectMeta, {})
-            schemas[schema_name(resource)] = published(resource, schema, _reference(f"{_META}.ObjectMeta"))
+            schemas |= {name: dict(one) for name, one in components(resource.custom.published).items()}
+        elif schema is not None:
+            writer.visit(ObjectMeta, {})
+            schemas[schema_name(resource)] = published(resource, schema, _reference(f"{META}.ObjectMeta"))
         elif struct is None:
             schemas[schema_name(resource)] = {
                 "description": f"{resource.api_version} {resource.kind}.",
@@ -108,7 +111,7 @@ def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
 
 
 def _prefix(resource: ServedResource) -> str:
-    if resource.custom is not None:
+    if resource.is_defined:
         return f"{'.'.join(reversed(resource.group.split('.')))}.{resource.version}."
     group = resource.group.partition(".")[0] or "core"
     return f"io.k8s.api.{group}.{resource.version}."
@@ -138,7 +141,7 @@ class _Writer:
 
     def _name(self, struct: type[msgspec.Struct]) -> str:
         is_meta = struct.__module__ == "config.objects.meta" or struct.__name__.startswith("LabelSelector")
-        return (f"{_META}." if is_meta else self._prefix) + struct.__name__
+        return (f"{META}." if is_meta else self._prefix) + struct.__name__
 
     def _struct(self, struct: type[msgspec.Struct], rules: Schema) -> Json:
         properties: Json = {}
@@ -164,7 +167,7 @@ class _Writer:
 
     def _type(self, of: inspect.Type) -> Json:
         if isinstance(of, inspect.Metadata):
-            return _reference(_QUANTITY) if (of.extra or {}).get("quantity") else self._type(of.type)
+            return _reference(QUANTITY) if (of.extra or {}).get("quantity") else self._type(of.type)
         if isinstance(of, inspect.UnionType):
             return self._union([one for one in of.types if not isinstance(one, inspect.NoneType)])
         if isinstance(of, inspect.StructType):
@@ -180,7 +183,7 @@ class _Writer:
     def _union(self, types: list[inspect.Type]) -> Json:
         if len(types) == 1:
             return self._type(types[0])
-        return _reference(_INT_OR_TEXT)
+        return _reference(INT_OR_TEXT)
 
 
 def _reference(name: str) -> Json:

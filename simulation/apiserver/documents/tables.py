@@ -6,6 +6,7 @@ nothing in that place. Only cells that combine several fields are functions, whi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -120,15 +121,25 @@ def _list(text: str) -> Source:
     return lambda json, _: _joined(find_all(json, parse_path(path)), otherwise)
 
 
+def _text(text: str) -> Source:
+    """Words with fields in them: `{.status.readyReplicas|0}/{.spec.replicas}`."""
+    pieces = [_field(piece) if at % 2 else piece for at, piece in enumerate(re.split("[{}]", text))]
+    return lambda json, wall_ns: "".join(
+        piece if isinstance(piece, str) else str(piece(json, wall_ns)) for piece in pieces
+    )
+
+
 def _joined(values: Iterable[object], otherwise: str = NONE) -> str:
     return ",".join(map(str, values)) or otherwise
 
 
-def _ago(*paths: str) -> Source:
-    """The age of the first time that is set."""
+def _ago(*texts: str) -> Source:
+    """The age of the first time that is set, or the text after a bar."""
+    paths = [text.partition("|")[0] for text in texts]
+    otherwise = texts[-1].partition("|")[2] or UNKNOWN
 
     def age(json: Json, wall_ns: int) -> str:
-        return since(next((found for path in paths if (found := _first(json, path))), None), wall_ns) or UNKNOWN
+        return since(next((found for path in paths if (found := _first(json, path))), None), wall_ns) or otherwise
 
     return age
 
@@ -201,8 +212,8 @@ def _ports(json: Json, _: int) -> str:
     return _joined(map(shown, _first(json, ".spec.ports") or ()))
 
 
-def _selector(json: Json, _: int) -> str:
-    return _joined(f"{key}={value}" for key, value in sorted((_first(json, ".spec.selector") or {}).items()))
+def _labels(path: str) -> Source:
+    return lambda json, _: _joined(f"{key}={value}" for key, value in sorted((_first(json, path) or {}).items()))
 
 
 # --- storage and certificates ---------------------------------------------------------------------------------------
@@ -259,14 +270,15 @@ _WORDS: Mapping[str, Source] = {
     "phase": _phase,
     "ports": _ports,
     "requested-duration": _requested,
-    "selector": _selector,
 }
 _OF_PATHS: Mapping[str, Callable[..., Source]] = {
     "access": _access,
     "age": _ago,
     "count": _count,
     "flag": _flag,
+    "labels": _labels,
     "list": _list,
+    "text": _text,
 }
 
 

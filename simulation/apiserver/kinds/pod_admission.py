@@ -25,7 +25,7 @@ _BAD_NODE: tuple[Json, ...] = tuple(
 def admit(core: Core, name: str, namespace: str, spec: Json, *, mirror: bool) -> Json:
     """The spec after admission. Raises StatusError."""
     spec = dict(spec)
-    _add_priority(name, spec)
+    _add_priority(core, name, spec)
     if mirror:
         return spec
     _add_service_account(core, name, namespace, spec)
@@ -33,11 +33,15 @@ def admit(core: Core, name: str, namespace: str, spec: Json, *, mirror: bool) ->
     return spec
 
 
-def _add_priority(name: str, spec: Json) -> None:
+def _add_priority(core: Core, name: str, spec: Json) -> None:
     class_name = spec.get("priorityClassName")
     priority = PRIORITY_CLASSES.get(class_name, 0) if class_name else 0
     if class_name and class_name not in PRIORITY_CLASSES:
-        raise forbidden(PODS, name, f"no PriorityClass with name {class_name} was found")
+        found = core.store.get("priorityclasses.scheduling.k8s.io", "", class_name)
+        if found is None:
+            raise forbidden(PODS, name, f"no PriorityClass with name {class_name} was found")
+        priority = found.object["value"]
+        spec.setdefault("preemptionPolicy", found.object.get("preemptionPolicy"))
     if spec.get("priority") not in (None, priority):
         why = (
             f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "

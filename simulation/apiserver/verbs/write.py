@@ -11,7 +11,7 @@ manager applies no longer go; two managers of one field do not conflict: the las
 from __future__ import annotations
 
 from config.patches import PatchError, apply_json_patch, apply_strategic, make_strategic, merge_patch, schema_for
-from config.values.name_rules import dns_label, dns_subdomain
+from config.values.name_rules import dns_label, dns_subdomain, path_segment
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.shapes import merged_lists
@@ -66,7 +66,7 @@ def update(context: Context, call: ResourceCall) -> ObjectAnswer:
 def patch(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
     resource, media = call.resource, media_of(call.request.content_type)
-    accepted = PATCH_TYPES if resource.custom is None else CUSTOM_PATCH_TYPES
+    accepted = CUSTOM_PATCH_TYPES if resource.is_defined else PATCH_TYPES
     if media not in accepted:
         raise unsupported_media_type(media, accepted)
     old = _old(context, call, may_create=media == APPLY)
@@ -150,7 +150,8 @@ def _named(resource: ServedResource, core: Core, metadata: Json) -> str:
         metadata["name"] = metadata["generateName"][: _LONGEST_GENERATED - 5] + core.suffix()
     name: str = metadata["name"]
     plain = name.replace(":", ".") if resource.signer_names else name
-    fault = (dns_label if resource.label_names else dns_subdomain)(plain)
+    spelling = path_segment if resource.path_names else dns_label if resource.label_names else dns_subdomain
+    fault = spelling(plain)
     if fault is not None:
         raise invalid(resource, name, [invalid_value("metadata.name", name, " ".join(fault))])
     return name

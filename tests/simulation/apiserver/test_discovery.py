@@ -92,6 +92,6 @@ def test_one_group_and_the_plain_list_of_versions() -> None:
     assert document("/apis/storage.k8s.io")["preferredVersion"]["groupVersion"] == "storage.k8s.io/v1"
 
 
-@pytest.mark.parametrize("path", ["/", "/api/v2", "/apis/apps", "/apis/apps/v1", "/api/v1/pods", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/api/v2", "/apis/example.com", "/apis/apps/v2", "/api/v1/pods", "/healthz"])
 def test_what_is_not_served_is_not_told_of(path: str) -> None:
     assert discovery(path) is None

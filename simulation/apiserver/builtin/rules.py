@@ -1,0 +1,92 @@
+"""The rules of a kind that is stored as its published schema says: those of custom resources, and of pod templates.
+
+The spec of a template is defaulted and checked as that of a pod is. A selector must fit the labels of the template.
+"""
+
+from __future__ import annotations
+
+from config.documents.codec import DocumentError
+from simulation.apiserver.core import Core
+from simulation.apiserver.custom.rules import CustomRules
+from simulation.apiserver.kinds.pod_specs import work_out
+from simulation.apiserver.kinds.rules import KindRules, faults_as_invalid, undecodable
+from simulation.apiserver.requests import ResourceCall
+from simulation.apiserver.resources import CustomVersion, ServedResource
+from simulation.apiserver.status import Json, invalid, invalid_value
+
+_NOT_SELECTED = "`selector` does not match template `labels`"
+
+
+class PublishedRules(CustomRules):
+    def __init__(self, core: Core, resource: ServedResource) -> None:
+        super().__init__(core, resource.api_version, lambda: None)
+        assert resource.custom is not None
+        self._custom: CustomVersion = resource.custom
+        self.counts_generations = "spec" in resource.custom.schema["properties"]
+
+    def prepare(self, call: ResourceCall, value: Json) -> None:
+        self._forget_empty(value)
+        super().prepare(call, value)
+        self._complete(call, value)
+
+    def change(self, call: ResourceCall, old: Json, new: Json) -> None:
+        KindRules.change(self, call, old, new)
+        self._forget_empty(new)
+        super().change(call, old, new)
+        self._complete(call, new)
+
+    def _forget_empty(self, value: Json) -> None:
+        """An empty object in a spec counts as absent where it has a default, as in what `kubectl create` sends."""
+        spec, known = value.get("spec"), self._custom.schema["properties"].get("spec", {}).get("properties", {})
+        if isinstance(spec, dict):
+            empty = [name for name, part in spec.items() if part == {} and known.get(name, {}).get("default")]
+            value["spec"] = {name: part for name, part in spec.items() if name not in empty}
+
+    def _complete(self, call: ResourceCall, value: Json) -> None:
+        """Complete and check the pod template. Raises StatusError (422)."""
+        path = self._custom.template
+        template = _at(value, path)
+        if template is None or not isinstance(template.get("spec"), dict):
+            return
+        where, name = ".".join(path), value["metadata"]["name"]
+        try:
+            spec, claimed = template["spec"], _claimed(value)
+            worked = work_out({**spec, "volumes": [*(spec.get("volumes") or ()), *claimed]} if claimed else spec)
+        except DocumentError as error:
+            raise undecodable(call.resource, error, f"{where}.") from None
+        if worked.faults:
+            faults = [DocumentError(f"$.{where}{one.path[1:]}", one.reason, one.hint) for one in worked.faults]
+            raise faults_as_invalid(call.resource, name, faults)
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        selector = _at(value, (*path[:-1], "selector")) or {}
+        wanted = selector.get("matchLabels")
+        if isinstance(wanted, dict) and any(labels.get(key) != label for key, label in wanted.items()):
+            cause = invalid_value(f"{where}.metadata.labels", labels, _NOT_SELECTED)
+            raise invalid(call.resource, name, [cause])
+        complete = dict(worked.spec)
+        if claimed:
+            complete["volumes"] = [one for one in complete["volumes"] if one not in claimed]
+        value.update(_with(value, path, {**template, "spec": complete}))
+
+
+def _claimed(value: Json) -> list[Json]:
+    """The volumes that pods get from the claim templates of a StatefulSet."""
+    templates = value["spec"].get("volumeClaimTemplates") or () if isinstance(value.get("spec"), dict) else ()
+    return [
+        {"name": one["metadata"]["name"], "emptyDir": {}} for one in templates if one.get("metadata", {}).get("name")
+    ]
+
+
+def _at(value: Json, path: tuple[str, ...]) -> Json | None:
+    for name in path:
+        found = value.get(name)
+        if not isinstance(found, dict):
+            return None
+        value = found
+    return value if path else None
+
+
+def _with(value: Json, path: tuple[str, ...], part: Json) -> Json:
+    """A copy with that at the end of the path."""
+    first, *rest = path
+    return {**value, first: _with(value[first], tuple(rest), part) if rest else part}

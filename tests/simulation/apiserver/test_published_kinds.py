@@ -1,0 +1,204 @@
+"""Built-in kinds that are stored as Kubernetes publishes them: each of them is served, checked and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from simulation.apiserver.builtin.protobuf import knows
+from simulation.apiserver.builtin.schemas import components
+from simulation.apiserver.core import Options
+from simulation.apiserver.documents.openapi_schemas import schema_name
+from simulation.apiserver.resources import SERVED, ServedResource
+from tests.simulation.apiserver.worlds import STRATEGIC, Server
+
+PUBLISHED = [resource for resource in SERVED if resource.custom is not None]
+WRITTEN = [resource for resource in PUBLISHED if "create" in resource.verbs]
+STABLE = {
+    "": "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
+    "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
+    "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+    "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
+    "ValidatingWebhookConfiguration",
+    "apiextensions.k8s.io": "CustomResourceDefinition",
+    "apiregistration.k8s.io": "APIService",
+    "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    "authentication.k8s.io": "SelfSubjectReview TokenReview",
+    "authorization.k8s.io": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview "
+    "SubjectAccessReview",
+    "autoscaling": "HorizontalPodAutoscaler",
+    "batch": "CronJob Job",
+    "certificates.k8s.io": "CertificateSigningRequest",
+    "coordination.k8s.io": "Lease",
+    "discovery.k8s.io": "EndpointSlice",
+    "events.k8s.io": "Event",
+    "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+    "networking.k8s.io": "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR",
+    "node.k8s.io": "RuntimeClass",
+    "policy": "PodDisruptionBudget",
+    "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "resource.k8s.io": "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice",
+    "scheduling.k8s.io": "PriorityClass",
+    "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass",
+}
+"""The kinds that a server of 1.36 has without any option: those of the stable versions."""
+GIVEN: Mapping[str, Any] = {"containers": [{"name": "main", "image": "nginx"}], "schedule": "* * * * *"}
+"""Fields whose value has to mean something."""
+
+
+def test_every_stable_kind_of_kubernetes_is_served() -> None:
+    served = {(one.group, one.kind) for one in SERVED if "alpha" not in one.version and "beta" not in one.version}
+    assert served == {(group, kind) for group, kinds in STABLE.items() for kind in kinds.split()}
+
+
+def least(schema: Mapping[str, Any], name: str = "") -> Any:
+    """A value with the fields that the schema requires, and no more."""
+    if name in GIVEN:
+        return GIVEN[name]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if schema.get("x-kubernetes-int-or-string"):
+        return 1
+    kind = schema.get("type", "object")
+    if kind == "array":
+        return [least(schema["items"])]
+    if kind == "object":
+        return {field: least(schema["properties"][field], field) for field in schema.get("required", ())}
+    if schema.get("format") in ("date-time", "byte"):
+        return {"date-time": "2026-01-01T00:00:00Z", "byte": "aGk="}[schema["format"]]
+    texts = {"string": "some", "boolean": True, "integer": 1, "number": 1}
+    return texts[kind if isinstance(kind, str) else kind[0]]
+
+
+def least_object(resource: ServedResource) -> dict[str, Any]:
+    assert resource.custom is not None
+    return {"metadata": {"name": "one"}, **least(resource.custom.schema)}
+
+
+def path_of(resource: ServedResource) -> str:
+    root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+    return f"{root}/namespaces/default/{resource.plural}" if resource.namespaced else f"{root}/{resource.plural}"
+
+
+def required_places(schema: Mapping[str, Any], at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The places of all fields that `least` writes."""
+    for name in schema.get("required", ()):
+        yield (*at, name)
+        yield from required_places(schema["properties"][name], (*at, name))
+
+
+@pytest.mark.parametrize("resource", WRITTEN, ids=lambda one: one.group_resource)
+def test_each_kind_is_kept_with_what_it_requires(resource: ServedResource) -> None:
+    server, path = Server(), path_of(resource)
+    made = server.ask("POST", path, least_object(resource))
+    assert made.code == 201, made.value
+    again = server.get(f"{path}/one").value
+    assert again == made.value
+    assert again["kind"] == resource.kind
+    assert [one["metadata"]["name"] for one in server.get(path).value["items"]] == ["one"]
+    if "status" in resource.subresources:
+        assert "status" not in again
+        server.ask("PUT", f"{path}/one/status", {**again, "status": {}})
+    patched = server.ask("PATCH", f"{path}/one", {"metadata": {"labels": {"a": "b"}}}, content_type=STRATEGIC)
+    assert (patched.code, patched.value["metadata"]["labels"]) == (200, {"a": "b"})
+    assert server.ask("DELETE", f"{path}/one").code == 200
+    assert server.get(f"{path}/one").code == 404
+
+
+@pytest.mark.parametrize("resource", WRITTEN, ids=lambda one: one.group_resource)
+def test_each_required_field_is_asked_for_by_its_path(resource: ServedResource) -> None:
+    assert resource.custom is not None
+    server, path = Server(), path_of(resource)
+    for place in required_places(resource.custom.schema):
+        value = least_object(resource)
+        holder = value
+        for name in place[:-1]:
+            holder = holder[name]
+        del holder[place[-1]]
+        refused = server.ask("POST", path, value)
+        assert refused.code == 422
+        assert f"{'.'.join(place)}: Required value" in refused.message
+
+
+@pytest.mark.parametrize("resource", PUBLISHED, ids=lambda one: one.group_resource)
+def test_openapi_describes_each_kind_and_all_that_it_refers_to(resource: ServedResource) -> None:
+    found = components(schema_name(resource))
+    assert found[schema_name(resource)]["x-kubernetes-group-version-kind"] == [
+        {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    ]
+    # Services of other groups are no part of what is published with the others.
+    assert knows(schema_name(resource)) is (resource.kind != "APIService")
+
+
+def test_wrong_values_and_unknown_fields_are_refused() -> None:
+    server = Server()
+    path = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
+    rule = {"http": {"paths": [{"pathType": 7, "backend": {}}]}}
+    refused = server.ask("POST", path, {"metadata": {"name": "in"}, "spec": {"rules": [rule]}})
+    assert refused.code == 422
+    assert "spec.rules[0].http.paths[0].pathType in body must be of type string" in refused.message
+    unknown = {"metadata": {"name": "in"}, "spec": {"rule": []}}
+    assert server.ask("POST", path, unknown, fieldValidation="Strict").message.endswith('unknown field "spec.rule"')
+    named = server.ask("POST", path, {"metadata": {"name": "No Name"}, "spec": {}})
+    assert (named.code, "metadata.name" in named.message) == (422, True)
+
+
+def test_the_scale_of_a_workload_is_read_and_written() -> None:
+    server, path = Server(), "/apis/apps/v1/namespaces/default/deployments"
+    deployment = next(one for one in PUBLISHED if one.kind == "Deployment")
+    server.ask("POST", path, least_object(deployment))
+    assert server.get(f"{path}/one/scale").value["spec"] == {"replicas": 1}
+    scale = {"metadata": {"name": "one"}, "spec": {"replicas": 4}}
+    assert server.ask("PUT", f"{path}/one/scale", scale).code == 200
+    found = server.get(f"{path}/one").value
+    assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
+
+
+def test_what_a_deployment_owns_goes_with_it() -> None:
+    server = Server(Options(garbage_collection=True))
+    path, pods = "/apis/apps/v1/namespaces/default/deployments", "/api/v1/namespaces/default/pods"
+    deployment = next(one for one in PUBLISHED if one.kind == "Deployment")
+    uid = server.ask("POST", path, least_object(deployment)).value["metadata"]["uid"]
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "one", "uid": uid}
+    pod = {"metadata": {"name": "p", "ownerReferences": [owner]}, "spec": {"containers": GIVEN["containers"]}}
+    assert server.ask("POST", pods, pod).code == 201
+    server.world.run_for(2 * 10**9)
+    assert server.get(f"{pods}/p").code == 200
+    server.ask("DELETE", f"{path}/one")
+    server.world.run_for(2 * 10**9)
+    assert server.get(f"{pods}/p").code == 404
+
+
+def test_a_pod_has_the_priority_of_its_class() -> None:
+    server = Server()
+    made = {"metadata": {"name": "late"}, "value": -5, "preemptionPolicy": "Never"}
+    assert server.ask("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", made).code == 201
+    spec = {"containers": GIVEN["containers"], "priorityClassName": "late"}
+    pod = server.ask("POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": spec}).value
+    assert (pod["spec"]["priority"], pod["spec"]["preemptionPolicy"]) == (-5, "Never")
+
+
+def test_protobuf_of_typed_clients_is_read() -> None:
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def body(data: bytes) -> bytes:
+        return b"k8s\x00" + field(1, field(1, b"batch/v1") + field(2, b"Job")) + field(2, data)
+
+    volume = field(1, b"tmp") + field(2, field(2, b""))  # A volume source stands in JSON beside the name.
+    limits = field(1, field(1, b"cpu") + field(2, field(1, b"500m")))
+    container = field(1, b"main") + field(2, b"busybox") + field(8, limits)
+    pod = field(1, volume) + field(2, container) + field(3, b"Never")
+    spec = b"\x08\x03" + field(6, field(2, pod))  # 3 at a time
+    server, path = Server(), "/apis/batch/v1/namespaces/default/jobs"
+    sent = body(field(1, field(1, b"once")) + field(2, spec))
+    made = server.ask("POST", path, sent, content_type="application/vnd.kubernetes.protobuf")
+    assert made.code == 201, made.value
+    assert made.value["spec"]["parallelism"] == 3
+    template = made.value["spec"]["template"]["spec"]
+    assert template["volumes"] == [{"name": "tmp", "emptyDir": {}}]
+    assert template["containers"][0]["resources"]["limits"] == {"cpu": "500m"}
+    broken = server.ask("POST", path, body(b"\xff"), content_type="application/vnd.kubernetes.protobuf")
+    assert (broken.code, "cannot be read" in broken.message) == (400, True)

@@ -1,0 +1,157 @@
+"""Writes the data of `simulation/apiserver/builtin`: `python -m tools.published_kinds OPENAPI PROTOS`.
+
+OPENAPI has the OpenAPI documents (version 3) that Kubernetes publishes for 1.36: one file for each group and version,
+as in `api/openapi-spec/v3` of a release. PROTOS is the folder of that release with `k8s.io/api` in it, whose
+`generated.proto` say how the same types look in protobuf.
+
+Taken are the facts of the interface: names, types and numbers of fields, which are required, allowed values, defaults,
+and how lists are merged. The prose stays behind. Only types that the kinds under `published` in `resources.yaml` are
+made of are written, one a line. A field of a message that JSON does not name (`+`) has its own fields in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1] / "simulation/apiserver"
+RESOURCES, SCHEMAS = ROOT / "resources.yaml", ROOT / "builtin/schemas.json"
+MESSAGES = ROOT / "builtin/messages.json"
+IDENTITY = "x-kubernetes-group-version-kind"
+REFERENCE = "#/components/schemas/"
+META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+KEPT = (
+    *("type", "format", "enum", "required", "$ref", "default"),
+    *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"),
+    *("x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"),
+)
+ELSEWHERE = (f"{META}ObjectMeta", "io.k8s.apimachinery.pkg.api.resource.Quantity")
+INT_OR_TEXT = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+"""Described by the server itself, as `ELSEWHERE` is."""
+
+Json = Mapping[str, Any]
+
+
+FIELD = re.compile(r"\s+(optional|repeated|map<string, )\s?([\w.]+)>? (\w+) = (\d+);")
+
+
+def main(directory: Path, protos: Path) -> None:
+    """Read the documents and the protos, and write both files."""
+    published: dict[str, Json] = {}
+    for file in sorted(directory.glob("*.json")):
+        published |= json.loads(file.read_text()).get("components", {}).get("schemas", {})
+    entries = yaml.safe_load(RESOURCES.read_text())["published"]
+    wanted = {(entry.get("group", ""), entry.get("version", "v1"), entry["kind"]) for entry in entries}
+    kinds = {name: kind for name, schema in published.items() if (kind := kind_of(schema)) in wanted}
+    missing = wanted - set(kinds.values())
+    if missing:
+        raise SystemExit(f"no document in {directory} describes {sorted(missing)}")
+    written: dict[str, Json] = {}
+    for name in kinds:
+        gather(name, published, written)
+    for name, kind in kinds.items():
+        written[name] = {**written[name], IDENTITY: [dict(zip(("group", "version", "kind"), kind, strict=True))]}
+    write(SCHEMAS, written)
+    messages = read_messages(protos, published)
+    wanted_messages: dict[str, Json] = {}
+    for name in kinds:
+        gather_messages(name, messages, wanted_messages)
+    write(MESSAGES, wanted_messages)
+
+
+def write(file: Path, types: Mapping[str, Json]) -> None:
+    """One type a line."""
+    lines = [f"{json.dumps(name)}: {json.dumps(types[name])}" for name in sorted(types)]
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def kind_of(schema: Json) -> tuple[str, str, str] | None:
+    """Group, version and kind of a schema; None for one of no kind, or of several."""
+    found = [(one["group"], one["version"], one["kind"]) for one in schema.get(IDENTITY) or ()]
+    return found[0] if len(found) == 1 else None
+
+
+def read_messages(protos: Path, published: Mapping[str, Json]) -> dict[str, dict[str, tuple[int, str]]]:
+    """Message -> field -> its number and type: `[]T` for a list, `{}T` for a map, `+T` for one that JSON lacks."""
+    messages: dict[str, dict[str, tuple[int, str]]] = {}
+    for file in sorted((protos / "k8s.io").glob("**/generated.proto")):
+        package, name = "", ""
+        for line in file.read_text().splitlines():
+            if line.startswith("package "):
+                package = json_name(line.split()[1].rstrip(";"))
+            elif line.startswith("message "):
+                name = f"{package}.{line.split()[1]}"
+                messages[name] = {}
+            elif match := FIELD.fullmatch(line):
+                label, kind, field, number = match.groups()
+                kind = (
+                    kind
+                    if kind.islower() and "." not in kind
+                    else json_name(kind if "." in kind else f"{package}.{kind}")
+                )
+                known: Json | None = published.get(name, {}).get("properties")
+                # A few fields of protobuf are spelled otherwise: `Webhooks`.
+                field = next((one for one in known or () if one.lower() == field.lower()), field)
+                mark = {"repeated": "[]", "optional": ""}.get(label, "{}")
+                if known is not None and field not in known and "." in kind and not mark:
+                    mark = "+"
+                messages[name][field] = (int(number), mark + kind)
+    return messages
+
+
+def json_name(name: str) -> str:
+    """The name of a type, or of a package, as OpenAPI writes it."""
+    return re.sub(r"^\.?k8s\.io\.", "io.k8s.", name)
+
+
+def gather_messages(name: str, messages: Mapping[str, Mapping[str, tuple[int, str]]], written: dict[str, Json]) -> None:
+    """Write the message of that name, and all that it is made of."""
+    if name in written or name not in messages:
+        return
+    written[name] = messages[name]
+    for _, kind in messages[name].values():
+        gather_messages(kind.lstrip("[]{}+"), messages, written)
+
+
+def gather(name: str, published: Mapping[str, Json], written: dict[str, Json]) -> None:
+    """Write the type of that name, and all that it is made of."""
+    if name in written or name in ELSEWHERE or name == INT_OR_TEXT:
+        return
+    written[name] = reduced(published[name])
+    for below in references(written[name]):
+        gather(below, published, written)
+
+
+def reduced(schema: Json) -> Json:
+    """The schema without its prose, and without defaults that are only the zero of their type."""
+    whole = dict(schema)
+    for part in whole.get("allOf") or ():
+        whole |= part
+    found = {key: whole[key] for key in KEPT if key in whole}
+    if not found.get("default"):
+        found.pop("default", None)
+    if whole.get("properties"):
+        found["properties"] = {name: reduced(below) for name, below in whole["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(whole.get(key), Mapping):
+            found[key] = reduced(whole[key])
+    return found
+
+
+def references(value: Any) -> Iterator[str]:
+    """The names of the types that a schema refers to."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].removeprefix(REFERENCE)
+        for below in value.values():
+            yield from references(below)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

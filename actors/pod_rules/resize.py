@@ -2,8 +2,9 @@
 
 A container has what the runtime was told last: at its creation (a note on it says that), or by an update since. Where
 that is not what it is given now, it is updated in place, or restarts if its `resizePolicy` says so for a resource that
-changes. Containers that only shrink are updated before the others, so that all together stay within the bounds of the
-pod. A container that does not run takes what it is given at its next start.
+changes. A limit that it lacks is that of the pod, and changes with it. Containers that only shrink are updated before
+the others, so that all together stay within the bounds of the pod. A container that does not run takes what it is given
+at its next start.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from actors.model.pod_resources import NO_RESOURCES, PodResources, amounts_of, r
 from actors.start.resources import ResourceRules, container_resources
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, ResourceRequirements
-from runtime.cri.identity import resources_given
+from config.pods.requests import Amounts
+from runtime.cri.identity import pod_limits_given, resources_given
 from runtime.cri.messages import LinuxContainerResources
 
 RESIZABLE = ("cpu", "memory")
@@ -58,9 +60,9 @@ class Told(msgspec.Struct, frozen=True):
 
     `containers`: by id, of those that were updated since their creation.
 
-    `whole`: of the pod level, which bounds containers without a limit of their own; `within`: by id, another one, of
-    those that were updated since. `unsure`: ids of containers that may have something else: an update of them got no
-    answer, or the runtime shows other numbers.
+    `whole`: of the pod level, which bounds containers without a limit of their own; `within`: by id, the one of those
+    that were updated since their creation. `unsure`: ids of containers that may have something else: an update of them
+    got no answer, or the runtime shows other numbers.
     """
 
     containers: FrozenMap[str, ResourceRequirements] = FrozenMap()
@@ -71,6 +73,13 @@ class Told(msgspec.Struct, frozen=True):
     def of(self, container: Container, newest: ObservedContainer) -> ResourceRequirements:
         return self.containers.get(newest.id) or resources_given(container, newest.annotations) or NO_RESOURCES
 
+    def whole_of(self, newest: ObservedContainer) -> ResourceRequirements | None:
+        """What the pod level was when the container was made or updated last; without a note on it: `whole`."""
+        if newest.id in self.within:
+            return self.within[newest.id]
+        noted = pod_limits_given(newest.annotations)
+        return self.whole if noted is None else ResourceRequirements(limits=noted)
+
     def after(self, update: Update) -> Told:
         """The same when the update has succeeded."""
         told = {**self.containers, update.id: update.container.resources or NO_RESOURCES}
@@ -79,7 +88,7 @@ class Told(msgspec.Struct, frozen=True):
 
     def after_all(self, whole: ResourceRequirements | None) -> Told:
         """The same when every container has been updated to what the pod level says now."""
-        return msgspec.structs.replace(self, whole=whole, within=FrozenMap())
+        return msgspec.structs.replace(self, whole=whole)
 
     def doubting(self, ids: Iterable[str]) -> Told:
         """The same, and nobody knows what these containers have."""
@@ -111,15 +120,14 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
     updates, restarts = [], set()
     for container, newest in _running(pod, observed):
         has = told.of(container, newest)
-        changed = _changed(container, has)
-        if any(restarts_for(container, each) for each in changed):
+        whole = told.whole_of(newest)
+        if _restarts(container, _bounds(has, whole), _bounds(container.resources, pod.spec.resources)):
             restarts.add(container.name)
             continue
         wanted = _numbers(pod, container, rules)
-        before = _with_whole(pod, told.within.get(newest.id, told.whole))
-        now = _numbers(before, msgspec.structs.replace(container, resources=has), rules)
+        now = _numbers(_bounded(pod, whole), msgspec.structs.replace(container, resources=has), rules)
         unsure = newest.id in told.unsure
-        if changed or wanted != now or unsure:
+        if not same_amounts(container.resources, has) or wanted != now or unsure:
             updates.append(_update(pod, container, newest, now, wanted, unsure))
     return ResizePlan(tuple(sorted(updates, key=attrgetter("grows"))), frozenset(restarts))
 
@@ -144,8 +152,10 @@ def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
     a container that restarts for its resources has those of its creation.
     """
     told: dict[str, ResourceRequirements] = {}
+    within: dict[str, ResourceRequirements | None] = {}
     unsure = []
     for container, newest in _running(pod, observed):
+        within[newest.id] = _whole_restored(container, newest, before.whole)
         if any(restarts_for(container, each) for each in RESIZABLE):
             continue
         record = before.containers.get(container.name)
@@ -153,7 +163,18 @@ def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
             unsure.append(newest.id)
         if record is not None and not same_amounts(record, resources_given(container, newest.annotations)):
             told[newest.id] = record
-    return Told(FrozenMap(told), before.whole, frozenset(unsure))
+    return Told(FrozenMap(told), before.whole, frozenset(unsure), FrozenMap(within))
+
+
+def _whole_restored(
+    container: Container, newest: ObservedContainer, before: ResourceRequirements | None
+) -> ResourceRequirements | None:
+    """The pod level of a running container: of its creation for resources that restart it, else of the record."""
+    noted = pod_limits_given(newest.annotations)
+    if before is None or noted is None:
+        return before if noted is None else ResourceRequirements(limits=noted)
+    limits = {each: (noted if restarts_for(container, each) else before.limits).get(each) for each in RESIZABLE}
+    return ResourceRequirements(limits={each: text for each, text in limits.items() if text is not None})
 
 
 def _containers(pod: Pod) -> tuple[Container, ...]:
@@ -167,21 +188,30 @@ def _running(pod: Pod, observed: ObservedPod) -> Iterator[tuple[Container, Obser
             yield container, newest
 
 
-def _with_whole(pod: Pod, whole: ResourceRequirements | None) -> Pod:
-    if same_amounts(pod.spec.resources, whole):
+def _bounded(pod: Pod, whole: ResourceRequirements | None) -> Pod:
+    """The pod with the limits of another pod level. Its requests bound no container."""
+    own = pod.spec.resources
+    if whole is not None and own is not None:
+        whole = msgspec.structs.replace(own, limits=whole.limits)
+    if same_amounts(own, whole):
         return pod
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=whole))
 
 
-def _changed(container: Container, has: ResourceRequirements) -> list[str]:
-    """The resources of which limit or request are not what the container is given."""
-    limits, requests = amounts_of(container.resources)
-    limits_now, requests_now = amounts_of(has)
-    return [
-        each
+def _bounds(own: ResourceRequirements | None, whole: ResourceRequirements | None) -> tuple[Amounts, Amounts]:
+    """The limits of a container and its requests. A limit that it lacks is that of the pod."""
+    limits, requests = amounts_of(own)
+    return {**amounts_of(whole)[0], **limits}, requests
+
+
+def _restarts(container: Container, had: tuple[Amounts, Amounts], has: tuple[Amounts, Amounts]) -> bool:
+    """Whether its `resizePolicy` wants a restart for one of the resources that change."""
+    return any(
+        one.get(each) != other.get(each)
         for each in RESIZABLE
-        if (limits.get(each), requests.get(each)) != (limits_now.get(each), requests_now.get(each))
-    ]
+        if restarts_for(container, each)
+        for one, other in zip(had, has, strict=True)
+    )
 
 
 def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:

@@ -40,6 +40,7 @@ CONTAINER_IMAGE = "actorlet.dev/image"
 TERMINATION_MESSAGE_FILE = "actorlet.dev/termination-message-file"
 BACK_OFF_NS = "actorlet.dev/back-off-ns"
 RESOURCES = "actorlet.dev/resources"
+POD_LIMITS = "actorlet.dev/pod-limits"
 
 SCHEMA_VERSION = "1"
 _HASH = re.compile("[1-9a-f][0-9a-f]{0,7}")
@@ -129,6 +130,12 @@ def resources_given(container: Container, annotations: Mapping[str, str]) -> Res
     return msgspec.structs.replace(asked, limits=limits, requests=requests)
 
 
+def pod_limits_given(annotations: Mapping[str, str]) -> Mapping[str, str] | None:
+    """The limits of the whole pod when an existing container was made; None without a note of ours."""
+    text = annotations.get(POD_LIMITS)
+    return None if text is None else _amounts(text)[0]
+
+
 @lru_cache(maxsize=4096)
 def _amounts(text: str) -> tuple[dict[str, str], dict[str, str]]:
     """Limits and requests in the annotation; none if it holds none (anybody may have written it)."""
@@ -178,6 +185,8 @@ def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
         CONTAINER_IMAGE: container.image,
         RESOURCES: resources_text(container),
     }
+    if spec.resources is not None and spec.resources.limits:
+        notes[POD_LIMITS] = msgspec.json.encode({"limits": spec.resources.limits}, order="sorted").decode()
     if spec.termination_grace_period_seconds is not None:
         notes[TERMINATION_GRACE_PERIOD] = str(spec.termination_grace_period_seconds)
     hook = container.lifecycle.pre_stop if container.lifecycle is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.model.observed import ObservedContainer, ObservedPod
@@ -13,7 +14,7 @@ from actors.pod_rules.resize_words import resize_message
 from actors.start.resources import ResourceRules, container_resources
 from config.frozen_map import FrozenMap
 from config.objects import Container, ContainerResizePolicy, ObjectMeta, Pod, PodSpec, ResourceRequirements
-from runtime.cri.identity import RESOURCES, resources_text
+from runtime.cri.identity import POD_LIMITS, RESOURCES, lasting_annotations, resources_text
 from runtime.cri.messages import ContainerState
 
 RULES = ResourceRules(memory_capacity_bytes=2**33)
@@ -113,6 +114,45 @@ def test_a_container_has_the_bound_of_the_pod_with_which_it_was_updated_last() -
     back = pod(bare, other, resources=SMALL)
     assert ids(resize_plan(back, seen, told, RULES)) == [first.id]
     assert resize_plan(wanted, seen, told.after(second).after_all(BIG), RULES).done
+
+
+@pytest.mark.parametrize(
+    ("own", "policy", "wanted", "expected"),
+    [
+        (None, "memory", resources("1", "128Mi"), ([], ["app"])),
+        (None, "memory", resources("2", "64Mi"), (["id-app"], [])),
+        (None, "cpu", resources("1", "128Mi"), (["id-app"], [])),
+        (None, "cpu", resources("2", "64Mi"), ([], ["app"])),
+        (ResourceRequirements(limits={"memory": "32Mi"}), "memory", BIG, (["id-app"], [])),
+        (ResourceRequirements(limits={"memory": "32Mi"}), "memory", resources("1", "128Mi"), ([], [])),
+    ],
+)
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_container_restarts_for_a_limit_that_it_has_from_the_pod(
+    own: ResourceRequirements | None, policy: str, wanted: ResourceRequirements, expected: Any, noted: bool
+) -> None:
+    """`noted`: the container says with which pod level it was made."""
+    app = container("app", own or ResourceRequirements(), policy)
+    notes = {RESOURCES: resources_text(app)}
+    if noted:
+        notes[POD_LIMITS] = lasting_annotations(pod(app, resources=SMALL).spec, app)[POD_LIMITS]
+    made = msgspec.structs.replace(running(app).by_name["app"][0], annotations=notes)
+    seen = ObservedPod("u", by_name={"app": (made,)})
+    plan = resize_plan(pod(app, resources=wanted), seen, NOTHING_TOLD if noted else Told(whole=SMALL), RULES)
+    assert (ids(plan), sorted(plan.restarts)) == expected
+
+
+def test_a_container_that_restarted_for_the_pod_level_does_not_restart_again() -> None:
+    """The pod level has not been reached as a whole then. Nor does an agent that died meanwhile restart it."""
+    app = container("app", ResourceRequirements(), "memory")
+    wanted = pod(app, resources=BIG)
+    made = running(app).by_name["app"][0]
+    notes = lasting_annotations(wanted.spec, app)
+    seen = ObservedPod("u", by_name={"app": (msgspec.structs.replace(made, annotations=notes),)})
+    assert resize_plan(wanted, seen, Told(whole=SMALL), RULES).done
+    told = restored(wanted, seen, PodResources(FrozenMap({"app": ResourceRequirements()}), SMALL))
+    plan = resize_plan(wanted, seen, told, RULES)
+    assert (ids(plan), plan.restarts) == (["id-app"], frozenset()), "for its CPU, of which the record counts"
 
 
 def test_a_record_never_makes_a_container_restart() -> None:

@@ -125,9 +125,9 @@ def wholes() -> Iterator[Case]:
     for what, more in {**wider, "more-cpu-less-memory": equal("85m", "90Mi")}.items():
         yield Case(f"guaranteed-{what}", strict, strict, whole=(narrow, more))
     bare: dict[str, Resources] = {"c1": {}, "side": {}}
-    for what in ("cpu", "memory"):
-        yield Case(f"only-the-pod-{what}", bare, bare, whole=(narrow, wider[what]))
     for number, (cpu, memory) in enumerate(POLICIES):
+        for what in ("cpu", "memory"):
+            yield Case(f"only-the-pod-{what}-{number}", bare, bare, cpu, memory, (narrow, wider[what]))
         for what, after in WHOLE.items():
             one = {"c1": STARTS_WITH}
             yield Case(f"burstable-{what}-{number}", one, one, cpu, memory, (WIDE, after))
@@ -199,10 +199,13 @@ def in_the_kernel(resources: LinuxContainerResources | None) -> tuple[int, int, 
 
 def restarts_at(case: Case, name: str) -> int:
     """Whether one way of the case restarts that container: 0 or 1."""
-    one, other = case.before[name], case.after[name]
+    both = tuple(zip((case.before[name], case.after[name]), case.whole, strict=True))
 
     def changes(resource: str) -> bool:
-        return any(amount(one, kind, resource) != amount(other, kind, resource) for kind in ("requests", "limits"))
+        """Its request changes or its limit, which is that of the pod if it has none of its own."""
+        requests = {amount(own, "requests", resource) for own, _ in both}
+        limits = {amount(own, "limits", resource) or amount(whole, "limits", resource) for own, whole in both}
+        return len(requests) > 1 or len(limits) > 1
 
     return int((case.cpu == RESTARTS and changes("cpu")) or (case.memory == RESTARTS and changes("memory")))
 

@@ -3,8 +3,8 @@
 See `actors/messages/pods.py`.
 
 A volume of the kinds `persistentVolumeClaim`, `ephemeral` and `csi` is known only after objects of the cluster have
-been read and, if needed, the volume is attached to the node. For each such volume the resolver says what it is, or what
-it waits for.
+been read and, if needed, the volume is attached to the node. A pod's own `iscsi` or `fc` volume is attached, too. For
+each such volume the resolver says what it is, or what it waits for.
 """
 
 from __future__ import annotations
@@ -79,6 +79,6 @@ class ForgetClaims(Message, frozen=True):
 
 
 def is_claimed(volume: Volume) -> bool:
-    """Whether the volume is defined in the cluster, and not in the pod."""
-    own = (volume.persistent_volume_claim, volume.ephemeral, volume.csi)
+    """Whether only the cluster can tell all of the volume."""
+    own = (volume.persistent_volume_claim, volume.ephemeral, volume.csi, volume.iscsi, volume.fc)
     return any(source is not None for source in own) or is_in_tree(volume)

@@ -53,7 +53,7 @@ class Thing(msgspec.Struct):
 
     `failures`: calls that failed in a row; the next call begins no sooner than `retry_at_ns`.
     For volumes: `host_path` and `version` (None: unknown) of what was made last, and the `device` it is on.
-    For devices: `in_use`, False when they need no attaching.
+    For devices: `in_use`, the name in `volumesInUse`; empty when they need no attaching, None while it is unknown.
     """
 
     life: ThingLife = ABSENT
@@ -63,7 +63,7 @@ class Thing(msgspec.Struct):
     host_path: str = ""
     version: bytes | None = None
     device: str = ""
-    in_use: bool = True
+    in_use: str | None = None
 
     def failed(self, trouble: VolumeProblem, now_ns: int) -> None:
         """Count one more failure in a row, and set the back-off (spec 8.1)."""

@@ -34,6 +34,7 @@ from actors.messages.references import (
 )
 from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, wants_of
 from config.objects import ConfigMap, Pod, Secret
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeSpec
 from runtime.volumes.pod_volumes import specs_of
 
@@ -279,7 +280,11 @@ class VolumeContents:
     def _ask_claims(self, gathering: _Gathering) -> None:
         pod = gathering.pod
         if self._sources.claims is None:
-            gathering.waits = dict.fromkeys(claimed_volumes(pod), VolumeWait("this node has no API server"))
+            # Nobody can keep another node from a disk then; who runs such a node sees to that.
+            own = {each.name: each for each in specs_of(pod) if VOLUME_SOURCES[each.source].attached}
+            others = [name for name in claimed_volumes(pod) if name not in own]
+            gathering.specs = own
+            gathering.waits = dict.fromkeys(others, VolumeWait("this node has no API server"))
             return
         gathering.waiting += 1
         tag = GatherTag(pod.metadata.uid, gathering.number)

@@ -101,7 +101,8 @@ class VolumeDevices:
         if self._node is None:
             return
         complete = self._scanned and self._ready
-        names = {name for name, device in self._actual.devices.items() if device.in_use}
+        devices = self._actual.devices.items()
+        names = {name if device.in_use is None else device.in_use for name, device in devices} - {""}
         now = VolumesInUseObserved(tuple(sorted(names.union(*self._in_use.values()))), complete)
         if now != self._told:
             self._told = now

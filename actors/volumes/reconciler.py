@@ -201,7 +201,7 @@ class VolumeReconcilerActor(Actor):
         if volume is not None and volume.at is not None and isinstance(key, VolumePlace):
             self._actual.located(volume.at)
         if volume is not None and isinstance(key, Device):
-            self._actual.thing(key).in_use = bool(volume.in_use)
+            self._actual.thing(key).in_use = volume.in_use
         self._actual.meet(key, UnmakeBegun() if step.do in TAKING_DOWN else MakeBegun())
         self._calls.begin(step, pod)
 

@@ -40,6 +40,8 @@ class SourceKind(msgspec.Struct, frozen=True, kw_only=True):
     """The agent writes its files, from API objects or the pod. Nobody else does."""
     labelled: bool = False
     """Its files belong to the pod, so they get the pod's SELinux label."""
+    attached: bool = False
+    """A pod's own volume of this kind, too, is attached to the node first, and only one node at a time may have it."""
     persistent: bool = False
     """This node supports persistent volumes of this kind."""
     mount_options: bool = False
@@ -82,7 +84,9 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
     "ephemeral": SourceKind(api_data="an ephemeral volume claim"),
     "fc": SourceKind(
         plugin="kubernetes.io/fc",
-        refusal=f"fc volumes are not attached by this agent; {_DRIVER}",
+        served=True,
+        attached=True,
+        labelled=True,
         persistent=True,
         mount_options=True,
     ),
@@ -111,9 +115,11 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
     "image": SourceKind(plugin="kubernetes.io/image", served=True, required=("reference",)),
     "iscsi": SourceKind(
         plugin="kubernetes.io/iscsi",
-        refusal=f"iscsi volumes are not attached by this agent; {_DRIVER}",
+        served=True,
+        attached=True,
         required=("target_portal", "iqn"),
         secret_ref=True,
+        labelled=True,
         persistent=True,
         mount_options=True,
     ),

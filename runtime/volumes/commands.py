@@ -19,15 +19,18 @@ import msgspec
 NOT_FOUND = 127
 TIMED_OUT = -1
 _LAST_WORDS_S = 2.0
-_OUTPUT_CHARACTERS = 1000
 
 
 class HostCommand(msgspec.Struct, frozen=True):
-    """What to run. `options` are the agent's own words; `operands` may come from anybody."""
+    """What to run. `options` are the agent's own words; `operands` may come from anybody.
+
+    `output_characters`: how much of the end of its output is kept.
+    """
 
     program: str
     options: tuple[str, ...] = ()
     operands: tuple[str, ...] = ()
+    output_characters: int = 1000
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -71,4 +74,5 @@ class HostCommands:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=_LAST_WORDS_S)
             return CommandResult(TIMED_OUT, f"no answer within {timeout_s:.0f} s")
-        return CommandResult(process.returncode, said.decode("utf-8", "replace").strip()[-_OUTPUT_CHARACTERS:])
+        output = said.decode("utf-8", "replace").strip()[-command.output_characters :]
+        return CommandResult(process.returncode, output)

@@ -21,6 +21,9 @@ from runtime.volumes.image_volume import ImagePlugin
 from runtime.volumes.local import LocalPlugin
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.nfs import NfsPlugin
+from runtime.volumes.scsi.fc import FcPlugin
+from runtime.volumes.scsi.iscsi import IscsiPlugin
+from runtime.volumes.scsi.scsi_disks import ScsiDisks
 
 
 class RefusedPlugin(VolumePlugin):
@@ -41,6 +44,7 @@ def volume_plugins(
     """
     commands = HostCommands()
     maps = DeviceMaps(root, mounts, KernelLoopDevices())
+    disks = ScsiDisks()
     return (
         EmptyDirPlugin(mounts, memory_bytes),
         HostPathPlugin(),
@@ -50,5 +54,7 @@ def volume_plugins(
         NfsPlugin(mounts, commands),
         FlexPlugin(flex_drivers, mounts, commands),
         CsiPlugin(root, drivers, mounts),
+        IscsiPlugin(root, mounts, commands, maps, disks),
+        FcPlugin(root, mounts, commands, maps, disks),
         *(RefusedPlugin(source) for source, kind in VOLUME_SOURCES.items() if kind.refusal),
     )

@@ -121,6 +121,19 @@ def spec_of(
     )
 
 
+def own_spec_of(pod: Pod, volume: Volume, field_path: str) -> VolumeSpec:
+    """A volume that the pod itself defines."""
+    source = source_of(volume)
+    return VolumeSpec(
+        name=volume.name,
+        volume=volume,
+        source=source,
+        field_path=field_path,
+        read_only=bool(getattr(getattr(volume, source), "read_only", None)),
+        block=_uses(pod, volume.name)[1],
+    )
+
+
 def unique_name(driver: str, handle: str) -> str:
     """The name of an attached volume in the node's status."""
     return f"{CSI}/{device_name(driver, handle)}"

@@ -31,10 +31,12 @@ from config.objects import (
     Volume,
 )
 from config.pods.in_tree_volumes import driven_volume
-from config.pods.volume_sources import json_name_of, source_of
+from config.pods.volume_sources import VOLUME_SOURCES, json_name_of, kind_of, source_of
 from runtime.api import Api, ApiCall, ApiError, get
-from runtime.volumes.capability import VolumeSpec
+from runtime.volumes.capability import VolumeFailedError, VolumeSpec
 from runtime.volumes.csi_material import CsiMaterial, Expansion
+from runtime.volumes.scsi.attaching import attached_name, chap_secret
+from runtime.volumes.scsi.iscsi_target import IscsiMaterial
 
 SECOND_NS = 1_000_000_000
 CALL_NS = 10 * SECOND_NS
@@ -108,6 +110,8 @@ class ClaimWalk:
         name = claim_rules.claim_name(pod, volume)
         if not name:
             disk = driven_volume(volume, pod.metadata.namespace)
+            if kind_of(volume).attached:
+                return await self._on_bus(pod, claim_rules.own_spec_of(pod, volume, field_path))
             if disk is None:
                 return await self._inline(pod, volume, field_path)
             return await self._driven(pod, claim_rules.spec_of(volume, field_path, None, disk))
@@ -125,9 +129,30 @@ class ClaimWalk:
         insist(claim_rules.mode_refusal(pod, volume, block=spec.block))
         insist(claim_rules.place_refusal(persistent, self._node_name, self._labels()))
         insist(claim_rules.options_refusal(persistent, spec.source))
+        if VOLUME_SOURCES[spec.source].attached:
+            return await self._on_bus(pod, spec)
         if spec.source != "csi":
             return Draft(msgspec.structs.replace(spec, version=digest_of(spec)), DriverRules())
         return await self._driven(pod, spec)
+
+    async def _on_bus(self, pod: Pod, spec: VolumeSpec) -> Draft:
+        """A disk that the node's own tools reach. To attach it means to keep it from other nodes."""
+        try:
+            in_use = attached_name(spec)
+        except VolumeFailedError as failure:
+            raise ClaimWait(str(failure)) from None
+        spec = msgspec.structs.replace(spec, in_use=in_use)
+        if self._controller_attaches:
+            reason, _ = self._patience(spec)
+            if wait := csi_rules.attach_wait(self.facts.node, in_use, spec.name):
+                raise ClaimWait(wait, reason, in_use)
+            del self._attaching[spec.name]
+        try:
+            secrets = await self._secret(chap_secret(spec, pod.metadata.namespace))
+        except ClaimWait as missing:
+            raise ClaimWait(missing.wait.text, in_use=in_use) from None
+        material = IscsiMaterial(secrets=secrets) if secrets else None
+        return Draft(msgspec.structs.replace(spec, version=digest_of(spec), material=material), DriverRules())
 
     async def _driven(self, pod: Pod, spec: VolumeSpec) -> Draft:
         """A persistent volume of a storage driver."""
@@ -203,8 +228,7 @@ class ClaimWalk:
         """
         if not self._controller_attaches:
             raise ClaimWait(csi_rules.ATTACHES_NOTHING, ATTACHING, spec.in_use)
-        since_ns = self._actor.now_ns() - self._attaching.setdefault(spec.name, self._actor.now_ns())
-        reason = NOTHING_WRONG if since_ns < ATTACH_NS else ATTACHING
+        reason, since_ns = self._patience(spec)
         node_wait = csi_rules.attach_wait(self.facts.node, spec.in_use, spec.name)
         if node_wait and since_ns < ATTACH_NS:
             raise ClaimWait(node_wait, reason, spec.in_use)
@@ -225,6 +249,12 @@ class ClaimWalk:
             raise ClaimWait(node_wait, reason, spec.in_use)
         del self._attaching[spec.name]
         return name, attachment.status.attachment_metadata if attachment.status is not None else {}
+
+    def _patience(self, spec: VolumeSpec) -> tuple[str, int]:
+        """The reason of the event for a wait, and since when (ns) the volume is to be attached."""
+        now_ns = self._actor.now_ns()
+        since_ns = now_ns - self._attaching.setdefault(spec.name, now_ns)
+        return NOTHING_WRONG if since_ns < ATTACH_NS else ATTACHING, since_ns
 
     async def _secret(self, reference: SecretReference | None) -> Mapping[str, str]:
         """The texts in a secret. Raises Wait."""

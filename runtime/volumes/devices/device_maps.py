@@ -31,17 +31,20 @@ class DeviceMaps:
         self._mounts = mounts
         self._loops = loops
 
-    def map(self, device: str, place: VolumePlace) -> str:
-        """Make all of it for the block device at that path; where a container finds it."""
+    def map(self, device: str, place: VolumePlace, hold: str = "") -> str:
+        """Make all of it for the block device at that path; where a container finds it.
+
+        `hold`: where it is held, if not as above.
+        """
         try:
             info = os.stat(device)
         except FileNotFoundError:
             raise VolumeFailedError(f"there is no {device}", "FailedMapVolume") from None
         if not stat.S_ISBLK(info.st_mode):
             raise VolumeFailedError(f"{device} is no block device", "FailedMapVolume")
-        hold = self._hold(place)
+        hold = hold or self._hold(place)
         if not _is_device(hold, info.st_rdev):
-            self._let_go(hold)
+            self.let_go(hold)
             make_directories(os.path.dirname(hold), _MODE)
             os.close(os.open(hold, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             self._mounts.bind(os.path.realpath(device), hold)
@@ -54,21 +57,22 @@ class DeviceMaps:
         """Whether it was made whole."""
         return os.path.islink(place.directory)
 
-    def unmap(self, place: VolumePlace) -> None:
-        """Take all of it away; what is gone already is no error."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(place.directory)
-        hold = self._hold(place)
-        self._let_go(hold)
+    def unmap(self, place: VolumePlace, hold: str = "") -> None:
+        """Take all of it away; what is gone already is no error. The link goes last: it tells of the rest."""
+        hold = hold or self._hold(place)
+        self.let_go(hold)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(hold)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(hold))  # other pods may have theirs in it
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(place.directory)
 
     def _hold(self, place: VolumePlace) -> str:
         return os.path.join(self._root, "plugins", place.plugin, "volumeDevices", place.name, place.uid)
 
-    def _let_go(self, hold: str) -> None:
+    def let_go(self, hold: str) -> None:
+        """Hold the device no longer; the empty file stays."""
         if os.path.lexists(hold):
             self._loops.detach(hold)
             self._mounts.unmount(hold, detach=True)

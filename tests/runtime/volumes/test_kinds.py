@@ -25,7 +25,6 @@ def say(*words: str) -> None:
     ("source", "said"),
     [
         ("git_repo", "gitRepo volumes .* are disabled; clone in an init container into an emptyDir"),
-        ("fc", "use a persistent volume of its CSI driver"),
         ("rbd", "rbd volumes have no plugin in Kubernetes any more; use a persistent volume of its CSI driver"),
     ],
 )

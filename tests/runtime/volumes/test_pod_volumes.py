@@ -21,6 +21,8 @@ from runtime.volumes.pod_volumes import keeps_labels
         ("local", True, True),
         ("csi", False, False),
         ("csi", True, True),
+        ("iscsi", False, False),
+        ("fc", True, True),
         ("host_path", False, True),
         ("nfs", False, True),
         ("persistent_volume_claim", False, True),

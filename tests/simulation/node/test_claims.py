@@ -324,7 +324,7 @@ def test_what_is_in_use_is_said_until_it_is_given_back_and_a_new_agent_says_the_
         ),
         ({"volumeMode": "Block"}, "has volumeMode Block, but is specified in volumeMounts"),
         ({"claimRef": {"namespace": "default", "name": "x", "uid": "another"}}, "is bound to another claim"),
-        ({"csi": None, "iscsi": {"targetPortal": "1.2.3.4", "iqn": "iqn.2001-04.com.example:x", "lun": 0}}, "iscsi"),
+        ({"csi": None, "cephfs": {"monitors": ["192.0.2.7"]}}, "cephfs"),
         ({"csi": None, "hostPath": {"path": "/x"}, "mountOptions": ["ro"]}, "Mount options are not supported"),
     ],
 )
@@ -356,6 +356,63 @@ def test_a_claim_may_stand_for_a_volume_of_another_kind(source: dict[str, Any]):
     cluster.bind(csi=None, **source)
     cluster.make()
     cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
+
+
+TARGET = {"targetPortal": "192.0.2.7", "iqn": "iqn.2001-04.com.example:x", "lun": 0}
+CHAP = {**TARGET, "chapAuthSession": True, "secretRef": {"name": "chap"}}
+FIBRE = {"wwids": ["3600508b400105e21"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ({"iscsi": TARGET}, "kubernetes.io/iscsi/192.0.2.7:iqn.2001-04.com.example:x:0"),
+        ({"iscsi": CHAP}, "kubernetes.io/iscsi/192.0.2.7:iqn.2001-04.com.example:x:0"),
+        ({"fc": FIBRE}, "kubernetes.io/fc/[3600508b400105e21]"),
+    ],
+    ids=["iscsi", "iscsi with passwords", "fc"],
+)
+@pytest.mark.parametrize("own", [False, True], ids=["claimed", "of the pod"])
+def test_a_disk_of_the_nodes_own_tools_is_had_by_one_node_at_a_time(source: dict[str, Any], name: str, own: bool):
+    """The attach/detach controller does nothing to it but keep it from other nodes."""
+    cluster = StorageCluster()
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "chap"}, "type": "kubernetes.io/iscsi-chap"}
+    secret["data"] = {"node.session.auth.password": "c2VjcmV0"}
+    cluster.ask("POST", "/api/v1/namespaces/default/secrets", secret)
+    if own:
+        mounts = [{"name": "data", "mountPath": "/data"}]
+        cluster.create("web", containers=[container(volumeMounts=mounts)], volumes=[{"name": "data", **source}])
+    else:
+        cluster.claim()
+        cluster.bind(csi=None, **source)
+        cluster.make()
+    cluster.until(lambda: cluster.in_use() == [name], 15 * SECOND)
+    cluster.run(3 * SECOND)
+    assert cluster.node.containers() == (), "another node may still have it"
+    node = cluster.ask("GET", "/api/v1/nodes/node")
+    node["status"]["volumesAttached"] = [{"name": name, "devicePath": ""}]
+    cluster.ask("PUT", "/api/v1/nodes/node/status", node)
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 20 * SECOND)
+    assert cluster.in_use() == [name]
+    cluster.delete("web")
+    cluster.until(lambda: cluster.phases() == {} and cluster.in_use() == [], 40 * SECOND)
+
+
+def test_without_a_controller_that_attaches_a_disk_of_the_nodes_own_tools_is_had_at_once():
+    cluster = StorageCluster(configuration=NOBODY_ATTACHES)
+    cluster.claim()
+    cluster.bind(csi=None, iscsi=TARGET)
+    cluster.make()
+    cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
+
+
+def test_a_disk_whose_passwords_are_missing_is_waited_for():
+    cluster = StorageCluster(configuration=NOBODY_ATTACHES)
+    cluster.claim()
+    cluster.bind(csi=None, iscsi=CHAP)
+    cluster.make()
+    cluster.run(10 * SECOND)
+    assert any('secret "default/chap" not found' in text for text in cluster.said("web"))
 
 
 def test_an_ephemeral_claim_must_be_the_pods_own():

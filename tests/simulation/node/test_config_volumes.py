@@ -66,10 +66,10 @@ def test_a_restarted_agent_leaves_files_and_containers_as_they_are():
 
 
 def test_a_volume_that_cannot_be_had_holds_up_its_pod_alone_and_says_why():
-    share = {"name": "share", "iscsi": {"targetPortal": "10.0.0.1", "iqn": "iqn.a", "lun": 0}}
+    share = {"name": "share", "gitRepo": {"repository": "https://example.com/a.git"}}
     bad = manifest("bad", [container(volumeMounts=[mounted("share"), mounted("all")])], volumes=[share, NAME])
     world = World({"bad": bad, "web": web(mounted("all"))}).start()
     world.run(30 * SECOND)
     assert world.running() == ["web/app"]
-    text = 'FailedMount: MountVolume.SetUp failed for volume "share" : volumes of type iscsi are not supported yet'
+    text = 'FailedMount: MountVolume.SetUp failed for volume "share" : volumes of type gitRepo are not supported yet'
     assert text in world.said("bad")

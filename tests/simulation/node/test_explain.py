@@ -79,12 +79,12 @@ def test_a_volume_that_cannot_be_had_is_named_with_its_reason():
     share = manifest(
         "share",
         [container(volumeMounts=[{"name": "share", "mountPath": "/s"}])],
-        volumes=[{"name": "share", "iscsi": {"targetPortal": "10.0.0.1", "iqn": "iqn.a", "lun": 0}}],
+        volumes=[{"name": "share", "gitRepo": {"repository": "https://example.com/a.git"}}],
     )
     explained = told(node(30, share=share), "share")
     [wait] = explained.waits
     assert wait.reason == "FailedMount"
-    assert "volumes of type iscsi are not supported yet" in explained.why[0]
+    assert "volumes of type gitRepo are not supported yet" in explained.why[0]
     assert any("volumes cannot be made" in text for text in happened(explained, "failure"))
 
 

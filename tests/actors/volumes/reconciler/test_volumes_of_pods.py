@@ -79,11 +79,11 @@ def test_a_volume_that_comes_back_whenever_it_is_taken_down_is_said(world: World
 
 def test_what_is_wrong_with_a_volume_is_an_event_with_its_path_and_the_others_are_there(world: World):
     (answer,) = world.prepare(pod_with(DATA, SHARE))
-    text = 'MountVolume.SetUp failed for volume "share" : volumes of type iscsi are not supported yet'
+    text = 'MountVolume.SetUp failed for volume "share" : volumes of type gitRepo are not supported yet'
     assert answer == VolumesPrepared(FrozenMap({"data": f"/root/pods/u/{EMPTY_DIRS}/data"}), text)
     (event,) = world.events
     told = (event.type, event.reason, event.message, event.field_path)
-    assert told == ("Warning", "FailedMount", text, "spec.volumes[1].iscsi")
+    assert told == ("Warning", "FailedMount", text, "spec.volumes[1].gitRepo")
 
 
 def test_a_volume_that_fails_is_tried_again_ever_more_slowly_and_the_others_are_not_touched(world: World):

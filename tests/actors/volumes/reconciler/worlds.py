@@ -22,7 +22,7 @@ from config.objects import (
     Container,
     CSIPersistentVolumeSource,
     EmptyDirVolumeSource,
-    ISCSIVolumeSource,
+    GitRepoVolumeSource,
     ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaimVolumeSource,
@@ -40,7 +40,7 @@ from tests.actors.recorders import Recorder
 SECOND_NS = 1_000_000_000
 LATE = "it has not ended within 123 s and is still under way; its server or disk may be dead"
 DATA = Volume(name="data", empty_dir=EmptyDirVolumeSource())
-SHARE = Volume(name="share", iscsi=ISCSIVolumeSource())
+SHARE = Volume(name="share", git_repo=GitRepoVolumeSource())
 DISK = Volume(name="disk", persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name="claim"))
 DEVICE = "kubernetes.io/csi/driver^handle"
 EMPTY_DIRS = "volumes/kubernetes.io~empty-dir"

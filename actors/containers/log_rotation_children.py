@@ -25,7 +25,6 @@ from runtime.cri.messages import (
     ContainerState,
     ContainerStateValue,
     ListContainersRequest,
-    ListContainersResponse,
     ReopenContainerLogRequest,
 )
 from runtime.cri.verbs import LIST_CONTAINERS, REOPEN_CONTAINER_LOG
@@ -133,7 +132,6 @@ class LogChild(Actor):
 class LogSurveyor(LogChild):
     def __init__(self, parent: ActorRef, tools: LogTools) -> None:
         super().__init__(parent, tools)
-        self._listed: ListContainersResponse | None = None
         self._logs: tuple[RunningLog, ...] = ()
         self._paths: tuple[str, ...] = ()
         self._known: dict[str, RunningLog | None] = {}
@@ -145,10 +143,9 @@ class LogSurveyor(LogChild):
         try:
             listing = tools.cri.call(LIST_CONTAINERS, _RUNNING)
             listed = await self.wait(listing, timeout_ns=GIVE_UP_NS, what="the list of all that runs")
-            if listed is not self._listed:
-                # The very same response object (a simulated runtime reuses it) means the same logs.
-                self._listed, self._logs = listed, self._logs_of(listed.containers)
-                self._paths = tuple(map(_path_of, self._logs))
+            logs = self._logs_of(listed.containers)
+            if logs != self._logs:
+                self._logs, self._paths = logs, tuple(map(_path_of, logs))
             logs = self._logs
             # One call for all logs: many small calls would be expensive.
             sizes = await self.on_disk(self.path, tools.files.sizes, self._paths) if logs else ()

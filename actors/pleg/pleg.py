@@ -297,10 +297,7 @@ class PlegActor(Actor):
         if self._node_status is not None:
             self._node_status.tell(RuntimeListed(self._listed_at_ns))
         before = self._picture
-        if self._lists is None or self._lists[0] is not sandboxes or self._lists[1] is not containers:
-            # The very same response objects (a simulated runtime reuses them) mean that nothing has changed.
-            self._lists = (sandboxes, containers)
-            self._picture = picture_of(sandboxes.items, containers.containers, before)
+        self._picture = picture_of(sandboxes.items, containers.containers, before)
         if self._picture is not before:
             self._tell(difference(before, self._picture))
             self._all_known = False

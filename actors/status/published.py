@@ -154,7 +154,7 @@ class Published:
         self.refused = ""
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
-        self.note(pod)
+        self.note(msgspec.structs.replace(pod, spec=self.pod.spec))  # its own copy of the spec is not kept
         api = self.api
         if api.metadata.resource_version != pod.metadata.resource_version:
             return

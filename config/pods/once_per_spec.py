@@ -113,9 +113,7 @@ class OncePerSpecAnd(Generic[T]):
         It must depend on nothing else; exceptions are not cached.
         """
         about = _memory.about(spec)
-        answers: FIFOCache[tuple[Hashable, ...], tuple[tuple[object, ...], T]] | None = about.get(self)
-        if answers is None:
-            answers = about[self] = FIFOCache(self._at_most)
+        answers: dict[tuple[Hashable, ...], tuple[tuple[object, ...], T]] = about.setdefault(self, {})
         key = (facts, *map(id, objects))
         try:
             return answers[key][1]
@@ -123,5 +121,7 @@ class OncePerSpecAnd(Generic[T]):
             pass
         value = work()
         with _memory.lock:
+            if len(answers) >= self._at_most:
+                del answers[next(iter(answers))]
             answers[key] = objects, value  # the entry holds the objects, so that their ids are not reused
         return value

@@ -10,6 +10,7 @@ fields and keeps unknown enum numbers (`OpenEnum`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -96,7 +97,8 @@ def _reading(field: FieldDescriptor, scope: dict[str, Any]) -> str:
     """The expression that gives the struct's value of a field of `wire`."""
     value = f"wire.{field.name}"
     if _is_map(field):
-        return f"dict({value})"
+        scope["intern"] = sys.intern  # a thousand containers have the same dozen keys of labels and annotations
+        return f"{{intern(key): {value}[key] for key in {value}}}"
     if field.message_type is not None:
         name = field.message_type.name
         scope[f"read_{name}"] = _functions(name)[1]

@@ -1,4 +1,6 @@
-"""Ports for programs that cannot be asked which one they took: numbers that nobody else gets meanwhile.
+"""Ports for programs that cannot report which one they took.
+
+Nobody else gets these numbers meanwhile.
 
 A port that was bound to 0, closed and handed on is a race: the kernel may give it to any connection. So these lie below
 the kernel's own range, and other tests of this machine that ask here are kept off by a lock until this process ends.

@@ -1,4 +1,4 @@
-"""Over how many seeds a simulated test goes: a few everywhere, and all of them where `ACTORLET_SEEDS` says how many.
+"""How many seeds a simulated test plays: a few, or as many as `ACTORLET_SEEDS` says.
 
 `tox -e seeds` runs everything that is marked here, over 200. A test whose world is small takes one seed at a time
 (`over_seeds`); one that means to show that something rare was reached takes them in sets (`over_sets_of_seeds`).

@@ -1,4 +1,7 @@
-"""The simulated API server as the actors of one node reach it, with a record of calls and a hand on what goes wrong."""
+"""The simulated API server for the actors of one node.
+
+It records calls, and tests make it fail.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`PodServices` for tests of a part of one worker: what it is not given goes to an actor that listens to nobody."""
+"""`PodServices` for tests of a part of one worker.
+
+A service that is not given is an actor that ignores its messages.
+"""
 
 from __future__ import annotations
 

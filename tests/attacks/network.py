@@ -1,5 +1,6 @@
-"""What a neighbour on the network can do to the agent's port without credentials (point 7), and what a user can do who
-may run commands in pods (point 9).
+"""Attacks from the network without credentials, and by users who may run commands in pods.
+
+Points 7 and 9 of the threat list; the target is the agent's port.
 """
 
 from __future__ import annotations

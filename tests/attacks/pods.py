@@ -1,4 +1,7 @@
-"""What the author of a pod can write into it (points 1, 2, 5, 6 and 9 of the threat list), and what containers do."""
+"""Attacks by the author of a pod, and by containers.
+
+Points 1, 2, 5, 6 and 9 of the threat list.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ def open_references(target: Target) -> None:
 
 
 def exploding_variables(target: Target) -> None:
-    """Each variable is twice the one before: 32 MiB after twenty-five of them, times the characters of the first."""
+    """Each variable is twice the one before.
+
+    After twenty-five of them that is 32 MiB, times the characters of the first.
+    """
     first: dict[str, str] = {"name": "A0", "value": "x" * 100}
     more = [{"name": f"A{number}", "value": f"$(A{number - 1})$(A{number - 1})"} for number in range(1, 26)]
     with target.pods(pod("explodes", container(env=[first, *more]))):

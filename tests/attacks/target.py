@@ -1,4 +1,7 @@
-"""The agent that is attacked, with all that attackers can reach: its API server, its manifests, its port, loopback."""
+"""The agent that is attacked, with all that attackers can reach.
+
+That is its API server, its manifests, its port and loopback.
+"""
 
 from __future__ import annotations
 

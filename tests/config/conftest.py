@@ -1,4 +1,6 @@
-"""Where the tests of this floor find data: the public files beside the checkout, or small ones of our own.
+"""Where the tests of this floor find data.
+
+It is the public files beside the checkout, or small ones of our own.
 
 `shared/` lies beside every checkout of ours, also in CI; a stranger's clone has none, and there the files in
 `tests/config/data/` serve. They have the same form and fewer kinds.

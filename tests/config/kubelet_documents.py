@@ -1,4 +1,4 @@
-"""KubeletConfiguration documents for tests: one document read and defaulted, as the merge of several does it."""
+"""KubeletConfiguration documents for tests: one document, read and defaulted as a merge does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting does what it says, or the user is told: `docs/settings.md` is the list, and it is true.
+"""Every setting works as described, or the user is warned: `docs/settings.md` is true.
 
 The flags and gates of a kubelet 1.36 stand here as it has them, so that none is missing on the page.
 """

@@ -1,4 +1,7 @@
-"""Every field of KubeletConfiguration has its name and default of spec 12.2, and documents survive a round trip."""
+"""Every field of KubeletConfiguration has its name and default of spec 12.2.
+
+Documents survive a round trip.
+"""
 
 from pathlib import Path
 from typing import Any

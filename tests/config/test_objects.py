@@ -1,4 +1,7 @@
-"""The structs have every field of the API, each under its right name and type, and write what the API requires."""
+"""The structs have every field of the API under its right name and type.
+
+They write what the API requires.
+"""
 
 import types
 from collections.abc import Iterator, Mapping
@@ -69,7 +72,10 @@ def structs(kind: type[ApiStruct], seen: set[type[ApiStruct]]) -> Iterator[type[
 
 
 KINDS = [kind for kind in ApiObject.__subclasses__() if kind.__module__.startswith("config.objects.")]
-"""Others define kinds of their own, as the simulated API server does: those are in sight when its tests are."""
+"""The kinds of this package.
+
+Others define kinds of their own, such as the simulated API server, and these appear when its tests are imported.
+"""
 
 
 def every_struct() -> list[type[ApiStruct]]:

@@ -1,4 +1,4 @@
-"""Defaults, file, drop-ins, flags: the later wins, and one wrong thing anywhere stops the start (spec 12.1)."""
+"""Defaults, file, drop-ins, flags: the later wins, and any fault stops the start (spec 12.1)."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The conformance behaviours of Kubernetes that are about a node, each with the tests that show it, or why none does.
+"""The conformance behaviours of Kubernetes that are about a node.
+
+Each names the tests that show it, or why none does.
 
 The names are those of the published list of behaviours (a few occur twice there). `test_behaviours.py` looks whether
 the tests that are named exist. A test that is named last and stands in `tests/real` shows it on containerd.

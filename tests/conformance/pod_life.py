@@ -1,5 +1,6 @@
-"""Everything that a pod and its containers go through, each with the tests that show it from outside on containerd; and
-what cannot be shown there, with the reason and the tests that show it otherwise.
+"""Everything that a pod and its containers go through, with the tests that show it on containerd.
+
+What cannot be shown there has a reason, and other tests.
 
 `test_pod_life.py` looks whether the tests that are named exist. `newer` in a path means containerd 2.1 and runc 1.3
 (`tests/real/newer_runtime.py`); all others run on what Debian 12 has, containerd 1.6 and runc 1.1.

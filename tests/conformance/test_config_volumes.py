@@ -1,4 +1,6 @@
-"""The conformance behaviours of volumes made of configuration: config maps, secrets, what a pod knows of itself.
+"""Conformance behaviours of volumes of configuration.
+
+Config maps, secrets, and what a pod knows of itself.
 
 On a whole simulated node and the API server that it has joined. Bytes and modes are those of the files; that a user of
 the container can read them is shown on a real runtime (`tests/runtime/volumes`, `tests/real`).

@@ -1,4 +1,7 @@
-"""The list of a pod's life is true: what it names as a test is one, and what is not on containerd says why."""
+"""The list of a pod's life is true.
+
+What it names as a test is one, and what is not on containerd says why.
+"""
 
 from __future__ import annotations
 

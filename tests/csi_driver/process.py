@@ -1,4 +1,4 @@
-"""The test driver as tests hold it: a process that is started, told what to do, asked what it was asked, and killed."""
+"""The test driver for tests: a process that they start, instruct, ask for its calls, and kill."""
 
 from __future__ import annotations
 
@@ -71,7 +71,10 @@ class DriverProcess:
             self._process.wait(120)
 
     def renew(self) -> None:
-        """As if it had been started just now on an empty disk, without the cost of that where it runs as usual."""
+        """Reset it as if it had just been started on an empty disk.
+
+        That costs less than a new process.
+        """
         if self._process is None or self._process.poll() is not None or self._extra:
             self.take_down()
             self.start()

@@ -1,8 +1,10 @@
-"""The services of the test driver: `csi.v1` Identity and Node, and the registration with the node's agent.
+"""The services of the test driver: `csi.v1` Identity and Node.
 
-Every call is written as one line of JSON to the calls file, before anything is done. What the orders file (read again
-for each call) says of a method is done instead: `{"NodePublishVolume": {"code": "INTERNAL"}}` fails, `{"hang": true}`
-waits until the caller has given up, `{"late": true}` does it all and then waits so. `"times": 1`: only so often.
+Also the registration with the node's agent.
+
+Every call is written as one line of JSON to the calls file, before anything is done. The orders file, read again for
+each call, may say what happens to a method instead. `{"NodePublishVolume": {"code": "INTERNAL"}}` fails. `{"hang":
+true}` waits until the caller has given up. `{"late": true}` does it all and then waits so. `"times": 1`: only so often.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the test driver does with volumes on disk: directories that are bind-mounted, files behind loop devices.
+"""What the test driver does with volumes on disk.
+
+It bind-mounts directories, and puts files behind loop devices.
 
 Below its store: `files/<handle>/` is a file system, `devices/<handle>` a device of 16 MiB until it is expanded,
 `sizes/<handle>` what a volume has been expanded to. All that outlives the driver.

@@ -1,4 +1,4 @@
-"""The command lines of the pages work: each is one that its command takes, and those of the tutorials run.
+"""The command lines of the pages work: commands accept them, and tutorials run.
 
 A line of a code block that begins with `actorlet` is a command line. A comment may say how it ends (`# status 1`),
 or that it cannot run here (`# needs ...`, `# stays ...`). Blocks of a tutorial run in order, in one empty directory,

@@ -1,4 +1,7 @@
-"""docs/threat-model.md names tests that exist, one or more in each row, and what is not defended, for each party."""
+"""docs/threat-model.md names existing tests in each row, and what is not defended.
+
+It does so for each party.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The scratch directory of the decoders goes with the tests: a worker of xdist ends without the hooks of an exit."""
+"""The scratch directory of the decoders is removed with the tests.
+
+A worker of xdist ends without the hooks of an exit.
+"""
 
 from __future__ import annotations
 

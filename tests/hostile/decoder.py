@@ -1,8 +1,8 @@
 """What a decoder of foreign bytes is, and what must hold of it whatever it is given.
 
-`Decoder.check` is the oracle of every run, by hypothesis, by atheris and over the corpus: the decoder returns or raises
-one of its documented errors, and what it makes is bounded by what it was given. `calls_of` counts the work, where that
-is cheap enough to do; no clock is read.
+`Decoder.check` is the oracle of every run: by hypothesis, by atheris, and over the corpus. The decoder returns or
+raises one of its documented errors, and the size of its result is bounded by its input. `calls_of` counts the work,
+where that is cheap enough to do; no clock is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Long runs of atheris over the decoders: `python -m tests.hostile.fuzz --seconds 600 [DECODER ...]`, or `tox -e fuzz`.
+"""Long runs of atheris over the decoders: `tox -e fuzz`.
+
+Or `python -m tests.hostile.fuzz --seconds 600 [DECODER ...]`.
 
 Each decoder is fuzzed in a process of its own, guided by the coverage of the code that it calls, from its seeds and its
 corpus. What breaks it is kept in `corpus/<decoder>/`, which CI reads from then on. At the end there is a table.

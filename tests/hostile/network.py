@@ -1,4 +1,4 @@
-"""Decoders of what comes over the network: requests to the node, sessions, answers, watches, credentials."""
+"""Decoders of data from the network: requests, sessions, answers, watches, credentials."""
 
 from __future__ import annotations
 

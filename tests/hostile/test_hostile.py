@@ -1,4 +1,6 @@
-"""No decoder of foreign bytes raises what it does not promise, or makes more of its input than that accounts for.
+"""Decoders of foreign bytes raise only documented errors, and their results are bounded.
+
+The bound is in proportion to the input.
 
 The short round of CI: the corpus whole, then a few inputs that hypothesis makes of the seeds. `tox -e fuzz` goes on for
 as long as it is told, guided by what the code does.

@@ -1,4 +1,6 @@
-"""Each kind of state file, as earlier agents wrote it: it is read, and what is written now is read by them.
+"""Each kind of state file, as earlier agents wrote it: the agent reads it.
+
+Earlier agents read what is written now.
 
 An earlier agent ignores fields that it does not know. So it reads what is written now where all of its own fields are
 there with the values that it would have written.

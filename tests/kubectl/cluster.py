@@ -1,4 +1,7 @@
-"""A cluster for kubectl: the embedded API server over HTTPS, and a node on the simulated runtime that has joined it."""
+"""A cluster for kubectl: the embedded API server over HTTPS, and one node.
+
+The node has joined it and uses the simulated runtime.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom resources as a person meets them: defined, explained, applied, shown, scaled, edited and deleted."""
+"""Custom resources with kubectl: defined, explained, applied, shown, scaled, edited, deleted."""
 
 from __future__ import annotations
 

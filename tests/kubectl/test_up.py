@@ -1,4 +1,7 @@
-"""`actorlet up` and what it tells a person to type next: a cluster for kubectl, and nothing of it afterwards."""
+"""`actorlet up` and the commands that it suggests: a cluster for kubectl.
+
+Nothing of it is left afterwards.
+"""
 
 from __future__ import annotations
 

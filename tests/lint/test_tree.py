@@ -1,4 +1,6 @@
-"""Files have names that somebody gave them: twenty that a shell had made of a mistyped redirection lay at the top.
+"""No file has a name that a shell made of a mistyped redirection.
+
+Twenty such files once lay at the top.
 
 Looked at on the disk and not in git, so that the mistake is seen before it is committed.
 """

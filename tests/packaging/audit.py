@@ -1,4 +1,4 @@
-"""Look for known faults in the releases of `deploy/requirements.lock`, without any network: `tox -e audit`.
+"""Look for known faults in the releases of `deploy/requirements.lock`, offline: `tox -e audit`.
 
 `pip-audit` asks an OSV server. Here that server listens on loopback and knows `deploy/advisories.json`. First a release
 with a known fault must be found, so that a broken audit cannot pass. Status 1: a fault was found.

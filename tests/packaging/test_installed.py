@@ -1,4 +1,6 @@
-"""What a user gets: one package in site-packages, and tests beside folders that have the names of our floors.
+"""What a user installs: one package in site-packages.
+
+Tests run beside folders that have the names of our floors.
 
 The wheel, the sdist and the editable install each go into a virtual environment of their own. Dependencies come from
 the environment that runs this test: a `.pth` file leads to them. Editable installs there stay inactive.

@@ -1,4 +1,7 @@
-"""A headless Chromium for one test, driven over its DevTools protocol: open a page, ask it, take a picture."""
+"""A headless Chromium for one test, driven over its DevTools protocol.
+
+It opens a page, evaluates, and takes a picture.
+"""
 
 from __future__ import annotations
 

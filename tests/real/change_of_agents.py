@@ -106,7 +106,10 @@ class Kubelet(Agent):
 
 
 def configure(agent: Agent) -> None:
-    """So that a kubelet starts without a cluster's certificates, and changes nothing of the machine that others use."""
+    """Configure a kubelet so that it starts without a cluster's certificates.
+
+    It changes nothing of the machine that others use.
+    """
     agent.configure(
         authentication={"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         authorization={"mode": "AlwaysAllow"},

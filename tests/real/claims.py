@@ -1,4 +1,4 @@
-"""Claims that are bound to directories and disks of the node, as the cluster's controllers would bind them."""
+"""Claims bound to directories and disks of the node, as a cluster's controllers bind them."""
 
 from __future__ import annotations
 

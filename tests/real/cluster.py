@@ -1,4 +1,6 @@
-"""An API server that the agent of a test has joined: the embedded one, in this process, with the Node authorizer.
+"""An API server that the agent of a test has joined.
+
+The embedded one, in this process, with the Node authorizer.
 
 Pods have names that end in the node's, as those of manifests do: so what looks for pods by name (`Agent`, `Truth`)
 finds both. Everything here names them without that end, and asks as the server's admin.

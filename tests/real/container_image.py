@@ -2,7 +2,7 @@
 
 The base is made of this machine's own Debian packages: Python with its venv, and what a shell needs. Wheels come from
 PyPI by `pip download`, before the build. buildah runs the steps in a chroot (`--isolation chroot`), so it needs neither
-a runtime nor CAP_SYS_RESOURCE, and keeps all its files in one directory (`vfs`), which works on any file system.
+a runtime nor CAP_SYS_RESOURCE. It keeps all its files in one directory (`vfs`), which works on any file system.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ sandbox image is busybox asleep, so nothing comes from any network. `oom_score_a
 (`restrict_oom_score_adj`), because lowering it takes a capability that containers and CI machines do not have.
 Everybody may walk through that directory, since the root of a pod with its own users is nobody here.
 
-`stop` ends the pods through containerd where it can; what then is still there (shims, processes, mounts, the bridge,
-cgroups) it ends by pid and by path, so a killed containerd or a failed test leaves nothing either.
+`stop` ends the pods through containerd where it can. It ends the rest (shims, processes, mounts, the bridge, cgroups)
+by pid and by path. So a killed containerd or a failed test leaves nothing either.
 """
 
 from __future__ import annotations
@@ -333,7 +333,10 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
                 subprocess.run(["umount", "--lazy", point], check=False)
 
     def _remove_rules(self) -> None:
-        """Host ports of pods that could not be stopped, and the chains of the portmap plugin if it made them for us."""
+        """Remove the host ports of pods that could not be stopped.
+
+        Also the chains of the portmap plugin if it made them for us.
+        """
         for rule in nat_rules():
             if self.bridge in rule and rule.startswith("-A"):
                 chain = shlex.split(rule)[-1]

@@ -1,5 +1,6 @@
-"""A pod that crashes from the beginning of the session on, with an agent and a containerd of its own, so that its long
-waits pass while other tests run.
+"""A pod that crashes from the beginning of the session on.
+
+It has an agent and a containerd of its own, so that its long waits pass while other tests run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A mount whose server has stopped answering: what a dead NFS server or a crashed FUSE daemon is to a node.
+"""A mount whose server has stopped answering.
+
+For a node it is like a dead NFS server or a crashed FUSE daemon.
 
 The server is this process: it mounts FUSE over `/dev/fuse`, answers the greeting of the kernel (FUSE_INIT), and nothing
 after that. Whoever looks into the mount hangs, until `heal` closes the connection; from then on looks fail.

@@ -1,4 +1,6 @@
-"""A server of gRPC's health protocol that runs in a container, with the interpreter and the libraries of the tests.
+"""A server of gRPC's health protocol that runs in a container.
+
+It uses the interpreter and the libraries of the tests.
 
 `serving` makes the container: what the interpreter needs of the host is mounted read only. Run as a program with a
 port and a directory, it says of a service that it is SERVING while the directory holds a file of its name.

@@ -26,7 +26,7 @@ FOREVER = "2147483647"
 
 @dataclass(frozen=True)
 class Recipe:
-    """An image: its name, the part of its config that a container sees, and how many bytes it weighs beside busybox."""
+    """An image: its name, the visible part of its config, and its size beside busybox."""
 
     name: str
     config: dict[str, Any] = field(default_factory=dict)

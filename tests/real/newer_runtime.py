@@ -1,4 +1,6 @@
-"""A newer containerd and runc beside those of Debian 12: user namespaces, the policy Strict of groups, its events.
+"""A newer containerd and runc beside those of Debian 12.
+
+They have user namespaces, the policy Strict of groups, and more events.
 
 No stable release of Debian has containerd 2 yet, so its packages come from the next one, which moves. Hence neither
 `tox` nor CI installs them: `tox -e newer` does, and runs the tests that need them (marked `newer_runtime`).

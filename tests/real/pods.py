@@ -59,7 +59,7 @@ def pod(name: str, *containers: dict[str, Any], labels: dict[str, str] | None = 
 
 
 class Witness:
-    """A directory of the host in which containers write when they begin and when they end, in the order they do."""
+    """A directory of the host in which containers record their starts and ends, in order."""
 
     def __init__(self, directory: Path, name: str = "witness") -> None:
         self.directory = directory / name

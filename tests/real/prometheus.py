@@ -1,4 +1,6 @@
-"""A Prometheus server of a test: on loopback, with everything it writes in one directory, ended with the test.
+"""A Prometheus server of a test, on loopback.
+
+It writes everything into one directory, and ends with the test.
 
 It scrapes the pages of one node with the token of an admin, as a cluster's Prometheus does.
 """

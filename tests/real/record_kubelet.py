@@ -1,4 +1,6 @@
-"""Write `kubelet-1.36.json`: what the kubelet at `ACTORLET_TEST_KUBELET` leaves of the pods of `change_of_agents`.
+"""Write `kubelet-1.36.json`: what a kubelet leaves of the pods of `change_of_agents`.
+
+The kubelet is the one at `ACTORLET_TEST_KUBELET`.
 
 Run as root: `ACTORLET_TEST_KUBELET=... python -m tests.real.record_kubelet`.
 """

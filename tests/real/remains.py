@@ -1,4 +1,7 @@
-"""What is on this machine of pods that are gone: nothing, if the agent and the runtime have done their work."""
+"""What is left on this machine of removed pods.
+
+It is nothing, if the agent and the runtime have done their work.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A small file system of its own, on a loop device: disks that fill, without filling that of the machine."""
+"""A small file system of its own, on a loop device.
+
+Tests fill it without filling the machine's.
+"""
 
 from __future__ import annotations
 

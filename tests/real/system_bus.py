@@ -1,4 +1,4 @@
-"""A system bus of the tests' own, and who else is on it: stand-ins for systemd's logind and for systemd itself.
+"""A system bus of the tests' own, with stand-ins for systemd and its logind.
 
 The bus is a real dbus-daemon in a private directory. A stand-in is a thread with a connection of its own that answers
 calls and writes down what it was asked.
@@ -236,8 +236,10 @@ class StandInLogind(StandIn):
 
 
 class StandInSystemd(StandIn):
-    """Systemd, as far as slices go: it makes and removes their directories in `tree`, one for each of its controllers
-    (v1) or one for all (v2), and remembers what it was told of them.
+    """Stands in for systemd, as far as slices go.
+
+    It makes and removes their directories in `tree`: one for each of its controllers (v1) or one for all (v2). It
+    remembers its calls.
 
     `early`: a job is told to have ended before its caller knows which it is, as happens to quick ones.
     """

@@ -1,4 +1,6 @@
-"""What containerd itself says of its tasks, as it happens: `ctr events`, kept as the life of each container.
+"""What containerd itself says of its tasks, as it happens.
+
+`ctr events` is kept as the life of each container.
 
 A list that is asked now and then misses what lives shortly; the events miss nothing. The labels of a container are read
 when it is created, while it surely exists.

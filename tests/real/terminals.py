@@ -1,4 +1,7 @@
-"""A command on a terminal of its own, as a person has it: what is typed, what is shown, how large it is."""
+"""A command on a terminal of its own, as a person has it.
+
+Tests type, read the screen, and resize it.
+"""
 
 from __future__ import annotations
 

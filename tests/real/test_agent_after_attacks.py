@@ -1,5 +1,6 @@
-"""After every attack that we know, a live agent is as before: Ready, its lease renewed, its pods untouched, its memory
-within 50 MiB, and no descriptor and no thread more.
+"""After every known attack a live agent is as before: Ready, and its pods untouched.
+
+Its lease is renewed, its memory within 50 MiB, and it has no descriptor and no thread more.
 """
 
 from __future__ import annotations

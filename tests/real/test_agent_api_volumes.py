@@ -1,4 +1,4 @@
-"""Volumes made of objects of the API, from inside a container: content, modes, owners, and changes that arrive."""
+"""Volumes made of API objects, from inside a container: content, modes, owners, updates."""
 
 from __future__ import annotations
 

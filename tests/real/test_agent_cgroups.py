@@ -1,4 +1,6 @@
-"""The cgroups of pods on containerd, as they are from outside (spec 10.2 to 10.7), on this machine's own hierarchy.
+"""The cgroups of pods on containerd, seen from outside (spec 10.2 to 10.7).
+
+In this machine's own hierarchy.
 
 Each agent has a `cgroupRoot` of its own. What a machine lacks (huge pages here) is not asked for.
 """

@@ -1,5 +1,6 @@
-"""Manifests that come, change, move and go in any order, faster than pods can follow, and an agent that is killed in
-between: of each pod at most one incarnation lives at any time, and in the end it is the newest (pains 7 and 8).
+"""Manifests come, change, move and go faster than pods can follow, and the agent is killed.
+
+Of each pod at most one incarnation lives at any time, and in the end it is the newest (pains 7 and 8).
 """
 
 from __future__ import annotations

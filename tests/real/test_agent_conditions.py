@@ -1,5 +1,6 @@
-"""Conditions of a pod on containerd as the API server has them, each with the generation that it is about, and
-readiness gates (spec 4.3, 4.5).
+"""Conditions of a pod on containerd, as the API server has them (spec 4.3, 4.5).
+
+Each has the generation that it is about. Also readiness gates.
 """
 
 from __future__ import annotations

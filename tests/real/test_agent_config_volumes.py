@@ -1,4 +1,7 @@
-"""Files that the agent writes for pods, on containerd: in memory, read only, all at once, and gone with their pod."""
+"""Files that the agent writes for pods, on containerd.
+
+They are in memory and read-only, change all at once, and go with their pod.
+"""
 
 from __future__ import annotations
 

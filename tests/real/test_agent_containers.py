@@ -1,5 +1,6 @@
-"""What a container on containerd finds around itself, and what others find of it: environment, volumes, resources,
-security, network, names, labels, logs (spec 3.8, 3.9).
+"""What a container on containerd finds around itself, and what others find of it.
+
+Environment, volumes, resources, security, network, names, labels, logs (spec 3.8, 3.9).
 """
 
 from __future__ import annotations

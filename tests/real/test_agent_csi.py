@@ -1,4 +1,6 @@
-"""Volumes of a storage driver on containerd: the driver is a process of its own, the test is the cluster's controllers.
+"""Volumes of a storage driver on containerd.
+
+The driver is a process of its own; the test plays the cluster's controllers.
 
 Claims are bound and volumes attached by hand, with the words that the real controllers use.
 """

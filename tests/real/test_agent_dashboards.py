@@ -1,4 +1,7 @@
-"""The dashboards and alerts of kubernetes-mixin, asked by Prometheus of a node on containerd: no panel is empty."""
+"""The dashboards and alerts of kubernetes-mixin, for a node on containerd: no panel is empty.
+
+Prometheus evaluates them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Three volumes that hang for ever cost their own pods only (pain 4): mounts whose server really does not answer."""
+"""Three volumes that hang for ever cost their own pods only (pain 4).
+
+The servers of the mounts really do not answer.
+"""
 
 from __future__ import annotations
 

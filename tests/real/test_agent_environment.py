@@ -1,5 +1,6 @@
-"""What a container on containerd finds in its environment, where `$(VAR)` is replaced, and the reason it waits for when
-something is missing (spec 3.7, 3.8, 13).
+"""What a container on containerd finds in its environment (spec 3.7, 3.8, 13).
+
+Where `$(VAR)` is replaced, and the waiting reason when something is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ephemeral containers on containerd: added to a pod that runs, by an update of its object in an API server."""
+"""Ephemeral containers on containerd, added to a running pod through an API server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""A node that runs short of memory and disk, and pods that take more of its disk than they may, on containerd (spec 7).
+"""A node on containerd that runs short of memory and disk (spec 7).
+
+Also pods that take more of its disk than they may.
 
 The disk is a small one on a loop device. The memory is that of the cgroup of all pods, which the agent limits to
-`POOL_MIB`: nothing depends on what else runs on this machine, and on how much memory it has.
+`POOL_MIB`. So nothing depends on what else runs on this machine, or on its memory.
 """
 
 from __future__ import annotations

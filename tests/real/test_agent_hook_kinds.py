@@ -1,5 +1,6 @@
-"""Hooks of every kind on containerd, at starts and ends: HTTP, HTTPS and its fallback, sleep, the one that nobody
-serves; and that a hook takes its time of the grace (spec 3.10, 3.11).
+"""Hooks of every kind on containerd, at starts and ends (spec 3.10, 3.11).
+
+HTTP, HTTPS and its fallback, sleep, and a hook that nobody serves. A hook takes its time from the grace period.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What kubectl asks of a node, on containerd, through the embedded API server: logs, exec, attach, cp, port-forward."""
+"""kubectl on a node on containerd, through the embedded API server.
+
+Logs, exec, attach, cp and port-forward.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What a pod on containerd is to itself, seen from inside: names, resolver, hosts file, users, privileges, namespaces
-(spec 3.8, 3.9, 14, 17.4, 17.5). Conformance behaviours are named in the tests.
+"""What a pod on containerd is to itself, seen from inside.
+
+Names, resolver, hosts file, users, privileges, namespaces (spec 3.8, 3.9, 14, 17.4, 17.5). Conformance behaviours are
+named in the tests.
 """
 
 from __future__ import annotations
@@ -187,7 +189,10 @@ def test_17_4_users_groups_and_privileges(agent: Agent, truth: Truth) -> None:
 
 
 def test_3_8_run_as_non_root_is_verified(agent: Agent, truth: Truth) -> None:
-    """Name of a pod: its image, further fields of its security context, and what its refusal says, if it is refused."""
+    """Name of a pod -> its image, further fields of its security context, and its refusal.
+
+    The refusal is empty where the pod is not refused.
+    """
     pods: dict[str, tuple[str, dict[str, Any], str]] = {
         "nobody": ("actorlet.test/busybox:1", {}, "root"),
         "by-name": ("actorlet.test/user-name:1", {}, "image has non-numeric user (app)"),

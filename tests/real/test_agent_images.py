@@ -1,4 +1,7 @@
-"""Images on containerd when their file system fills: a small one of their own, on a loop device (issue 7, spec 6.5)."""
+"""Images on containerd when their file system fills (spec 6.5).
+
+It is a small one of their own, on a loop device.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,10 @@ def test_6_5_images_go_down_to_the_low_threshold_and_none_in_use_is_lost(
 
 
 def shortage_frees_what_nobody_needs(agent: Agent, root: Path, cri: GrpcCri) -> None:
-    """Short of room for images: those that nobody uses go, if they were there before, and then nobody has to."""
+    """A shortage of image space is ended by removing unused images.
+
+    Those that were there before go first, and then no pod has to.
+    """
     agent.terminate()
     free = 100 - used_percent(root)
     agent.configure(evictionHard={"memory.available": "0%", "imagefs.available": f"{free + 3:.1f}%"})

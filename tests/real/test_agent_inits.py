@@ -1,4 +1,7 @@
-"""Init containers and sidecars on containerd, in every order and with every failure (spec 3.2, 3.3, 4.1, 4.3)."""
+"""Init containers and sidecars on containerd, in every order and with every failure.
+
+See spec 3.2, 3.3, 4.1 and 4.3.
+"""
 
 from __future__ import annotations
 

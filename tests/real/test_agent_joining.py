@@ -1,4 +1,7 @@
-"""A node that joins a cluster as kubeadm lets it: with credentials that are good for a request, and no more."""
+"""A node joins a cluster as kubeadm lets it.
+
+Its first credentials are good for a certificate request only.
+"""
 
 from __future__ import annotations
 

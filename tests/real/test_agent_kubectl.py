@@ -1,4 +1,6 @@
-"""Everything of kubectl at once, for a while: followers, shells on terminals, copies, forwarded ports, debuggers.
+"""All of kubectl at once, for a while.
+
+Followers, shells on terminals, copies, forwarded ports, debuggers.
 
 Half of it over websockets and half over SPDY. ACTORLET_KUBECTL_SECONDS says for how long; minutes are as good as any.
 """

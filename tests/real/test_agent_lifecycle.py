@@ -1,4 +1,4 @@
-"""Lives of containers on containerd: the order in which they begin and end, restarts, ends, last words (spec 3, 4)."""
+"""Lives of containers on containerd: order of starts and ends, restarts, last words (spec 3, 4)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Directories and disks of the node as persistent volumes, on containerd: whose the files are, which pods share them,
-and disks that containers get as devices. The test binds the claims, as the cluster's controllers would.
+"""Directories and disks of the node as persistent volumes, on containerd.
+
+Whose the files are, which pods share them, and disks that containers get as devices. The test binds the claims, as the
+cluster's controllers would.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Logs on containerd: a chatty container's are set aside and compressed, and no line is lost (spec 3.13)."""
+"""Logs on containerd: those of a chatty container rotate and shrink, and no line is lost.
+
+See spec 3.13.
+"""
 
 from __future__ import annotations
 

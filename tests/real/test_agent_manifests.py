@@ -1,4 +1,4 @@
-"""Static pods on containerd: what becomes of a manifest that comes, changes, moves, breaks or goes (spec 1, 2.6)."""
+"""Static pods on containerd: a manifest comes, changes, moves, breaks or goes (spec 1, 2.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node on containerd uses: as the summary tells it, as Prometheus reads it, and as `kubectl top` shows it."""
+"""The usage of a node on containerd, in the summary, in Prometheus, and in `kubectl top`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What containerd can since 2.0, shown on one: pods with their own users, unmasked /proc, the policy Strict of groups
-(spec 17.4, 17.6).
+"""Features of containerd since 2.0, shown on one (spec 17.4, 17.6).
+
+Pods with their own users, unmasked /proc, the policy Strict of groups.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The agent and its machine: what it does not start on, what it sets, and what it hears of the kernel (spec 10.1)."""
+"""The agent and its machine (spec 10.1).
+
+What it refuses to start on, what it sets, and what it hears from the kernel.
+"""
 
 from __future__ import annotations
 

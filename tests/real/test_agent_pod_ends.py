@@ -1,5 +1,7 @@
-"""The ends of pods on containerd: whose grace holds when, orders that hurry and orders that would delay, no grace at
-all, and the deadline (spec 2.6, 2.11, 3.10). Containers that heed no signal write down when it came and when they died.
+"""The ends of pods on containerd (spec 2.6, 2.11, 3.10).
+
+Which grace period holds, orders that hasten an end and orders that would delay it, no grace at all, and the deadline.
+Containers that ignore signals record when each came and when they died.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Every kind of probe asked in every way, on containerd: startup, readiness and liveness by command, HTTP, port and
-gRPC; thresholds, delays, and the grace of a probe (spec 5, 3.10).
+"""Every kind of probe in every way, on containerd (spec 5, 3.10).
+
+Startup, readiness and liveness by command, HTTP, port and gRPC; thresholds, delays, and the grace of a probe.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Probes on containerd: commands in containers, a web server that is asked, ports that open and close (spec 5)."""
+"""Probes on containerd: commands in containers, a web server, ports that open and close (spec 5)."""
 
 from __future__ import annotations
 

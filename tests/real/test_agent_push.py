@@ -1,4 +1,7 @@
-"""Manifests handed to the agent with curl: on containerd, through a restart, with mirror pods in the API."""
+"""Manifests handed to the agent with curl, on containerd.
+
+They survive a restart, and have mirror pods in the API.
+"""
 
 from __future__ import annotations
 

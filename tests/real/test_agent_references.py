@@ -1,4 +1,7 @@
-"""What a container on containerd takes from config maps and secrets, and what it waits for without them (spec 13.2)."""
+"""What a container on containerd takes from config maps and secrets (spec 13.2).
+
+Also what it waits for without them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pods whose containers get other resources while they run (spec 10.16): what the kernel's files say of them."""
+"""Pods on containerd whose containers are resized while they run (spec 10.16).
+
+The kernel's files show the resources.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The agent ends and comes back, by SIGTERM, by SIGKILL at any moment, and the pods do not notice (spec 2.6, 2.10)."""
+"""The agent ends and comes back, and the pods do not notice (spec 2.6, 2.10).
+
+It ends by SIGTERM, or by SIGKILL at any moment.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What is started again on containerd, and when: rules and policies of containers, the configured maximum of the
-back-off and its key, counts that outlive what the runtime has lost (spec 3.4, 3.5, 3.7, 4.2).
+"""What is restarted on containerd, and when (spec 3.4, 3.5, 3.7, 4.2).
+
+Rules and policies of containers, the configured maximum of the back-off and its key, and counts that outlive what the
+runtime has lost.
 """
 
 from __future__ import annotations

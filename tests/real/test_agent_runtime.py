@@ -1,4 +1,7 @@
-"""The runtime under the agent: missing, late, killed, restarted, and running what nobody wants (spec 2.10, 2.12)."""
+"""The runtime under the agent is missing, late, killed, or restarted (spec 2.10, 2.12).
+
+Or it runs what nobody wants.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live agent at its highest verbosity says nothing of the secrets that it handles, though everything with them fails.
+"""A live agent at its highest verbosity logs no secret, though every use of them fails.
 
 The pull is refused, the storage driver repeats its secret, probe and hook find nobody, and no server has manifests.
 `tests/simulation/node/test_secrets.py` shows the same with a runtime that repeats what it is told.

@@ -1,5 +1,7 @@
-"""What holds a container on containerd back: profiles of seccomp, capabilities, AppArmor where the machine has it; and
-what is told to the runtime though this machine cannot show it (spec 3.8, 3.9, 17.4).
+"""What limits a container on containerd (spec 3.8, 3.9, 17.4).
+
+Profiles of seccomp, capabilities, and AppArmor where the machine has it. Also what the runtime is told though this
+machine cannot show it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A machine that goes down under an agent (spec 9.7): a real D-Bus, and a stand-in of logind that says so."""
+"""A machine that goes down under an agent (spec 9.7).
+
+D-Bus is real; a stand-in for logind announces the shutdown.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Volumes as containers see them, on containerd: what lies in them, whose it is, what may be written, and what a
-container that means ill gets of the host.
+"""Volumes as containers on containerd see them.
+
+What lies in them, whose it is, what may be written, and what a malicious container gets of the host.
 """
 
 from __future__ import annotations

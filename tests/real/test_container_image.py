@@ -1,4 +1,7 @@
-"""The image of `deploy/Containerfile` is built here, and runs on containerd as `deploy/hollow-nodes.yaml` runs it."""
+"""The image of `deploy/Containerfile` is built, and runs as `deploy/hollow-nodes.yaml` runs it.
+
+On containerd.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""containerd keeps the contract of `tests.simulation.cri_contract`: the simulated runtime is proven to be like it."""
+"""containerd keeps the contract of `tests.simulation.cri_contract`.
+
+So the simulated runtime behaves like it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What systemd thinks of `deploy/actorlet.service`, and an agent that has the rights of that file and no more."""
+"""What systemd says of `deploy/actorlet.service`, and an agent with only that unit's rights."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def _ready(agent: Agent) -> bool:
 
 
 def _held_back() -> list[str]:
-    """The command before a command, which takes away what the unit takes away: capabilities, and new privileges."""
+    """A prefix for a command, which takes away what the unit takes away.
+
+    These are capabilities and new privileges.
+    """
     parser = ConfigParser()
     parser.read(UNIT)
     names = parser["Service"]["CapabilityBoundingSet"].replace("\\", " ").split()

@@ -1,5 +1,7 @@
-"""SIGKILL at random moments while pods of many kinds come and go (pains 7 and 8): no container restarts because of it,
-none is started twice, none is orphaned, and nothing is left on disk. containerd's own events are the truth.
+"""SIGKILL at random moments while pods of many kinds come and go (pains 7 and 8).
+
+No container restarts because of it, none is started twice, none is orphaned, and nothing is left on disk. containerd's
+own events are the truth.
 
 One thing the agent cannot undo: containerd 1.6 forgets a task now and then when its caller dies, about once in two
 hundred starts that are cut short. The test ends these (`Containerd.end_forgotten_tasks`) and counts them.
@@ -44,7 +46,10 @@ CHECK_EVERY = 50
 
 
 class Flips:
-    """Which pods were Ready, and were shown as not Ready later though they had not ended, nor were to go (`gone`)."""
+    """Pods that were Ready and were shown as not Ready later, without a reason.
+
+    A reason is that the pod has ended or was to go (`gone`).
+    """
 
     def __init__(self) -> None:
         self.gone: set[str] = set()
@@ -129,7 +134,7 @@ def live_for_a_while(agent: Agent, events: TaskEvents, chance: random.Random) ->
 
 
 def settle(agent: Agent, containerd: Containerd, truth: Truth, churn: Churn, flags: tuple[str, ...]) -> int:
-    """Kill it once more, and return when the pods that are wanted are as they should be, and no others are there.
+    """Kill the agent once more, and return when exactly the wanted pods are there, as they should be.
 
     Returns how many tasks containerd has forgotten since the last time.
     """

@@ -1,4 +1,7 @@
-"""Cgroups as slices of systemd (spec 10.2), over a real D-Bus: a stand-in of systemd makes the directories."""
+"""Cgroups as slices of systemd (spec 10.2), over a real D-Bus.
+
+A stand-in for systemd makes the directories.
+"""
 
 from __future__ import annotations
 

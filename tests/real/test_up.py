@@ -1,4 +1,7 @@
-"""`actorlet up` on a real runtime, and kubectl as it tells a person to use it: a cluster of one real node."""
+"""`actorlet up` on a real runtime, with kubectl as its output suggests.
+
+A cluster of one real node.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Servers that mean ill, on real sockets of loopback: what a container can put behind the port of its probe or hook.
+"""Hostile servers on real sockets of loopback.
+
+A container can put them behind the port of its probe or hook.
 
 A server counts what it could send: that is what its attack has cost the node. It stops by itself at `GIVEN_UP_BYTES`,
 so that an attack without bound ends, and shows. Small buffers of the kernel keep the count close to what was read.

@@ -1,8 +1,10 @@
-"""What every container runtime does: one suite of raw verb sequences, run on the simulated runtime and on containerd.
+"""What every container runtime does: one suite of raw verb sequences.
+
+It runs on the simulated runtime and on containerd.
 
 A test takes `world`, which the test files of each runtime give: a `Cri`, an image that is there, and a way to wait.
-What a container shall do is said twice, as a shell script for a real runtime and as annotations for the simulated one,
-and each of the two passes over the other.
+What a container should do is written twice: as a shell script for a real runtime, and as annotations for the simulated
+one. Each runtime ignores the other form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Plays in which something hangs for sick pods, and what comes of it for the others: the kit of the tests on hangs.
+"""Plays in which something hangs for sick pods, and what it costs the others.
+
+The kit of the tests on hangs.
 
 The sick pod has something of everything. The others must not notice: they start and end as where nothing hangs.
 """

@@ -1,4 +1,7 @@
-"""How agents with an old pain are played: a scenario of the library with few pods, for less time, on a few seeds."""
+"""Plays of agents with an old pain.
+
+A scenario of the library with few pods, for less time, on a few seeds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The same played once more in another process, in which strings have other hashes: nothing may depend on either.
+"""Plays the same once more in another process.
+
+Strings have other hashes there, and nothing may depend on them.
 
 As a program it reads a name of the library and a seed from each line, and says what came of it.
 """

@@ -1,4 +1,6 @@
-"""How large the scenarios of the library are when they are played as tests: as small as shows the same.
+"""How large the scenarios of the library are as tests.
+
+As small as still shows the same.
 
 Over 200 seeds (`tox -e seeds`) a scenario is of the middle size. At every change two seeds are played of one that is
 smaller still; what is rare must be reached by those two as well.
@@ -107,7 +109,10 @@ def sized(name: str, size: Size | None = None) -> Scenario:
 
 
 def tiny(name: str) -> Scenario:
-    """The scenario of the library as small as it can be, to be played thousands of times: two pods of each mix."""
+    """The scenario of the library as small as it can be: two pods of each mix.
+
+    It is played thousands of times.
+    """
     scenario = library_scenario(name)
     fixed = sum(mix.count for mix in scenario.pods if mix.fixed)
     free = sum(not mix.fixed for mix in scenario.pods)

@@ -1,4 +1,6 @@
-"""An agent that is killed anywhere: before any turn, call or change on the disk, and again while the next takes stock.
+"""The agent is killed anywhere: before any turn, call or change on the disk.
+
+And again while the next one is starting.
 
 A sample at every change; `python -m tests.simulation.crashes` (or `tox -e crashes`) goes through all moments of the
 whole library, and `actorlet simulate crash-anywhere --kill-everywhere` through those of one world.

@@ -1,4 +1,7 @@
-"""The simulated runtime keeps the contract of `cri_contract`, in process in virtual time and over gRPC in real time."""
+"""The simulated runtime keeps the contract of `cri_contract`.
+
+In process in virtual time, and over gRPC in real time.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ OF_THE_SICK_POD = {
     "get persistentvolumeclaims": "get persistentvolumeclaims default/sick-disk: no answer within 10 s",
     "patch pods/status": "patch pods/status default/sick-0: no answer within 15 s",
 }
-"""What hangs for the sick pod -> the words that name it in an event, the log or the explanation of the pod."""
+"""What hangs for the sick pod -> the words that name it.
+
+In an event, the log or the explanation of the pod.
+"""
 OF_THE_NODE = {
     "get persistentvolumes": 0,
     "list configmaps": 4,

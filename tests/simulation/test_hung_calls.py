@@ -1,4 +1,6 @@
-"""Calls to the runtime that never return: whatever hangs for one pod, the others start and end as without it.
+"""Calls to the runtime that never return for one pod.
+
+The others start and end as they do without it.
 
 Every verb hangs in turn, about one pod or, where it is about none, once. Verbs are read from `runtime.cri.verbs`, so
 that a new one is covered by itself.

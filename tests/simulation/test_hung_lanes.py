@@ -44,7 +44,10 @@ OF_THE_SICK_POD = {
     "SimulatedPodLogs.remove_pod": "SimulatedPodLogs.remove_pod",
     "SimulatedSubPaths.prepare": "SimulatedSubPaths.prepare",
 }
-"""What hangs for the sick pod -> the words that name it in an event, the log or the explanation of the pod."""
+"""What hangs for the sick pod -> the words that name it.
+
+In an event, the log or the explanation of the pod.
+"""
 OF_ITS_DISK = {
     "MeasuredVolumes.stage": "staging of kubernetes.io/csi/disks.example^sick-disk: it has not ended",
     "MeasuredVolumes.unstage": "unstaging of kubernetes.io/csi/disks.example^sick-disk: it has not ended",

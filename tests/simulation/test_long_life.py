@@ -1,4 +1,6 @@
-"""Nothing of the agent grows with the pods that it has had: what it remembers is counted twice, with none there.
+"""Nothing of the agent grows with the pods that it has had.
+
+Its tables are counted twice, each time with no pod there.
 
 `benchmarks.simulated_week` plays a week of it.
 """

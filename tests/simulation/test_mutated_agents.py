@@ -78,7 +78,10 @@ def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(
 
 
 def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monkeypatch: Mutate):
-    """Which is true of events that come once and in time, and of no others: what has been made since is made twice."""
+    """Right for events that come once and in time, and wrong for others.
+
+    What has been made since is made twice.
+    """
     told: dict[str, tuple[PodSandboxStatus, tuple[ContainerStatus, ...]]] = {}
 
     def keep(event: ContainerEventResponse) -> None:

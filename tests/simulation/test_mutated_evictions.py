@@ -1,5 +1,6 @@
-"""Scenarios of nodes that run short can fail: agents that were changed so that a pain comes back do not get through
-(pains 11, 12, 15). As `tests.simulation.test_mutated_agents`.
+"""Scenarios of nodes that run short can fail (pains 11, 12, 15).
+
+Agents that were changed so that a pain comes back break a rule. As `tests.simulation.test_mutated_agents`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""As `test_mutated_agents`: agents that say too much, too little or too late of pods, logs, and themselves."""
+"""As `test_mutated_agents`: agents that report too much, too little or too late.
+
+Of pods, of logs, and of themselves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A whole node as the API shows it: ready when its runtime is, and through crashes of agent, runtime and API server."""
+"""A whole node as the API shows it.
+
+It is ready when its runtime is, and through crashes of agent, runtime and API server.
+"""
 
 from __future__ import annotations
 

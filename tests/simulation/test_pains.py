@@ -1,4 +1,4 @@
-"""Every row of the project's list of pains has a scenario, and an agent with that pain that does not get through it.
+"""Every pain of the project's list has a scenario, and a mutated agent that breaks its rule.
 
 The table of `docs/simulate.md` says which; here it is compared with the library and with the tests themselves.
 """

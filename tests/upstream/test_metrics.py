@@ -1,4 +1,7 @@
-"""Every metric of kubelet 1.36 is exported with its type and labels, or `runtime/metrics/absent.py` has the reason."""
+"""Every metric of kubelet 1.36 is exported with its type and labels, or has a reason.
+
+The reasons are in `runtime/metrics/absent.py`.
+"""
 
 from __future__ import annotations
 

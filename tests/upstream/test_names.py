@@ -1,4 +1,6 @@
-"""Every event, reason and condition of kubelet 1.36 is used here, or `docs/kubelet-names.md` has the reason.
+"""Every event, reason and condition of kubelet 1.36 is used here, or has a reason.
+
+The reasons are in `docs/kubelet-names.md`.
 
 A name is used when the code has it as a string: a misspelt, lost or new name fails. What each means is tested where it
 is used.

@@ -1,4 +1,7 @@
-"""`ClusterCacheActor`: variables of services, handlers of RuntimeClasses and the node, for pods (spec 9.8, 13.1)."""
+"""`ClusterCacheActor`: service variables, RuntimeClass handlers and the node, for pods.
+
+See spec 9.8 and 13.1.
+"""
 
 from __future__ import annotations
 

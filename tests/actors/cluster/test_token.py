@@ -1,4 +1,7 @@
-"""`TokenActor`: one flight per token, renewal in time, and the old one while there is no new one (spec 8.7)."""
+"""`TokenActor`: one request per token at a time, and renewal in time (spec 8.7).
+
+The old token serves while there is no new one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`EventRecorderActor` with an API server played by hand: what it is told, how often, and what it is spared."""
+"""`EventRecorderActor` with an API server played by hand.
+
+The tests show what the server is sent, how often, and what it is spared.
+"""
 
 from __future__ import annotations
 

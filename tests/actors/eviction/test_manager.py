@@ -1,4 +1,7 @@
-"""`EvictionActor` alone, among actors that note what it asks and tells: the course of a pass, and what it survives."""
+"""`EvictionActor` alone, among actors that record its messages.
+
+The tests show the course of a pass, and what a pass survives.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who goes first (spec 7.4), who is over a limit of its own (spec 7.6), and what is said of it (spec 7.5)."""
+"""The order of eviction (spec 7.4), limits of single pods (7.6), and the messages (7.5)."""
 
 from __future__ import annotations
 

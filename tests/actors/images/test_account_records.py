@@ -1,4 +1,7 @@
-"""An image that is here and a service account: the credential program says whether the pod has it, not the registry."""
+"""An image on the node and a service account: the credential program grants access.
+
+The registry is not asked.
+"""
 
 from __future__ import annotations
 

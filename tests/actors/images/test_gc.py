@@ -36,7 +36,10 @@ LIMITS = GcLimits(min_age_ns=0, max_age_ns=0, high_percent=85, low_percent=80)
 
 
 class World:
-    """An actor, a runtime with five images of 10% each, and a file system that has `other` percent besides."""
+    """An actor, a runtime with five images of 10% each, and a file system.
+
+    Other files take `other` percent of it.
+    """
 
     def __init__(self, limits: GcLimits = LIMITS, other: int = 0) -> None:
         self.dispatcher = SimulatedDispatcher(1)
@@ -85,7 +88,10 @@ class World:
         self.tell(LeaseImages(self.worker, uid, frozenset(images)))
 
     def removal_under_way(self) -> tuple[Any, Promise[Any]]:
-        """All images are to go, and the runtime does not answer: the only request, and what waits for its answer."""
+        """All images are to be removed, and the runtime does not answer.
+
+        Returns the only request, and the future that waits for its answer.
+        """
         self.hold_up = True
         self.begin()
         self.tell(ReclaimImages(self.asker))

@@ -1,4 +1,7 @@
-"""The directory `image_manager` as a kubelet has it, byte by byte: the agent goes on from it, and leaves such a one."""
+"""The directory `image_manager` of a kubelet, byte by byte.
+
+The agent continues from it, and leaves one like it.
+"""
 
 from __future__ import annotations
 

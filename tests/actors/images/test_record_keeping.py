@@ -1,4 +1,7 @@
-"""`ImagePullActor` and the records of pulls: what is on disk around each pull, and who may use what is here."""
+"""`ImagePullActor` and pull records: what is on disk around each pull.
+
+Also who may use an image that is on the node.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Drivers: what lets one test drive either dispatcher, saying what must become true and how much time passes."""
+"""Drivers: they let one test drive either dispatcher.
+
+The test says what must become true and how much time passes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""While a whole system ends, actors stop in some order: what they still say to each other is counted, not shouted."""
+"""While a system ends, actors stop in some order.
+
+Messages that they still send each other are counted as dead letters, without a warning.
+"""
 
 from __future__ import annotations
 

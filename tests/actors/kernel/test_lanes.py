@@ -52,7 +52,10 @@ def gates(driver: Driver) -> Any:
 
 
 BEGUN_BY_THEN = 300 * MS
-"""Until a call is written off that hangs: one that had no thread by then, on a busy machine, would only be late."""
+"""A call that hangs is written off no later than this.
+
+A call that had no thread by then, on a busy machine, would only be late.
+"""
 
 
 def report_of(driver: Driver, name: str = "lane") -> LaneReport:

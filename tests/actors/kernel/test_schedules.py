@@ -1,4 +1,7 @@
-"""Random schedules of messages, failures, restarts and stops against a simple model, on seeds that order the actors."""
+"""Random schedules of messages, failures, restarts and stops against a simple model.
+
+Seeds order the actors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whatever fails in an actor is its own: it is restarted, parked, stopped or escalated, and nobody else feels it."""
+"""A failure in an actor stays its own.
+
+It is restarted, parked, stopped or escalated, and no other actor feels it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The chains of iptables that a kubelet makes: made at the start, and again when somebody has flushed them."""
+"""The iptables chains that a kubelet makes.
+
+They are made at the start, and again when somebody has flushed them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An actor that watches something of the kernel's, and fails: its next life watches anew, and nothing is left open."""
+"""An actor that watches a file of the kernel, and fails.
+
+Its next life watches anew, and nothing is left open.
+"""
 
 from __future__ import annotations
 

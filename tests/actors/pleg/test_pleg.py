@@ -1,4 +1,7 @@
-"""`PlegActor` against a runtime played by hand: lists that come, hang and fail, events that come, storm and break."""
+"""`PlegActor` against a runtime played by hand.
+
+Lists come, hang and fail; events come, storm and break.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of a worker to the simulated runtime: done, failed, and left behind by an order that interrupts."""
+"""A worker's calls to the simulated runtime: done, failed, and abandoned for an urgent order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is kept of ends that were decided: read once, merged, bounded to what there is, and never in the way."""
+"""Decisions to end containers, kept on disk: read once, merged, bounded, never in the way.
+
+They are bounded to the containers that exist.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How a worker looks at its pod on the simulated runtime: what it sees, what it asks for, and what a failure leaves."""
+"""How a worker looks at its pod on the simulated runtime.
+
+What it sees, what it asks for, and what a failure leaves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader has to open to follow one pod from its manifest to Running is bounded, and listed in `docs/`."""
+"""The files to read to follow one pod to Running are few, and listed in `docs/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""When a `PodWorker` asks for volumes: once, when its pod uses more of them or shows something else, when told to."""
+"""When a `PodWorker` asks for volumes.
+
+Once; when its pod uses more of them or shows something else; when told to.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whatever a runtime may show of a pod with the containers `a` and `b` behind `i`, the sidecar `s`, and `j`."""
+"""Generates whatever a runtime may show of a pod.
+
+It has the containers `a` and `b` behind `i`, the sidecar `s`, and `j`.
+"""
 
 from __future__ import annotations
 

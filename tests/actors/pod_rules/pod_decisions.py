@@ -1,4 +1,4 @@
-"""What is decided of a pod, in a line: how `compute_pod_actions` is asked in tests, and its answer put short."""
+"""`compute_pod_actions` in tests: the question and its answer, each in one line."""
 
 from __future__ import annotations
 

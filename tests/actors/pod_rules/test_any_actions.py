@@ -38,7 +38,10 @@ def test_spec_3_2_never_two_of_one_name(policy: str, observed: ObservedPod, busy
 
 @given(_POLICIES, pictures(), _BUSY)
 def test_spec_3_3_init_order_holds(policy: str, observed: ObservedPod, busy: InFlight) -> None:
-    """No container begins before every regular init container has ended well, or the pod was initialized before."""
+    """No container starts before every regular init container has succeeded.
+
+    Or the pod was initialized before.
+    """
     actions = act(pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy), observed, in_flight=busy)
     assert not (actions.create_sandbox and actions.start)
     if not actions.start:
@@ -75,7 +78,7 @@ def test_the_same_picture_gives_the_same_answer(policy: str, observed: ObservedP
 
 
 def _after(observed: ObservedPod, actions: PodActions, states: dict[str, bool], ip: str) -> ObservedPod:
-    """What is seen when the sandbox has been made and each start has come to a container: it runs, or has ended."""
+    """The next look at the pod: the sandbox is made, and each start ran or has ended."""
     boxes = observed.sandboxes
     if actions.create_sandbox:
         over = (msgspec.structs.replace(each, ready=False) for each in boxes)

@@ -27,7 +27,10 @@ WEB = container("web")
 
 
 def loop(times: int, ran_ns: int = SECOND_NS, periods: CrashLoopPeriods = PERIODS, noted: bool = True) -> list[int]:
-    """The waits, in seconds, after each of so many ends of a container that is restarted as soon as it may be."""
+    """The waits, in seconds, after each of so many ends of a container.
+
+    The container is restarted as soon as it may be.
+    """
     waits, owed_ns = [], 0
     for attempt in range(times):
         last = seen("web", EXITED, attempt, 1, ended_ns=NOW_NS, back_off_ns=owed_ns, ran_ns=ran_ns)

@@ -1,4 +1,4 @@
-"""What of a pod's running containers is resized in place, what restarts, and in which order (spec 10.16)."""
+"""Resizes of a running pod: what changes in place, what restarts, in which order (spec 10.16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Spec 4.2: resources in the status of a container that runs are what the runtime has, in the words of the spec."""
+"""Spec 4.2: the status shows the resources that the runtime reports, in the notation of the spec.
+
+For a container that runs.
+"""
 
 from __future__ import annotations
 

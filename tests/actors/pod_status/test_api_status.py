@@ -1,4 +1,7 @@
-"""What is published of a pod: container statuses, conditions, addresses, and what stays (spec 4.1 to 4.4)."""
+"""The published status of a pod (spec 4.1 to 4.4).
+
+Container statuses, conditions, addresses, and what stays.
+"""
 
 from __future__ import annotations
 

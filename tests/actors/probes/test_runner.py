@@ -1,4 +1,7 @@
-"""The runner of a pod's probes: times kept under load, answers that come too late, what outlives a failure (spec 5)."""
+"""The runner of a pod's probes (spec 5).
+
+Times kept under load, answers that come too late, and what outlives a failure.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ def pod_of(name: str, containers: int = 1, **fields: Any) -> Pod:
 
 
 class Answers:
-    """A prober that answers as a function of (container id, kind) says: an answer, or after how long which one."""
+    """A prober whose answers a function chooses, by (container id, kind).
+
+    The function gives an answer, or a delay with an answer.
+    """
 
     def __init__(self, dispatcher: SimulatedDispatcher) -> None:
         self.say: Callable[[str, str], ProbeAnswer | tuple[int, ProbeAnswer] | None] = lambda container, kind: OK

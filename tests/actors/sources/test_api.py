@@ -1,4 +1,4 @@
-"""Pods of the API server: known as a whole after a list, told by what has changed in between, lost never."""
+"""Pods of the API server: a list gives them all, a watch gives the changes, none is lost."""
 
 from __future__ import annotations
 

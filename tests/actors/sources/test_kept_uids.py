@@ -1,4 +1,7 @@
-"""Static pods that another agent runs keep their UIDs, unless anything shows another manifest, or another pod."""
+"""Static pods that another agent runs keep their UIDs.
+
+Not where anything shows another manifest, or another pod.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the host appears inside a container: mounts, parts of volumes, images and devices (spec 3.8, 8.7)."""
+"""What of the host a container sees: mounts, parts of volumes, images, devices (spec 3.8, 8.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the status manager writes to the API: how often, in which order, and what it does when nobody answers."""
+"""The status manager's writes to the API: how often, in which order, without answers."""
 
 from __future__ import annotations
 

@@ -99,7 +99,10 @@ def test_after_a_restart_what_was_told_to_the_life_before_takes_nobody_for_gone(
 
 
 def test_who_gives_orders_sees_a_worker_that_has_failed_also_over_a_restart_of_the_sync_loop(world: World):
-    """Between two looks of the eviction manager both may begin anew: the number must not be the same again."""
+    """Between two passes of the eviction manager both may restart.
+
+    The number must not be the same again.
+    """
     asker, answers = Recorder.spawn_in(world.system, "asker", PodsHere)
 
     def life() -> int:
@@ -190,7 +193,10 @@ def test_spec_2_6_updates_that_wait_are_one_in_the_newest_form(
 
 
 def fails_on(monkeypatch: pytest.MonkeyPatch, *uids: str) -> None:
-    """Whatever it does to begin one of these pods, or to tell its worker, fails, but for the form named `mended`."""
+    """Whatever it does to start one of these pods, or to tell its worker, fails.
+
+    Only the pod named `mended` succeeds.
+    """
     start, tell = PodStarts.start_or_wait, PodWorkers.tell_desired
 
     def check(pod: Pod | None) -> None:
@@ -235,7 +241,10 @@ def test_pods_on_which_it_fails_each_time_keep_no_other_from_being_heard(world: 
 def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_in_quarantine_as_well(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    """It knows nothing of a pod that went meanwhile: one that was not named would be desired, and run, for ever."""
+    """The storage knows nothing of a pod that was removed meanwhile.
+
+    If the question did not name it, the pod would be desired, and run, for ever.
+    """
     fails_on(monkeypatch, "bad")
     hear(world, pod("1"), pod("bad"))
     world.kept["storage"].clear()
@@ -247,7 +256,10 @@ def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_in_quarantine_
 def test_a_pod_in_quarantine_that_runs_is_there_for_whoever_ends_pods_for_the_sake_of_the_node(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    """Its worker obeys: the machine must not go down under it, and an eviction is not forgotten as if it had gone."""
+    """Its worker obeys orders.
+
+    The machine must not go down under the pod, and an eviction is not taken for done.
+    """
     asker, answers = Recorder.spawn_in(world.system, "asker", PodsHere)
     world.ready()
     world.tell(changed(ADD, pod("bad")))

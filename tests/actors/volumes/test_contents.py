@@ -1,4 +1,6 @@
-"""`VolumeReconcilerActor` and volumes that are made of objects: gathered, written, renewed, tried again.
+"""`VolumeReconcilerActor` and volumes made of API objects.
+
+Their objects are gathered, written, renewed, tried again.
 
 The disk is that of the simulated host; the object cache, the tokens and the workers are small actors that answer.
 """

@@ -1,8 +1,10 @@
-"""The agent dies at every single operation of mounting and unmounting, and at every turn between them (pain 6).
+"""The agent dies at every operation of mounting and unmounting, and at every turn between.
 
-Every kind of volume is in it, one on a device that two pods share. After each death a new agent comes, and then nothing
-of a removed pod is left, neither directory nor mount; no mount of a pod that lives was ever touched; and every pod that
-is wanted has all its volumes.
+Pain 6.
+
+Every kind of volume is in it, one on a device that two pods share. After each death a new agent comes. Then nothing of
+a removed pod is left, neither directory nor mount, and every wanted pod has all its volumes. No mount of a live pod was
+ever touched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is next for the volumes of a pod, or for a device: tables of worlds and the steps that follow from them."""
+"""The next steps for the volumes of a pod, or for a device: tables of worlds and steps."""
 
 from __future__ import annotations
 

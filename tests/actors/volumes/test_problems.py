@@ -1,4 +1,7 @@
-"""Volumes while everything goes wrong, in an order drawn by a seed: in the end every file is what it should be."""
+"""Volumes while everything fails, in an order drawn by a seed.
+
+In the end every file has the right content.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Volumes while calls hang, fail and end late, agents die and pods come and go, in an order drawn by a seed.
+"""Volumes while calls hang, fail and end late, agents die, and pods come and go.
 
-When all is healed, every pod that is wanted has all its volumes and nothing else is left; and on the way there is no
-failure of the actor, and nothing of a pod whose volumes are in use is ever unmounted.
+A seed draws the order.
+
+When all is healed, every wanted pod has all its volumes and nothing else is left. On the way the actor does not fail,
+and no volume in use is unmounted.
 """
 
 from __future__ import annotations

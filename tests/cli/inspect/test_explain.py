@@ -1,4 +1,7 @@
-"""`actorlet explain` of a real agent on a simulated runtime: in words, as JSON, and of pods that are not there."""
+"""`actorlet explain` of a real agent on a simulated runtime.
+
+In words, as JSON, and of pods that do not exist.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ def explained(directory: Path, wanted: str, holds: Callable[[dict[str, Any]], ob
 
 
 def in_words(directory: Path, wanted: str, phrase: str) -> str:
-    """What is told in words, as soon as the phrase is in it: a pod that crashes runs for a moment now and then."""
+    """The explanation in words, once it contains the phrase.
+
+    A pod that crashes runs for a moment now and then.
+    """
     text = ""
     for _ in range(100):
         text = ask("explain", directory, wanted).stdout

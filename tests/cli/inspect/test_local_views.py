@@ -1,4 +1,7 @@
-"""What an agent shows of itself while the actor that knows the pods does not answer: never that there are none."""
+"""The agent's views while the actor that knows the pods does not answer.
+
+They never say that there are no pods.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`actorlet replay`: from a failure of `actorlet simulate` to the step where it failed, and any actor there."""
+"""`actorlet replay`: from a failure of `actorlet simulate` to its step, and to any actor there."""
 
 from __future__ import annotations
 

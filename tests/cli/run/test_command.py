@@ -1,4 +1,7 @@
-"""`actorlet run`, `pods` and `actors` as processes: the agent on a simulated runtime, asked, stopped, started again."""
+"""`actorlet run`, `pods` and `actors` as processes.
+
+The agent on a simulated runtime is asked, stopped, and started again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What containers send runs beside the API client, not on its loop: a node stays Ready whatever a pod answers."""
+"""What containers send is handled beside the API client, not on its loop.
+
+A node stays Ready whatever a pod answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How a node asks for its first certificate, over HTTP: what it asks for outlives the agent that asked."""
+"""How a node requests its first certificate, over HTTP.
+
+The request outlives the agent that made it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Who may read what the agent leaves on disk: each file and directory below its root directory, with owner and mode.
+"""Who may read what the agent leaves on disk.
+
+Each file and directory below its root directory has an owner and a mode.
 
 A real agent, with real volumes, on a simulated runtime and with an API server. It runs without a umask, so that each
 mode is one that the agent has chosen. Nothing may be there that the table does not know.

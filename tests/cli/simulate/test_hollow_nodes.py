@@ -1,4 +1,7 @@
-"""`actorlet simulate --kubeconfig`: nodes in a process of their own join an API server over HTTP, run pods, and end."""
+"""`actorlet simulate --kubeconfig`: nodes in a process of their own join an API server.
+
+They run pods, and end.
+"""
 
 from __future__ import annotations
 

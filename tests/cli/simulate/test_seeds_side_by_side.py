@@ -1,4 +1,7 @@
-"""`actorlet simulate --seeds A..B --jobs N`: each seed in a process of its own, and only the clock tells."""
+"""`actorlet simulate --seeds A..B --jobs N`: each seed has a process of its own.
+
+The output differs only in its times.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`actorlet simulated-apiserver` as a process: served, asked, stopped without a trace; and its complaints."""
+"""`actorlet simulated-apiserver` as a process: it serves, and stops without a trace.
+
+Also its error messages.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_a_run_leaves_nothing_where_others_keep_their_files(tmp_path: Path) -> N
 
 
 def test_a_kubeconfig_among_the_files_of_others_is_written_through_no_link_of_theirs(tmp_path: Path) -> None:
-    """Whoever may write beside it plants a link under every name that was once used for the half-written file."""
+    """Somebody who may write beside it links every name that the temporary file has had."""
     victim, path = tmp_path / "victim", tmp_path / "kubeconfig"
     victim.write_text("theirs")
     for name in (f"kubeconfig.{os.getpid()}", f"kubeconfig.{os.getpid()}.part", ".kubeconfig.new", "kubeconfig"):

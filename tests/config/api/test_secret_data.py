@@ -1,4 +1,7 @@
-"""What secrets and config maps hold comes out as bytes, and what is no base64 is told without being shown."""
+"""Values of secrets and config maps are decoded to bytes.
+
+The error of bad base64 does not show the value.
+"""
 
 import base64
 

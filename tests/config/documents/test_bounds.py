@@ -22,7 +22,10 @@ from config.manifests import Origin, read_manifest
 from config.objects import Pod
 
 PEAK_PER_BYTE = 150
-"""A value of two characters takes up to 100 bytes as an object, and its place in the document some more."""
+"""The most memory per byte of a document.
+
+A value of two characters takes up to 100 bytes as an object, and its place in the document some more.
+"""
 PEAK_AT_REST = 2 * 2**20
 LONG = "K" * 30_000
 """A key. YAML takes one of more than 1024 characters only where it stands behind a question mark."""

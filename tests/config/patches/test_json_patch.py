@@ -1,4 +1,7 @@
-"""JSON patches do what RFC 6902 says, all or nothing, and what cannot be done is told with its operation."""
+"""JSON patches do what RFC 6902 says, all or nothing.
+
+An error names its operation.
+"""
 
 import copy
 import json

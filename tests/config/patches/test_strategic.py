@@ -1,4 +1,7 @@
-"""Strategic merge patches change what they name, merge the lists that are maps, and can be made from two documents."""
+"""Strategic merge patches change what they name, and merge keyed lists.
+
+They can be made from two documents.
+"""
 
 import copy
 from typing import Any

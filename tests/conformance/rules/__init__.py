@@ -1,4 +1,6 @@
-"""The rules of a pod's life, section by section of the specification of the agent, each with the tests that show it.
+"""The rules of a pod's life, by section of the agent's specification.
+
+Each has the tests that show it.
 
 A rule is a line in our own words; its number is its place. A test is `file::name`, or `file::name[id of one row]`.
 `NOT_HERE` has what these sections say that belongs to another part of the agent, and where that is.

@@ -1,4 +1,6 @@
-"""The no-wall-clock rule: time, chance, names and threads come from the dispatcher (design, kernel, point 8).
+"""The no-wall-clock rule: time, chance, names and threads come from the dispatcher.
+
+See design, kernel, point 8.
 
 Who reads the clock of the machine, draws his own numbers or starts his own threads cannot be run in virtual time, nor
 twice the same way. The kernel's dispatchers and the adapters of `runtime/` are where the real ones live.
@@ -52,7 +54,10 @@ ALLOWED: Mapping[tuple[str, str], str] = {
 """(file, module): the reason. The list is to stay short."""
 
 _FREE = ("runtime", "tests", "benchmarks")
-"""runtime/ holds the adapters; tests of real threads need a clock to give up by, and benchmarks measure."""
+"""runtime/ holds the adapters.
+
+Tests of real threads need a clock to give up by, and benchmarks measure.
+"""
 
 
 def check(module: Module) -> Iterator[Finding]:

@@ -13,7 +13,10 @@ from tests.lint.rules.floors import FLOORS
 
 RULE = "cycle"
 ALLOWED = (frozenset({"actors.kernel.cell", "actors.kernel.handling", "actors.kernel.lifecycle"}),)
-"""Rings that may stay. The turns of a cell are written in three files, by what they do; together they are one class."""
+"""Rings that may stay.
+
+The turns of a cell are written in three files, by what they do; together they are one class.
+"""
 
 
 def check(modules: Iterable[Module]) -> Iterator[Finding]:

@@ -1,4 +1,6 @@
-"""The floor rule: a file imports only from its own floor and from the floors below it (design, "The house").
+"""The floor rule: a file imports only from its own floor and from those below it.
+
+See design, "The house".
 
 Two packages of `actors` are libraries of their own: `machines` imports itself, the standard library and msgspec; the
 kernel imports that, itself and Pykka. `actorlet/` is imported into users' processes, which must see no floor: it

@@ -1,9 +1,9 @@
 """Messages are immutable through and through, so two actors can never change what both of them hold.
 
-The rule starts at every class that descends from the kernel's `Message` and follows the types of its fields over all
-floors. A field may be a plain value, an enum, a tuple, a frozenset, a `FrozenMap`, a reference to an actor, or a frozen
-struct, dataclass or named tuple whose own fields keep the rule. `TRUSTED` and `TRUSTED_FIELDS` list every exception
-with its reason. Names are resolved through the imports of each file; nothing of the project is imported.
+The rule starts at every class that descends from the kernel's `Message`, and follows the types of its fields over all
+floors. A field may be a plain value, an enum, a tuple, a frozenset, a `FrozenMap`, or a reference to an actor. It may
+be a frozen struct, dataclass or named tuple whose own fields keep the rule. `TRUSTED` and `TRUSTED_FIELDS` list every
+exception with its reason. Names are resolved through the imports of each file; nothing of the project is imported.
 
 The rule sees declared types only: a field of a base class may hold an instance of a subclass that nobody has checked.
 """
@@ -27,8 +27,10 @@ HOLDERS = frozenset({"tuple", "frozenset", "FrozenMap", "Literal", "ClassVar", "
 ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
 
 DECODED = ("config/objects/", "runtime/cri/")
-"""Objects of the API and of the CRI may have `Mapping` fields. The decoder fills each with a new dict that nobody else
-holds, and mypy lets nobody write to a `Mapping`. A `FrozenMap` there would cost every decoded pod a tenth more.
+"""Objects of the API and of the CRI may have `Mapping` fields.
+
+The decoder fills each with a new dict that nobody else holds, and mypy lets nobody write to a `Mapping`. A `FrozenMap`
+there would cost every decoded pod a tenth more.
 """
 
 TRUSTED: dict[str, str] = {

@@ -1,4 +1,6 @@
-"""Tests use public names: a private name of another class is free to change, and a test that knows it holds it fast.
+"""Tests use public names, since a private name of another class is free to change.
+
+A test that uses it would keep it from changing.
 
 A private name belongs to the file that defines it: as a class, function, variable, or attribute of `self`. Tests may
 use private names of their own file. `os._exit` and the like of the standard library have no public form: see `ALLOWED`.
@@ -59,7 +61,10 @@ def _is_allowed(node: ast.Attribute) -> bool:
 
 
 def _attributes_of_self(tree: ast.Module) -> set[ast.AST]:
-    """`self.x` and `cls.x` inside of classes; a function that is put into another class has no `self` of its own."""
+    """`self.x` and `cls.x` inside classes.
+
+    A function that is put into another class has no `self` of its own.
+    """
     classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     return {
         node

@@ -1,4 +1,6 @@
-"""Programs of the host get their operands after `--`, so that no word of a pod is read as an option (issue 20).
+"""Programs of the host get their operands after `--`.
+
+So no word of a pod is read as an option.
 
 `nfs.server: "--fstab=..."` once became an option of mount(8). So every call that starts a program stands in a function
 with the word `"--"`, or has its place and reason in `ALLOWED`. `runtime.volumes.commands.HostCommand` is the usual way:

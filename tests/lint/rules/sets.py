@@ -1,4 +1,6 @@
-"""Nothing depends on the order of a set (design, kernel, point 8): it differs from one process to the next.
+"""Nothing depends on the order of a set, which differs between processes.
+
+See design, kernel, point 8.
 
 Finds loops, comprehensions and sequences made directly from what is a set for sure. That is a set display, a call of
 `set` or `frozenset`, or an operation on those. A name is one if its annotation says so, or its only kind of assignment

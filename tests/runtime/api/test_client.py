@@ -1,4 +1,7 @@
-"""Calls over real HTTP: what is sent, what each answer becomes, what is retried, how connections are used."""
+"""API calls over real HTTP: what is sent, how answers are read, what is retried.
+
+Also how connections are used.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_struct_has_the_fields_and_types_of_the_interface(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(WIRE_TYPES))
 def test_default_struct_is_the_empty_message(name: str) -> None:
-    """Zero defaults: what is not said costs nothing on the wire, and nothing said reads as the default struct."""
+    """Zero defaults: an unset field takes no bytes, and no bytes read as the default struct."""
     both = codec(STRUCTS[name])
     assert both.encode(STRUCTS[name]()) == b""
     assert both.decode(b"") == STRUCTS[name]()

@@ -18,7 +18,9 @@ READY = (
 
 
 class TinyCri:
-    """Answers `answers[verb.name]`: a message, a `CriError`, or a function of the request; NEVER never answers.
+    """Answers `answers[verb.name]`: a message, a `CriError`, or a function of the request.
+
+    NEVER never answers.
 
     `asked` holds what came in with its time limit, `left` the answers that nobody gave yet.
     """

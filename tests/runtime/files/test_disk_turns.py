@@ -1,4 +1,7 @@
-"""Turns at a disk: whoever waits may go, and what is given back is given back after the operation that is under way."""
+"""Turns at a disk: callers may leave, and the last operation comes after the one before.
+
+The last operation gives back what the others opened.
+"""
 
 from __future__ import annotations
 

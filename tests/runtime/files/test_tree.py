@@ -167,7 +167,7 @@ def test_another_mount_is_never_entered(tmp_path: Path, depth: int):
 
 
 def test_links_that_are_swapped_in_during_the_removal_lead_nowhere(tmp_path: Path):
-    """Another thread swaps a directory of the tree for a link to ours, and back, while the tree is removed."""
+    """Another thread swaps a directory of the tree for a link to ours, and back, meanwhile."""
     victim, top = tmp_path / "victim", tmp_path / "top"
     for each in ("a/b", "c"):
         (victim / each).mkdir(parents=True)

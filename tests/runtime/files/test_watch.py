@@ -1,4 +1,7 @@
-"""Watches that share one observer: what each hears, and that one which fails or ends leaves the others alone."""
+"""Watches that share one observer.
+
+Each hears its own events, and one that fails or ends leaves the others alone.
+"""
 
 from __future__ import annotations
 

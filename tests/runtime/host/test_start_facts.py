@@ -1,4 +1,7 @@
-"""What a machine says before an agent starts on it: machines made of files, and the one the tests run on."""
+"""Facts of a machine before an agent starts on it.
+
+Machines made of files, and the one that the tests run on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One connection of the HTTP client: where an answer ends, what is none, what a hostile server can cost (RFC 9112)."""
+"""One connection of the HTTP client (RFC 9112).
+
+Where an answer ends, what is no answer, and what a hostile server can cost.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that wait for the next request: which are used again, and what happens to those that are gone."""
+"""Connections that wait for the next request: which are used again, and which are dropped."""
 
 from __future__ import annotations
 

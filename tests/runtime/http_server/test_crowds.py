@@ -1,4 +1,4 @@
-"""Port 10250 from the outside, without credentials: what a crowd can cost, and that it locks nobody out.
+"""Port 10250 without credentials: what a crowd can cost, and that it locks nobody out.
 
 Costs are counted in connections, bytes and memory, never by a clock.
 """
@@ -218,7 +218,10 @@ class Refusing:
     ],
 )
 def test_a_tunnel_that_the_other_side_refuses_is_none(reply: bytes, status: int, text: str) -> None:
-    """Otherwise a client could go on speaking HTTP with the streaming server, which takes the agent for him."""
+    """Otherwise a client could go on speaking HTTP with the streaming server.
+
+    That server takes the client for the agent.
+    """
     behind = Refusing(reply)
 
     async def way(head: Head, _: asyncio.Transport) -> Way:

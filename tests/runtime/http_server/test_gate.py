@@ -1,4 +1,4 @@
-"""Who asks and whether he may: the order of ways to be known, the caches, and an API server that does not answer."""
+"""Authentication and authorization: their order, the caches, and a silent API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Logs over real connections: at the pace of the client, to the end of the container, whatever the disk does."""
+"""Logs over real connections: at the client's pace, to the end of the container.
+
+The disk may fail or hang.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Paths beside those of every day, on the whole server: checkpoints, verbosity, manifests, the observer, switches."""
+"""Less common paths on the whole server.
+
+Checkpoints, verbosity, manifests, the observer, switches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Opening connections by hand: to addresses and names, refused or not, and without waiting for who has vanished."""
+"""Opening connections by hand: to addresses and names, refused or accepted.
+
+A peer that has vanished holds nothing up.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def test_a_name_that_nobody_knows_is_an_error() -> None:
 def test_names_that_pods_say_and_nobody_answers_for_keep_nobody_else_waiting(
     server: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as the hosts of a dozen probes whose name server is gone: the node still finds its API server, and reads."""
+    """For example the hosts of a dozen probes whose name server is gone.
+
+    The node still finds its API server, and reads.
+    """
     found, answers = socket.getaddrinfo, threading.Event()
 
     def look_up(host: str, *args: Any, **kwargs: Any) -> Any:

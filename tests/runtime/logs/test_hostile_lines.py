@@ -1,4 +1,4 @@
-"""Whatever a container writes into its log, whoever reads it goes on: the worker, `kubectl logs`, rotation."""
+"""Every reader of a log survives what a container writes: worker, `kubectl logs`, rotation."""
 
 from __future__ import annotations
 

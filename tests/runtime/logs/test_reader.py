@@ -1,4 +1,4 @@
-"""A container's log as people read it: tails, times, streams, pieces, and files that rotate under the reader."""
+"""A container's log for readers: tails, times, streams, pieces, and rotation while it is read."""
 
 from __future__ import annotations
 

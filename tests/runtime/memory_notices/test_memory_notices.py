@@ -1,4 +1,7 @@
-"""The kernel's word that memory runs short: on trees of files, and from this machine's kernel where it can say it."""
+"""The kernel's notices of memory shortage.
+
+On trees of files, and from this machine's kernel where it gives them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What goes over the lines to an API server is measured: sizes, retries, waits for the rate, credential plugins."""
+"""The lines to an API server are measured.
+
+Sizes, retries, waits for the rate limit, credential plugins.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The kernel's log as a device: on pipes, and on this machine with a real kill in a group of the test's own."""
+"""The kernel's log as a device: on pipes, and with a real kill.
+
+The kill happens on this machine in a cgroup of the test's own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands that never end, with a runtime that never answers: each probe ends with its call's deadline, by name."""
+"""Commands that never end, in a runtime that never answers.
+
+Each probe ends with its call's deadline, and its error names it.
+"""
 
 from __future__ import annotations
 

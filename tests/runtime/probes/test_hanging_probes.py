@@ -1,4 +1,6 @@
-"""Probes that hang for ever: each is given up at its timeout, says which server it was, and leaves no descriptor.
+"""Probes that hang for ever: each is given up at its timeout.
+
+Its error names the server, and it leaves no descriptor.
 
 Two servers hang: one whose queue of connections is full, so that nobody is even connected; one that takes connections
 and says nothing.

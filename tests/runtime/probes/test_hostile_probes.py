@@ -1,4 +1,4 @@
-"""Probes of containers that mean ill: what one probe can cost, and that nobody else pays for it (spec 5).
+"""Probes of hostile containers: what one probe can cost, and that no other pays for it (spec 5).
 
 Every cost is counted at the attacker: bytes that it could send, connections that it saw. None is measured by a clock.
 """

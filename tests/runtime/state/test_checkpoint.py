@@ -1,4 +1,7 @@
-"""The checksums in the files of allocations: right whatever was written before, and cheap where little has changed."""
+"""The checksums in the files of allocations.
+
+They are right whatever was written before, and cheap where little has changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The files of pulled images on a real disk: where a kubelet has them, and what becomes of damaged ones."""
+"""The files of pulled images on a real disk, where a kubelet has them.
+
+Also what happens to damaged ones.
+"""
 
 from __future__ import annotations
 

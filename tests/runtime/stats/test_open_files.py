@@ -1,4 +1,7 @@
-"""Open files and sockets of a container: counted over its processes, the links read at most once a minute."""
+"""Open files and sockets of a container, counted over its processes.
+
+The links are read at most once a minute.
+"""
 
 from __future__ import annotations
 

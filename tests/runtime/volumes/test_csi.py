@@ -1,4 +1,7 @@
-"""Volumes of storage drivers, by the test driver over its socket: shared and inline, files and devices, failures."""
+"""Volumes of storage drivers, with the test driver at its socket.
+
+Shared and inline, files and devices, failures.
+"""
 
 from __future__ import annotations
 
@@ -353,7 +356,10 @@ def test_the_group_of_the_files_goes_by_the_drivers_policy(node: Node, made: Vol
 
 
 def test_what_a_driver_has_written_when_it_is_asked_again_belongs_to_the_group_of_the_pod(node: Node):
-    """It rotates secrets, say: of files that were there the group is as it should be, and of new ones it is not."""
+    """A driver rotates secrets, for example.
+
+    The group of the old files is right, and that of the new ones is not.
+    """
     made = spec(fs_group_policy="File", republish=True)
     path = node.make(pod(group=77), made)
     rotated = node.driver.files("vol-1") / "rotated"

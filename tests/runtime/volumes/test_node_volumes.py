@@ -1,4 +1,7 @@
-"""`LocalNodeVolumes` on a real disk: what is alike for all kinds, with a kind of the test that has devices."""
+"""`LocalNodeVolumes` on a real disk: what all kinds have in common.
+
+A kind of the test has devices.
+"""
 
 from __future__ import annotations
 

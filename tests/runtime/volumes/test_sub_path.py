@@ -1,4 +1,7 @@
-"""Parts of volumes on a real disk, with real links and real mounts, and with somebody who swaps them meanwhile."""
+"""Parts of volumes on a real disk, with real links and mounts.
+
+Somebody swaps them meanwhile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All volumes of a pod at once, one after the other and with nobody watching: what tests of plugins need."""
+"""All volumes of a pod at once, one after the other.
+
+Tests of plugins need this.
+"""
 
 from __future__ import annotations
 

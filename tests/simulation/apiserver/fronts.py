@@ -1,4 +1,7 @@
-"""One API server, reached in every way there is: in the process, over HTTP, over TLS, always as `runtime.api.Api`."""
+"""One API server, reached in every way: in the process, over HTTP, over TLS.
+
+Always as `runtime.api.Api`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who stands beside the server asks with a document instead of its text: the same answers, and it stays theirs."""
+"""Callers in the server's own process pass documents instead of text.
+
+They get the same answers, and the document stays theirs.
+"""
 
 from __future__ import annotations
 

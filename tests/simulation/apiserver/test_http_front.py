@@ -1,4 +1,7 @@
-"""What only the HTTP front does: forms of answers, bodies, credentials, and the way to the agents of nodes."""
+"""What only the HTTP front does.
+
+Forms of answers, bodies, credentials, and the way to the agents of nodes.
+"""
 
 from __future__ import annotations
 
@@ -259,7 +262,7 @@ def test_an_upgraded_connection_is_a_tunnel_to_the_agent(front: Front, agent_por
     ],
 )
 def test_no_page_in_a_browser_makes_a_pod(front: Front, headers: dict[str, str], code: int) -> None:
-    """Without TLS everybody is admin who reaches the port, and every page that a user looks at reaches loopback."""
+    """Without TLS everybody who reaches the port is admin, and web pages can reach loopback."""
     refused = say(front, "POST", PODS, pod(), **headers)
     assert refused.code == code
     assert refused.value["kind"] == "Status"

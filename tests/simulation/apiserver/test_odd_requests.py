@@ -1,4 +1,7 @@
-"""Whatever is sent, the answer is one of the API: never a fault of the server itself, and nothing half done."""
+"""Whatever is sent, the answer is one of the API.
+
+It is never a fault of the server itself, and nothing is half done.
+"""
 
 from __future__ import annotations
 

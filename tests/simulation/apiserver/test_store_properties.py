@@ -132,7 +132,10 @@ def test_pages_show_what_one_list_shows(operations: list[tuple[str, str, Any]], 
 
 
 def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers are written without the lock, and the next event that comes meanwhile has this one written down."""
+    """Answers are written without the lock.
+
+    Meanwhile the next event lets this object be encoded.
+    """
     version, encode = Version(("", "a"), {"metadata": {"name": "a"}}, 1), store.encode
 
     def made_meanwhile(value: Any) -> bytes:

@@ -1,4 +1,7 @@
-"""The way between a node and the API server: what is lost comes late, and what is cut off comes afterwards."""
+"""The network between a node and the API server: lost messages are late.
+
+What is cut off arrives after the cut.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A simulated cluster as a test has it: time, pods, nodes and faults, through a process of its own and plain HTTP."""
+"""A simulated cluster in a test: time, pods, nodes and faults.
+
+It is a process of its own, and speaks plain HTTP.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The examples of docs/testing-with-actorlet.md run as they stand: files of a stranger, in a directory of his own."""
+"""The examples of docs/testing-with-actorlet.md run as they stand.
+
+They are a stranger's files in a directory of his own.
+"""
 
 from __future__ import annotations
 

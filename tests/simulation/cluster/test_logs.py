@@ -1,4 +1,4 @@
-"""Logs of a simulated cluster as its clients read them: what containers wrote, by the words of the test."""
+"""Logs of a simulated cluster for its clients: what the test says that containers wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How the world's time follows the real one, on a loop of its own and with a clock that is turned by hand."""
+"""How the world's time follows real time.
+
+On a loop of its own, and with a clock that the test turns.
+"""
 
 from __future__ import annotations
 

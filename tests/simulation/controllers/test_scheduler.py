@@ -1,4 +1,4 @@
-"""The scheduler at work on a server in virtual time: bindings, events, conditions, and what it waits for."""
+"""The scheduler on a server in virtual time: bindings, events, conditions, and its waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The simulated host: the same calls as on a real disk give the same answers, and its disks fail, hang and fill."""
+"""The simulated host answers the same calls as a real disk does.
+
+Its disks fail, hang and fill.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The files of logs: the same operations do the same on a real and on a simulated disk, and nothing half is ever
-left."""
+"""Log files: the same operations do the same on a real and on a simulated disk.
+
+No partial file is ever left.
+"""
 
 from __future__ import annotations
 

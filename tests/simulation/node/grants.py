@@ -1,7 +1,7 @@
 """What `deploy/rbac.yaml` grants to agents, and an API server that grants nothing else.
 
-`GrantedApi` notes what is asked, and refuses what the file does not grant; `refused` keeps the refusals of all of them,
-and the fixture of this folder fails a test for any.
+`GrantedApi` records the requests, and refuses what the file does not grant. `refused` keeps the refusals of all of
+them, and the fixture of this folder fails a test for any.
 """
 
 from __future__ import annotations

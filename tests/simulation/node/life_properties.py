@@ -1,4 +1,6 @@
-"""What must hold of every pod's life, whatever it is made of and whatever befalls it (spec 2.6, 3.2 to 3.4, 3.10, 4.1).
+"""What must hold of every pod's life, whatever it is made of and whatever happens to it.
+
+See spec 2.6, 3.2 to 3.4, 3.10 and 4.1.
 
 Each is a function of a `Life` that raises AssertionError. `test_life_properties` tries them on random lives, and on
 agents with a fault of which exactly this property must complain.
@@ -30,7 +32,7 @@ LOOK_AGAIN_S = 17
 
 
 def the_phase_never_goes_back(life: Life) -> None:
-    """Not of a static pod whose containers were removed and whose agent was killed: nobody is left who knew it."""
+    """Not of a static pod whose containers were removed and whose agent was killed: nobody knows it."""
     plan = life.plan
     if not plan.joined and plan.what_happens >= {"agent", "lose"}:
         return
@@ -58,7 +60,10 @@ def what_shall_run_once_runs_once(life: Life) -> None:
 
 
 def init_order_holds(life: Life) -> None:
-    """Within one sandbox nothing begins before the init containers ahead of it were through (or ran, if sidecars)."""
+    """Within one sandbox nothing starts before the init containers ahead of it are done.
+
+    Sidecars are done when they run.
+    """
     plan, made = life.plan, life.world.made.values()
     for sandbox in {each.sandbox.id for each in made}:
         here = [each for each in made if each.sandbox.id == sandbox and each.started_at]

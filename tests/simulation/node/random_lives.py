@@ -1,9 +1,11 @@
-"""Random pods and what befalls them: the plans that the properties of a pod's life are tried on, and how one is played.
+"""Random pods and what happens to them.
 
-A `Plan` is all that chance decides: the pod (init containers, sidecars, policies and rules, hooks, probes), what its
-containers do, what other hands do to them meanwhile (`OPERATIONS`), which calls the runtime fails, and how the pod is
-deleted: by its manifest, or by the API, then maybe again with another grace period. `play` gives a `Life`: what could
-be seen of it from outside. What must hold of one is said in `life_properties`.
+The plans on which the properties of a pod's life are tried, and how one is played.
+
+A `Plan` is all that chance decides. It has the pod (init containers, sidecars, policies and rules, hooks, probes), what
+its containers do, and what others do to them (`OPERATIONS`). It says which calls the runtime fails, and how the pod is
+deleted: by its manifest, or by the API, then maybe again with another grace period. `play` gives a `Life`, which is
+what could be seen of it from outside. `life_properties` says what must hold of it.
 """
 
 from __future__ import annotations

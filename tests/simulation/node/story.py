@@ -17,7 +17,10 @@ PODS = 12
 
 
 def story(seed: int) -> str:
-    """Every event, the final statuses and what the runtime made, of a node with faults, changes and restarts."""
+    """Every event, the final statuses and the runtime's objects of one node.
+
+    It has faults, changes and restarts.
+    """
     plan = FaultPlan(
         calls={"*": CallFaults(fail=0.05, lose=0.03, slow=0.1, late=0.1)},
         events=EventFaultPlan(double=0.1, lose=0.1, delay=0.2, cut=0.05),

@@ -142,7 +142,10 @@ def test_no_more_pods_than_the_node_has_places_for():
 
 
 def test_what_a_pod_had_that_only_the_runtime_knows_is_free_when_it_has_ended():
-    """Whoever gives out the node is told of workers anew where it has failed, of those of such pods as well."""
+    """The actor that allocates the node hears of the workers again after its failure.
+
+    Workers of such pods are among them.
+    """
     world = World({"web": manifest("web", asking("3"), uid="lost")}).start()
     world.run(10 * SECOND)
     world.node.kill()

@@ -1,4 +1,7 @@
-"""The agent is killed at any moment and started again: the pods notice nothing (pain 8), nothing is made twice."""
+"""The agent is killed at any moment and started again.
+
+The pods do not notice (pain 8), and nothing is made twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cgroups of a whole node in virtual time (spec 7.1, 10.2 to 10.7): the kernel here kills what is in one that goes."""
+"""Cgroups of a whole node in virtual time (spec 7.1, 10.2 to 10.7).
+
+The kernel here kills the processes of a removed cgroup.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ BAD = "uid-of-the-bad-one"
 
 
 class BrokenForOne:
-    """A runtime client with a fault of the program: it raises whenever it is asked for the sandboxes of one pod."""
+    """A runtime client with a bug: it raises when it is asked for the sandboxes of one pod."""
 
     def __init__(self, cri: Cri) -> None:
         self._cri = cri

@@ -1,4 +1,7 @@
-"""An agent that finds its state files damaged, or those of a newer agent: it says so, looks for itself, and goes on."""
+"""An agent finds its state files damaged, or written by a newer agent.
+
+It says so, looks for itself, and goes on.
+"""
 
 from __future__ import annotations
 

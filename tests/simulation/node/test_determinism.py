@@ -1,4 +1,7 @@
-"""A seed decides the life of a whole node: in this process, and whatever the hashes of strings are in another."""
+"""A seed decides the life of a whole node, in this process and in another.
+
+The hashes of strings differ there.
+"""
 
 from __future__ import annotations
 

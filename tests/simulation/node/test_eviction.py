@@ -1,4 +1,7 @@
-"""A whole node that runs short: who goes, what is said of it, and when it is over (spec 7), in virtual time."""
+"""A whole node in virtual time that runs short (spec 7).
+
+Who is evicted, the messages, and the end of the shortage.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a pod writes with `$(NAME)` may cost the node little, and the pod says why it does not start (spec 13.4)."""
+"""What a pod writes with `$(NAME)` may cost the node little (spec 13.4).
+
+The pod says why it does not start.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Any actor of a node may fail at any message: it begins anew, and no pod is worse off for it (design.md, "Actors").
+"""Any actor of a node may fail at any message: no pod is worse off for it.
+
+The actor restarts (design.md, "Actors").
 
 A handler fails once, before its work is done or after it. What was to be said to it, and what it knew, is then lost but
 for what others tell again. Which actor and which message is drawn from the seed; `tox -e seeds` plays 200 of them.

@@ -1,4 +1,6 @@
-"""An actor fails while nothing happens: nobody notices, and what comes then is done as if nothing had been.
+"""An actor fails while nothing happens.
+
+Nobody notices, and the next work is done as if nothing had been.
 
 What it had been told once is lost with it, and nothing else tells it that: who told it has to tell it again.
 """

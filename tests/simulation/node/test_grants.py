@@ -53,7 +53,10 @@ LIVES = (
     test_pod_certificates.test_a_denied_request_is_told_and_is_final,
     test_trust_bundles.test_an_optional_bundle_is_an_empty_file_until_it_comes,
 )
-"""Tests of other files, as what nodes do: pods from the API and from manifests, drivers, tokens, maps, pull secrets."""
+"""Tests of other files, as examples of what nodes do.
+
+Pods from the API and from manifests, drivers, tokens, maps, pull secrets.
+"""
 
 
 def a_volume_with_a_secret_is_attached_and_grows() -> None:

@@ -1,4 +1,7 @@
-"""Lifecycle hooks of whole nodes in virtual time: postStart, preStop, and the grace they share (spec 3.10, 3.11)."""
+"""Lifecycle hooks of whole nodes in virtual time (spec 3.10, 3.11).
+
+postStart, preStop, and the grace period that they share.
+"""
 
 from __future__ import annotations
 
@@ -403,7 +406,10 @@ def test_a_hook_does_not_hold_up_other_pods_or_the_worker_itself():
 
 
 def hurried_end_s(behaviour: dict[str, str], lifecycle: dict[str, Any]) -> tuple[float, int]:
-    """A pod with 60 s is deleted, and 10 s later again with 5 s: (its end after the first order, hooks run)."""
+    """A pod with 60 s is deleted, and 10 s later again with 5 s.
+
+    Returns (its end after the first order, hooks run).
+    """
     world = Cluster()
     annotations = {PREFIX + key: value for key, value in behaviour.items()}
     world.create(

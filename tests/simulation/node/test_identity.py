@@ -1,4 +1,7 @@
-"""What a pod is to itself, on a simulated node: resolver, hosts file, users, and pods that are not taken."""
+"""What a pod is to itself, on a simulated node.
+
+Resolver, hosts file, users, and pods that are refused.
+"""
 
 from __future__ import annotations
 

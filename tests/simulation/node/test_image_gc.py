@@ -1,4 +1,7 @@
-"""The collection of images on a whole node: a file system that fills, and pods that start meanwhile (pains 11)."""
+"""Image collection on a whole node (pains 11).
+
+A file system fills, and pods start meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ EAGER = msgspec.structs.replace(
 
 
 class Watched:
-    """The runtime, with an eye on removals: what leaves while a pod is on its way, and who then has no image."""
+    """The runtime, with a record of removals.
+
+    It shows what was removed while a pod was starting, and which pod then had no image.
+    """
 
     def __init__(self, cri: Cri, node: WatchedNode) -> None:
         self._cri = cri
@@ -183,7 +189,10 @@ def test_an_image_that_is_mounted_as_a_volume_stays_until_its_pod_has_ended() ->
 
 
 HURRIED = CallFaults(slow=0.5, late=0.3, delay_ns=(SECOND // 1000, SECOND))
-"""Whatever the collection and the start of a pod ask of the runtime is done, or answered, a little later."""
+"""The runtime does, or answers, a little later whatever it is asked.
+
+By the collection and by the start of a pod.
+"""
 _OF_COLLECTIONS = ("RemoveImage", "ListImages", "ListContainers", "Status", "ImageFsInfo")
 _OF_STARTS = ("ImageStatus", "PullImage", "CreateContainer", "RunPodSandbox", "StartContainer")
 PLAN = FaultPlan(dict.fromkeys((*_OF_COLLECTIONS, *_OF_STARTS), HURRIED))

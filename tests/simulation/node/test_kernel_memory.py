@@ -1,4 +1,4 @@
-"""A whole node hears its kernel: of kills for want of memory, and that memory runs short (spec 7.8, 9.8)."""
+"""A whole node hears its kernel: of OOM kills, and of memory shortage (spec 7.8, 9.8)."""
 
 from __future__ import annotations
 

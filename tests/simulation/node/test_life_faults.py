@@ -1,4 +1,6 @@
-"""Every property of a pod's life can fail: for each there is an agent with a fault in it, and random lives find it.
+"""Every property of a pod's life can fail.
+
+For each there is a faulty agent, and random lives find the fault.
 
 A fault is a patch of one decision of the agent. The same search as in `test_life_properties` goes over lives of the
 faulty agent until the property complains; the sound agent then lives the very same life without complaint.

@@ -1,5 +1,6 @@
-"""Logs on a whole node in virtual time: bounded however much is written, whatever fails, whenever the agent dies (pains
-14).
+"""Logs on a whole node in virtual time stay bounded (pains 14).
+
+However much is written, whatever fails, whenever the agent dies.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from tests.simulation.node.worlds import SECOND, World, manifest
 
 LIMIT = 10 * 1024
 RATE = 10_000
-"""Bytes a second of a chatty container: limits and rates are a thousandth of what they are on real nodes."""
+"""Bytes a second of a chatty container.
+
+Limits and rates are a thousandth of those of real nodes.
+"""
 INTERVAL_S = 10
 FILES = 5
 LINE = "x" * 960

@@ -1,4 +1,7 @@
-"""A whole node on a machine that goes down: who ends when, what is said of it, and how long it takes (spec 9.7)."""
+"""A whole node on a machine that goes down (spec 9.7).
+
+Who ends when, the messages, and how long it takes.
+"""
 
 from __future__ import annotations
 

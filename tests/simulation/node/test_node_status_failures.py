@@ -1,4 +1,7 @@
-"""The actor that writes the Node fails: who follows the node hears of it on, and what was told once is told again."""
+"""The actor that writes the Node fails.
+
+Its followers still hear of the node, and its earlier messages are sent again.
+"""
 
 from __future__ import annotations
 

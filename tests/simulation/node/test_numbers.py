@@ -1,4 +1,7 @@
-"""A simulated node tells what it uses: the same documents and pages as a real one, from simulated usage."""
+"""A simulated node reports its usage.
+
+The documents and pages are those of a real node, from simulated usage.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What users of node agents suffer from, played on whole nodes: one bad pod, call, event or disk, and all the others.
+"""Old pains of node agents, played on whole nodes.
+
+One bad pod, call, event or disk, and all the others.
 
 The numbers in the names are those of the project's list of pains.
 """

@@ -1,4 +1,4 @@
-"""How pods end on a whole node in virtual time: what ends them, how fast, and what is said of it (spec 2.6, 3.10)."""
+"""How pods end on a whole node in virtual time: causes, speed, messages (spec 2.6, 3.10)."""
 
 from __future__ import annotations
 

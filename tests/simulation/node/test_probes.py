@@ -1,4 +1,7 @@
-"""Probes of a whole node in virtual time: what becomes ready, what is killed, and what is let alone (spec 5)."""
+"""Probes of a whole node in virtual time: what becomes ready and what is killed (spec 5).
+
+Also what is left alone.
+"""
 
 from __future__ import annotations
 
@@ -268,7 +271,10 @@ def test_a_command_is_run_by_the_runtime() -> None:
 @pytest.mark.parametrize("kind", ["livenessProbe", "startupProbe"])
 @pytest.mark.parametrize("sidecar", [False, True], ids=["container", "sidecar"])
 def test_exec_probe_that_answers_late_fails(kind: str, sidecar: bool) -> None:
-    """`sleep 10 & exit 1`: the sleeper keeps the output open, so the runtime answers nine seconds after the timeout."""
+    """`sleep 10 & exit 1`: the sleeper keeps the output open.
+
+    So the runtime answers nine seconds after the timeout.
+    """
     world = aged()
     check = {"exec": {"command": ["check"]}, "periodSeconds": 1, "timeoutSeconds": 1, "failureThreshold": 2}
     fields: dict[str, Any] = {kind: check, **(ALWAYS if sidecar else {})}
@@ -344,7 +350,10 @@ def test_a_pod_that_ends_is_asked_whether_it_is_ready_and_not_killed_for_being_i
 
 @pytest.mark.parametrize("more", [{}, {"readinessProbe": probe()}], ids=["by itself", "with a readiness probe"])
 def test_a_pod_that_ends_before_it_has_started_is_never_ready(more: dict[str, Any]) -> None:
-    """Who reads endpoints would send it what it cannot answer: a pod that ends serves as long as it is ready."""
+    """Readers of endpoints would send it requests that it cannot answer.
+
+    A pod that ends serves as long as it is ready.
+    """
     world = aged()
     behaviour = {"startup-probe": "fail", "readiness-probe": "ok", "stop-delay": "20s"}
     app = container(startupProbe=probe(failureThreshold=1000), **more)

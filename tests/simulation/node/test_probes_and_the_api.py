@@ -1,4 +1,7 @@
-"""Probes of pods that an API server knows: what it is told, and what a restart of the agent does to that (spec 5)."""
+"""Probes of pods that an API server knows (spec 5).
+
+What the server is told, and the effect of a restart of the agent.
+"""
 
 from __future__ import annotations
 

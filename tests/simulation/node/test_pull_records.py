@@ -1,4 +1,7 @@
-"""The agent is killed at any moment of a pull: every image that it brought has a record or an intent (spec 6.4)."""
+"""The agent is killed at any moment of a pull.
+
+Every image that it brought has a record or an intent (spec 6.4).
+"""
 
 from __future__ import annotations
 

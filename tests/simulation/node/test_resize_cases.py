@@ -1,4 +1,6 @@
-"""The cases of upstream's e2e tests of resizes, as tables of our own: each pod is patched, and patched back.
+"""The cases of upstream's e2e tests of resizes, as tables.
+
+Each pod is patched, and patched back.
 
 They are in `test/e2e/common/node` of kubernetes: `pod_resize.go` and `pod_level_resources_resize.go`. The pods of a
 table are on one node at the same time. What the API server refuses is in `tests/simulation/apiserver`.

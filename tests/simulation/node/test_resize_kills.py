@@ -1,4 +1,7 @@
-"""The agent is killed at any moment of a resize: nothing that was given is lost, given twice, or left half done."""
+"""The agent is killed at any moment of a resize.
+
+No allocation is lost, given twice, or left half done.
+"""
 
 from __future__ import annotations
 

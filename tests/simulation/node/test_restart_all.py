@@ -1,4 +1,7 @@
-"""RestartAllContainers, restart rules and stop signals of whole nodes in virtual time (spec 3.2, 3.4, 4.2, 4.3)."""
+"""RestartAllContainers, restart rules and stop signals of whole nodes in virtual time.
+
+See spec 3.2, 3.4, 4.2 and 4.3.
+"""
 
 from __future__ import annotations
 

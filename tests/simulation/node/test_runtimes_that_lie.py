@@ -1,4 +1,7 @@
-"""A runtime that says it has done what it has not: the agent tries on, and does not wear it out (whole nodes)."""
+"""A runtime that says it has done what it has not (whole nodes).
+
+The agent tries again, and does not overload it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trust anchors of the cluster in the volumes of a whole node, in virtual time: ClusterTrustBundleProjection."""
+"""ClusterTrustBundleProjection: trust anchors in volumes of a whole node, in virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Volumes on a whole node: dead ones cost their own pods, a crowd of them costs no threads, a crash leaves nothing."""
+"""Volumes on a whole node.
+
+Dead ones cost their own pods, many of them cost no threads, and a crash leaves nothing.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ def has_fewer_volumes(world: World, count: int) -> bool:
 
 
 def starts_and_ends(*, hung: int) -> tuple[list[float], list[float]]:
-    """How long a hundred pods take to run and to be gone, one by one, beside so many pods with a dead volume."""
+    """How long a hundred pods take to run and to be gone, one by one.
+
+    So many pods with a dead volume are beside them.
+    """
     world = World({f"dead{number}": with_volumes(f"dead{number}", FIVE, f"dead{number}") for number in range(hung)})
     for number in range(hung):
         world.node.host.tree.hang(f"{place_of(f'dead{number}')}/kubernetes.io~nfs")

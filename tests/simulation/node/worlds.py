@@ -1,4 +1,7 @@
-"""Whole nodes in virtual time: the world that the tests of this folder drive, and what must hold at every step."""
+"""Whole nodes in virtual time, and what must hold at every step.
+
+The tests of this folder drive this world.
+"""
 
 from __future__ import annotations
 

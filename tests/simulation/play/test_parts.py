@@ -1,4 +1,7 @@
-"""Nodes that are apart: the parts are all of the scenario, each is a play like every other, and the whole is theirs."""
+"""Nodes that are apart: the parts add up to the scenario, and each is a normal play.
+
+The result of the whole is made of theirs.
+"""
 
 from __future__ import annotations
 

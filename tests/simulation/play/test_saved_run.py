@@ -1,4 +1,4 @@
-"""Saved runs: what is written reads back, is for people, and what is wrong with a file is said with its place."""
+"""Saved runs: files read back, people can read them, and faults name their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every scenario of the library over a few seeds: nothing that must not be, and all as desired at the end.
+"""Every scenario of the library over a few seeds.
+
+No invariant breaks, and all is as desired at the end.
 
 Each seed is played twice, the second time in another process and under other hashes of strings, and the two must be
 the same to the last message. `tox -e seeds` plays 200 of each.

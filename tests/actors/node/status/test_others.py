@@ -1,4 +1,4 @@
-"""`NodeStatusActor`: what becomes of the Node object when people, controllers and the API server do what they do."""
+"""`NodeStatusActor`: the Node object when people, controllers and the API server change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A node actor with an API server, a runtime that lists images, and a machine: what `NodeStatusActor` is tested in."""
+"""The world of the tests of `NodeStatusActor`.
+
+It has a node actor, an API server, a runtime that lists images, and a machine.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`VolumeReconcilerActor` with a simulated disk: devices, which pods share, and the claims that stand for them."""
+"""`VolumeReconcilerActor` with a simulated disk: devices that pods share, and their claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`VolumeReconcilerActor` with a simulated disk: what is made and taken down, what is late, and what nobody knows."""
+"""`VolumeReconcilerActor` with a simulated disk: volumes made, removed, late, or unknown."""
 
 from __future__ import annotations
 

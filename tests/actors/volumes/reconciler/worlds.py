@@ -1,4 +1,7 @@
-"""A disk that notes what is done on it, claims, and who asks: what `VolumeReconcilerActor` is tested in."""
+"""The world of the tests of `VolumeReconcilerActor`.
+
+It has a disk that records operations, claims, and requesters.
+"""
 
 from __future__ import annotations
 

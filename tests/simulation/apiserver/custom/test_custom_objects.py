@@ -1,4 +1,7 @@
-"""Objects of a custom resource, asked without a network: all that other kinds can, and what their definition says."""
+"""Objects of a custom resource, without a network.
+
+They can do what other kinds can, and what their definition says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Definitions as somebody sends them: what is refused and why, what becomes of names, versions and deletion."""
+"""Definitions of custom resources as clients send them.
+
+Refusals with their reasons, names, versions, and deletion.
+"""
 
 from __future__ import annotations
 

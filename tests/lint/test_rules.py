@@ -1,13 +1,17 @@
-"""The project's own lint rules catch what they are for, leave alone what is fine, and hold in this repository."""
+"""The project's own lint rules find what they are for, and nothing else.
+
+This repository keeps them.
+"""
 
 from __future__ import annotations
 
 import ast
+import textwrap
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.lint.rules import Module, check_source, check_tree, cycles, private_names, rooms
+from tests.lint.rules import Module, check_source, check_tree, cycles, private_names, prose, rooms
 from tests.lint.rules.__main__ import FOLDERS, ROOT, main
 from tests.lint.rules.clock import ALLOWED
 
@@ -339,3 +343,58 @@ def test_operands_of_a_program_stand_after_two_dashes(path: str, source: str, ex
 def test_files_are_written_and_trees_removed_in_one_way(source: str, expected: list[str]) -> None:
     assert found("runtime/volumes/x.py", source) == expected
     assert found("tests/runtime/x.py", source) == []
+
+
+_TEN = "one two three four five six seven eight nine ten"
+_THIRTY = f"{_TEN} {_TEN} {_TEN}"
+
+
+@pytest.mark.parametrize(
+    ("docstring", "findings"),
+    [
+        (f"First line.\n\n{_TEN} {_TEN}\n{_TEN}.", 0),
+        (f"First line.\n\n{_TEN} {_TEN}\n{_TEN} more.", 1),
+        (f"First line.\n\n{_THIRTY}. {_THIRTY}! {_THIRTY}?", 0),
+        (f"First line.\n\n{_THIRTY}; {_TEN}.", 1),
+        # A point within a name, a number or an abbreviation ends no sentence.
+        (f"First line.\n\n{_THIRTY} a.b.", 1),
+        (f"First line.\n\n{_THIRTY}, e.g. so.", 1),
+        (f"First line.\n\n{_THIRTY} (spec 1.2).", 1),
+        # Code is one word, a dash is none.
+        (f"First line.\n\n{_TEN} {_TEN} - - `{_THIRTY}`.", 0),
+        # Items of a list are sentences of their own; a table, an example or a picture is none.
+        (f"First line.\n\n- {_THIRTY}\n- {_THIRTY}\n1. {_TEN}\n   {_TEN} {_TEN}", 0),
+        (f"First line.\n\n- {_THIRTY}\n  more", 1),
+        (f"First line.\n\n    {_THIRTY} {_TEN}\n    {_TEN}\n\nLast line.", 0),
+        (f"First line.\n\n| {_THIRTY} | {_TEN} |", 0),
+        ("x" * 100, 0),
+        ("x" * 101, 1),
+        ("First line.\n\n" + "x" * 101, 0),
+    ],
+)
+def test_docstrings_have_short_sentences_and_first_lines(docstring: str, findings: int) -> None:
+    inner = textwrap.indent(docstring, "    ").lstrip(" ")
+    for source in (
+        f'"""{docstring}"""',
+        f'X = 1\n"""{docstring}"""',
+        f'class A:\n    x: int\n    """{inner}"""',
+        f'def f():\n    """{inner}"""',
+    ):
+        assert [finding.rule for finding in check_source("config/x.py", source)] == ["prose"] * findings
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        ("x" * 120, []),
+        ("short\n" + "x" * 121, [2]),
+        ("| " + "x" * 121 + " |", []),
+        ("a [link](" + "x" * 121 + ")", []),
+        ("x" * 111 + " [link](target)", []),
+        ("x" * 121 + " [link](target)", [1]),
+        ("```\n" + "x" * 121 + "\n```\n" + "y" * 121, [4]),
+        ("```sh\n" + "x" * 121 + "\n```", [2]),
+    ],
+)
+def test_lines_of_a_page_are_short(page: str, lines: list[int]) -> None:
+    assert [finding.line for finding in prose.check_page("docs/x.md", page)] == lines

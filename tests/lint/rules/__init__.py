@@ -69,6 +69,7 @@ def all_rules() -> tuple[Rule, ...]:
         names,
         private_names,
         programs,
+        prose,
         rooms,
         sets,
         sleeping,
@@ -86,6 +87,7 @@ def all_rules() -> tuple[Rule, ...]:
         private_names.check,
         programs.check,
         files.check,
+        prose.check,
     )
 
 
@@ -120,6 +122,14 @@ def check_tree(root: Path, folders: Iterable[str]) -> Iterator[Finding]:
                     modules.append(Module(PurePosixPath(path), ast.parse(source)))
     for rule in all_tree_rules():
         yield from rule(modules)
+
+
+def check_pages(root: Path) -> Iterator[Finding]:
+    """Every finding in the Markdown at the top and in `docs/`."""
+    from tests.lint.rules import prose
+
+    for page in (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))):
+        yield from prose.check_page(page.relative_to(root).as_posix(), page.read_text(encoding="utf-8"))
 
 
 def imported_modules(tree: ast.Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:

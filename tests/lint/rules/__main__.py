@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.lint.rules import check_tree
+from tests.lint.rules import check_pages, check_tree
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("config", "runtime", "actors", "simulation", "cli", "actorlet", "tests", "benchmarks", "docs", "tools")
@@ -13,6 +13,7 @@ FOLDERS = ("config", "runtime", "actors", "simulation", "cli", "actorlet", "test
 
 def main(arguments: list[str]) -> int:
     findings = list(check_tree(ROOT, arguments or FOLDERS))
+    findings += [] if arguments else check_pages(ROOT)
     for finding in findings:
         print(finding)
     if findings:

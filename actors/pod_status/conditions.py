@@ -359,7 +359,10 @@ def _conditions(
     now: str | None,
     probed: str | None = None,
 ) -> tuple[PodCondition, ...]:
-    """The published tuple itself if it is equal. `probed`: when the facts behind a changed one were last checked."""
+    """The conditions; `previous` itself if nothing has changed.
+
+    `probed`: when the facts behind a changed one were last checked.
+    """
     told: tuple[PodCondition, ...] = ()
     for kind, verdict, was in zip(kinds, verdicts, map(by_type(previous).get, kinds), strict=True):
         if was is not None and was.observed_generation == generation and _said_by(was) == verdict:

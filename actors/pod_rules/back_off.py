@@ -56,7 +56,9 @@ def back_off(
 
 
 def after_own_kill(wait: BackOffWait, last: ObservedContainer, group: Sequence[ObservedContainer]) -> BackOffWait:
-    """The wait after `last`, which was killed for a failed probe; `group` has all containers of its name, newest first.
+    """The wait after `last`, which was killed for a failed probe.
+
+    `group` has all containers of its name, newest first.
 
     Such a container starts again at once, unless it ended within the back-off after the end before it. So one that
     lives longer than its back-off is never held up. The first kill counts for nothing: there is no end before it.

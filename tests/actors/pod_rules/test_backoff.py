@@ -112,7 +112,10 @@ def test_a_container_that_never_was_owes_nothing() -> None:
 
 
 def killed(times: int, lived_s: int) -> list[int]:
-    """The waits, in seconds, after each of so many kills for a probe, of a container that lives so long each time."""
+    """The waits, in seconds, after each of so many kills for a failed probe.
+
+    The container lives `lived_s` each time.
+    """
     waits: list[int] = []
     group: list[ObservedContainer] = []
     owed_ns, now_ns = 0, NOW_NS

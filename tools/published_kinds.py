@@ -78,7 +78,10 @@ def kind_of(schema: Json) -> tuple[str, str, str] | None:
 
 
 def read_messages(protos: Path, published: Mapping[str, Json]) -> dict[str, dict[str, tuple[int, str]]]:
-    """Message -> field -> its number and type: `[]T` for a list, `{}T` for a map, `+T` for one that JSON lacks."""
+    """Message -> field -> its number and type.
+
+    `[]T` is a list, `{}T` a map, `+T` a type that JSON lacks.
+    """
     messages: dict[str, dict[str, tuple[int, str]]] = {}
     for file in sorted((protos / "k8s.io").glob("**/generated.proto")):
         package, name = "", ""

@@ -39,7 +39,9 @@ class SubResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
 
 
 class CustomVersion(msgspec.Struct, frozen=True, eq=False):
-    """One version of a resource that a schema describes: that of a definition, or the published one of a built-in kind.
+    """One version of a resource that a schema describes.
+
+    The schema is that of a definition, or the published one of a built-in kind.
 
     Schema and columns are JSON. `scale`: the paths of the scale part, or None. `warning`: the deprecation warning for
     each request, or "". `published`: the name of a built-in kind's schema in the OpenAPI documents, else "".

@@ -1,4 +1,7 @@
-"""kubectl and the kinds that are stored without a controller: create, apply, list, describe, scale, explain, delete."""
+"""kubectl and the kinds that are stored without a controller.
+
+Create, apply, list, describe, scale, explain, delete.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Bodies in protobuf of the kinds that are stored as published: typed clients, such as `kubectl create`, write them.
+"""Protobuf bodies of the kinds that are stored with their published schema.
+
+Typed clients, such as `kubectl create`, write them.
 
 `messages.json` has numbers and types of fields: `[]T` is a list, `{}T` a map; the fields of a message marked `+`
 stand in JSON beside those around it. The message classes are made when the first such body comes. Pure.

@@ -1,4 +1,6 @@
-"""The rules of a kind that is stored as its published schema says: those of custom resources, and of pod templates.
+"""The rules of a kind that is stored with its published schema.
+
+They are those of custom resources, and of pod templates.
 
 The spec of a template is defaulted and checked as that of a pod is. A selector must fit the labels of the template.
 """
@@ -36,7 +38,10 @@ class PublishedRules(CustomRules):
         self._complete(call, new)
 
     def _forget_empty(self, value: Json) -> None:
-        """An empty object in a spec counts as absent where it has a default, as in what `kubectl create` sends."""
+        """Treat an empty object in a spec as absent where it has a default.
+
+        `kubectl create` sends such objects.
+        """
         spec, known = value.get("spec"), self._custom.schema["properties"].get("spec", {}).get("properties", {})
         if isinstance(spec, dict):
             empty = [name for name, part in spec.items() if part == {} and known.get(name, {}).get("default")]

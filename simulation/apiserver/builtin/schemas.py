@@ -1,4 +1,6 @@
-"""The published schemas of built-in kinds: as OpenAPI shows them, and as definitions of custom resources would say it.
+"""The published schemas of built-in kinds, in two forms.
+
+As OpenAPI shows them, and as definitions of custom resources would say it.
 
 `schemas.json` has them with references to each other. Amounts, int-or-string and metadata are described here. Pure.
 """
@@ -44,7 +46,10 @@ def schema_name(group: str, version: str, kind: str) -> str:
 
 
 def components(name: str) -> dict[str, Schema]:
-    """Name -> published schema of a type and of all that it is made of, but for those that `config` describes."""
+    """Name -> published schema of a type and of all that it is made of.
+
+    Types that `config` describes are left out.
+    """
     found: dict[str, Schema] = {}
     waiting = [name]
     while waiting:
@@ -57,7 +62,10 @@ def components(name: str) -> dict[str, Schema]:
 
 @cache
 def resolved(name: str) -> Schema:
-    """The schema of an object of that kind, without references, as a definition has it. Metadata is not among it."""
+    """The schema of an object of that kind, without references, as a definition has it.
+
+    Metadata is not among it.
+    """
     schema = _resolved({"$ref": f"{REFERENCE}{name}"})
     properties = {field: one for field, one in schema["properties"].items() if field not in _OF_ANY_OBJECT}
     # Without its spec an object lacks all that the spec must say.

@@ -115,7 +115,9 @@ def _is_absent(item: Any, schema: Schema) -> bool:
 
 @lru_cache(maxsize=256)
 def merged_lists(custom: CustomVersion) -> MergeSchema:
-    """How patches merge lists: as the published strategy says; without one a `set` by value, a `map` by its key.
+    """How patches merge lists: as the published strategy says.
+
+    Without one a `set` by value, a `map` by its key.
 
     A map with several keys is replaced.
     """

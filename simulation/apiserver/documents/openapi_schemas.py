@@ -1,4 +1,6 @@
-"""OpenAPI schemas: some built-in kinds as they are published, the others made from structs of `config.objects`.
+"""OpenAPI schemas of built-in kinds.
+
+Some are as published, the others are made from structs of `config.objects`.
 
 Owns the schema of a Python type: its name, its fields, and its patch rules (from `config.patches`). Descriptions are
 the docstrings of the structs. Pure.

@@ -1,4 +1,4 @@
-"""Built-in kinds that are stored as Kubernetes publishes them: each of them is served, checked and kept."""
+"""Built-in kinds that are stored as published: each is served, checked and kept."""
 
 from __future__ import annotations
 

@@ -169,7 +169,10 @@ def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
 def _whole_restored(
     container: Container, newest: ObservedContainer, before: ResourceRequirements | None
 ) -> ResourceRequirements | None:
-    """The pod level of a running container: of its creation for resources that restart it, else of the record."""
+    """The pod level of a running container.
+
+    Resources that restart it are those of its creation, others those of the record.
+    """
     noted = pod_limits_given(newest.annotations)
     if before is None or noted is None:
         return before if noted is None else ResourceRequirements(limits=noted)

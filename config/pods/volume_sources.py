@@ -41,7 +41,10 @@ class SourceKind(msgspec.Struct, frozen=True, kw_only=True):
     labelled: bool = False
     """Its files belong to the pod, so they get the pod's SELinux label."""
     attached: bool = False
-    """A pod's own volume of this kind, too, is attached to the node first, and only one node at a time may have it."""
+    """A pod's own volume of this kind is attached to the node first, too.
+
+    Only one node at a time may have it.
+    """
     persistent: bool = False
     """This node supports persistent volumes of this kind."""
     mount_options: bool = False

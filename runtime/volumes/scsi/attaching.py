@@ -1,4 +1,7 @@
-"""What the cluster is told and asked before a disk is attached: its name in the node's status, its secret. Pure."""
+"""What happens in the API before a disk is attached. Pure.
+
+Its name is put into the node's status, and its secret is read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from runtime.volumes.scsi import fc_disk, iscsi_target
 
 
 def attached_name(spec: VolumeSpec) -> str:
-    """The volume's name in the node's status, as the attach/detach controller writes it. Raises VolumeFailedError."""
+    """The volume's name in the node's status, as the attach/detach controller writes it.
+
+    Raises VolumeFailedError.
+    """
     return iscsi_target.attached_name(spec) if spec.source == "iscsi" else fc_disk.attached_name(spec)
 
 

@@ -34,7 +34,10 @@ class FcDisk(msgspec.Struct, frozen=True):
 
     @property
     def links(self) -> tuple[tuple[str, str], ...]:
-        """(directory, name) of the links that lead to the disk, one for each of its names. A bus may stand before."""
+        """(directory, name) of the links that lead to the disk, one for each of its names.
+
+        A bus may stand before.
+        """
         if self.targets:
             return tuple((BY_PATH, f"fc-0x{each.lower()}-lun-{self.lun}") for each in self.targets)
         return tuple((BY_ID, f"scsi-{each}") for each in self.identifiers)
@@ -76,7 +79,10 @@ def attached_name(spec: VolumeSpec) -> str:
 
 
 def disk_in(directory: str) -> FcDisk:
-    """What the name of a directory tells. One identifier may have dashes, several have them in between: both fit."""
+    """What the name of a directory tells.
+
+    One identifier may have dashes, several have them in between: both fit.
+    """
     targets, lun = _parts(directory)
     if lun:
         return FcDisk(tuple(targets.split("-")), int(lun))

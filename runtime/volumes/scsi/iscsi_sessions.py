@@ -1,4 +1,6 @@
-"""Sessions with iscsi targets, by the host's `iscsiadm`: the orders of a kubelet, in its order (pkg/volume/iscsi).
+"""Sessions with iscsi targets, by the host's `iscsiadm`.
+
+The orders are those of a kubelet, in its order (pkg/volume/iscsi).
 
 A disk may be reached by several portals. One that answers is enough; the others are tried again while the first ones
 are there. Two volumes of one target do not log in and out at the same time.

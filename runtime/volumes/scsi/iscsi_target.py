@@ -104,7 +104,10 @@ def target_of(spec: VolumeSpec) -> IscsiTarget:
 
 
 def attached_name(spec: VolumeSpec) -> str:
-    """The volume's name in the node's status, as the attach/detach controller writes it: with the portal as it came."""
+    """The volume's name in the node's status, as the attach/detach controller writes it.
+
+    The portal stays as the volume has it.
+    """
     source = source_of(spec)
     return f"{PLUGIN}/{source.target_portal}:{source.iqn}:{source.lun}"
 

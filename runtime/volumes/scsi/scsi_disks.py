@@ -30,7 +30,10 @@ class ScsiDisks:
     # --- devices ----------------------------------------------------------------------------------------------------
 
     def named(self, directory: str, link: str, *, any_bus: bool = False) -> str:
-        """The device of the link of that name; empty without one. `any_bus`: a PCI bus may stand before the name."""
+        """The device of the link of that name; empty without one.
+
+        `any_bus`: a PCI bus may stand before the name.
+        """
         try:
             names = sorted(os.listdir(self._at(directory)))
         except OSError:
@@ -58,7 +61,10 @@ class ScsiDisks:
         return os.path.basename(device).startswith("dm-")
 
     def flush(self, device: str) -> None:
-        """Have the kernel write what it holds of the device. A device that is gone or sick has nothing to write."""
+        """Have the kernel write what it holds of the device.
+
+        A device that is gone or sick has nothing to write.
+        """
         with contextlib.suppress(OSError):
             descriptor = os.open(self._at(device), os.O_RDONLY | os.O_CLOEXEC)
             try:

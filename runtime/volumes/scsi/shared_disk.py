@@ -1,4 +1,6 @@
-"""`SharedDiskPlugin`: a disk that all pods of a node share, and a kind only attaches and detaches (spec 8.7).
+"""`SharedDiskPlugin`: a disk that all pods of a node share (spec 8.7).
+
+A kind only attaches and detaches it.
 
     <root>/plugins/<plugin>/<disk>                        its file system, mounted once for all pods
     <root>/plugins/<plugin>/volumeDevices/<disk>/<pod>    as a device: what holds it for a pod (`device_maps`)
@@ -55,7 +57,10 @@ class SharedDiskPlugin(VolumePlugin):
 
     @abc.abstractmethod
     def attach(self, spec: VolumeSpec, directory: str) -> str:
-        """Bring the disk to the node; its device. `directory` (absolute) exists. Raises VolumeFailedError, OSError."""
+        """Bring the disk to the node; its device.
+
+        `directory` (absolute) exists. Raises VolumeFailedError, OSError.
+        """
 
     @abc.abstractmethod
     def attached(self, spec: VolumeSpec) -> str:
@@ -63,7 +68,9 @@ class SharedDiskPlugin(VolumePlugin):
 
     @abc.abstractmethod
     def detach(self, directory: str, name: str) -> None:
-        """Take the disk off the node. `directory` is absolute, `name` is below the plugin's; nothing is mounted there.
+        """Take the disk off the node.
+
+        `directory` is absolute, `name` is below the plugin's; nothing is mounted there.
 
         Raises VolumeFailedError, OSError.
         """

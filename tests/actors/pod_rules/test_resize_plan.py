@@ -143,7 +143,10 @@ def test_a_container_restarts_for_a_limit_that_it_has_from_the_pod(
 
 
 def test_a_container_that_restarted_for_the_pod_level_does_not_restart_again() -> None:
-    """The pod level has not been reached as a whole then. Nor does an agent that died meanwhile restart it."""
+    """The pod level has not been reached as a whole then.
+
+    Nor does an agent that died meanwhile restart it.
+    """
     app = container("app", ResourceRequirements(), "memory")
     wanted = pod(app, resources=BIG)
     made = running(app).by_name["app"][0]

@@ -1,4 +1,6 @@
-"""A machine of files with SCSI disks, and tools of the host that change it: `iscsiadm` and `multipath`.
+"""A machine of files with SCSI disks.
+
+Tools of the host change it: `iscsiadm` and `multipath`.
 
 The disks are loop devices of this machine, so that file systems and mounts are real. The tools are programs on a
 private PATH. They note how they were called.

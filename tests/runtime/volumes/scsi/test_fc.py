@@ -1,4 +1,7 @@
-"""fc: how the kernel's disk is found, and taken off. Disks and mounts are real, `multipath` is a small program."""
+"""fc: how the kernel's disk is found, and taken off.
+
+Disks and mounts are real, `multipath` is a small program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""iscsi: what iscsiadm is asked, and what becomes of the disk. Tools are small programs, disks and mounts are real."""
+"""iscsi: what iscsiadm is asked, and what becomes of the disk.
+
+Tools are small programs, disks and mounts are real.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Simulated clusters for tests: whole agents on simulated nodes, behind an API server over HTTP.
 
 `with cluster(nodes=3) as c:` starts one; `c.kubeconfig` is for any client of Kubernetes. The pytest plugin has a
-fixture, `simulated_cluster`. `docs/testing-with-actorlet.md` shows both.
+fixture, `simulated_cluster`. `docs/how-to/testing-with-actorlet.md` shows both.
 
 A cluster is a process of its own. It reads orders from its standard input and answers each on its standard output; both
 are JSON, one line each (`simulation/cluster/orders.py` has the orders). It ends when its standard input does, so it
@@ -131,8 +131,8 @@ class Cluster:
         For example `run_for="3s"`, `exit_code=1`, `readiness_probe="fail"`.
 
         `name` and `namespace` are shell patterns; `container` limits the order to containers of that name. The knobs
-        are those of docs/simulated-runtime.md, with underscores. The last order for a pod and a knob counts, but
-        annotations of the pod itself go before. A running container heeds it at its next probe, stop and attempt.
+        are those of docs/reference/simulated-runtime.md, with underscores. The last order for a pod and a knob counts,
+        but annotations of the pod itself go before. A running container heeds it at its next probe, stop and attempt.
         """
         words = {knob.replace("_", "-"): _word(value) for knob, value in knobs.items()}
         self._ask({"order": "behave", "name": name, "namespace": namespace, "container": container, "knobs": words})
@@ -214,7 +214,7 @@ class Cluster:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def fault(self, kind: str, **fields: object) -> None:
-        """Begin a fault of docs/simulate.md, such as `fault("runtime-calls", fail=0.1)`.
+        """Begin a fault of docs/reference/simulate.md, such as `fault("runtime-calls", fail=0.1)`.
 
         Faults strike between nodes and the API server, and between agents and runtimes, never the test's own client.
         `api-outage`, `runtime-outage` and `disk-full` begin now, or in `at`, and last for `lasts`. `runtime-calls`,

@@ -5,7 +5,7 @@
 A simulated node reads a manifest, and each file of `actors/` whose functions run is listed in order of its first call.
 Followed are the actors on the way of the data: source, storage, sync loop, worker and status manager. What they ask of
 other actors (volumes, images, admission, ...) is not followed: their answers are messages. Constructors, the kernel and
-the modules of messages are left out. `docs/pod-start.md` has the list, and a test keeps both the same.
+the modules of messages are left out. `docs/explanation/pod-start.md` has the list, and a test keeps both the same.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+import textwrap
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -104,8 +105,9 @@ def purpose_of(file: str) -> str:
 
 
 def as_markdown(files: tuple[str, ...]) -> str:
-    """The numbered list of `docs/pod-start.md`."""
-    return "\n".join(f"{number}. `{file}`: {purpose_of(file)}." for number, file in enumerate(files, 1))
+    """The numbered list of `docs/explanation/pod-start.md`, in lines of at most 120 characters."""
+    items = (f"{number}. `{file}`: {purpose_of(file)}." for number, file in enumerate(files, 1))
+    return "\n".join(textwrap.fill(item, 120, subsequent_indent=" " * (item.index(" ") + 1)) for item in items)
 
 
 def main() -> None:

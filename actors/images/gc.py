@@ -1,4 +1,4 @@
-"""`ImageGCActor`: the only one to remove images (spec 6.5, 7.3). Docs: docs/images.md.
+"""`ImageGCActor`: the only one to remove images (spec 6.5, 7.3). Docs: docs/reference/images.md.
 
 It decides and never waits: its child lists and removes (`actors.images.removal`), one image after the other. It acts on
 two occasions. Every five minutes it removes images if their file system is too full, and images unused for too long.

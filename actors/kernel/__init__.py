@@ -1,8 +1,8 @@
 """The actor kernel: a library of its own, built on Pykka. It knows nothing of pods.
 
 It adds to Pykka: idle actors without threads, handlers by message type that may wait, bounded and coalescing mailboxes,
-supervision, lanes for calls that hang, virtual time, and inspection. Open `cell.py` first. `docs/kernel.md` tells how
-the parts fit together, `docs/adding-an-actor.md` how to use them.
+supervision, lanes for calls that hang, virtual time, and inspection. Open `cell.py` first. `docs/explanation/kernel.md`
+tells how the parts fit together, `docs/how-to/adding-an-actor.md` how to use them.
 """
 
 from actors.kernel.actor import Actor

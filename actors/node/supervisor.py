@@ -28,7 +28,7 @@ class AskAround(Message, frozen=True):
 
 
 class NodeSupervisor(Actor):
-    """See the module. Its children are named as in `docs/architecture.md`."""
+    """See the module. Its children are named as in `docs/explanation/architecture.md`."""
 
     health_limit_ns: ClassVar[int | None] = 2 * HEARTBEAT_NS
 

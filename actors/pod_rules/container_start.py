@@ -19,7 +19,8 @@ the actions, `actors.pod.post_starts` runs the hooks. In every other stage the p
 the next pass, which begins again with the first step, since what was found before may have changed.
 `actors.pod_rules.actions` decides whether and when a container is wanted.
 
-`TABLE` holds all rules; `docs/container-start.md` draws it. It ignores every other event: that answers an old question.
+`TABLE` holds all rules; `docs/reference/container-start.md` draws it. It ignores every other event: that answers an old
+question.
 
 A restarted worker knows none of this, and need not: it looks for its containers, and those that do not run are wanted
 again. Times are monotonic nanoseconds and come with the events.

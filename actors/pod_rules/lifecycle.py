@@ -17,7 +17,8 @@ static pods.
 A waiting pod has no worker, nor has one that comes back while its old worker ends. The sync loop (`actors.sync.loop`)
 applies the rules of WAITING and of coming back for them.
 
-`TABLE` holds all rules; `docs/pod-lifecycle.md` draws it. It refuses an event that has no rule: the caller is wrong.
+`TABLE` holds all rules; `docs/reference/pod-lifecycle.md` draws it. It refuses an event that has no rule: the caller is
+wrong.
 
 The grace period only shrinks: a second order to end a pod may hurry the first, never slow it down. When it shrinks, or
 when the pod begins to end, `PodStep.cancel_pass` cancels the pass under way, because nobody wants its result any more.

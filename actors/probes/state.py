@@ -9,7 +9,7 @@
 
 The worker reports what it has seen of the container (`ContainerRuns`, `ContainerGone`) whenever it looks. `CheckDue` is
 the probe's own timer, `Answered` the end of a check. `PodEnding` comes once. `TABLE` holds all rules;
-`docs/probe-states.md` draws it. An event without a rule changes nothing.
+`docs/reference/probe-states.md` draws it. An event without a rule changes nothing.
 
 A verdict needs as many equal answers in a row as the probe's thresholds say. It belongs to one container: with another
 id everything starts anew, and the result is the initial one. That is why a startup probe that has decided, and a

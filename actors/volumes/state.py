@@ -21,7 +21,8 @@ A thing is forgotten only when it is ABSENT and its last call has ended.
 The ugly corner is a restart. Calls of an earlier agent died with it. Calls of an earlier life of the actor may still be
 under way. The next disk scan finds what both have left (`Found`).
 
-`TABLE` holds all rules; `docs/volume-states.md` draws it. An event without a rule is the caller's error and is refused.
+`TABLE` holds all rules; `docs/reference/volume-states.md` draws it. An event without a rule is the caller's error and
+is refused.
 """
 
 from __future__ import annotations

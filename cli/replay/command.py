@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorlet replay",
         description="Play a failure again that `actorlet simulate` has saved: to where it failed, or to any step. See "
-        "docs/simulate.md.",
+        "docs/reference/simulate.md.",
     )
     parser.add_argument("file", metavar="FILE", help="as `actorlet simulate` has written it")
     parser.add_argument("--step", action="store_true", help="go on by hand, from the start or from --until; ? helps")

@@ -247,7 +247,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorlet simulate",
         description="Play a scenario in a simulated world: whole agents in virtual time, with faults. See "
-        "docs/simulate.md.",
+        "docs/reference/simulate.md.",
     )
     parser.add_argument(
         "scenario", nargs="?", default=DEFAULT, metavar="SCENARIO", help=f"a name ({', '.join(library())}) or a file"

@@ -219,7 +219,7 @@ def _access(kubeconfig: str) -> ApiAccess:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorlet simulate --kubeconfig",
-        description="Let simulated nodes join an API server, in real time. See docs/hollow-nodes.md.",
+        description="Let simulated nodes join an API server, in real time. See docs/how-to/hollow-nodes.md.",
     )
     parser.add_argument("--kubeconfig", required=True, metavar="FILE", help="the API server, and who they are there")
     parser.add_argument(

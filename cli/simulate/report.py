@@ -1,6 +1,6 @@
 """The result of a simulation: a JSON object for programs, a few lines for people.
 
-`docs/simulate.md` lists the keys.
+`docs/reference/simulate.md` lists the keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def report_of(outcome: PlayOutcome, *, seed: int, nodes: int, wall_s: float, memory: int) -> Json:
-    """The report as in `docs/simulate.md`. `memory`: bytes."""
+    """The report as in `docs/reference/simulate.md`. `memory`: bytes."""
     return {
         "seed": seed,
         "pods": outcome.pods,

@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorlet simulated-apiserver",
         description="Serve the embedded API server on loopback: in memory, with a scheduler, for the resources that a "
-        "node and kubectl need; see docs/api-server.md.",
+        "node and kubectl need; see docs/explanation/api-server.md.",
     )
     parser.add_argument("--port", type=port, default=0, metavar="PORT", help="default: any free one")
     parser.add_argument(

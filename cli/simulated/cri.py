@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorlet simulated-cri",
         description="Serve the simulated container runtime. Pods say by annotations what their containers do; see "
-        "docs/simulated-runtime.md.",
+        "docs/reference/simulated-runtime.md.",
     )
     parser.add_argument(
         "--socket", required=True, type=read_by(_endpoint, EndpointError), metavar="PATH", help="path, or unix:// URL"

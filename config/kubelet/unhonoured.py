@@ -3,7 +3,7 @@
 Each is named in a warning when it is not at its default.
 
 Nobody is to find out on a running node that a setting does nothing. Remove a row when its setting is honoured, and name
-the test in `docs/settings.md`. What is refused instead stands in `config.kubelet.validation`.
+the test in `docs/reference/settings.md`. What is refused instead stands in `config.kubelet.validation`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Draw `docs/container-start.md` from the table of `actors.pod_rules.container_start`."""
+"""Draw `docs/reference/container-start.md` from the table of `actors.pod_rules.container_start`."""
 
 from __future__ import annotations
 

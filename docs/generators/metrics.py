@@ -1,4 +1,4 @@
-"""Draw `docs/metrics.md` from the families of `runtime.metrics`: every name with its type and labels."""
+"""Draw `docs/reference/metrics.md`: every name of `runtime.metrics` with its type and labels."""
 
 from __future__ import annotations
 

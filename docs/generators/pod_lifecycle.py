@@ -1,4 +1,4 @@
-"""Draw `docs/pod-lifecycle.md` from the table of `actors.pod_rules.lifecycle`."""
+"""Draw `docs/reference/pod-lifecycle.md` from the table of `actors.pod_rules.lifecycle`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw `docs/probe-states.md` from the table of `actors.probes.state`."""
+"""Draw `docs/reference/probe-states.md` from the table of `actors.probes.state`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw `docs/volume-states.md` from the table of `actors.volumes.state`."""
+"""Draw `docs/reference/volume-states.md` from the table of `actors.volumes.state`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The state that the agent keeps on disk for its next life: the one way to read and write it.
 
-Rules for every such file (docs/state-files.md lists them):
+Rules for every such file (docs/reference/state-files.md lists them):
 
 - It is written whole (`whole_file`). A crash leaves the content before or the content after.
 - It is a JSON object. `version` is the version of its meaning; a file without one is of version 1. An agent ignores

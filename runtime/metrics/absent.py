@@ -1,6 +1,7 @@
 """The names of kubelet 1.36 that this agent does not export, each with the reason.
 
-`docs/metrics.md` shows them. `tests/upstream/metrics.txt` has all names of a kubelet: each is exported or stands here.
+`docs/reference/metrics.md` shows them. `tests/upstream/metrics.txt` has all names of a kubelet: each is exported or
+stands here.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The key is `simulated.actorlet.dev/<knob>` for every container of the pod and, for one of them,
 `simulated.actorlet.dev/<knob>.<container>`, which replaces the pod-wide value of that knob. Pure: no state, no clock.
 A wrong annotation raises `BehaviourError`, which names each with its path and reason; the runtime then refuses the
-pod's sandbox. `docs/simulated-runtime.md` has the table for users.
+pod's sandbox. `docs/reference/simulated-runtime.md` has the table for users.
 """
 
 from __future__ import annotations

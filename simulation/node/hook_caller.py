@@ -1,8 +1,8 @@
 """`SimulatedHookCaller`: `runtime.hooks.HookCaller` for containers that are not there.
 
-What a container answers is said by its annotation `hook-call` (`docs/simulated-runtime.md`); where it says nothing, a
-container that runs answers at once. What was called is kept on its record, so that a test can tell. The dispatcher is
-the agent's: what a killed agent has asked nobody answers.
+What a container answers is said by its annotation `hook-call` (`docs/reference/simulated-runtime.md`); where it says
+nothing, a container that runs answers at once. What was called is kept on its record, so that a test can tell. The
+dispatcher is the agent's: what a killed agent has asked nobody answers.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`SimulatedProber`: `runtime.probes.Prober` for containers that are not there.
 
-What a container answers is said by its annotations (`readiness-probe` and its siblings, `docs/simulated-runtime.md`).
-Where they say nothing, a probe over the network succeeds if the container runs, and a command is run by the simulated
-runtime. Takes no time but what `probe-delay` says. The dispatcher is the agent's: what a killed agent has asked nobody
-answers.
+What a container answers is said by its annotations (`readiness-probe` and its siblings,
+`docs/reference/simulated-runtime.md`). Where they say nothing, a probe over the network succeeds if the container runs,
+and a command is run by the simulated runtime. Takes no time but what `probe-delay` says. The dispatcher is the agent's:
+what a killed agent has asked nobody answers.
 """
 
 from __future__ import annotations

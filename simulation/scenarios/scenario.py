@@ -4,8 +4,8 @@ The structs here are the format; `schema()` is made of them.
 
 A scenario says which pods there are (mixes of equal ones), when they come and go, and what goes wrong. After the faults
 the world is healed, and the scenario says what must hold at the end. Reading checks everything that can be checked
-without a world, and every fault names its place. Refuses to know how any of it is played. `docs/simulate.md` has the
-format for users.
+without a world, and every fault names its place. Refuses to know how any of it is played. `docs/reference/simulate.md`
+has the format for users.
 """
 
 from __future__ import annotations

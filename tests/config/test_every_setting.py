@@ -1,4 +1,4 @@
-"""Every setting works as described, or the user is warned: `docs/settings.md` is true.
+"""Every setting works as described, or the user is warned: `docs/reference/settings.md` is true.
 
 The flags and gates of a kubelet 1.36 stand here as it has them, so that none is missing on the page.
 """
@@ -73,7 +73,7 @@ class Row(msgspec.Struct, frozen=True):
 @cache
 def rows(heading: str) -> dict[str, Row]:
     """The table below a heading of the page, by the first column."""
-    page = (ROOT / "docs" / "settings.md").read_text()
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
     section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     found = {}
     for line in section.splitlines():

@@ -1,4 +1,4 @@
-"""docs/threat-model.md names existing tests in each row, and what is not defended.
+"""docs/explanation/threat-model.md names existing tests in each row, and what is not defended.
 
 It does so for each party.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "threat-model.md").read_text()
+PAGE = (ROOT / "docs" / "explanation" / "threat-model.md").read_text()
 NAMED = sorted(set(re.findall(r"`(tests/[^`]*)::([^`]*)`", PAGE)))
 PARTIES = PAGE.split("\n## ")[1:]
 

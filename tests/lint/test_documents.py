@@ -17,7 +17,7 @@ from tests.lint.rules.__main__ import ROOT
 from tests.lint.rules.floors import FLOORS
 
 DOCS = ROOT / "docs"
-ARCHITECTURE = DOCS / "architecture.md"
+ARCHITECTURE = DOCS / "explanation" / "architecture.md"
 INDEX = DOCS / "index.md"
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")))
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -3,5 +3,5 @@
 Data, written from upstream, and tests against it.
 
 A name is used by this agent, or listed with a reason: metrics in `runtime/metrics/absent.py` (shown in
-`docs/metrics.md`), the others in `docs/kubelet-names.md`.
+`docs/reference/metrics.md`), the others in `docs/reference/kubelet-names.md`.
 """

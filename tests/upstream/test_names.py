@@ -1,6 +1,6 @@
 """Every event, reason and condition of kubelet 1.36 is used here, or has a reason.
 
-The reasons are in `docs/kubelet-names.md`.
+The reasons are in `docs/reference/kubelet-names.md`.
 
 A name is used when the code has it as a string: a misspelt, lost or new name fails. What each means is tested where it
 is used.
@@ -18,7 +18,7 @@ import pytest
 
 DATA = Path(__file__).with_name("names.txt")
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/kubelet-names.md"
+PAGE = ROOT / "docs/reference/kubelet-names.md"
 OUT_OF = "OutOf"
 """The code adds the name of the resource."""
 EVENT_TYPES = ("Normal", "Warning")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[3] / "docs" / "adding-an-actor.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "adding-an-actor.md"
 
 
 def test_every_block_of_python_in_adding_an_actor_runs():

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.pod_trace import PLACE, as_markdown, traced_files
 
 FILES_AT_MOST = 40
-DOC = Path(__file__).parents[3] / "docs" / "pod-start.md"
+DOC = Path(__file__).parents[3] / "docs" / "explanation" / "pod-start.md"
 
 
 @pytest.fixture(scope="module")

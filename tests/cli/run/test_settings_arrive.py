@@ -1,7 +1,7 @@
 """Settings arrive where they are used, from the file to the part of the node that acts on them.
 
-What each part does with its value is shown beside that part. `docs/settings.md` names these tests for settings whose
-own tests start behind the configuration.
+What each part does with its value is shown beside that part. `docs/reference/settings.md` names these tests for
+settings whose own tests start behind the configuration.
 """
 
 from __future__ import annotations

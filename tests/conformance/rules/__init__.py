@@ -39,5 +39,5 @@ NOT_HERE: dict[str, tuple[str, ...]] = {
         "PodResizePending and PodResizeInProgress are those of the resize of pods (4.6, 10.16)",
         "DisruptionTarget is written by who disrupts; it is kept like every condition of others",
     ),
-    "5": ("Ticks of readiness by hand: the others begin at once when a startup probe has succeeded (docs/probes.md)",),
+    "5": ("Ticks of readiness by hand: others begin once a startup probe has succeeded (docs/reference/probes.md)",),
 }

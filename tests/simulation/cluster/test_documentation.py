@@ -1,4 +1,4 @@
-"""The examples of docs/testing-with-actorlet.md run as they stand.
+"""The examples of docs/how-to/testing-with-actorlet.md run as they stand.
 
 They are a stranger's files in a directory of his own.
 """
@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
-PAGE = REPOSITORY / "docs" / "testing-with-actorlet.md"
+PAGE = REPOSITORY / "docs" / "how-to" / "testing-with-actorlet.md"
 PLUGIN = "actorlet.pytest_plugin"
 _BLOCK = re.compile(r"```python\n# (test_[a-z_]+\.py)\n(.*?)```", re.DOTALL)
 

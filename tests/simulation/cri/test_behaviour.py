@@ -119,7 +119,7 @@ def test_the_last_value_of_a_list_goes_on_for_ever() -> None:
 
 
 def test_the_documentation_has_every_knob() -> None:
-    text = (Path(__file__).parents[3] / "docs/simulated-runtime.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/reference/simulated-runtime.md").read_text()
     documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(documented) == sorted(KNOBS)
 

@@ -33,6 +33,7 @@ from actors.pod_status.container_statuses import (
     StatusView,
     container_status,
 )
+from actors.pod_status.pod_resources import resources_shown
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class, restarts_all_containers
 from config.values.api_time import api_time, seconds_of
@@ -196,9 +197,12 @@ def compute_pod_status(
     if forced.disrupted:
         before = previous.conditions
         conditions = with_disruption(conditions, forced.message, previous=before, generation=generation, now=now)
+    given, resources = resources_shown(pod, phase, previous, resizes)
     status = msgspec.structs.replace(
         previous,
         phase=phase,
+        allocated_resources=given,
+        resources=resources,
         reason=forced.reason or (previous.reason if same_phase else None),
         message=forced.message or (previous.message if same_phase else None),
         init_container_statuses=init,

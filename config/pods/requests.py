@@ -22,6 +22,7 @@ Port: TypeAlias = tuple[str, str, int]
 """Address, protocol and number of a port on the host."""
 
 EPHEMERAL_STORAGE = "ephemeral-storage"
+HUGE_PAGES = "hugepages-"
 _NOTHING: Mapping[str, str] = {}
 _ANY_ADDRESS = ("", "0.0.0.0", "::")
 
@@ -52,6 +53,38 @@ def pod_limits(spec: PodSpec) -> dict[str, int]:
     if spec.resources is not None:
         total |= read_amounts(spec.resources.limits)
     return {resource: amount for resource, amount in total.items() if amount > 0}
+
+
+def whole_limits(spec: PodSpec) -> dict[str, int]:
+    """What bounds the pod as a whole: a resource that some container does not limit has no bound.
+
+    Raises QuantityError.
+    """
+    total: dict[str, int] = {}
+    whole = read_amounts(spec.resources.limits) if spec.resources is not None else {}
+    regular = [_limits_of(each) for each in spec.containers]
+    sidecars = [_limits_of(each) for each in spec.init_containers if is_sidecar(each)]
+    everyone = [*regular, *(_limits_of(each) for each in spec.init_containers)]
+    named = {name for limits in everyone for name in limits}
+    overhead = read_amounts(spec.overhead)
+    for name in sorted(named | set(whole)):
+        if name in whole:
+            total[name] = whole[name]
+        elif all(name in limits for limits in everyone) or name.startswith(HUGE_PAGES):
+            together = sum(limits.get(name, 0) for limits in (*regular, *sidecars))
+            total[name] = max([together, *_at_first(spec, name)])
+    return {name: amount + overhead.get(name, 0) for name, amount in total.items()}
+
+
+def _at_first(spec: PodSpec, name: str) -> list[int]:
+    """What each init container may use while it runs, together with the sidecars started before it."""
+    found, beside = [], 0
+    for container in spec.init_containers:
+        own = _limits_of(container).get(name, 0)
+        found.append(own + beside)
+        if is_sidecar(container):
+            beside += own
+    return found
 
 
 @once_per_spec

@@ -12,9 +12,9 @@ import msgspec
 
 from actors.start.resources import DEFAULT_PERIOD_US, MINIMUM_SHARES, cpu_quota_us, cpu_shares
 from config.frozen_map import FrozenMap
-from config.objects import Container, Pod
-from config.pods.identity import QosClass, is_sidecar
-from config.pods.requests import Amounts, read_amounts
+from config.objects import Pod
+from config.pods.identity import QosClass
+from config.pods.requests import Amounts, read_amounts, whole_limits
 from config.values.quantity import NANOS, parse_quantity
 from runtime.cgroups.capability import CgroupLimits
 
@@ -55,7 +55,7 @@ class TierDemand(msgspec.Struct, frozen=True, gc=False):
 
 def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -> CgroupLimits:
     """The limits of one pod, by its class and requests. Raises QuantityError."""
-    limits = _limits(pod) if qos is not QosClass.BEST_EFFORT else _NOTHING
+    limits = whole_limits(pod.spec) if qos is not QosClass.BEST_EFFORT else _NOTHING
     quota = cpu_quota_us(_milli(limits[CPU]), rules.cpu_period_us) if CPU in limits else None
     memory = -(-limits[MEMORY] // NANOS) if MEMORY in limits else None
     return CgroupLimits(
@@ -152,40 +152,6 @@ def node_limits(capacity: Mapping[str, str], reserved: Iterable[Mapping[str, str
         pids=None if pids is None else pids // NANOS,
         huge_pages=_huge_pages(left, rules.page_sizes),
     )
-
-
-def _limits(pod: Pod) -> dict[str, int]:
-    """The limits of the pod as a whole; a resource that some container does not limit has none."""
-    spec = pod.spec
-    total: dict[str, int] = {}
-    whole = read_amounts(spec.resources.limits) if spec.resources is not None else _NOTHING
-    regular = [_limits_of(each) for each in spec.containers]
-    sidecars = [_limits_of(each) for each in spec.init_containers if is_sidecar(each)]
-    everyone = [*regular, *(_limits_of(each) for each in spec.init_containers)]
-    named = {name for limits in everyone for name in limits}
-    overhead = read_amounts(spec.overhead)
-    for name in sorted(named | set(whole)):
-        if name in whole:
-            total[name] = whole[name]
-        elif all(name in limits for limits in everyone) or name.startswith(HUGE_PAGES):
-            together = sum(limits.get(name, 0) for limits in (*regular, *sidecars))
-            total[name] = max([together, *_at_first(pod, name)])
-    return {name: amount + overhead.get(name, 0) for name, amount in total.items()}
-
-
-def _at_first(pod: Pod, name: str) -> list[int]:
-    """What each init container may use while it runs, together with the sidecars started before it."""
-    found, beside = [], 0
-    for container in pod.spec.init_containers:
-        own = _limits_of(container).get(name, 0)
-        found.append(own + beside)
-        if is_sidecar(container):
-            beside += own
-    return found
-
-
-def _limits_of(container: Container) -> Mapping[str, int]:
-    return read_amounts(container.resources.limits) if container.resources is not None else _NOTHING
 
 
 def _bytes(requests: Amounts) -> int:

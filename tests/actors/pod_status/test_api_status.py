@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from actors.model.observed import ObservedPod, ProbeResults
 from actors.pod.steps.deadline import DEADLINE_EXCEEDED, deadline_ns, past_deadline
 from actors.pod_status.api_status import Forced, StatusNodeView, compute_pod_status, order_ips, pod_ips
+from actors.pod_status.conditions import RESIZE_IN_PROGRESS, ResizeCondition
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, ContainerWaiting
 from actors.pod_status.final import final_status
 from config.frozen_map import FrozenMap
@@ -501,6 +502,61 @@ def test_resources_are_shown_of_containers_that_exist_and_of_no_others() -> None
     assert (a.resources, a.allocated_resources) == (asks, {"cpu": "100m"})
     assert (b.resources, b.allocated_resources) == (None, {}), "it has not been made"
     assert (c.resources, c.allocated_resources) == (ResourceRequirements(), {}), "as a kubelet writes it: {}"
+
+
+FULL = ResourceRequirements(limits={"cpu": "1", "memory": "64Mi"}, requests={"cpu": "100m", "memory": "32Mi"})
+BOTH = ResourceRequirements(limits={"cpu": "2", "memory": "128Mi"}, requests={"cpu": "200m", "memory": "64Mi"})
+DISK = ResourceRequirements(limits={"memory": "1Gi"}, requests={"ephemeral-storage": "1Gi"})
+
+
+@pytest.mark.parametrize(
+    ("containers", "whole", "allocated", "pending", "running"),
+    [
+        ((None,), None, {}, ResourceRequirements(), ResourceRequirements()),
+        (
+            (FULL, FULL),
+            None,
+            {"cpu": "200m", "memory": "64Mi"},
+            BOTH,
+            BOTH,
+        ),
+        (
+            (FULL, DISK),
+            None,
+            {"cpu": "100m", "memory": "32Mi", "ephemeral-storage": "1Gi"},
+            ResourceRequirements(limits={"cpu": "1", "memory": "1088Mi"}, requests={**FULL.requests, **DISK.requests}),
+            ResourceRequirements(limits={"memory": "1088Mi"}, requests=FULL.requests),
+        ),
+        ((FULL, None), FULL, FULL.requests, FULL, FULL),
+    ],
+)
+def test_a_pod_shows_what_it_was_given_as_a_whole(
+    containers: tuple[ResourceRequirements | None, ...],
+    whole: ResourceRequirements | None,
+    allocated: dict[str, str],
+    pending: ResourceRequirements,
+    running: ResourceRequirements,
+) -> None:
+    """As a kubelet: sums until it runs, and then what its cgroup enforces."""
+    named = [container(name, resources=each) for name, each in zip("ab", containers, strict=False)]
+    the_pod = pod(*named, resources=whole)
+    waits = show(the_pod, picture())
+    assert (waits.allocated_resources, waits.resources) == (allocated, pending)
+    runs = show(the_pod, picture(*(seen(each.name) for each in named)))
+    assert (runs.allocated_resources, runs.resources) == (allocated, running)
+
+
+def test_while_a_resize_is_carried_out_the_pod_shows_what_it_had() -> None:
+    before = show(pod(container("a", resources=FULL)), picture(seen("a")))
+    more = pod(container("a", resources=msgspec.structs.replace(FULL, requests={"cpu": "200m", "memory": "32Mi"})))
+    under_way = (ResizeCondition(RESIZE_IN_PROGRESS, 2),)
+    while_it_lasts = show(more, picture(seen("a")), previous=before, resizes=under_way)
+    assert (while_it_lasts.allocated_resources["cpu"], while_it_lasts.resources) == ("200m", before.resources)
+    unsaid = show(more, picture(seen("a")), previous=while_it_lasts, resizes=None)
+    assert unsaid.resources == before.resources
+    done = show(more, picture(seen("a")), previous=while_it_lasts).resources
+    assert done is not None
+    assert done.requests["cpu"] == "200m"
 
 
 def test_a_rejected_pod_shows_no_address_and_only_the_conditions_of_others() -> None:

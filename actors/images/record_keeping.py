@@ -235,7 +235,8 @@ class RecordKeeper(Actor):
     # --- telling ----------------------------------------------------------------------------------------------------
 
     def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
-        for each in said:
+        """Of an image that is mounted, the worker says what it means for containers: only they have a field path."""
+        for each in said if request.field_path else said[:1]:
             if each is not None:
                 self._say(request, each)
         request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))

@@ -89,13 +89,17 @@ class Pulled(msgspec.Struct, frozen=True):
 
 
 class PullFailed(msgspec.Struct, frozen=True):
-    """A pull of `image` has failed. `shown`: the (reason, message) to show from the next pass on."""
+    """A pull of `image` has failed.
+
+    `shown`: the (reason, message) to show from `shown_from_ns` on. Until then readers see why it failed.
+    """
 
     image: str
     reason: str
     message: str
     retry_at_ns: int
     shown: tuple[str, str]
+    shown_from_ns: int = 0
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -223,13 +227,17 @@ def _at_rest(life: StartLife, event: Pulled) -> StartLife:
 
 
 def _unpulled(life: StartLife, event: PullFailed) -> StartLife:
-    return _replace(_refused(life, event), failed=event, pulled="")
+    looks_again_ns = event.shown_from_ns or event.retry_at_ns
+    return _replace(_refused(life, event), failed=event, pulled="", retry_at_ns=looks_again_ns)
 
 
 def _backing_off(life: StartLife, event: PullNeeded) -> StartLife:
     assert life.failed is not None, "only a failed pull backs off"
-    reason, message = life.failed.shown
-    return _replace(life, reason=reason, message=message, retry_at_ns=life.failed.retry_at_ns)
+    failed = life.failed
+    if event.now_ns < failed.shown_from_ns:
+        return _replace(life, reason=failed.reason, message=failed.message, retry_at_ns=failed.shown_from_ns)
+    reason, message = failed.shown
+    return _replace(life, reason=reason, message=message, retry_at_ns=failed.retry_at_ns)
 
 
 def _pulling(life: StartLife, event: PullNeeded) -> StartLife:

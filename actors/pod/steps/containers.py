@@ -200,14 +200,16 @@ class ContainerStarts:
         if life.stage in RUNNING:
             await self._observer.look_at_container(life.id)
 
-    def _refused(self, name: str, reason: str, message: str, said: ImageEvent | None = None) -> StepRefused:
+    def _refused(
+        self, name: str, reason: str, message: str, said: ImageEvent | None = None, *, of_image: bool = False
+    ) -> StepRefused:
         """Refuse the step, and record events if the reason is new.
 
         The event shows the reason for an image, and the message for anything else.
         """
         if self._view.waiting.get(name) != (reason, message):
             self._say(name, said)
-            self._view.say("Warning", "Failed", f"Error: {message if said is None else reason}", name)
+            self._view.say("Warning", "Failed", f"Error: {reason if of_image or said is not None else message}", name)
         return StepRefused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
 
     def _say(self, name: str, said: ImageEvent | None) -> None:
@@ -286,7 +288,7 @@ class ContainerStarts:
         except (ContainerRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             return self._refused(one.name, CREATE_CONFIG_ERROR, str(failure))
         except ImageRefusedError as failure:
-            refused = self._refused(one.name, failure.reason, failure.message, failure.said)
+            refused = self._refused(one.name, failure.reason, failure.message, failure.said, of_image=True)
             at_ns = failure.retry_at_ns
             return refused if at_ns is None else msgspec.structs.replace(refused, retry_at_ns=at_ns)
         return ConfigGathered()

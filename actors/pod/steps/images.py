@@ -20,6 +20,7 @@ from actors.images.pull_rules import (
     ImageAction,
     ImageEvent,
     ImageVerdict,
+    backing_off,
     inspect_failed,
     judge_image,
     must_look,
@@ -52,6 +53,8 @@ from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest
 from runtime.cri.verbs import IMAGE_STATUS
 from runtime.metrics import kubelet as names
 
+FAILURE_SHOWN_NS = 1_000_000_000
+"""How long a container shows why a pull failed before it shows that it backs off; a kubelet's next look comes then."""
 _NOBODY: frozenset[str] = frozenset()
 _NO_IMAGES: frozenset[str] = frozenset()
 _VOLUME_KEY = "volumes/"
@@ -136,6 +139,7 @@ class ImageRefusedError(Exception):
         self.message = message
         self.retry_at_ns = retry_at_ns
         self.said = said
+        """An event of the container; None: the pod has one, or there is none."""
 
 
 def _refused(verdict: ImageVerdict) -> ImageRefusedError:
@@ -174,6 +178,10 @@ class PodImages:
         """Key of a volume -> the image that was pulled for it, until its container is created."""
         self._failed: dict[str, ImagePullFailed] = {}
         """Key of a volume -> its last pull, if that failed."""
+        self._back_off_from_ns: dict[str, int] = {}
+        """Key of a volume -> when its back-off is shown, and no longer the failure."""
+        self._said: dict[str, ImageEvent] = {}
+        """Key of a volume -> the last event of the pod about it that began in a pass."""
 
     def pulling(self) -> frozenset[str]:
         """Names of containers that wait for their own image."""
@@ -254,14 +262,27 @@ class PodImages:
         policy = policy_of(image, source.pull_policy if source is not None else None)
         found, verdict = await self.find(image, policy, is_pulled=self._pulled.get(key) == image)
         if found is not None and verdict.action is ImageAction.USE:
+            self._say_of_volume(key, verdict.said)
             return ImageSpec(image=found.id or image, user_specified_image=image)
         if verdict.action is ImageAction.REFUSE:
-            raise _refused(verdict)
-        failed = self._failed.get(key)
-        if failed is not None and failed.image == image and self._worker.now_ns() < failed.retry_at_ns:
+            self._say_of_volume(key, verdict.said)
+            raise ImageRefusedError(verdict.reason, verdict.message)
+        failed, now_ns = self._failed.get(key), self._worker.now_ns()
+        if failed is not None and failed.image == image and now_ns < failed.retry_at_ns:
+            from_ns = self._back_off_from_ns[key]
+            if now_ns < from_ns:
+                raise ImageRefusedError(failed.reason, failed.message, from_ns)
+            self._say_of_volume(key, backing_off(image)[0])
             raise ImageRefusedError(*shown_while_backing_off(failed), failed.retry_at_ns)
+        self._said.pop(key, None)
         self.ask(pod, key, WantedImage(image, policy, found))
         return None
+
+    def _say_of_volume(self, key: str, said: ImageEvent | None) -> None:
+        """Record an event of the pod: an image that is mounted is not one container's. Once, until it changes."""
+        if said is not None and self._said.get(key) != said:
+            self._said[key] = said
+            self._view.say(said.type, said.reason, said.message)
 
     def created(self, pod: Pod, container: Container) -> None:
         """The container has been created: its next start asks anew for what it mounts."""
@@ -297,13 +318,17 @@ class PodImages:
         self._answered(name)
         if name.startswith(_VOLUME_KEY):
             self._failed[name] = message
+            self._back_off_from_ns[name] = self._back_off_is_shown_from_ns(message)
         else:
-            shown = shown_while_backing_off(message)
-            failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown)
+            shown, from_ns = shown_while_backing_off(message), self._back_off_is_shown_from_ns(message)
+            failed = PullFailed(message.image, message.reason, message.message, message.retry_at_ns, shown, from_ns)
             self._view.show_start(name, self._view.start_lives.meet(name, failed))
             text = f"container {name}: image {message.image} cannot be pulled: {message.message}"
             self._history.note(HistoryKind.FAILURE, text, message.reason)
         return self._worker.go_on()
+
+    def _back_off_is_shown_from_ns(self, failed: ImagePullFailed) -> int:
+        return min(self._worker.now_ns() + FAILURE_SHOWN_NS, failed.retry_at_ns)
 
     def _answered(self, wanted_by: str) -> None:
         self.queued.pop(wanted_by, None)

@@ -137,7 +137,7 @@ class World:
                 ),
                 container="web",
                 image=IMAGE,
-                field_path="",
+                field_path="spec.containers{web}",
                 credentials=(ANN,) if secrets else (),
                 secrets=whose,
                 present=present,

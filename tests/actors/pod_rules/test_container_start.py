@@ -37,7 +37,7 @@ from actors.pod_rules.container_start import (
 from tests.actors.machines.mistakes import has_rules
 
 WANTED = Wanted("web:1")
-FAILED = PullFailed("web:1", "ErrImagePull", "no such image", 10, ("ImagePullBackOff", "Back-off"))
+FAILED = PullFailed("web:1", "ErrImagePull", "no such image", 10, ("ImagePullBackOff", "Back-off"), 5)
 REFUSED = StepRefused("CreateContainerConfigError", "no such key", 20)
 ERROR = ("PostStartHookError", "PostStartHook failed: no")
 TO_CREATED = (WANTED, ImageFound(), ConfigGathered(), Created("c1"))
@@ -103,9 +103,10 @@ def test_spec_3_7_stage(events: list[Event], stage: StartStage) -> None:
     ("events", "reason", "retry_at_ns"),
     [
         pytest.param([WANTED], "", None, id="nothing is known yet"),
-        pytest.param([WANTED, PullNeeded(0), FAILED], "ErrImagePull", 10, id="the pull's own reason first"),
+        pytest.param([WANTED, PullNeeded(0), FAILED], "ErrImagePull", 5, id="the pull's own reason first"),
+        pytest.param([WANTED, PullNeeded(0), FAILED, WANTED, PullNeeded(4)], "ErrImagePull", 5, id="and for so long"),
         pytest.param(
-            [WANTED, PullNeeded(0), FAILED, WANTED, PullNeeded(1)], "ImagePullBackOff", 10, id="the back-off's then"
+            [WANTED, PullNeeded(0), FAILED, WANTED, PullNeeded(5)], "ImagePullBackOff", 10, id="the back-off's then"
         ),
         pytest.param([WANTED, ImageFound(), REFUSED], "CreateContainerConfigError", 20, id="the reason of a refusal"),
         pytest.param(

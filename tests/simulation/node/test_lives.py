@@ -223,6 +223,23 @@ def test_events_say_each_start_each_pull_and_each_wait_once():
     assert said == ["Error: the pod's annotations make this call fail"]
 
 
+def test_why_a_pull_failed_is_shown_for_a_second_before_its_back_off():
+    world = World({"web": manifest("web")}, settings=Settings(images=(), registry=frozenset())).start()
+
+    def reason() -> str:
+        state = world.status("web").state
+        return state.waiting.reason or "" if state is not None and state.waiting is not None else ""
+
+    world.until(lambda: world.phases().get("web") == "Pending" and reason() == "ErrImagePull")
+    world.run(SECOND // 2)
+    assert reason() == "ErrImagePull"
+    assert "Failed: Error: ErrImagePull" in world.said("web")
+    assert not any(each.startswith("BackOff") for each in world.said("web"))
+    world.run(SECOND)
+    assert reason() == "ImagePullBackOff"
+    assert "Failed: Error: ImagePullBackOff" in world.said("web")
+
+
 def test_an_image_that_failed_and_is_not_wanted_now_costs_no_looks():
     images = Settings(images=(IMAGE,), registry=frozenset())
     inits = [container("init")]

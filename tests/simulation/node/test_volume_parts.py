@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actors.messages.events import RecordedEvent
 from cli.inspect.local_views import explanation
 from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
@@ -183,6 +184,31 @@ def test_an_image_that_is_not_there_is_pulled_for_the_volume():
     assert any(text.startswith(f'Pulled: Successfully pulled image "{image}"') for text in world.said("web"))
     [record] = world.running_records()
     assert record.state is ContainerState.CONTAINER_RUNNING
+
+
+def test_an_image_of_a_volume_that_is_here_is_said_once_of_the_pod():
+    world = World({"web": showing(pictures(OTHER_IMAGE))}).start()
+    world.until(world.settled)
+    text = f'Container image "{OTHER_IMAGE}" already present on machine and can be accessed by the pod'
+    assert [(each.count, each.event.field_path) for each in events(world, text)] == [(1, "")]
+
+
+def test_an_image_of_a_volume_that_cannot_be_pulled_is_said_of_the_pod_and_of_the_container():
+    image = "docker.io/library/pictures:7"
+    settings = Settings(images=(IMAGE,), registry=frozenset())
+    world = World({"web": showing(pictures(image))}, settings=settings).start()
+    world.until(lambda: world.phases().get("web") == "Pending" and waiting(world)[0] == "ErrImagePull")
+    world.until(lambda: waiting(world)[0] == "ImagePullBackOff")
+    container_path = "spec.containers{app}"
+    assert [each.event.field_path for each in events(world, "Error: ErrImagePull")] == [container_path]
+    assert [each.event.field_path for each in events(world, "Error: ImagePullBackOff")] == [container_path]
+    assert [each.event.field_path for each in events(world, f'Back-off pulling image "{image}"')] == [""]
+    assert [each.event.field_path for each in events(world, f'Pulling image "{image}"')] == [""]
+
+
+def events(world: World, message: str) -> list[RecordedEvent]:
+    """What this node has told of the pod in those words."""
+    return [each for each in world.node.node.events() if each.event.message == message]
 
 
 def test_what_of_its_mounts_a_container_waits_for_is_explained():

@@ -79,9 +79,7 @@ def expand_strictly(text: str, variables: Mapping[str, str], path: str) -> str:
     end = text.rfind(")") + 1
     missing = sorted({match[1] for match in _REFERENCE.finditer(text, 0, end) if match[1] not in {None, *variables}})
     if missing:
-        raise ContainerRefusedError(
-            path, f"missing value for {', '.join(map(repr, missing))}: no variable is called so"
-        )
+        raise ContainerRefusedError(path, f"missing value for {', '.join(missing)}: no variable is called so")
     try:
         return expand(text, variables)
     except ExpansionTooLongError as failure:

@@ -37,7 +37,9 @@ def pod_hostname(pod: Pod, cluster_domain: str) -> str:
     name = f"{hostname}.{domain}" if domain else hostname
     if len(name) > FQDN_LIMIT:
         raise ContainerRefusedError(
-            "$.spec.setHostnameAsFQDN", f"{name!r} is longer than {FQDN_LIMIT} characters; shorten name or subdomain"
+            "$.spec.setHostnameAsFQDN",
+            f"failed to construct FQDN from pod hostname and cluster domain, FQDN {name} is too long "
+            f"({FQDN_LIMIT} characters is the max, {len(name)} characters requested)",
         )
     return name
 

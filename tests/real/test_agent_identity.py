@@ -111,7 +111,7 @@ def test_14_2_and_14_3_host_names_and_hosts_files(agent: Agent, truth: Truth, no
     assert truth.run(truth.running("short"), "hostname", "-f").strip() == f"box.{domain}"
     assert truth.run(truth.running("other"), "hostname").strip() == "other.example.test"
     agent.await_that(lambda: said(agent, "long", "FailedCreatePodSandBox"), "a name too long is not refused")
-    assert "longer than 64" in said(agent, "long", "FailedCreatePodSandBox")[0]
+    assert "64 characters is the max" in said(agent, "long", "FailedCreatePodSandBox")[0]
     assert truth.sandboxes("long") == ()
 
 

@@ -223,7 +223,7 @@ def test_parts_are_wanted_by_the_index_of_their_mount_and_nothing_is_made_in_wha
     [
         pytest.param("$(DIR)/x", "logs/x", "", id="expanded"),
         pytest.param("$$(DIR)", "$(DIR)", "", id="a dollar that begins nothing"),
-        pytest.param("$(NONE)", "", "missing value for 'NONE'", id="13.4 a missing name is an error"),
+        pytest.param("$(NONE)", "", "missing value for NONE", id="13.4 a missing name is an error"),
         pytest.param("$(UP)", "", "must not contain '..'", id="what it comes to is checked"),
         pytest.param("$(TOP)", "", "must be relative", id="an absolute path is refused"),
     ],

@@ -60,7 +60,7 @@ def test_pain_1_among_500_pods_the_one_without_a_status_is_named_by_an_event_and
             assert world.step(began_ns + SECOND), f"{name} shows the death of its container within a second"
     world.run(130 * SECOND)
     (named,) = [said for said in world.said("hung") if said.startswith("FailedSync")]
-    assert "ContainerStatus: no answer within 120 s" in named
+    assert "code = DeadlineExceeded desc = no answer within 120 s" in named
     assert not any("FailedSync" in said for name in many(500) for said in world.said(name))
     assert world.phases() == everyone
     pleg = world.node.node.system.find("/node/pleg")

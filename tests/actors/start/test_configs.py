@@ -66,7 +66,7 @@ def test_hostname(fields: dict[str, Any], hostname: str) -> None:
 
 
 def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
-    with pytest.raises(ContainerRefusedError, match="is too long .64 characters is the max, "):
+    with pytest.raises(ContainerRefusedError, match=r"is too long \(64 characters is the max, "):
         pod_hostname(pod("a", subdomain="s" * 60, set_hostname_as_fqdn=True), "local")
 
 

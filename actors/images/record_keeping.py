@@ -235,7 +235,7 @@ class RecordKeeper(Actor):
     # --- telling ----------------------------------------------------------------------------------------------------
 
     def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
-        """Of an image that is mounted, the worker says what it means for containers: only they have a field path."""
+        """Only a container has a field path. What a mounted image means for containers their worker says."""
         for each in said if request.field_path else said[:1]:
             if each is not None:
                 self._say(request, each)

@@ -1,4 +1,4 @@
-"""The resources of a pod as a whole, for its status: what it was given, and what bounds it (spec 4.2). Pure.
+"""The resources of a pod as a whole, for its status (spec 4.2). Pure.
 
 A kubelet shows them for every pod, also for one whose spec has resources of its containers alone. A pod that runs shows
 what its cgroup enforces: a limit that one container lacks bounds nothing. Any other shows the sums. While a resize is

@@ -54,7 +54,10 @@ from runtime.cri.verbs import IMAGE_STATUS
 from runtime.metrics import kubelet as names
 
 FAILURE_SHOWN_NS = 1_000_000_000
-"""How long a container shows why a pull failed before it shows that it backs off; a kubelet's next look comes then."""
+"""How long a container shows why a pull failed before it shows that it backs off.
+
+A kubelet looks again about then.
+"""
 _NOBODY: frozenset[str] = frozenset()
 _NO_IMAGES: frozenset[str] = frozenset()
 _VOLUME_KEY = "volumes/"

@@ -31,7 +31,6 @@ from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
     ContainerConfig,
     ContainerFilter,
-    ContainerStatsRequest,
     ContainerStatus,
     ContainerStatusRequest,
     CreateContainerRequest,
@@ -54,7 +53,6 @@ from runtime.cri.messages import (
     UpdateContainerResourcesRequest,
 )
 from runtime.cri.verbs import (
-    CONTAINER_STATS,
     CONTAINER_STATUS,
     CREATE_CONTAINER,
     LIST_CONTAINERS,
@@ -321,14 +319,6 @@ class PodCalls:
         await self._do(
             f"resize {name} {attempt}", UPDATE_CONTAINER_RESOURCES, request, f"the resize of container {name}"
         )
-
-    async def memory_in_use(self, container_id: str) -> int | None:
-        """The memory of a container in bytes; None: the runtime does not say. Raises CriError."""
-        call = self._cri.call(CONTAINER_STATS, ContainerStatsRequest(container_id=container_id))
-        stats = (await self._worker.wait(call, what=f"the memory of container {container_id[:13]}")).stats
-        memory = stats.memory if stats is not None else None
-        used = memory.working_set_bytes if memory is not None else None
-        return used.value if used is not None else None
 
     def stop_container(self, container_id: str, grace_seconds: int) -> Pending[StopContainerResponse]:
         """Begin to stop a container; the runtime kills it after the grace. One that is gone counts as stopped."""

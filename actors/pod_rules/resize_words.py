@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -31,3 +32,13 @@ def _said(container: Container) -> dict[str, Any]:
         amounts = (("limits", own.limits), ("requests", own.requests))
         resources = {kind: dict(sorted(found.items())) for kind, found in amounts if found}
     return {"name": container.name, "resources": resources}
+
+
+def below_usage(what: str, limit: int, used: int) -> str:
+    """`what`: the pod, or a container by its name. Amounts are bytes."""
+    return f"attempting to set {what} memory limit ({limit}) below current usage ({used})"
+
+
+def memory_not_lowered(reasons: Sequence[str]) -> str:
+    """For one or more `below_usage`."""
+    return f"cannot decrease memory limits: {reasons[0] if len(reasons) == 1 else '[' + ', '.join(reasons) + ']'}"

@@ -31,14 +31,32 @@ from actors.messages.history import PodWait
 from actors.messages.pods import LookAgain
 from actors.model.observed import ObservedPod
 from actors.model.pod_resources import PodResources, resources_of, same_resources, with_resources
+from actors.pod.memory_in_use import limits_too_low
 from actors.pod.one_pass import CONTINUE, Outcome, PodPass
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
 from actors.pod.view import PodView, Question
-from actors.pod_rules.resize import ResizePlan, Told, Update, actuated, not_in_force, resize_plan, restored
-from actors.pod_rules.resize_words import COMPLETED, DEFERRED, ERROR, INFEASIBLE, STARTED, resize_message
+from actors.pod_rules.resize import (
+    ResizePlan,
+    Told,
+    Update,
+    actuated,
+    lowered_memory_of,
+    not_in_force,
+    resize_plan,
+    restored,
+)
+from actors.pod_rules.resize_words import (
+    COMPLETED,
+    DEFERRED,
+    ERROR,
+    INFEASIBLE,
+    STARTED,
+    memory_not_lowered,
+    resize_message,
+)
 from actors.pod_status.conditions import RESIZE_IN_PROGRESS, RESIZE_PENDING, ResizeCondition
 from config.objects import Pod, PodSpec
 from config.values.api_time import seconds_of
@@ -66,7 +84,7 @@ class Stage(enum.Enum):
 
 
 class _MemoryInUseError(Exception):
-    """A container uses more memory than it is to have."""
+    """The pod or a container uses more memory than it is to have."""
 
 
 class _Progress(msgspec.Struct):
@@ -77,6 +95,8 @@ class _Progress(msgspec.Struct):
     stage: Stage = Stage.BEGUN
     error: str = ""
     retry_at_ns: int = 0
+    checked: bool = False
+    """Nobody uses more memory than it is to have."""
     looks: int = 0
     """How often the runtime did not show the new numbers."""
 
@@ -220,14 +240,20 @@ class PodResize:
     def _plan(self, pod: Pod, observed: ObservedPod) -> ResizePlan:
         return resize_plan(pod, observed, self._view.told, self._services.node.rules.resources)
 
+    def _before(self, pod: Pod, observed: ObservedPod) -> Pod:
+        """The pod with the resources that the runtime was told."""
+        return with_resources(pod, actuated(pod, observed, self._view.told))
+
     async def _go_on(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
+        """Raises CriError, _MemoryInUseError."""
         if progress.stage is Stage.BEGUN:
-            before = with_resources(pod, actuated(pod, observed, self._view.told))
-            self._resize_cgroup(progress, Stage.WIDENING, pod, before)
+            await self._check_memory(pod, observed, progress, self._plan(pod, observed))
+            self._resize_cgroup(progress, Stage.WIDENING, pod, self._before(pod, observed))
         if progress.stage is Stage.UPDATING:
             if self._calls.under_way() or not self._question.is_due():
                 return  # its end, or the answer, begins the next pass
             plan = self._plan(pod, observed)
+            await self._check_memory(pod, observed, progress, plan)
             for update in plan.updates:
                 await self._update(pod, observed, update)
             if plan.done:
@@ -259,14 +285,25 @@ class PodResize:
             progress.stage = Stage.UPDATING if message.wide else Stage.SHOWING
         return self._worker.go_on()
 
+    async def _check_memory(self, pod: Pod, observed: ObservedPod, progress: _Progress, plan: ResizePlan) -> None:
+        """Raises CriError, and _MemoryInUseError where a new limit would be below what is used.
+
+        A container that restarts for its memory frees it first. So the pod is judged after the restarts.
+        """
+        if progress.checked:
+            return
+        sandbox = next((each for each in observed.sandboxes if each.ready), None)
+        least = 0
+        if sandbox is not None and not plan.restarts:
+            least = lowered_memory_of(self._before(pod, observed), pod, self._services.node.rules.resources)
+        sandbox_id = sandbox.id if sandbox is not None else ""
+        found = await limits_too_low(self._worker, self._services.cri, sandbox_id, least, plan.updates)
+        if found:
+            raise _MemoryInUseError(memory_not_lowered(found))
+        progress.checked = not plan.restarts
+
     async def _update(self, pod: Pod, observed: ObservedPod, update: Update) -> None:
-        """Raises CriError, _MemoryInUseError."""
-        if update.lowers_memory_to:
-            used = await self._calls.memory_in_use(update.id)
-            if used is not None and used >= update.lowers_memory_to:
-                name, limit = update.container.name, update.lowers_memory_to
-                text = f'attempting to set container "{name}" memory limit ({limit}) below current usage ({used})'
-                raise _MemoryInUseError(text)
+        """Raises CriError."""
         try:
             await self._calls.update_container(update.container.name, update.attempt, update.id, update.resources)
         except CriError as failure:
@@ -288,7 +325,7 @@ class PodResize:
             self._worker.after(SHOWN_NS, LookAgain(runtime=False), key="resize shown")
             progress.looks += 1
             if progress.looks % LOOKS_AT_MOST == 0:
-                progress.stage, progress.error = Stage.UPDATING, NOT_SHOWN
+                progress.stage, progress.error, progress.checked = Stage.UPDATING, NOT_SHOWN, False
                 self._view.told = self._view.told.doubting(lacking)
             return
         self._progress = None
@@ -299,6 +336,7 @@ class PodResize:
 
     def _failed(self, progress: _Progress, error: str) -> None:
         """Show the failure, and try again later. An event for each new one, not for each try."""
+        progress.checked = False
         progress.retry_at_ns = self._worker.now_ns() + RETRY_NS
         self._worker.after(RETRY_NS, LookAgain(runtime=False), key="resize retry")
         if error != progress.error and self._view.pod is not None:

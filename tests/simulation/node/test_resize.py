@@ -17,6 +17,8 @@ from tests.simulation.node.worlds import SECOND, container
 
 MINUTE = 60 * SECOND
 MEMORY = "simulated.actorlet.dev/memory"
+USES, IN_ALL = "100Mi", 125 * 2**20
+"""The working set of a container, and what it uses with its caches."""
 RESTARTS = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
 SMALL = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "64Mi"}}
 BIG = {"requests": {"cpu": "500m", "memory": "128Mi"}, "limits": {"cpu": "2", "memory": "128Mi"}}
@@ -41,6 +43,13 @@ def running(world: Cluster, name: str = "web", **fields: Any) -> dict[str, Any]:
 def resize(world: Cluster, resources: dict[str, Any], name: str = "web", group: str = "containers") -> None:
     pod = world.pods()[name]
     pod["spec"][group][0]["resources"] = resources
+    world.ask("PUT", f"/api/v1/namespaces/default/pods/{name}/resize", pod)
+
+
+def whole(world: Cluster, resources: dict[str, Any], name: str = "web") -> None:
+    """Resize the pod, not a container."""
+    pod = world.pods()[name]
+    pod["spec"]["resources"] = resources
     world.ask("PUT", f"/api/v1/namespaces/default/pods/{name}/resize", pod)
 
 
@@ -150,17 +159,50 @@ def test_a_resize_that_waits_is_taken_back() -> None:
 
 def test_memory_is_not_taken_below_what_is_in_use() -> None:
     world = cluster()
-    running(world, resources=BIG, annotations={MEMORY: "100Mi"})
+    pod = running(world, resources=BIG, annotations={MEMORY: USES})
     resize(world, SMALL)
     world.until(lambda: conditions(world).get("PodResizeInProgress", {}).get("reason") == "Error")
     assert conditions(world)["PodResizeInProgress"]["message"] == (
-        f'attempting to set container "app" memory limit ({2**26}) below current usage ({100 * 2**20})'
+        f"cannot decrease memory limits: [attempting to set pod memory limit ({2**26}) below current usage ({IN_ALL}), "
+        f'attempting to set container "app" memory limit ({2**26}) below current usage ({IN_ALL})]'
     )
     assert len(messages(world, "ResizeError")) == 1
     assert shown(world)["resources"] == BIG
+    assert (cgroup(world, pod).memory_bytes, cgroup(world, pod).cpu_quota_us) == (2**27, 200_000)
     enough = {"requests": BIG["requests"], "limits": {"cpu": "2", "memory": "256Mi"}}
     resize(world, enough)
     world.until(lambda: resized_to(world, enough))
+
+
+def test_the_memory_of_a_pod_is_not_taken_below_what_all_containers_use() -> None:
+    """Each container has a limit of its own, which stays."""
+    world = cluster()
+    less, most = full("100m", "200Mi"), full("100m", "300Mi")
+    own = {"requests": {"memory": "64Mi"}, "limits": {"memory": "190Mi"}}
+    both = [container(name, resources=own) for name in ("a", "b")]
+    world.create("web", containers=both, annotations={MEMORY: USES}, resources=most)
+    world.until(lambda: world.all_are("Running", 1))
+    pod = world.pods()["web"]
+    whole(world, less)
+    world.until(lambda: conditions(world).get("PodResizeInProgress", {}).get("reason") == "Error")
+    assert conditions(world)["PodResizeInProgress"]["message"] == (
+        "cannot decrease memory limits: "
+        f"attempting to set pod memory limit ({200 * 2**20}) below current usage ({2 * IN_ALL})"
+    )
+    assert cgroup(world, pod, QosClass.GUARANTEED).memory_bytes == 300 * 2**20
+    whole(world, full("100m", "260Mi"))
+    world.until(lambda: not conditions(world))
+    assert cgroup(world, pod, QosClass.GUARANTEED).memory_bytes == 260 * 2**20
+
+
+def test_a_container_that_restarts_frees_its_memory_before_the_pod_gets_less() -> None:
+    world = cluster()
+    pod = running(world, resources=BIG, annotations={MEMORY: "16Mi, 5s=102Mi"}, resizePolicy=RESTARTS)
+    world.run(10 * SECOND)
+    resize(world, SMALL)
+    world.until(lambda: resized_to(world, SMALL))
+    assert (shown(world)["restartCount"], cgroup(world, pod).memory_bytes) == (1, 2**26)
+    assert messages(world, "ResizeError") == []
 
 
 @pytest.mark.parametrize("after_ms", [0, 2, 5, 10, 20, 40, 80, 200, 1000])

@@ -21,12 +21,13 @@ import select
 import signal
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorlet._process import command
 
-__all__ = ["Cluster", "ClusterError", "Load", "cluster"]
+__all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "cluster"]
 
 NODES_AT_MOST = 1000
 _CHILD = "simulation.cluster.child"
@@ -43,6 +44,10 @@ _BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
 
 class ClusterError(Exception):
     """The cluster refuses an order, or has ended. The text says why."""
+
+
+class ClusterWarning(UserWarning):
+    """Something was said of pods that there have never been."""
 
 
 class Cluster:
@@ -81,6 +86,9 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ClusterError):
+            for text in self._unmatched():
+                warnings.warn(text, ClusterWarning, stacklevel=2)
         self.close()
 
     def close(self) -> None:
@@ -114,10 +122,14 @@ class Cluster:
         until_s, seconds = float(limit["until"]), float(limit["seconds"])
         while not condition():
             if seconds >= until_s:
-                raise TimeoutError(f"{_name_of(condition)} does not hold after {within} of the cluster's time")
+                said = f"{_name_of(condition)} does not hold after {within} of the cluster's time"
+                raise TimeoutError("; ".join([said, *self._unmatched()]))
             order = "wait" if self._speed else "step"
             seconds = float(self._ask({"order": order, "time": look})["seconds"])
         return seconds
+
+    def _unmatched(self) -> list[str]:
+        return list(self._ask({"order": "unmatched"})["unmatched"])
 
     def _passes_no_time(self, time: str) -> bool:
         limit = self._ask({"order": "limit", "time": time})
@@ -133,6 +145,9 @@ class Cluster:
         `name` and `namespace` are shell patterns; `container` limits the order to containers of that name. The knobs
         are those of docs/reference/simulated-runtime.md, with underscores. The last order for a pod and a knob counts,
         but annotations of the pod itself go before. A running container heeds it at its next probe, stop and attempt.
+
+        A pattern may come before its pods. One that has matched no pod when the cluster ends is a `ClusterWarning`,
+        and `until` names it when it gives up.
         """
         words = {knob.replace("_", "-"): _word(value) for knob, value in knobs.items()}
         self._ask({"order": "behave", "name": name, "namespace": namespace, "container": container, "knobs": words})

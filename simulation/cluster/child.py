@@ -194,6 +194,7 @@ class _Cluster:
     _OPERATIONS: dict[type[Any], Callable[[ClusterWorld, Any], Json | None]] = {
         orders.Now: lambda world, order: None,
         orders.Behave: lambda world, order: world.behave(order),
+        orders.Unmatched: lambda world, order: {"unmatched": world.unmatched()},
         orders.Exit: lambda world, order: world.exit(order),
         orders.Hang: lambda world, order: world.hang(order),
         orders.Say: lambda world, order: world.say(order),

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Dispatcher
+from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
@@ -31,6 +32,7 @@ from simulation.world.world import IN_A_CLUSTER, World
 CHANGES_REMEMBERED = 20_000
 """Of each resource: a client that lists thousands of pods must be able to watch on from there."""
 QUIET = FaultPlan(events=EventFaultPlan())
+NAMES_SHOWN = 5
 POWER_LOST = 255
 """Exit code of what ran when the power went; containerd says so after a boot."""
 
@@ -161,6 +163,16 @@ class ClusterWorld(World):
             for sandbox in state.sandboxes.values():
                 state.behaves(sandbox, self.told.behaviour_of(sandbox.config))
 
+    def unmatched(self) -> list[str]:
+        """What was said of pods that there have never been, one sentence each."""
+        pods = [pod.key for pod in self.server.store.of["pods"].all()]
+        names = sorted({name for _, name in pods})
+        return [
+            f"no pod has matched behave({rule.name!r}{_where(rule.namespace)}); "
+            f"{did_you_mean(rule.name, names, 'there are ' + _some(names))}"
+            for rule in self.told.unmet(pods)
+        ]
+
     def exit(self, order: Exit) -> None:
         """Its containers end."""
         node, containers = self._running(order.namespace, order.pod, order.container)
@@ -283,6 +295,15 @@ def _running_of(node: SimulatedNode, uid: str) -> Iterator[ContainerRecord]:
     for container in node.cri.state.containers.values():
         if container.sandbox.pod_uid == uid and container.state is ContainerState.CONTAINER_RUNNING:
             yield container
+
+
+def _where(namespace: str) -> str:
+    return "" if namespace == "*" else f", namespace={namespace!r}"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:NAMES_SHOWN]) or "none"
+    return f"{shown} and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else shown
 
 
 def _name_of(container: ContainerRecord) -> str:

@@ -85,6 +85,10 @@ class Behave(_Order, frozen=True, tag="behave"):
         return said
 
 
+class Unmatched(_Order, frozen=True, tag="unmatched"):
+    """What was said of pods that there have never been."""
+
+
 class Exit(_Order, frozen=True, tag="exit"):
     pod: str
     namespace: str
@@ -167,6 +171,7 @@ Order = (
     | Wait
     | Limit
     | Behave
+    | Unmatched
     | Exit
     | Hang
     | Say

@@ -8,7 +8,7 @@ as their makers made them. What a pod says in annotations of its own goes before
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -35,11 +35,19 @@ class ToldBehaviour:
 
     def __init__(self) -> None:
         self._said: list[BehaviourRule] = []
+        self._met: set[int] = set()
+        """Which of them, by number, has met a pod."""
         self._own: dict[str, dict[str, str]] = {}
         """By uid, of the few pods that say something themselves: what they say."""
 
     def say(self, said: BehaviourRule) -> None:
         self._said.append(said)
+
+    def unmet(self, pods: Iterable[tuple[str, str]]) -> list[BehaviourRule]:
+        """The rules whose pattern no pod has ever matched. `pods`: namespace and name of those that are there."""
+        for namespace, name in pods:
+            self._said_of(PodSandboxMetadata(name=name, namespace=namespace))
+        return [said for number, said in enumerate(self._said) if number not in self._met]
 
     def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
         """Of a sandbox that is there, whose config has what had been said when it was made.
@@ -75,7 +83,8 @@ class ToldBehaviour:
 
     def _said_of(self, metadata: PodSandboxMetadata) -> dict[str, str]:
         found: dict[str, str] = {}
-        for said in self._said:
+        for number, said in enumerate(self._said):
             if fnmatchcase(metadata.name, said.name) and fnmatchcase(metadata.namespace, said.namespace):
+                self._met.add(number)
                 found |= said.annotations
         return found

@@ -51,6 +51,8 @@ class ContainerBehaviour:
     stop_exit_code: int = knob(values.exit_status, 0)
     ignore_stop_signal: bool = knob(values.yes_or_no, False)
     fail: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.FAIL), ())
+    fail_text: str = knob(str, "")
+    """What every refused call says; empty for the usual text of its failure."""
     hang: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.HANG), ())
     lie: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.LIE), ())
     late: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.LATE), ())

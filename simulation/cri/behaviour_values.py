@@ -17,14 +17,16 @@ from typing import TypeVar
 import msgspec
 
 from config.values.durations import parse_duration_ns
+from config.values.nearest import did_you_mean
 from config.values.quantity import Quantity, parse_quantity
 from runtime.cri.errors import StatusCode
 from runtime.cri.verbs import ALL_VERBS
+from simulation.cri.named_errors import errors_of
 
 T = TypeVar("T")
 
 MAX_TIMES = 1_000
-_RULE = re.compile(r"([A-Za-z]+)(?:=([A-Za-z0-9_.]+))?(?:\*(\d+))?")
+_RULE = re.compile(r"([A-Za-z]+)(?:=([A-Za-z0-9_.-]+))?(?:\*(\d+))?")
 _CALL_VERBS = {verb.name for verb in ALL_VERBS if not verb.streaming}
 
 
@@ -49,6 +51,8 @@ class CallRule(msgspec.Struct, frozen=True):
     times: int | None = None
     code: StatusCode = StatusCode.UNKNOWN
     delay_ns: int = 0
+    error: str = ""
+    """The name of a failure in `named_errors`; empty for one that has a code alone."""
 
 
 class ProbeOperation(Enum):
@@ -203,7 +207,7 @@ def each(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
 
 
 def call_rules(kind: CallKind) -> Callable[[str], tuple[CallRule, ...]]:
-    """Rules such as `StartContainer*2` or `PullImage=NOT_FOUND, StopContainer`."""
+    """Rules such as `StartContainer*2` or `PullImage=unauthorized, StopContainer=UNAVAILABLE`."""
 
     def rules(text: str) -> tuple[CallRule, ...]:
         return tuple(_rule(kind, part.strip()) for part in text.split(","))
@@ -236,6 +240,10 @@ def _rule(kind: CallKind, text: str) -> CallRule:
         return CallRule(kind, verb, times)
     if value is None:
         return CallRule(kind, verb, times)
+    named = errors_of(verb)
+    if value in named:
+        return CallRule(kind, verb, times, code=named[value][0], error=value)
     if value not in StatusCode.__members__ or value == "OK":
-        raise ValueError(f"{value!r} is no gRPC code of a failure; write it as UNAVAILABLE or NOT_FOUND")
+        why = f"a failure of {verb} is one of {', '.join(named)}, or a gRPC code such as UNAVAILABLE"
+        raise ValueError(f"{value!r} is no failure; {did_you_mean(value, named, why)}")
     return CallRule(kind, verb, times, code=StatusCode[value])

@@ -18,7 +18,7 @@ from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise, broken, kept
 from runtime.cri.deadlines import deadline_ns
 from runtime.cri.errors import CriError, StatusCode
-from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS, Req, Res, Verb
+from runtime.cri.verbs import ALL_VERBS, GET_CONTAINER_EVENTS, PULL_IMAGE, Req, Res, Verb
 from runtime.io.pending import Subscription
 from simulation.chance.call_faults import CallFate, Faults
 from simulation.cri.behaviour_values import CallKind, CallRule
@@ -26,7 +26,8 @@ from simulation.cri.container_life import end, write
 from simulation.cri.events import EventStream
 from simulation.cri.files import ContainerFiles
 from simulation.cri.handlers import HANDLERS, LISTS, NEWCOMERS, SUBJECTS, Subject
-from simulation.cri.image_names import full_name, make_image
+from simulation.cri.image_names import full_name, known_name, make_image
+from simulation.cri.named_errors import error_text
 from simulation.cri.runtime import Runtime, Settings
 from simulation.cri.state import CriRefusal, RuntimeState
 from simulation.cri.verbs.sandboxes import lose_sandbox
@@ -255,7 +256,7 @@ class SimulatedCri:
             if subject is not None:
                 rule = self._rule(name, subject)
                 if rule is not None:
-                    return self._obey(rule, name, request)
+                    return self._obey(rule, name, request, subject[2].fail_text)
         return HANDLERS[name](self._runtime, request)
 
     def _rule(self, name: str, subject: Subject) -> CallRule | None:
@@ -272,9 +273,11 @@ class SimulatedCri:
                     return rule
         return None
 
-    def _obey(self, rule: CallRule, name: str, request: Any) -> Any:
+    def _obey(self, rule: CallRule, name: str, request: Any, said: str) -> Any:
         if rule.kind is CallKind.FAIL:
-            raise CriRefusal(rule.code, "the pod's annotations make this call fail")
+            image = known_name(request.image.image) if name == PULL_IMAGE.name and request.image else ""
+            text = error_text(name, rule.error, image) if rule.error else "the pod's annotations make this call fail"
+            raise CriRefusal(rule.code, said or text)
         if rule.kind is CallKind.HANG:
             return Promise()
         if rule.kind is CallKind.LIE:

@@ -9,6 +9,7 @@ from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
 from simulation.cri.behaviour import DEFAULT
 from simulation.cri.image_names import full_name, known_name, make_image
+from simulation.cri.named_errors import error_text
 from simulation.cri.runtime import Runtime
 from simulation.cri.state import CriRefusal
 from simulation.cri.verbs.sandboxes import read_behaviour
@@ -45,7 +46,7 @@ def pull_image(
     """
     name = full_name(request.image.image if request.image else "")
     if runtime.registry is not None and name not in runtime.registry:
-        raise CriRefusal(StatusCode.NOT_FOUND, f"failed to pull {name!r}: the registry does not have it")
+        raise CriRefusal(StatusCode.NOT_FOUND, error_text("PullImage", "not-found", name))
     settings = runtime.settings
     pod = (read_behaviour(request.sandbox_config) if request.sandbox_config else DEFAULT).pod
     size_bytes = settings.image_size_bytes if pod.image_size is None else pod.image_size

@@ -105,7 +105,7 @@ class ImagePullActor(CredentialFinder):
         verdict = rules.judge_image(message.image, ALWAYS, False)
         if verdict.action is ImageAction.REFUSE:
             retry_at_ns = self.now_ns() + rules.LONGEST_BACK_OFF_NS
-            self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
+            self._refuse(message, verdict.reason, verdict.message, retry_at_ns, *rules.refused(verdict))
             return
         uid = message.pod.metadata.uid
         self.watch(message.worker)

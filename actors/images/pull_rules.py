@@ -152,6 +152,12 @@ def pull_failed(image: str, reason: str, error: str) -> tuple[ImageEvent, ImageE
     return failed, ImageEvent("Warning", "Failed", f"Error: {reason}")
 
 
+def refused(verdict: ImageVerdict) -> tuple[ImageEvent, ...]:
+    """What is wrong, and the reason that the container's state will show."""
+    last = ImageEvent("Warning", "Failed", f"Error: {verdict.reason}")
+    return (last,) if verdict.said is None else (verdict.said, last)
+
+
 def backing_off(image: str) -> tuple[ImageEvent, ImageEvent]:
     """The pull is not retried yet."""
     said = ImageEvent("Normal", "BackOff", f'Back-off pulling image "{image}"')

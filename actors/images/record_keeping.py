@@ -192,7 +192,7 @@ class RecordKeeper(Actor):
         # In the words for an image that is not here: whoever may not use it does not learn that it is.
         verdict = rules.judge_image(message.image, NEVER, False)
         retry_at_ns = self.now_ns() + rules.FIRST_BACK_OFF_NS
-        self._refuse(message, verdict.reason, verdict.message, retry_at_ns, verdict.said)
+        self._refuse(message, verdict.reason, verdict.message, retry_at_ns, *rules.refused(verdict))
         return True
 
     # --- what the runtime has ---------------------------------------------------------------------------------------

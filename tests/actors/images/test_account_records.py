@@ -59,7 +59,7 @@ def test_a_program_that_gives_nothing_for_the_account_of_the_record_opens_nothin
     cloud.ask("third", present=REF, policy="Never", account="builder")
     cloud.give(given)
     assert [answer.reason for answer in cloud.workers["third"][1]] == ["ErrImageNeverPull"]
-    assert (len(cloud.pulls), cloud.said("third")) == (2, ["ErrImageNeverPull"])
+    assert (len(cloud.pulls), cloud.said("third")) == (2, ["ErrImageNeverPull", "Failed"])
 
 
 def test_pods_of_other_accounts_and_with_a_good_secret_ask_no_program_for_what_is_here(cloud: World) -> None:

@@ -103,6 +103,8 @@ def test_a_pod_with_the_policy_never_does_not_learn_that_the_image_is_here(world
     (refused,) = world.ask("stranger", present=REF, policy="Never")
     assert (refused.reason, len(world.pulls)) == ("ErrImageNeverPull", 1)
     assert refused.message == f'Container image "{IMAGE}" is not present with pull policy of Never'
+    said = [event.message for event in world.events if event.uid == "stranger"]
+    assert said == [refused.message, "Error: ErrImageNeverPull"]
 
 
 def test_the_next_agent_asks_the_same_pods_for_credentials(world: World) -> None:

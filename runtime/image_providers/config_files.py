@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 
 import msgspec
 
@@ -39,8 +40,15 @@ def read_provider_config(path: str, directory: str, *, tokens: bool) -> Provider
     if faults:
         first, *others = faults
         raise DocumentError(first.path, first.reason, first.hint, tuple(others))
-    digest = hashlib.sha256(b"".join(content for _, content in files)).hexdigest()
-    return ProviderConfig(providers, f"sha256:{digest}")
+    return ProviderConfig(providers, _digest(content for _, content in files))
+
+
+def _digest(contents: Iterable[bytes]) -> str:
+    """As a kubelet computes it: each file after its length, in eight bytes."""
+    made = hashlib.sha256()
+    for content in contents:
+        made.update(len(content).to_bytes(8, "big") + content)
+    return f"sha256:{made.hexdigest()}"
 
 
 def _files(path: str) -> list[str]:

@@ -19,6 +19,7 @@ more, so that a pull that hangs ends with its pod.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from actors.images import pull_rules as rules
@@ -56,6 +57,7 @@ from runtime.cri.verbs import IMAGE_STATUS, PULL_IMAGE
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
+from runtime.traces.spans import under
 
 SECOND_NS = 1_000_000_000
 
@@ -290,12 +292,15 @@ class ImagePullActor(CredentialFinder):
         spec = ImageSpec(image=image, user_specified_image=image, annotations=annotations)
         request = PullImageRequest(image=spec, auth=shown(flight.next_credential()), sandbox_config=pod)
 
+        trace = None if first is None else first.request.trace
+
         def make() -> Pending[PullImageResponse]:
             flight.call = self._cri.call(PULL_IMAGE, request)
             return flight.call
 
         secrets = secrets_of(request.auth)
-        self.begin(make, lambda done: pull_ended(key, done, secrets))
+        begin = make if trace is None else partial(under, trace, make)
+        self.begin(begin, lambda done: pull_ended(key, done, secrets))
 
     @handles(PullEnded)
     def try_ended(self, message: PullEnded) -> None:

@@ -12,6 +12,7 @@ from actors.model.pull_records import PullSecret
 from config.credentials.docker_config import Credential
 from config.objects import Pod
 from runtime.cri.messages import Image
+from runtime.traces.spans import TraceContext
 
 
 class SecretCredential(msgspec.Struct, frozen=True):
@@ -26,7 +27,7 @@ class PullImage(Message, frozen=True):
 
     `credentials`: those of the pod's secrets that are for this image, in the order in which they are to be tried.
     `secrets`: which secret each of them stands in. `present`: the reference of the image that is on the node; the pod
-    may have to show credentials for it once more, as the node's records and `policy` say.
+    may have to show credentials for it once more, as the node's records and `policy` say. `trace`: the pass that asks.
     """
 
     worker: ActorRef
@@ -38,6 +39,7 @@ class PullImage(Message, frozen=True):
     secrets: tuple[SecretCredential, ...] = ()
     present: str = ""
     policy: str = ""
+    trace: TraceContext | None = None
 
     def coalesce_key(self) -> Hashable:
         return (self.pod.metadata.uid, self.container, self.image)

@@ -39,6 +39,7 @@ from runtime.state.docker_config_files import DockerConfigFiles
 from runtime.state.id_files import IdFiles
 from runtime.state.pull_record_files import PullRecordFiles
 from runtime.stats.capability import HostStats
+from runtime.traces.spans import Tracer
 from runtime.volumes.capability import NodeVolumes
 from runtime.volumes.sub_path import SubPaths
 
@@ -92,6 +93,8 @@ class NodeCapabilities:
     """None: the kernel does not announce low memory."""
     packet_rules: PacketRules | None = None
     """None: the packet filter is left as it is."""
+    tracer: Tracer | None = None
+    """None: nothing is traced."""
 
 
 _NO_FLAGS = GcPolicy()

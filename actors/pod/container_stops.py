@@ -16,6 +16,7 @@ worker that began it. Only a sleep goes on for the rest of its time.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -37,6 +38,7 @@ from config.objects import Container
 from config.pods.identity import containers_by_name
 from runtime.cri import CriError
 from runtime.cri.messages import StopContainerResponse
+from runtime.traces.spans import TraceContext, current, under
 
 _NOBODY: frozenset[str] = frozenset()
 _HELD = "it waits for the containers that it serves"
@@ -67,7 +69,7 @@ class _End(msgspec.Struct):
 
     `hook`: the preStop hook, until it has ended; `in_hook`: it runs. `noted`: the decision is on disk. `in_turn`: the
     container may be stopped; `held`: only that is missing. `outlived`: the container still ran after its stop had
-    ended, and a timer triggers a look.
+    ended, and a timer triggers a look. `trace`: the pass that has ordered the end.
     """
 
     ending: Ending
@@ -84,6 +86,7 @@ class _End(msgspec.Struct):
     asked_wall_ns: int = 0
     retry_at_ns: int | None = None
     outlived: bool = False
+    trace: TraceContext | None = None
 
 
 class ContainerStops:
@@ -263,7 +266,7 @@ class ContainerStops:
         before = self._decided.ends.get(ending.id)
         if before is not None:
             deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
-        end = self.ends[ending.id] = _End(ending, container, deadline_ns, in_turn=in_turn)
+        end = self.ends[ending.id] = _End(ending, container, deadline_ns, in_turn=in_turn, trace=current())
         end.hook = self._hook_of(end, before, ip)
         container_id, decided = ending.id, self._decided
         if before is None:
@@ -294,7 +297,9 @@ class ContainerStops:
         end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
         text = f"container {end.ending.name}: its preStop hook is run"
         self._history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
-        self.hooks.begin(end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
+        under(
+            end.trace, partial(self.hooks.begin, end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
+        )
 
     def _left_ns(self, end: _End) -> int:
         """How long the hook may still take; 0: do not run it."""
@@ -339,7 +344,8 @@ class ContainerStops:
         def then(done: Pending[StopContainerResponse]) -> ContainerStopEnded:
             return ContainerStopEnded(container_id, number, _failure(done))
 
-        self._worker.begin(lambda: calls.stop_container(container_id, timeout), then)
+        stop = partial(calls.stop_container, container_id, timeout)
+        self._worker.begin(stop if end.trace is None else partial(under, end.trace, stop), then)
 
     def _say_failed(self, end: _End, why: str) -> None:
         self._view.say("Warning", HookKind.PRE_STOP.event, HookKind.PRE_STOP.failure, end.ending.name, detail=why)

@@ -17,6 +17,7 @@ from runtime.hooks import HookCaller
 from runtime.logs.pod_files import PodFiles
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.probes import Prober
+from runtime.traces.spans import Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +83,5 @@ class PodServices:
     mirrors: ActorRef | None = None
     """None on a standalone node."""
     meters: Meters = UNMEASURED
+    tracer: Tracer | None = None
+    """None: no pass is traced."""

@@ -14,8 +14,8 @@ A worker can find out again all that it knows. So the worker, or the agent, may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import ClassVar
+from collections.abc import Coroutine, Hashable
+from typing import Any, ClassVar
 
 from actors.kernel import DeadlineExceededError, MailboxOverflowed, Message, handles, part
 from actors.messages.admission import AllocationReleased
@@ -38,6 +38,7 @@ from actors.messages.volumes import RenewVolumes
 from actors.pod.end import PodEnd
 from actors.pod.one_pass import CONTINUE, Continue, Outcome
 from actors.pod.parts import PodParts
+from actors.pod.pass_traces import PassTraces
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.probes import RUNNER
 from actors.pod.services import PodServices
@@ -58,11 +59,9 @@ from actors.pod_rules.restart_all import without_rules
 from actors.pod_status.api_status import Forced
 from actors.pod_status.conditions import FAILED, TERMINAL
 from config.objects import Pod
-from config.pods.identity import CONFIG_SEEN, has_ended, is_static
-from config.values.api_time import ns_of
+from config.pods.identity import has_ended, is_static
 from runtime.cri import CriError
-from runtime.metrics import kubelet as names
-from runtime.metrics.meters import Meters
+from runtime.metrics.measured_passes import PassMeters
 
 _OPERATIONS = {
     PodStage.SYNCING: "sync",
@@ -70,28 +69,6 @@ _OPERATIONS = {
     PodStage.TERMINATED: "terminated",
     PodStage.FINISHED: "terminated",
 }
-
-
-class WorkerMeasures:
-    """Measures the passes of one worker, under the names of a kubelet's metrics."""
-
-    def __init__(self, meters: Meters) -> None:
-        self._meters = meters
-        self._first = True
-
-    def passed(self, stage: PodStage, pod: Pod | None, took_ns: int, wall_ns: Callable[[], int]) -> None:
-        """Record a pass that found the pod in this stage. `wall_ns`: the time of day."""
-        operation = _OPERATIONS.get(stage)
-        if operation is None or pod is None:
-            return
-        if self._first:
-            self._first = False
-            operation = "create" if stage is PodStage.SYNCING else operation
-            seen_ns = ns_of(pod.metadata.annotations.get(CONFIG_SEEN))
-            if seen_ns is not None:
-                self._meters.took(names.WORKER_START, max(0, wall_ns() - took_ns - seen_ns))
-        self._meters.took(names.WORKER_DURATION, took_ns, operation)
-
 
 SECOND_NS = 1_000_000_000
 TOLD_AGAIN_NS = SECOND_NS
@@ -131,7 +108,8 @@ class PodWorker(PodActor):
         self.end = PodEnd(parts)
         self._last_trouble = ""
         self._given_back_ns: int | None = None
-        self._measures = WorkerMeasures(services.meters)
+        self._measures = PassMeters(services.meters)
+        self._traces = None if services.tracer is None else PassTraces(services.tracer)
 
     def on_start(self) -> None:
         if RUNNER in self.children:
@@ -185,6 +163,8 @@ class PodWorker(PodActor):
             self.runtime_observed(message.runtime)
         pod = self._view.pod = self.parts.resize.given(self._as_this_node_reads_it(message.pod))
         self.parts.history.named(pod.metadata.namespace, pod.metadata.name)
+        if self._traces is not None:
+            self._traces.updated()
         before = self._view.life.stage
         self.meet(desired(pod))
         self._tell_if_spent()
@@ -275,7 +255,7 @@ class PodWorker(PodActor):
         if retry_ns is not None:
             # Use a timer of its own: the pass may have set one that is due sooner.
             self.after(retry_ns, LookAgain(), key="retry")
-        self._measures.passed(began, self._view.pod, self.now_ns() - began_ns, self.wall_ns)
+        self._measures.passed(_OPERATIONS.get(began), self._view.pod, self.now_ns() - began_ns, self.wall_ns)
         self._tell_waits(failed)
 
     def _retry_after(self, outcome: Outcome) -> int | None:
@@ -304,15 +284,15 @@ class PodWorker(PodActor):
         while before is not (stage := self._view.life.stage):
             before = stage
             if stage is PodStage.SYNCING:
-                outcome = await self._sync.sync()
+                outcome = await self._traced("syncPod", self._sync.sync())
                 if self._sync.is_over:
                     self.meet(Synced(terminal=True))
             elif stage is PodStage.TERMINATING:
-                outcome = await self.end.terminate()
+                outcome = await self._traced("syncTerminatingPod", self.end.terminate())
                 if outcome is CONTINUE:
                     self.meet(ContainersStopped())
             elif stage is PodStage.TERMINATED:
-                outcome = await self._clean_up()
+                outcome = await self._traced("syncTerminatedPod", self._clean_up())
             elif stage is PodStage.FINISHED:
                 outcome = await self.end.remove_remains()
                 # An evicted pod may have nothing left either, but it is still desired: it must not begin anew.
@@ -322,6 +302,9 @@ class PodWorker(PodActor):
                     self.parts.history.over()
                     self.stop()
         return outcome
+
+    def _traced(self, name: str, coroutine: Coroutine[Any, Any, Outcome]) -> Coroutine[Any, Any, Outcome]:
+        return coroutine if self._traces is None else self._traces.follow(name, self._view.pod, coroutine)
 
     async def _clean_up(self) -> Outcome:
         self._give_back()

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from actors.kernel import PoolDispatcher, Promise
 from actors.model.id_ranges import IdRangeError, node_range
@@ -39,6 +40,7 @@ from cli.run.node_start import (
     runtime_name_of,
     this_machine,
 )
+from cli.run.tracing import TracingError, count_spans, open_tracing
 from config.documents.codec import DocumentError
 from config.flags.command_line import flags_help, parse_flags
 from config.kubelet import KubeletConfiguration
@@ -63,7 +65,11 @@ from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
 from runtime.state.config_files import configuration_of
 from runtime.state.id_files import IdFiles, LocalIdFiles
+from runtime.traces.spans import Tracer
 from runtime.volumes.mounts import KernelMounts
+
+if TYPE_CHECKING:
+    from runtime.traces.open_telemetry import OpenTelemetryTracer
 
 LOG = logging.getLogger("actorlet.run")
 SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
@@ -121,8 +127,9 @@ def run(start: StartConfiguration) -> int:
             return 0
         prepare_machine(configuration, found, kernel)
         runtime = configuration.container_runtime_endpoint
+        tracing = _open_tracing(configuration, machine.name, after)
         try:
-            cri = after.enter_context(open_runtime(configuration))
+            cri = after.enter_context(open_runtime(configuration, tracing))
         except EndpointError as error:
             raise AgentRefusedError(f"--container-runtime-endpoint: {error}") from None
         loop = after.enter_context(closing(LoopThread("http")))
@@ -133,7 +140,7 @@ def run(start: StartConfiguration) -> int:
         plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
         if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0
-        api = after.enter_context(closing(_join(start, loop))) if start.node.kubeconfig else None
+        api = after.enter_context(closing(_join(start, loop, tracing))) if start.node.kubeconfig else None
         server_keys, client_keys = certificate_keys(start)
         capabilities = real_capabilities(cri, plan, loop, containers, api)
         capabilities = replace(
@@ -143,7 +150,10 @@ def run(start: StartConfiguration) -> int:
             client_keys=client_keys,
             bootstrap=_bootstrap(start, loop, after),
             packet_rules=LocalPacketRules(),
+            tracer=tracing,
         )
+        if tracing is not None:
+            count_spans(tracing, capabilities.meters)
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)
         node = NodeAgent(dispatcher, plan, capabilities)
@@ -167,6 +177,14 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _open_tracing(configuration: KubeletConfiguration, node: str, after: ExitStack) -> OpenTelemetryTracer | None:
+    try:
+        tracer = open_tracing(configuration, node)
+    except TracingError as error:
+        raise AgentRefusedError(str(error)) from None
+    return tracer and after.enter_context(closing(tracer))
 
 
 def _give_memory_back(dispatcher: PoolDispatcher) -> None:
@@ -231,7 +249,7 @@ def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThrea
         raise AgentRefusedError(str(error)) from None
 
 
-def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
+def _join(start: StartConfiguration, loop: LoopThread, tracer: Tracer | None) -> HttpApiLines:
     """The ways to the API server of `--kubeconfig`.
 
     Raises StartRefusedError; a server that is away is waited for.
@@ -243,7 +261,7 @@ def _join(start: StartConfiguration, loop: LoopThread) -> HttpApiLines:
     for warning in access.warnings:
         LOG.warning("%s: %s", start.node.kubeconfig, warning)
     LOG.info("the API server is %s", access.cluster.shown)
-    return open_lines(access, loop, start.configuration)
+    return open_lines(access, loop, start.configuration, tracer)
 
 
 def _serve(

@@ -57,6 +57,7 @@ from runtime.state.docker_config_files import LocalDockerConfig
 from runtime.state.id_files import LocalIdFiles
 from runtime.state.pull_record_files import LocalPullRecordFiles
 from runtime.stats.host import LocalHostStats
+from runtime.traces.spans import Tracer
 from runtime.volumes.kinds import volume_plugins
 from runtime.volumes.mounts import KernelMounts
 from runtime.volumes.node_volumes import LocalNodeVolumes
@@ -153,7 +154,9 @@ def addresses_of(node_ip: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in node_ip.split(",") if part.strip())
 
 
-def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfiguration) -> HttpApiLines:
+def open_lines(
+    access: ApiAccess, loop: LoopThread, configuration: KubeletConfiguration, tracer: Tracer | None = None
+) -> HttpApiLines:
     """The node's ways to its API server, at the limits of its configuration. Nothing is sent yet."""
     return api_lines(
         access,
@@ -163,10 +166,11 @@ def open_lines(access: ApiAccess, loop: LoopThread, configuration: KubeletConfig
         burst=configuration.kube_api_burst,
         event_qps=configuration.event_record_qps,
         event_burst=configuration.event_burst,
+        tracer=tracer,
     )
 
 
-def open_runtime(configuration: KubeletConfiguration) -> GrpcCri:
+def open_runtime(configuration: KubeletConfiguration, tracer: Tracer | None = None) -> GrpcCri:
     """The runtime of the configuration, with its `runtimeRequestTimeout`.
 
     Nothing is sent yet. Raises EndpointError.
@@ -175,6 +179,7 @@ def open_runtime(configuration: KubeletConfiguration) -> GrpcCri:
         configuration.container_runtime_endpoint,
         configuration.image_service_endpoint or None,
         configuration.runtime_request_timeout,
+        tracer=tracer,
     )
 
 

@@ -45,7 +45,6 @@ FIELDS: Mapping[str, Unhonoured] = {
     "topology_manager_policy": _NO_NUMA,
     "topology_manager_policy_options": _NO_NUMA,
     "topology_manager_scope": _NO_NUMA,
-    "tracing": Unhonoured("the agent records no traces"),
 }
 """By the path of the attribute in KubeletConfiguration."""
 

@@ -13,6 +13,7 @@ import msgspec
 
 from config.credentials.masked_urls import masked_url
 from config.documents.codec import DocumentError
+from config.kubelet.collector_endpoint import collector_fault
 from config.kubelet.configuration import SECOND_NS, KubeletConfiguration
 from config.kubelet.eviction import eviction_faults
 from config.kubelet.feature_gates import FeatureGates, choose_gates
@@ -310,5 +311,7 @@ def _rest(configuration: KubeletConfiguration, cgroup_version: int | None) -> It
         if rate is not None and not 0 <= rate <= 1_000_000:
             where = "$.tracing.samplingRatePerMillion"
             yield DocumentError(where, f"is {rate}, must be between 0 and 1000000", "1000000 samples everything")
-        if configuration.tracing.endpoint == "":
-            yield DocumentError("$.tracing.endpoint", "is empty", "remove it for localhost:4317, or give host:port")
+        endpoint = configuration.tracing.endpoint
+        if endpoint is not None and (fault := collector_fault(endpoint)):
+            hint = "give host:port, unix:///path or dns:///host:port, or remove it for localhost:4317"
+            yield DocumentError("$.tracing.endpoint", fault, hint)

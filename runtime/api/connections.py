@@ -22,7 +22,9 @@ from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.api.observer import UNOBSERVED, ApiObserver
 from runtime.api.proxy import is_loopback, proxy_for
 from runtime.api.tls import Pair, TlsContexts, TlsError
+from runtime.api.traced import begin_request, ended
 from runtime.http_client import HttpError, HttpOrigin, HttpPool, HttpResponse
+from runtime.traces.spans import Tracer
 
 DOUBT_SECONDS = 10.0
 """Connections younger than this are not given up because others were silent."""
@@ -40,7 +42,10 @@ NO_ANSWER = (HttpError, OSError, TimeoutError, CredentialsError, TlsError)
 
 
 class ApiConnections:
-    """To the server of `access`. `close` ends everything; a later `send` begins anew."""
+    """To the server of `access`. `close` ends everything; a later `send` begins anew.
+
+    `tracer` None: no request is traced.
+    """
 
     def __init__(
         self,
@@ -50,6 +55,7 @@ class ApiConnections:
         credentials: Credentials | None = None,
         tls: TlsContexts | None = None,
         environment: Mapping[str, str] | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         cluster, user = access.cluster, access.user
         own: Pair | None = (user.client_certificate, user.client_key) if user.client_certificate else None
@@ -62,6 +68,8 @@ class ApiConnections:
         self._proxy = cluster.proxy_url or proxy_for(cluster.server, os.environ if environment is None else environment)
         self._headers = _standing_headers(access, user_agent)
         self._pool = HttpPool()
+        self._tracer = tracer
+        self._origin = f"{server.scheme}://{server.netloc.rpartition('@')[2]}"
         self._suspected_at: float | None = None
         self.shown = Held()
         """What the last request has shown."""
@@ -121,8 +129,24 @@ class ApiConnections:
             headers.append(("Authorization", held.authorization))
         if body is not None:
             headers.append(("Content-Type", content_type))
-        async with self._pool.exchange(origin, method, self._prefix + target(path, query), headers, body) as response:
-            yield response
+        where = self._prefix + target(path, query)
+        if self._tracer is None:
+            async with self._pool.exchange(origin, method, where, headers, body) as response:
+                yield response
+            return
+        span = begin_request(self._tracer, method, self._origin + where, self._host, self._port)
+        headers.append(span.context.header())
+        status = 0
+        failure: BaseException | None = None
+        try:
+            async with self._pool.exchange(origin, method, where, headers, body) as response:
+                status = response.status
+                yield response
+        except BaseException as raised:
+            failure = raised
+            raise
+        finally:
+            ended(span, status, failure)
 
 
 def target(path: str, query: Query) -> str:

@@ -21,6 +21,7 @@ from runtime.api.connections import ApiConnections
 from runtime.api.limited import LimitedApi, bucket_of
 from runtime.api.observer import ApiObserver
 from runtime.io.event_loop import LoopThread
+from runtime.traces.spans import Tracer
 
 DEFAULT_QPS = 50
 DEFAULT_BURST = 100
@@ -72,16 +73,17 @@ def api_lines(
     event_qps: float | None = DEFAULT_QPS,
     event_burst: int = DEFAULT_BURST,
     connections: ApiConnections | None = None,
+    tracer: Tracer | None = None,
 ) -> HttpApiLines:
     """The lines to the server of `access`. Nothing is sent, and no file read, before the first call.
 
     `connections`: those of another, who closes them, and whose user agent it is; for many nodes in one process.
 
     `qps` and `burst` as in kubeAPIQPS and kubeAPIBurst, `event_` as in eventRecordQPS and eventBurst: 0 takes
-    the default of a client (5 and 10); None as `qps` lifts the limit.
+    the default of a client (5 and 10); None as `qps` lifts the limit. `tracer` None: no request is traced.
     """
     shared = connections is not None
-    connections = connections or ApiConnections(access, user_agent)
+    connections = connections or ApiConnections(access, user_agent, tracer=tracer)
     main = ApiClient(connections, loop, in_flight=IN_FLIGHT_AT_MOST)
     on_silence = connections.suspect if shared else connections.reset
     leases = ApiClient(connections, loop, in_flight=LEASES_IN_FLIGHT_AT_MOST, on_silence=on_silence)

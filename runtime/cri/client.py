@@ -20,22 +20,33 @@ from runtime.cri.deadlines import DEFAULT_TIMEOUT_NS, deadline_ns
 from runtime.cri.endpoint import parse_endpoint
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.line import Line, failed
+from runtime.cri.traced import answered, begin_call, ended
 from runtime.cri.verbs import IMAGE_SERVICE, Req, Res, Verb
 from runtime.cri.wire import codec
 from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded
+from runtime.traces.spans import Tracer
 
 
 class GrpcCri:
     """A `Cri` over gRPC. Connects on the first call; `close` ends what is still in flight with CANCELLED."""
 
     def __init__(
-        self, endpoint: str, image_endpoint: str | None = None, default_timeout_ns: int = DEFAULT_TIMEOUT_NS
+        self,
+        endpoint: str,
+        image_endpoint: str | None = None,
+        default_timeout_ns: int = DEFAULT_TIMEOUT_NS,
+        *,
+        tracer: Tracer | None = None,
     ) -> None:
-        """Endpoints as `parse_endpoint` takes them; raises its `EndpointError`."""
+        """Endpoints as `parse_endpoint` takes them; raises its `EndpointError`.
+
+        `tracer` None: no call is traced.
+        """
         self._runtime = Line(parse_endpoint(endpoint))
         apart = image_endpoint is not None and parse_endpoint(image_endpoint) != self._runtime.endpoint
         self._images = Line(parse_endpoint(image_endpoint)) if image_endpoint and apart else self._runtime
         self._default_timeout_ns = default_timeout_ns
+        self._tracer = tracer
 
     def call(self, verb: Verb[Req, Res], request: Req, *, timeout_ns: int | None = None) -> PendingAnswer[Res]:
         """See `Cri.call`. Without `timeout_ns` the verb gets the time of `runtime.cri.deadlines`."""
@@ -45,7 +56,13 @@ class GrpcCri:
             data = codec(verb.request).encode(request)
         except (ValueError, TypeError) as error:
             return failed(CriError(StatusCode.INVALID_ARGUMENT, f"request cannot be sent: {error}", verb.name))
-        return self._line(verb).ask(verb.path, verb.name, data, codec(verb.response).decode, timeout_ns)
+        line, read = self._line(verb), codec(verb.response).decode
+        if self._tracer is None:
+            return line.ask(verb.path, verb.name, data, read, timeout_ns)
+        span = begin_call(self._tracer, verb)
+        answer = line.ask(verb.path, verb.name, data, read, timeout_ns, (span.context.header(),))
+        answer.add_done_callback(lambda done: answered(span, verb, done))
+        return answer
 
     def stream(
         self,
@@ -60,7 +77,16 @@ class GrpcCri:
         except (ValueError, TypeError) as error:
             on_end(CriError(StatusCode.INVALID_ARGUMENT, f"request cannot be sent: {error}", verb.name))
             return SubscriptionEnded()
-        return self._line(verb).follow(verb.path, verb.name, data, codec(verb.response).decode, on_item, on_end)
+        line, read = self._line(verb), codec(verb.response).decode
+        if self._tracer is None:
+            return line.follow(verb.path, verb.name, data, read, on_item, on_end)
+        span = begin_call(self._tracer, verb)
+
+        def end(failure: CriError | None) -> None:
+            ended(span, verb, failure)
+            on_end(failure)
+
+        return line.follow(verb.path, verb.name, data, read, on_item, end, (span.context.header(),))
 
     def close(self) -> None:
         """End everything. Calls made later fail with CANCELLED."""

@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from runtime.cri.endpoint import CriEndpoint, knock, socket_fault
 from runtime.cri.errors import CriError, StatusCode
@@ -19,6 +19,8 @@ from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, Su
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+Metadata: TypeAlias = tuple[tuple[str, str], ...]
+"""What goes with a call beside the request, by name."""
 
 LONGEST_TIMEOUT_NS = 365 * 24 * 3600 * 10**9
 """The longest timeout that is passed on.
@@ -53,12 +55,13 @@ class Line:
         data: bytes,
         read: Callable[[bytes], T],
         timeout_ns: int | None,
+        metadata: Metadata = (),
     ) -> PendingAnswer[T]:
         """One answer, read by `read`. `name` is the verb in errors."""
         method = self._channel.unary_unary(path)
         timeout = None if timeout_ns is None else min(timeout_ns, LONGEST_TIMEOUT_NS) / 1e9
         try:
-            call = method.future(data, timeout=timeout)
+            call = method.future(data, timeout=timeout, metadata=metadata)
         except ValueError:
             return failed(_closed(name))
         answer: CancellingAnswer[T] = CancellingAnswer(call)
@@ -73,10 +76,11 @@ class Line:
         read: Callable[[bytes], T],
         on_item: Callable[[T], None],
         on_end: Callable[[CriError | None], None],
+        metadata: Metadata = (),
     ) -> Subscription:
         """A series of answers, as `Cri.stream` describes."""
         try:
-            call = self._channel.unary_stream(path)(data)
+            call = self._channel.unary_stream(path)(data, metadata=metadata)
         except ValueError:
             on_end(_closed(name))
             return SubscriptionEnded()

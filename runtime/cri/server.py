@@ -15,7 +15,7 @@ import errno
 import logging
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from runtime.cri.capability import Cri
@@ -35,10 +35,14 @@ class ServeError(Exception):
 
 
 class CriServer:
-    """Serves `cri` at `endpoint` from `start` to `stop`; also a context manager."""
+    """Serves `cri` at `endpoint` from `start` to `stop`; also a context manager.
 
-    def __init__(self, cri: Cri, endpoint: str) -> None:
+    `interceptors`: of gRPC, for who looks at calls as they come.
+    """
+
+    def __init__(self, cri: Cri, endpoint: str, interceptors: Sequence[Any] = ()) -> None:
         self._cri = cri
+        self._interceptors = interceptors
         self._endpoint = parse_endpoint(endpoint)
         self._server: Any = None
 
@@ -82,7 +86,8 @@ class CriServer:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _start(self) -> None:
-        self._server = grpc.aio.server(options=[*SIZE_OPTIONS, ("grpc.so_reuseport", 0)])
+        options = [*SIZE_OPTIONS, ("grpc.so_reuseport", 0)]
+        self._server = grpc.aio.server(options=options, interceptors=self._interceptors)
         self._server.add_generic_rpc_handlers(_handlers(self._cri))
         target = self._endpoint.target if self._endpoint.path is not None else self._endpoint.address
         self._server.add_insecure_port(target)

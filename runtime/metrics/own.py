@@ -44,6 +44,8 @@ STATS_PROBLEMS = gauge("actorlet_stats_problems", "What could not be had for the
 OOM_KILLS = counter(
     "actorlet_oom_kills_total", "Processes that the kernel killed for want of memory: of whose limit.", "scope"
 )
+SPANS_SENT = counter("actorlet_trace_spans_sent_total", "Spans that the collector of `tracing` has taken.")
+SPANS_DROPPED = counter("actorlet_trace_spans_dropped_total", "Spans that the collector of `tracing` has not taken.")
 BUILD_INFO = gauge("actorlet_build_info", "Always 1; the version is in the label.", "version")
 
 FAMILIES = in_module(globals())

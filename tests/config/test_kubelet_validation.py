@@ -189,6 +189,7 @@ NO_SHUTDOWN = (
             "registerWithTaints[0].timeAdded",
         ),
         ("tracing: {samplingRatePerMillion: 1000001}", "tracing.samplingRatePerMillion"),
+        ("tracing: {samplingRatePerMillion: -1}", "tracing.samplingRatePerMillion"),
         ("tracing: {endpoint: ''}", "tracing.endpoint"),
         ("userNamespaces: {idsPerPod: 65535}", "userNamespaces.idsPerPod"),
         ("userNamespaces: {idsPerPod: 65537}", "userNamespaces.idsPerPod"),

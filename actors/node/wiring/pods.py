@@ -61,6 +61,7 @@ def _services(node: Wiring, began_ns: int) -> PodServices:
         has_cluster=can.api is not None,
         mirrors=actors.mirror_pods,
         meters=can.meters,
+        tracer=can.tracer,
     )
 
 

@@ -52,6 +52,7 @@ from runtime.cri import CriError
 from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest
 from runtime.cri.verbs import IMAGE_STATUS
 from runtime.metrics import kubelet as names
+from runtime.traces.spans import current
 
 FAILURE_SHOWN_NS = 1_000_000_000
 """How long a container shows why a pull failed before it shows that it backs off.
@@ -244,6 +245,7 @@ class PodImages:
                     secrets=credentials.secrets,
                     present=want.present,
                     policy=want.policy,
+                    trace=None if self._services.tracer is None else current(),
                 )
             )
         return True

@@ -31,6 +31,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "runtime": (
         "io",
         "files",
+        "traces",
         "http_client",
         "cri",
         "plugins",

@@ -1,0 +1,96 @@
+"""The context of a span: its header, and how it stays with a coroutine that goes on in other threads."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from runtime.traces.spans import TraceContext, current, under, within
+
+ONE = TraceContext(0xAB, 0xCD, True)
+OTHER = TraceContext(1, 2, False)
+
+
+class Pause:
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return (yield self)
+
+
+def test_the_header_is_that_of_w3c_trace_context() -> None:
+    assert ONE.header() == ("traceparent", f"00-{'ab':0>32}-{'cd':0>16}-01")
+    assert OTHER.header()[1].endswith("-00")
+
+
+def test_work_under_a_span_is_its_child_and_what_follows_is_not() -> None:
+    assert under(ONE, current) == ONE
+    assert current() is None
+
+
+def test_each_step_of_a_coroutine_has_its_span_on_any_thread() -> None:
+    seen = []
+
+    async def work() -> str:
+        seen.append(current())
+        answer = await Pause()
+        seen.append(current())
+        return f"heard {answer}"
+
+    async def whole() -> str:
+        result = await within(ONE, work())
+        seen.append(current())
+        return result
+
+    coroutine = whole()
+    coroutine.send(None)
+    assert current() is None
+    ends: list[str] = []
+
+    def go_on() -> None:
+        try:
+            coroutine.send("yes")
+        except StopIteration as end:
+            ends.append(end.value)
+
+    thread = Thread(target=go_on)
+    thread.start()
+    thread.join()
+    assert ends == ["heard yes"]
+    assert seen == [ONE, ONE, None]
+
+
+def test_what_is_thrown_into_a_coroutine_arrives_in_it_and_what_it_raises_comes_out() -> None:
+    async def work() -> None:
+        try:
+            await Pause()
+        except KeyError:
+            assert current() == ONE
+            raise ValueError("of the coroutine") from None
+
+    async def whole() -> None:
+        await within(ONE, work())
+
+    coroutine = whole()
+    coroutine.send(None)
+    with pytest.raises(ValueError, match="of the coroutine"):
+        coroutine.throw(KeyError())
+
+
+def test_a_coroutine_that_is_given_up_ends() -> None:
+    ended = []
+
+    async def work() -> None:
+        try:
+            await Pause()
+        finally:
+            ended.append(current())
+
+    async def whole() -> None:
+        await within(ONE, work())
+
+    coroutine = whole()
+    coroutine.send(None)
+    coroutine.close()
+    assert len(ended) == 1

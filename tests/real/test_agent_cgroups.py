@@ -115,7 +115,7 @@ def test_10_2_a_restart_of_the_agent_changes_nothing_and_what_pods_leave_goes(ag
     agent.await_running("some", "stays")
     agent.await_that(lambda: not agent.cgroup_of(KUBEPODS, "burstable", "pod0f0f-1"), "the cgroup of nobody stays")
     assert {life.key for life in truth.lives()} == before
-    assert processes_below(agent) == inside
+    assert inside <= processes_below(agent), "they run on where they are; their shells may have begun more since"
     truth.end(truth.running("stays"))
     until(lambda: any(each.attempt == 1 and each.running for each in truth.lives("stays")), 20, agent.troubles)
     # A container that comes later is where the first one was.

@@ -85,7 +85,8 @@ def test_9_7_pods_end_by_priority_within_their_time_and_the_machine_waits_for_th
     ended = {name: (truth.life(name).status.finished_at - wall_ns) / 1e9 for name in ("low", "deaf", "high", "last")}
     assert 0.4 <= ended["low"] < ended["deaf"], "it takes what it needs"
     assert ended["deaf"] >= GROUP_S - 1, "it takes the time of its group; its own grace is longer than this test"
-    assert ended["deaf"] + 1.4 <= ended["high"]
+    # containerd may say late when the killed one ended: then the next group begins at the end of its time.
+    assert min(ended["deaf"], GROUP_S) + 1.4 <= ended["high"]
     assert ended["high"] + 0.9 <= ended["last"] <= took + 0.1
     for name in ("low", "deaf", "high", "last"):
         # They are the server's already: who writes them is about to lose the network.

@@ -28,14 +28,21 @@ PREFIX = "simulated.actorlet.dev/"
 
 @dataclass(frozen=True)
 class Program:
-    """What a container does, in both languages."""
+    """What a container does, in both languages.
+
+    One that `lives` makes the file `BEGUN` as soon as it heeds signals.
+    """
 
     script: str
     annotations: Mapping[str, str] = field(default_factory=dict)
+    lives: bool = False
 
 
-FOREVER = Program("trap 'exit 0' TERM; while true; do sleep 0.1; done")
-STUBBORN = Program("trap '' TERM; while true; do sleep 0.1; done", {"ignore-stop-signal": "true"})
+BEGUN = "/begun"
+FOREVER = Program(f"trap 'exit 0' TERM; : > {BEGUN}; while true; do sleep 0.1; done", lives=True)
+STUBBORN = Program(
+    f"trap '' TERM; : > {BEGUN}; while true; do sleep 0.1; done", {"ignore-stop-signal": "true"}, lives=True
+)
 SUCCEEDS = Program("exit 0", {"run-for": "0s"})
 FAILS = Program("exit 3", {"run-for": "0s", "exit-code": "3"})
 
@@ -93,6 +100,9 @@ class Pod:
     def run(self, name: str = "app", attempt: int = 0) -> str:
         container = self.create(name, attempt)
         start(self.world, container)
+        if self.program.lives:
+            begun = m.ExecSyncRequest(container_id=container, cmd=("test", "-e", BEGUN), timeout=120)
+            self.world.until(lambda: ask(self.world, v.EXEC_SYNC, begun).exit_code == 0)
         return container
 
     def exited(self, name: str = "app", attempt: int = 0) -> str:

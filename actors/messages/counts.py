@@ -6,10 +6,12 @@ See `actors/messages/pods.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from actors.kernel import Message
+from config.frozen_map import FrozenMap
 
 
 class CountRunning(Message, frozen=True):
@@ -41,11 +43,27 @@ class CountVolumes(Message, frozen=True):
     """Edge -> VolumeReconcilerActor (ask): a `VolumeCount`."""
 
 
+ADMITTED, OF_A_CONTAINER, OF_A_POD, OF_A_VOLUME = "admitted", "container", "pod", "volume"
+
+
+class ContextKey(NamedTuple):
+    """About the SELinux label of a volume: it is admitted, or there is trouble.
+
+    `about`: ADMITTED, or whose trouble it is.
+    """
+
+    about: str
+    is_error: bool
+    plugin: str
+    mode: str
+
+
 class VolumeCount(msgspec.Struct, frozen=True):
     """Volumes of pods by plugin: those that pods want, and those that are on disk and can be used."""
 
     desired: Mapping[str, int]
     actual: Mapping[str, int]
+    contexts: FrozenMap[ContextKey, int] = FrozenMap()
 
 
 class CountPods(Message, frozen=True):

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from actors.kernel import ActorInfo, EndedActors
+from actors.messages.counts import ADMITTED, OF_A_CONTAINER, OF_A_POD, OF_A_VOLUME, VolumeCount
 from actors.messages.volumes import PodVolume
 from actors.node.node import NodeAgent
 from actors.node_object.settings import KUBERNETES_VERSION
 from config.kubelet.feature_gates import GATES, FeatureStage
 from runtime.metrics import kubelet as names
-from runtime.metrics import own
+from runtime.metrics import own, selinux
 from runtime.metrics.cadvisor import cadvisor_metrics
 from runtime.metrics.exposition import FamilyRows, MetricRow, exposition
 from runtime.metrics.families import Family
@@ -157,6 +158,7 @@ class NodeNumbers:
         by_state = ((ACTUAL, counted.actual), (DESIRED, counted.desired))
         rows = [MetricRow((plugin, state), n) for state, by in by_state for plugin, n in sorted(by.items())]
         yield FamilyRows(names.MANAGED_VOLUMES, rows)
+        yield from _context_rows(counted)
 
     def _actors(self) -> Iterable[FamilyRows]:
         node = self._node
@@ -228,6 +230,32 @@ def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tupl
         if below:
             found[each.uid, rest.partition("/")[0]] = (each.name, each.claim)
     return found
+
+
+_LABELS = {
+    (ADMITTED, True): selinux.LABELS_ADMITTED,
+    (OF_A_CONTAINER, True): selinux.LABEL_ERRORS,
+    (OF_A_CONTAINER, False): selinux.LABEL_WARNINGS,
+    (OF_A_POD, True): selinux.POD_LABEL_ERRORS,
+    (OF_A_POD, False): selinux.POD_LABEL_WARNINGS,
+    (OF_A_VOLUME, True): selinux.VOLUME_LABEL_ERRORS,
+    (OF_A_VOLUME, False): selinux.VOLUME_LABEL_WARNINGS,
+}
+"""By whose trouble it is, and whether it is an error."""
+
+
+def _context_rows(counted: VolumeCount) -> Iterable[FamilyRows]:
+    """About the SELinux labels of volumes.
+
+    Troubles of containers and pods are counted for all plugins together.
+    """
+    families: dict[Family, Counter[tuple[str, ...]]] = {}
+    for key, count in counted.contexts.items():
+        family = _LABELS[key.about, key.is_error]
+        labels = (key.plugin, key.mode) if len(family.labels) > 1 else (key.mode,)
+        families.setdefault(family, Counter())[labels] += count
+    for family, by in families.items():
+        yield FamilyRows(family, [MetricRow(labels, count) for labels, count in sorted(by.items())])
 
 
 def _by_class(

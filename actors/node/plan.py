@@ -20,6 +20,7 @@ from runtime.csi.capability import CsiDrivers
 from runtime.hooks import HookCaller
 from runtime.host.facts import HostFacts
 from runtime.host.packet_rules import PacketRules
+from runtime.host.selinux import FileLabel
 from runtime.image_providers.capability import ImageProviders
 from runtime.logs.files import LogFiles
 from runtime.logs.pod_files import PodFiles
@@ -113,6 +114,8 @@ class NodePlan:
     prevent_api_references: bool = True
     registration: Registration = _UNREMARKABLE
     gates: FeatureGates = _DEFAULT_GATES
+    file_label: FileLabel | None = None
+    """Of files of containers; None without SELinux."""
     pushed_manifests: str = ""
     """The directory of manifests handed to the node; empty: it takes none."""
     remarks: tuple[Remark, ...] = ()

@@ -54,6 +54,7 @@ class Thing(msgspec.Struct):
     `failures`: calls that failed in a row; the next call begins no sooner than `retry_at_ns`.
     For volumes: `host_path` and `version` (None: unknown) of what was made last, and the `device` it is on.
     For devices: `in_use`, the name in `volumesInUse`; empty when they need no attaching, None while it is unknown.
+    `context`: the SELinux label that they were mounted with; None while it is unknown.
     """
 
     life: ThingLife = ABSENT
@@ -64,6 +65,7 @@ class Thing(msgspec.Struct):
     version: bytes | None = None
     device: str = ""
     in_use: str | None = None
+    context: str | None = None
 
     def failed(self, trouble: VolumeProblem, now_ns: int) -> None:
         """Count one more failure in a row, and set the back-off (spec 8.1)."""

@@ -32,6 +32,7 @@ from actors.messages.references import (
     TrustBundlesRead,
     TrustWant,
 )
+from actors.volumes.contexts import ContextRules
 from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, wants_of
 from config.objects import ConfigMap, Pod, Secret
 from config.pods.volume_sources import VOLUME_SOURCES
@@ -57,7 +58,7 @@ class ContentSources(msgspec.Struct, frozen=True):
 
     `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server; `trust` and
     `certificates` also where their feature gate is off.
-    `resync_ns`: how often objects are read again without a reported change.
+    `resync_ns`: how often objects are read again without a reported change. `contexts`: None without SELinux.
     """
 
     objects: ActorRef | None = None
@@ -67,6 +68,7 @@ class ContentSources(msgspec.Struct, frozen=True):
     trust: ActorRef | None = None
     certificates: ActorRef | None = None
     resync_ns: int = RESYNC_NS
+    contexts: ContextRules | None = None
 
 
 class GatherTag(msgspec.Struct, frozen=True, gc=False):

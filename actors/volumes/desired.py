@@ -17,6 +17,7 @@ import msgspec
 from actors.messages.claims import VolumeWait, is_claimed
 from actors.volumes.actual import SET_UP, VolumeProblem
 from actors.volumes.contents import GatheredContents
+from actors.volumes.contexts import NO_CONTEXT, ContextRules, MountContext, context_of
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.volume_sources import unknown_source_words, unknown_sources
@@ -31,7 +32,7 @@ class DesiredVolume(msgspec.Struct, frozen=True):
     """One volume of a pod; `name` is its name in the pod.
 
     `at`: where it belongs on disk, None while unknown. `waits`: why it cannot be made, or cannot get new content.
-    `in_use`: see `VolumeSpec`.
+    `in_use`: see `VolumeSpec`. `context`: about the SELinux label of its mount.
     """
 
     name: str
@@ -39,10 +40,14 @@ class DesiredVolume(msgspec.Struct, frozen=True):
     at: LocatedVolume | None = None
     waits: VolumeProblem | None = None
     in_use: str = ""
+    context: MountContext = NO_CONTEXT
 
 
 def desired_volumes(
-    pod: Pod, gathered: GatheredContents, locate: Callable[[str, VolumeSpec], LocatedVolume]
+    pod: Pod,
+    gathered: GatheredContents,
+    locate: Callable[[str, VolumeSpec], LocatedVolume],
+    contexts: ContextRules | None = None,
 ) -> tuple[DesiredVolume, ...]:
     """Every volume that a container of the pod uses, in the order of the pod."""
     specs = specs_of(pod)
@@ -51,7 +56,9 @@ def desired_volumes(
     unknown = {pod.spec.volumes[index].name: key for index, key in unknown_sources(pod).items()}
     return tuple(
         [
-            _unknown(bare, unknown[bare.name]) if bare.name in unknown else _desired(pod, bare, gathered, locate)
+            _unknown(bare, unknown[bare.name])
+            if bare.name in unknown
+            else _desired(pod, bare, gathered, locate, contexts)
             for bare in specs
         ]
     )
@@ -63,7 +70,11 @@ def _unknown(bare: VolumeSpec, key: str) -> DesiredVolume:
 
 
 def _desired(
-    pod: Pod, bare: VolumeSpec, gathered: GatheredContents, locate: Callable[[str, VolumeSpec], LocatedVolume]
+    pod: Pod,
+    bare: VolumeSpec,
+    gathered: GatheredContents,
+    locate: Callable[[str, VolumeSpec], LocatedVolume],
+    contexts: ContextRules | None,
 ) -> DesiredVolume:
     name = bare.volume.name
     spec = bare
@@ -79,11 +90,16 @@ def _desired(
     payload = gathered.contents.payloads.get(name)
     if payload is not None:
         spec = msgspec.structs.replace(spec, payload=FrozenMap(payload), version=digest_of(payload))
+    context = NO_CONTEXT if contexts is None else context_of(pod, spec, contexts)
+    if context.fault and context.must:
+        return DesiredVolume(name, spec, None, VolumeProblem(context.fault), spec.in_use, context)
+    if context.mounted:
+        spec = msgspec.structs.replace(spec, context=context.wanted)
     try:
         at = locate(pod.metadata.uid, spec)
     except VolumeFailedError as failure:
         return DesiredVolume(name, spec, None, VolumeProblem(str(failure), failure.reason), spec.in_use)
-    return DesiredVolume(name, spec, at, None if refusal is None else VolumeProblem(refusal), spec.in_use)
+    return DesiredVolume(name, spec, at, None if refusal is None else VolumeProblem(refusal), spec.in_use, context)
 
 
 def with_places_of(volumes: Sequence[DesiredVolume], before: Sequence[DesiredVolume]) -> tuple[DesiredVolume, ...]:

@@ -15,11 +15,13 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, Message
 from actors.messages.claims import is_claimed
+from actors.messages.counts import ContextKey
 from actors.messages.events import pod_event
 from actors.messages.volumes import PodVolume, PrepareVolumes, VolumesPrepared
 from actors.volumes.actual import ActualWorld, Thing, VolumeProblem, back_off_ns
 from actors.volumes.claims.rules import groups_of
 from actors.volumes.contents import ContentSources, GatheredContents, VolumeContents
+from actors.volumes.context_counts import count_contexts
 from actors.volumes.desired import ATTACHING, DesiredVolume, desired_volumes, with_places_of, without_secrets
 from actors.volumes.devices import VolumeDevices
 from actors.volumes.payloads import wants_of
@@ -86,6 +88,7 @@ class VolumePasses:
         self._devices = devices
         self._events = events
         self._resync_ns = sources.resync_ns
+        self._contexts = sources.contexts
         self._begin = begin
         self._pods: dict[str, _Pod] = {}
         self._unsettled: set[str] = set()
@@ -166,7 +169,7 @@ class VolumePasses:
         if gathered is None or known is None:
             return
         uid = gathered.pod.metadata.uid
-        volumes = desired_volumes(gathered.pod, gathered, self._volumes.locate)
+        volumes = desired_volumes(gathered.pod, gathered, self._volumes.locate, self._contexts)
         known.volumes = with_places_of(volumes, known.volumes)
         known.refers, known.refresh_wall_ns = gathered.refers, gathered.refresh_wall_ns
         known.attempted = self._due(known) if volumes else _THE_POD_ITSELF
@@ -278,6 +281,12 @@ class VolumePasses:
             if found is not None and volume.at is not None:
                 claim = volume.spec.claim.metadata.name if volume.spec.claim is not None else ""
                 yield PodVolume(uid, volume.name, volume.at.place.plugin, found[1], claim, volume.spec.block)
+
+    def count_contexts(self) -> Mapping[ContextKey, int]:
+        """About the SELinux labels of volumes; nothing on a node without SELinux."""
+        if self._contexts is None:
+            return {}
+        return count_contexts(volume for uid in sorted(self._pods) for volume in self._pods[uid].volumes)
 
     def count_by_plugin(self) -> Mapping[str, int]:
         """How many volumes pods want here, as far as their plugin is known."""

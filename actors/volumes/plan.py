@@ -159,6 +159,12 @@ def _plan_volume(plan: _Plan, volume: DesiredVolume, actual: ActualWorld) -> Non
         plan.wait(volume.name, conflict)
         return
     device = actual.devices.get(volume.at.device, Thing())
+    if volume.at.device and is_usable(device.life) and device.context not in (None, volume.spec.context):
+        if others := actual.on_device(volume.at.device) - {place}:
+            plan.wait(volume.name, _other_label(volume, device, min(each.uid for each in others)))
+        else:
+            plan.attempt(Do.UNSTAGE, Device(volume.at.device), device, None, (volume.name,))
+        return
     if volume.at.device and not is_usable(device.life):
         plan.attempt(Do.STAGE, Device(volume.at.device), device, volume, (volume.name,))
         return
@@ -179,6 +185,12 @@ def _conflict(volume: DesiredVolume, actual: ActualWorld) -> VolumeProblem | Non
             text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {place.uid}"
             return VolumeProblem(text, step=DEVICE_STEP)
     return None
+
+
+def _other_label(volume: DesiredVolume, device: Thing, uid: str) -> VolumeProblem:
+    """The trouble when another pod has the volume with another SELinux label."""
+    text = f'conflicting SELinux labels of volume {volume.spec.name}: "{device.context}" and "{volume.spec.context}"'
+    return VolumeProblem(f"{text}; it is in use by pod {uid}", step=DEVICE_STEP)
 
 
 def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:

@@ -54,6 +54,7 @@ from actors.volumes.plan import TAKING_DOWN, Do, VolumeStep
 from actors.volumes.release import ReleaseDue, VolumeReleases
 from actors.volumes.state import Failed, Late, LostEnded, MakeBegun, Succeeded, ThingStage, UnmakeBegun
 from actors.volumes.sub_paths import SubPathsMounted, VolumeSubPaths
+from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.capability import NodeVolumes, VolumePlace
 from runtime.volumes.sub_path import SubPaths
@@ -221,6 +222,8 @@ class VolumeReconcilerActor(Actor):
                 thing.version = None if step.do is Do.ADOPT else step.volume.spec.version
                 if step.do is Do.MAKE and thing.life.stage is ThingStage.MAKING:
                     self._calls.tell_mapped(call, message.path)
+            elif step.volume is not None and step.do is Do.STAGE:
+                thing.context = step.volume.spec.context
             thing.succeeded()
             self._actual.meet(step.key, Succeeded())
         else:
@@ -320,7 +323,8 @@ class VolumeReconcilerActor(Actor):
 
     @handles(CountVolumes)
     def count_volumes(self, _: CountVolumes) -> VolumeCount:
-        return VolumeCount(self._passes.count_by_plugin(), self._actual.count_by_plugin())
+        contexts = FrozenMap(self._passes.count_contexts())
+        return VolumeCount(self._passes.count_by_plugin(), self._actual.count_by_plugin(), contexts)
 
     @handles(ListPodVolumes)
     def list_pod_volumes(self, message: ListPodVolumes) -> tuple[PodVolume, ...]:

@@ -36,6 +36,7 @@ from runtime.csi.client import GrpcCsiDrivers
 from runtime.hooks.http_call import NetworkHookCaller
 from runtime.host.facts import HostFacts, LocalHostFacts
 from runtime.host.machine import MachineFacts
+from runtime.host.selinux import read_file_label
 from runtime.io.event_loop import LoopThread
 from runtime.io.system_bus import system_bus_address
 from runtime.logs.files import LocalLogFiles
@@ -125,6 +126,7 @@ def plan_of(
             ),
         ),
         configuration=start.configuration,
+        file_label=read_file_label(),
         crash_loop=crash_loop_periods(start.configuration, start.gates),
         gc_policy=GcPolicy(
             min_age_ns=start.node.minimum_container_ttl_ns,

@@ -76,6 +76,7 @@ HONOURED_GATES = frozenset(
         "ReduceDefaultCrashLoopBackOffDecay",
         "RestartAllContainersOnContainerExits",
         "RotateKubeletServerCertificate",
+        "SELinuxMount",
     }
 )
 """Gates whose choice changes what the agent does. The locked ones are refused (`choose_gates`)."""

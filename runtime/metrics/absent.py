@@ -36,20 +36,13 @@ _REASONS: Mapping[str, str] = {
     """,
     "nobody follows the pods of this node by a stream": "kubelet_pod_watch_events_dropped_total",
     "one list tells of all pods, none is asked for alone": "kubelet_pleg_pod_relist_duration_seconds",
-    "no driver tells how healthy its volume is yet": "kubelet_volume_stats_health_status_abnormal",
+    "the gate CSIVolumeHealth (alpha, off) is not supported": "kubelet_volume_stats_health_status_abnormal",
     "directories are removed with their pods, there is no pass for orphans": """
         kubelet_orphan_pod_cleaned_volumes kubelet_orphan_pod_cleaned_volumes_errors
     """,
     "what a restart finds on disk becomes the state of the volumes at once; a volume without a pod is unmounted": """
         reconstruct_volume_operations_total reconstruct_volume_operations_errors_total
         force_cleaned_failed_volume_operations_total force_cleaned_failed_volume_operation_errors_total
-    """,
-    "no volume is mounted with a context of SELinux yet": """
-        volume_manager_selinux_container_errors_total volume_manager_selinux_container_warnings_total
-        volume_manager_selinux_pod_context_mismatch_errors_total
-        volume_manager_selinux_pod_context_mismatch_warnings_total
-        volume_manager_selinux_volume_context_mismatch_errors_total
-        volume_manager_selinux_volume_context_mismatch_warnings_total volume_manager_selinux_volumes_admitted_total
     """,
     "a node elects nobody and runs no controllers": """
         leader_election_master_status leader_election_slowpath_total running_managed_controllers

@@ -6,6 +6,7 @@ here from there together with the part of the node that it is about.
 
 from __future__ import annotations
 
+from runtime.metrics import selinux
 from runtime.metrics.families import counter, gauge, histogram, in_module, powers
 
 _MINUTES = (60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
@@ -408,4 +409,5 @@ PROCESS_MAX_FDS = gauge("process_max_fds", "Files that the agent may have open."
 PROCESS_START = gauge("process_start_time_seconds", "When the agent began, in seconds since 1970.")
 
 AT_PROBES = (PROBE_DURATION, PROBE_TOTAL)
-FAMILIES = tuple(each for each in in_module(globals()) if each not in AT_PROBES)
+_ALL = sorted((*in_module(globals()), *selinux.FAMILIES), key=lambda each: each.name)
+FAMILIES = tuple(each for each in _ALL if each not in AT_PROBES)

@@ -70,7 +70,7 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
     attribute of `Volume`, or of the persistent volume's spec, that says of which kind it is. `field_path` such as
     `spec.volumes[2].nfs`. `block`: containers get it as a device. `version` tells one content from another: the volume
     is made again when it is other than what was made last. `in_use`: by which name an attachable volume stands in
-    `volumesInUse` of the node's status.
+    `volumesInUse` of the node's status. `context`: the SELinux label that it is mounted with; empty: with none.
     """
 
     name: str
@@ -87,6 +87,12 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
     material: VolumeMaterial | None = None
     version: bytes = b""
     in_use: str = ""
+    context: str = ""
+
+    @property
+    def all_options(self) -> tuple[str, ...]:
+        """The mount options, that of the label included. Its commas stand in quotes."""
+        return (*self.mount_options, f'context="{self.context}"') if self.context else self.mount_options
 
 
 class VolumePlace(msgspec.Struct, frozen=True):

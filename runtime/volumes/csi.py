@@ -46,7 +46,7 @@ from runtime.volumes.csi_layout import (
     remove_note,
     write_note,
 )
-from runtime.volumes.csi_material import CsiMaterial, Expansion, access_of, is_to_be_owned
+from runtime.volumes.csi_material import READ_WRITE_ONCE_POD, CsiMaterial, Expansion, access_of, is_to_be_owned
 from runtime.volumes.empty_dir import fs_group
 from runtime.volumes.mounts import Mounts
 from runtime.volumes.ownership import OwnershipProgress, give_to_group, ownership_of
@@ -79,7 +79,12 @@ class CsiPlugin(VolumePlugin):
         driver = self._driver(material.driver)
         abilities = _abilities(driver)
         path, directory = self._staging(spec, material)
-        is_first = read_note(directory) is None
+        before = read_note(directory)
+        if before is not None and before.context != spec.context and READ_WRITE_ONCE_POD in spec.access_modes:
+            # An agent that has died staged it for a pod with another label. No other pod has it.
+            self._unstage(before, path, directory)
+            before = None
+        is_first = before is None
         # Also for drivers that stage nothing: the note is how the volume is known to be in use.
         write_note(directory, _note(spec, material))
         make_directories(os.path.dirname(path), DIRECTORY_MODE)
@@ -323,6 +328,7 @@ def _note(spec: VolumeSpec, material: CsiMaterial, done: str = "") -> Note:
         node=material.node,
         attachment=material.attachment,
         lifecycle=EPHEMERAL if material.ephemeral else PERSISTENT,
+        context=spec.context,
         done=done,
     )
 

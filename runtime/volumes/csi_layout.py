@@ -54,6 +54,7 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
     node: str = msgspec.field(default="", name="nodeName")
     attachment: str = msgspec.field(default="", name="attachmentID")
     lifecycle: str = msgspec.field(default="", name="volumeLifecycleMode")
+    context: str = msgspec.field(default="", name="seLinuxMountContext")
     done: str = msgspec.field(default="", name="actorletDone")
 
     @property

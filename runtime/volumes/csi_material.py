@@ -38,7 +38,7 @@ class CsiMaterial(Hidden, VolumeMaterial, frozen=True):
     `ephemeral`: it is made for this pod alone, and by its driver. `attributes`: of the volume; `pod_attributes`: what
     the driver wants to know of the pod, tokens included. `publish_context`, `attachment`: of the VolumeAttachment, and
     its name. `expand_bytes`: what it is to grow to, 0: nothing to do; then `expanded` is told what became of it, on any
-    thread. `republish`: the driver wants to be asked again and again.
+    thread. `republish`: the driver wants to be asked again and again. `selinux_mount`: it mounts with labels.
     """
 
     driver: str
@@ -54,6 +54,7 @@ class CsiMaterial(Hidden, VolumeMaterial, frozen=True):
     expand_secrets: Mapping[str, str] = _NOTHING
     fs_group_policy: str = WITH_FS_TYPE
     republish: bool = False
+    selinux_mount: bool = False
     expand_bytes: int = 0
     expanded: Callable[[Expansion], None] | None = None
     node: str = ""
@@ -68,7 +69,7 @@ def access_of(spec: VolumeSpec, material: CsiMaterial, abilities: frozenset[Abil
     return Access(
         mode,
         fs_type=material.fs_type,
-        mount_options=spec.mount_options,
+        mount_options=spec.all_options,
         group=str(group) if delegated else "",
     )
 

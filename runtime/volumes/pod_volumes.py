@@ -55,9 +55,10 @@ def _containers(spec: PodSpec) -> tuple[Container, ...]:
 def keeps_labels(spec: VolumeSpec) -> bool:
     """Whether its files keep their SELinux labels: they belong to the host or a server, or are read-only.
 
-    A `hostPath` of /etc with the label of one pod would be closed to the host itself.
+    A `hostPath` of /etc with the label of one pod would be closed to the host itself. A volume that is mounted with a
+    label has it already.
     """
-    return not VOLUME_SOURCES[spec.source].labelled or spec.read_only
+    return not VOLUME_SOURCES[spec.source].labelled or spec.read_only or bool(spec.context)
 
 
 def field_path_of(index: int, volume: Volume) -> str:

@@ -25,6 +25,7 @@ from config.kubelet.feature_gates import FeatureGates
 from config.objects import Pod
 from runtime.api import ApiLines, BootstrapApi
 from runtime.cri import Cri
+from runtime.host.selinux import FileLabel
 from runtime.io.pending import PendingAnswer
 from runtime.manifests.url import ManifestAnswer, ManifestFetchError
 from runtime.metrics.meters import Meters
@@ -99,6 +100,7 @@ class SimulatedNode:
         failing: FailingActors | None = None,
         address: str = ADDRESS,
         labels: Mapping[str, str] = NO_LABELS,
+        file_label: FileLabel | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -125,6 +127,7 @@ class SimulatedNode:
             gates=gates or FeatureGates({}),
             pushed_manifests=f"{ROOT}/pushed-manifests" if accept_manifests else "",
             registration=Registration(labels=labels),
+            file_label=file_label,
         )
         self.host = SimulatedHost(
             pod_logs=configuration.pod_logs_dir, container_logs=self.plan.facts.container_logs_directory

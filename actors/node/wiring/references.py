@@ -10,6 +10,7 @@ from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.node.wiring.known_actors import Wiring, present
 from actors.volumes.claims.claims import ClaimsActor
 from actors.volumes.contents import ContentSources, resync_ns
+from actors.volumes.contexts import ContextRules
 from actors.volumes.plugins.csi_node import CsiNodeActor
 from actors.volumes.plugins.watcher import PluginWatcherActor
 from actors.volumes.reconciler import VolumeReconcilerActor
@@ -20,6 +21,7 @@ from runtime.state.pod_keys import new_pod_key
 def start_references(node: Wiring) -> None:
     can, configuration, actors = node.can, node.configuration, node.actors
     strategy, sync_ns = configuration.config_map_and_secret_change_detection_strategy, configuration.sync_frequency
+    label = node.plan.file_label
     sources = ContentSources(
         objects=actors.object_cache,
         tokens=actors.tokens,
@@ -28,6 +30,7 @@ def start_references(node: Wiring) -> None:
         trust=actors.trust_bundles,
         certificates=actors.pod_certificates,
         resync_ns=resync_ns(sync_ns, strategy),
+        contexts=None if label is None else ContextRules(label, node.plan.gates.enabled("SELinuxMount")),
     )
     node.make(
         actors.volume_reconciler,

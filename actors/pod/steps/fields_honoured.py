@@ -20,9 +20,6 @@ from config.pods.once_per_spec import once_per_spec
 T = TypeVar("T")
 
 OF_A_POD: Mapping[str, Callable[[PodSpec], bool]] = {
-    "securityContext.seLinuxChangePolicy": lambda spec: (
-        spec.security_context is not None and spec.security_context.se_linux_change_policy == "MountOption"
-    ),
     "securityContext.windowsOptions": lambda spec: (
         spec.security_context is not None and spec.security_context.windows_options is not None
     ),

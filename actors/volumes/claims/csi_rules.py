@@ -33,6 +33,7 @@ class DriverRules(msgspec.Struct, frozen=True):
     lifecycles: tuple[str, ...] = (PERSISTENT,)
     tokens: tuple[CSIServiceAccountTokenRequest, ...] = ()
     tokens_in_secrets: bool = False
+    selinux_mount: bool = False
     limit_changes: bool = False
     """How many volumes fit on a node may change (`nodeAllocatableUpdatePeriodSeconds`)."""
 
@@ -51,6 +52,7 @@ def rules_of(driver: CSIDriver | None) -> DriverRules:
         lifecycles=spec.volume_lifecycle_modes or (PERSISTENT,),
         tokens=spec.token_requests,
         tokens_in_secrets=bool(spec.service_account_token_in_secrets),
+        selinux_mount=bool(spec.se_linux_mount),
         limit_changes=bool(spec.node_allocatable_update_period_seconds),
     )
 

@@ -181,6 +181,7 @@ class ClaimWalk:
             expand_secrets=await self._secret(source.node_expand_secret_ref) if grow_to else {},
             fs_group_policy=rules.fs_group_policy,
             republish=rules.republish,
+            selinux_mount=rules.selinux_mount,
             expand_bytes=grow_to,
             expanded=(lambda outcome: grown(claim, wanted, outcome)) if claim and grow_to else None,
             node=self._node_name,

@@ -105,7 +105,7 @@ class SharedDiskPlugin(VolumePlugin):
         device = self.attach(spec, directory)
         if not spec.block:
             kind, read_only = self.source_in(spec).fs_type or FILE_SYSTEM, self._is_read_only(spec)
-            mount_disk(self._commands, device, directory, kind, spec.mount_options, read_only=read_only)
+            mount_disk(self._commands, device, directory, kind, spec.all_options, read_only=read_only)
 
     def unstage(self, device: str) -> None:
         for top in (self._top, self._devices):

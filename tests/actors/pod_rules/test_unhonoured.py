@@ -45,7 +45,6 @@ def pod_with(spec: dict[str, Any], **container: Any) -> Pod:
             {"securityContext": {"seLinuxChangePolicy": "MountOption", "windowsOptions": {}}},
             {"securityContext": {"windowsOptions": {"hostProcess": False}}},
             (
-                "$.spec.securityContext.seLinuxChangePolicy",
                 "$.spec.securityContext.windowsOptions",
                 "$.spec.containers[1].securityContext.windowsOptions",
             ),

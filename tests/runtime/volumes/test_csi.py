@@ -404,3 +404,29 @@ def test_what_a_driver_is_asked_is_measured_with_its_outcome(node: Node):
     node.make(pod(), spec())
     for code in ("INTERNAL", "OK"):
         assert node.meters.value(CSI_OPERATIONS, NAME, "/csi.v1.Node/NodePublishVolume", code, "false") == 1
+
+
+LABEL = "system_u:object_r:container_file_t:s0:c1,c2"
+
+
+def labelled(label: str) -> VolumeSpec:
+    return msgspec.structs.replace(spec(selinux_mount=True), access_modes=("ReadWriteOncePod",), context=label)
+
+
+def test_a_driver_is_told_the_label_of_a_mount_and_the_note_keeps_it(node: Node):
+    node.make(pod(), labelled(LABEL))
+    for call in ("NodeStageVolume", "NodePublishVolume"):
+        (told,) = node.driver.calls(call)
+        assert told["volume_capability"]["mount"]["mount_flags"] == [f'context="{LABEL}"']
+    notes = [path for path in node.root.rglob("vol_data.json") if "globalmount" not in str(path)]
+    assert {msgspec.json.decode(note.read_bytes())["seLinuxMountContext"] for note in notes} == {LABEL}
+
+
+def test_what_an_agent_that_died_has_staged_with_another_label_is_staged_anew(node: Node):
+    node.make(pod(), labelled(LABEL))
+    node.take_down("pod-1")
+    node.forget()
+    node.make(pod("pod-2"), labelled("other:object_r:container_file_t:s0"))
+    assert len(node.driver.calls("NodeUnstageVolume")) == 1
+    flags = [call["volume_capability"]["mount"]["mount_flags"] for call in node.driver.calls("NodeStageVolume")]
+    assert flags == [[f'context="{LABEL}"'], ['context="other:object_r:container_file_t:s0"']]

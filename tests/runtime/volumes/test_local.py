@@ -184,6 +184,14 @@ def test_how_a_disk_is_mounted(blkid: CommandResult, read_only: bool, lines: lis
     assert commands.lines[1:] == lines
 
 
+def test_a_label_with_commas_is_one_mount_option():
+    volume, options = Volume(name="v"), ("noatime",)
+    spec = VolumeSpec(name="pv", volume=volume, source="iscsi", mount_options=options, context="u:r:t:s0:c1,c2")
+    commands = PlayedCommands({"blkid": CommandResult(2, "")})
+    mount_disk(commands, "/dev/x", "/d", "xfs", spec.all_options, read_only=False)
+    assert commands.ran[-1].options == ("-t", "xfs", "-o", 'noatime,context="u:r:t:s0:c1,c2"')
+
+
 @pytest.mark.parametrize(
     ("answers", "said"),
     [

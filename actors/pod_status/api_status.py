@@ -335,7 +335,7 @@ def _forced_onto(status: PodStatus, forced: Forced) -> PodStatus:
 
 
 def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodStatus:
-    """No more than upstream says of such a pod: no addresses, and only the conditions of others."""
+    """No more than upstream: no addresses, no resources, and only the conditions of others."""
     status = msgspec.structs.replace(
         before,
         phase=forced.phase,
@@ -348,6 +348,8 @@ def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodS
         container_statuses=(),
         ephemeral_container_statuses=(),
         conditions=foreign(before.conditions),
+        allocated_resources={},
+        resources=None,
         host_ip=None,
         host_ips=(),
         pod_ip=None,

@@ -562,12 +562,19 @@ def test_while_a_resize_is_carried_out_the_pod_shows_what_it_had() -> None:
 def test_a_rejected_pod_shows_no_address_and_only_the_conditions_of_others() -> None:
     gate = PodCondition(type="example.com/gate", status="True")
     scheduled = PodCondition(type="PodScheduled", status="True")
-    before = PodStatus(phase="Pending", host_ip="192.0.2.1", conditions=(scheduled, gate))
+    before = PodStatus(
+        phase="Pending",
+        host_ip="192.0.2.1",
+        conditions=(scheduled, gate),
+        allocated_resources={"cpu": "1"},
+        resources=FULL,
+    )
     rejected = Forced("Failed", "OutOfcpu", "Pod was rejected: no CPU", rejected=True)
     told = show(pod("a"), None, before, forced=rejected)
     assert (told.phase, told.reason, told.message) == ("Failed", "OutOfcpu", "Pod was rejected: no CPU")
     assert (told.conditions, told.container_statuses) == ((gate,), ())
     assert (told.host_ip, told.host_ips, told.pod_ip, told.pod_ips) == (None, (), None, ())
+    assert (told.allocated_resources, told.resources) == ({}, None), "it was given nothing"
     assert told.start_time == api_time(NOW_NS)
     assert told.qos_class == "BestEffort"
 

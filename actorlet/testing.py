@@ -229,7 +229,7 @@ class Cluster:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def fault(self, kind: str, **fields: object) -> None:
-        """Begin a fault of docs/reference/simulate.md, such as `fault("runtime-calls", fail=0.1)`.
+        """Begin a fault of docs/reference/scenarios.md, such as `fault("runtime-calls", fail=0.1)`.
 
         Faults strike between nodes and the API server, and between agents and runtimes, never the test's own client.
         `api-outage`, `runtime-outage` and `disk-full` begin now, or in `at`, and last for `lasts`. `runtime-calls`,

@@ -4,7 +4,7 @@ The structs here are the format; `schema()` is made of them.
 
 A scenario says which pods there are (mixes of equal ones), when they come and go, and what goes wrong. After the faults
 the world is healed, and the scenario says what must hold at the end. Reading checks everything that can be checked
-without a world, and every fault names its place. Refuses to know how any of it is played. `docs/reference/simulate.md`
+without a world, and every fault names its place. Refuses to know how any of it is played. `docs/reference/scenarios.md`
 has the format for users.
 """
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from docs.generators import container_start, metrics, pod_lifecycle, probe_states, volume_states
+from docs.generators import container_start, metrics, pod_lifecycle, probe_states, scenarios, volume_states
 from docs.generators.drawn_page import DrawnPage, main
 from docs.generators.state_page import StatePage
 
 STATE_PAGES = [each.PAGE for each in (container_start, pod_lifecycle, probe_states, volume_states)]
-PAGES: list[DrawnPage] = [*STATE_PAGES, metrics.PAGE]
+PAGES: list[DrawnPage] = [*STATE_PAGES, metrics.PAGE, scenarios.PAGE]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.module)

@@ -1,6 +1,6 @@
 """Every pain of the project's list has a scenario, and a mutated agent that breaks its rule.
 
-The table of `docs/reference/simulate.md` says which; here it is compared with the library and with the tests
+The table of `docs/explanation/simulated-world.md` says which; here it is compared with the library and with the tests
 themselves.
 """
 
@@ -15,7 +15,7 @@ from simulation.play.play import Play
 from simulation.scenarios.scenario import library, library_scenario, with_pods
 
 PAINS = range(1, 18)
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "simulate.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "simulated-world.md"
 PLAYS = ("played", "is_found_out")
 MUTATIONS = sorted(Path(__file__).parent.glob("test_mutated_*.py"))
 

@@ -1,6 +1,6 @@
 """Every event, reason and condition of kubelet 1.36 is used here, or has a reason.
 
-The reasons are in `docs/reference/kubelet-names.md`.
+The reasons are in `docs/reference/kubelet-names.md`; `docs/reference/events.md` says what each name means.
 
 A name is used when the code has it as a string: a misspelt, lost or new name fails. What each means is tested where it
 is used.
@@ -19,6 +19,7 @@ import pytest
 DATA = Path(__file__).with_name("names.txt")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/kubelet-names.md"
+REFERENCE = ROOT / "docs/reference/events.md"
 OUT_OF = "OutOf"
 """The code adds the name of the resource."""
 EVENT_TYPES = ("Normal", "Warning")
@@ -91,3 +92,11 @@ def sent() -> Iterator[str]:
 def test_an_event_that_a_kubelet_does_not_have_is_listed_as_ours() -> None:
     of_kubelet = {name for kind, name in UPSTREAM if kind == "event"}
     assert set(sent()) - of_kubelet == OURS
+
+
+def test_the_reference_has_every_name_that_is_used() -> None:
+    named = set(quoted(REFERENCE.read_text()))
+    used = {name for kind, name in UPSTREAM if (kind, name) not in LISTED} | OURS
+    assert used - named == set()
+    others = {name for name in named if name.isalnum() and name[0].isupper() and name not in {"OnRootMismatch"}}
+    assert others - used == set(), "these names are not used"

@@ -1,13 +1,14 @@
-"""The pytest plugin: the fixture `simulated_cluster`.
+"""The pytest plugin: simulated clusters for a test, a module or a session, and reports of failures.
 
-Each test that asks for it gets a cluster of its own.
+`simulated_cluster` is a cluster of its own for each test. `shared_simulated_cluster` is that of the session, reset.
 
 Every run of pytest loads it where actorlet is installed, so it imports nothing until a test wants a cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from actorlet.testing import Cluster
 
 MARKER = "simulated_cluster(**options): what the cluster of the test is like; options of actorlet.testing.cluster"
+REPORT = "Pods of the simulated cluster that are not Running"
+PODS_REPORTED = 20
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,13 +26,76 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
 
 
+@pytest.fixture(scope="session")
+def simulated_cluster_options() -> Mapping[str, Any]:
+    """Options of every cluster that a fixture starts. Override it; markers go before."""
+    return {}
+
+
 @pytest.fixture
-def simulated_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def simulated_cluster(
+    request: pytest.FixtureRequest, simulated_cluster_options: Mapping[str, Any]
+) -> Iterator[Cluster]:
     """A simulated cluster (`actorlet.testing.Cluster`); the marker of the same name has its options."""
+    yield from _begun(request, simulated_cluster_options)
+
+
+@pytest.fixture(scope="module")
+def simulated_cluster_of_module(
+    request: pytest.FixtureRequest, simulated_cluster_options: Mapping[str, Any]
+) -> Iterator[Cluster]:
+    """One for all tests of a module; a marker in `pytestmark` has its options."""
+    yield from _begun(request, simulated_cluster_options)
+
+
+@pytest.fixture(scope="session")
+def simulated_cluster_of_session(
+    request: pytest.FixtureRequest, simulated_cluster_options: Mapping[str, Any]
+) -> Iterator[Cluster]:
+    """One for all tests."""
+    yield from _begun(request, simulated_cluster_options)
+
+
+@pytest.fixture
+def shared_simulated_cluster(simulated_cluster_of_session: Cluster) -> Cluster:
+    """The cluster of the session, reset before each test."""
+    simulated_cluster_of_session.reset()
+    return simulated_cluster_of_session
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to the report of a failure which pods were not Running, and why."""
+    report = yield
+    testing = sys.modules.get("actorlet.testing")
+    add = getattr(report.longrepr, "addsection", None)
+    if testing is None or add is None or report.when != "call" or not report.failed:
+        return report
+    for found in getattr(item, "funcargs", {}).values():
+        if isinstance(found, testing.Cluster):
+            pods = _troubles(found)
+            if pods:
+                more = [f"and {len(pods) - PODS_REPORTED} more"] if len(pods) > PODS_REPORTED else []
+                add(REPORT, "\n".join([*pods[:PODS_REPORTED], *more]))
+    return report
+
+
+def _troubles(found: Cluster) -> tuple[str, ...]:
+    from actorlet.testing import ClusterError
+
+    try:
+        return found.troubles()
+    except ClusterError as error:
+        return (str(error),)
+
+
+def _begun(request: pytest.FixtureRequest, options: Mapping[str, Any]) -> Iterator[Cluster]:
     from actorlet.testing import ClusterError, cluster
 
     try:
-        begun = cluster(**options_of(request.node.get_closest_marker("simulated_cluster")))
+        begun = cluster(**{**options, **options_of(request.node.get_closest_marker("simulated_cluster"))})
     except (pytest.UsageError, ClusterError) as error:
         pytest.fail(str(error), pytrace=False)
     with begun as found:

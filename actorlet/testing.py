@@ -17,33 +17,23 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
-import signal
-import subprocess
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from actorlet._process import command
+from actorlet._clients import kubernetes_client, lightkube_client
+from actorlet._cluster_process import ClusterError, ClusterProcess
 
 __all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "cluster"]
 
 NODES_AT_MOST = 1000
-_CHILD = "simulation.cluster.child"
 _BEGINS_WITHIN_S = 120.0
 _ANSWERS_WITHIN_S = 900.0
 """A day of a thousand pods takes less."""
-_ENDS_WITHIN_S = 10.0
-_ERRORS_SHOWN_BYTES = 4000
 _LOOKS_A_SECOND = 10
 """How often `until` evaluates its condition, in real time, where time passes by itself."""
 _BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
 """Faults that have a time; `fault` begins them at once unless `at` names one."""
-
-
-class ClusterError(Exception):
-    """The cluster refuses an order, or has ended. The text says why."""
 
 
 class ClusterWarning(UserWarning):
@@ -61,7 +51,7 @@ class Cluster:
     """Names of all nodes, killed ones included."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._process = _ClusterProcess()
+        self._process = ClusterProcess()
         try:
             begun = self._ask({"order": "begin", **options}, _BEGINS_WITHIN_S)
         except BaseException:
@@ -195,6 +185,43 @@ class Cluster:
         self._ask({"order": "load", "name": name, "namespace": namespace, "replicas": replicas, "template": template})
         return Load(self._ask, name, namespace)
 
+    # --- objects ----------------------------------------------------------------------------------------------------
+
+    def apply(self, path: str | os.PathLike[str], *, namespace: str = "default") -> tuple[str, ...]:
+        """Apply the manifests in a file, or in all files of a folder.
+
+        Returns names such as `deployment.apps/web`. Namespaces and definitions of custom resources come first.
+        `namespace` is for objects that name none. The error has all that is refused, with file and line.
+        """
+        where = os.path.abspath(os.fspath(path))
+        return tuple(self._ask({"order": "apply", "path": where, "namespace": namespace})["applied"])
+
+    def explain(self, pod: str, *, namespace: str = "default") -> str:
+        """Why the pod is in its state: status, conditions, last events."""
+        return str(self._ask({"order": "explain", "pod": pod, "namespace": namespace})["text"])
+
+    def troubles(self) -> tuple[str, ...]:
+        """One line with the reason for each pod that is neither Running and ready nor through."""
+        return tuple(self._ask({"order": "troubles"})["pods"])
+
+    def reset(self) -> None:
+        """Delete what has come since the cluster began, and end all faults, loads and orders to pods.
+
+        Time goes on. Nodes stay, and get their power back. What was there at first stays as tests have changed it.
+        """
+        self._ask({"order": "reset"})
+
+    def kubernetes(self) -> Any:
+        """A `kubernetes.client.ApiClient` of this cluster, for `client.CoreV1Api(...)` and the like.
+
+        Raises ClusterError where the package is not installed.
+        """
+        return kubernetes_client(self.kubeconfig)
+
+    def lightkube(self) -> Any:
+        """A `lightkube.Client` of this cluster. Raises ClusterError where the package is not installed."""
+        return lightkube_client(self.kubeconfig)
+
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def add_nodes(self, count: int = 1) -> tuple[str, ...]:
@@ -295,89 +322,9 @@ def cluster(
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **sizes})
 
 
-class _ClusterProcess:
-    """The process of a cluster, and the pipes to it."""
-
-    def __init__(self) -> None:
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # close() closes it
-        self._child = subprocess.Popen(
-            command(_CHILD),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            start_new_session=True,  # Ctrl-C goes to the tests only
-        )
-        self.pid = self._child.pid
-        self._unread = b""
-        self._unanswered = 0
-        """How many answers nobody has read.
-
-        An exception, such as a time limit of the test, broke the wait.
-        """
-
-    @property
-    def exit_status(self) -> int | None:
-        return self._child.returncode
-
-    def close(self) -> None:
-        """Let the process end; kill it when it takes too long."""
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        try:
-            self._child.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
-        self._stderr.close()
-
-    def ask(self, order: Mapping[str, Any], within_s: float) -> dict[str, Any]:
-        """Give an order and wait for its answer. Raises ClusterError."""
-        assert self._child.stdin is not None
-        line = json.dumps(order).encode() + b"\n"
-        for _ in range(self._unanswered):
-            self._read_line("an earlier order", within_s)
-        try:
-            self._child.stdin.write(line)
-            self._child.stdin.flush()
-        except (OSError, ValueError):
-            raise self._ended() from None
-        self._unanswered += 1
-        answer: dict[str, Any] = json.loads(self._read_line(repr(order["order"]), within_s))
-        if "error" in answer:
-            raise ClusterError(answer["error"])
-        return answer
-
-    def _read_line(self, order: str, within_s: float) -> bytes:
-        assert self._child.stdout is not None
-        descriptor = self._child.stdout.fileno()
-        while b"\n" not in self._unread:
-            if not select.select([descriptor], [], [], within_s)[0]:
-                raise ClusterError(f"the simulated cluster has not answered {order} for {within_s:g} s")
-            data = os.read(descriptor, 65536)
-            if not data:
-                raise self._ended()
-            self._unread += data
-        line, _, self._unread = self._unread.partition(b"\n")
-        self._unanswered -= 1
-        return line
-
-    def _ended(self) -> ClusterError:
-        """The error that says how the process ended, with the last lines of its standard error."""
-        text = "the simulated cluster has ended"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._child.wait(_ENDS_WITHIN_S)
-            if status:
-                text += f" by {signal.Signals(-status).name}" if status < 0 else f" with exit status {status}"
-        if not self._stderr.closed:
-            size = self._stderr.seek(0, os.SEEK_END)
-            self._stderr.seek(max(0, size - _ERRORS_SHOWN_BYTES))
-            text += f":\n{self._stderr.read().decode(errors='replace')}".rstrip(":\n ")
-        return ClusterError(text)
-
-
 def _word(value: object) -> str:
+    if isinstance(value, Mapping):
+        return json.dumps(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

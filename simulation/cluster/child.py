@@ -26,15 +26,18 @@ from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.apiserver.http_front import HttpFront
 from simulation.cluster import orders
 from simulation.cluster.agents import ClusterAgents
+from simulation.cluster.applied import apply
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin, OrderError, ns_of, read_order, speed_of, start_of
 from simulation.cluster.pace import Pace
+from simulation.cluster.reset import Beginning
 from simulation.controllers.node_lifecycle import NodeLifecycle
 
 PREFIX = "actorlet-cluster-"
 ORDER_BYTES_AT_MOST = 2**24
 NODES_READY_WITHIN_NS = 120 * 10**9
 LOOK_FOR_PARENT_EVERY_S = 1.0
+RESET_WITHIN_S = 120
 
 Json = dict[str, Any]
 
@@ -138,6 +141,7 @@ class _Cluster:
         self._pace: Pace | None = None
         self._runner: asyncio.Task[None] | None = None
         self._ready_ns = 0
+        self._beginning: Beginning | None = None
 
     async def begin(self) -> Json:
         """Let the nodes become ready at full speed; then run at the wanted speed."""
@@ -156,6 +160,7 @@ class _Cluster:
             raise OrderError("the nodes did not become ready")
         world.dispatcher.run_until(world.is_untainted, NODES_READY_WITHIN_NS)
         self._ready_ns = world.now_ns()
+        self._beginning = Beginning(world.server)
         await self._front.serve()
         kubeconfig = os.path.join(self._directory, "kubeconfig")
         with open(kubeconfig, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
@@ -176,6 +181,8 @@ class _Cluster:
             await self._pace.leap(ns_of(order.time))
         elif isinstance(order, orders.Wait):
             await self._pace.wait(ns_of(order.time))
+        elif isinstance(order, orders.Reset):
+            await self._reset()
         elif isinstance(order, orders.Limit):
             return {**self._now(), "until": self._seconds(self.world.now_ns() + ns_of(order.time))}
         else:
@@ -184,6 +191,18 @@ class _Cluster:
                 raise OrderError("the cluster has begun")
             return operation(self.world, order) or self._now()
         return self._now()
+
+    async def _reset(self) -> None:
+        """Raises OrderError when something does not go within two minutes of the cluster's time."""
+        assert self._pace is not None
+        assert self._beginning is not None
+        self.world.as_at_first()
+        for _ in range(RESET_WITHIN_S):
+            self._beginning.delete_newcomers()
+            await self._pace.leap(10**9)
+            if self._beginning.is_back() and self.world.ready_nodes() == len(self.world.nodes):
+                return
+        raise OrderError(f"the cluster is not as it began after {RESET_WITHIN_S} s of its time")
 
     def _now(self) -> Json:
         return {"seconds": self._seconds(self.world.now_ns())}
@@ -195,6 +214,9 @@ class _Cluster:
         orders.Now: lambda world, order: None,
         orders.Behave: lambda world, order: world.behave(order),
         orders.Unmatched: lambda world, order: {"unmatched": world.unmatched()},
+        orders.Apply: lambda world, order: {"applied": apply(world.server, order.path, order.namespace)},
+        orders.Explain: lambda world, order: {"text": world.explain(order.namespace, order.pod)},
+        orders.Troubles: lambda world, order: {"pods": world.troubles()},
         orders.Exit: lambda world, order: world.exit(order),
         orders.Hang: lambda world, order: world.hang(order),
         orders.Say: lambda world, order: world.say(order),

@@ -19,6 +19,7 @@ from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
+from simulation.cluster.explained import explained, is_well, one_line
 from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
@@ -172,6 +173,29 @@ class ClusterWorld(World):
             f"{did_you_mean(rule.name, names, 'there are ' + _some(names))}"
             for rule in self.told.unmet(pods)
         ]
+
+    def explain(self, namespace: str, name: str) -> str:
+        """Why the pod is in its state."""
+        pod = self.server.store.get("pods", namespace, name)
+        if pod is None:
+            names = [other for _, other in (one.key for one in self.server.store.of["pods"].all())]
+            hint = did_you_mean(name, names, f"there are {_some(sorted(set(names)))}")
+            raise OrderError(f"there is no pod {namespace}/{name}; {hint}")
+        return explained(pod.object, [event.object for event in self.server.store.of["events"].all()])
+
+    def troubles(self) -> list[str]:
+        """One line for each pod that is neither Running and ready nor through."""
+        return [one_line(pod.object) for pod in self.server.store.of["pods"].all() if not is_well(pod.object)]
+
+    def as_at_first(self) -> None:
+        """No fault, no load, nothing said of pods, and every node with power."""
+        self.heal()
+        self.told.forget()
+        for load in self._loads.values():
+            load.stop()
+        self._loads.clear()
+        for name in sorted(self._off):
+            self.start_node(name)
 
     def exit(self, order: Exit) -> None:
         """Its containers end."""

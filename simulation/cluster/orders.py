@@ -89,6 +89,26 @@ class Unmatched(_Order, frozen=True, tag="unmatched"):
     """What was said of pods that there have never been."""
 
 
+class Apply(_Order, frozen=True, tag="apply"):
+    """Apply the manifests in a file or a folder."""
+
+    path: str
+    namespace: str
+
+
+class Explain(_Order, frozen=True, tag="explain"):
+    pod: str
+    namespace: str
+
+
+class Troubles(_Order, frozen=True, tag="troubles"):
+    """The pods that are not Running."""
+
+
+class Reset(_Order, frozen=True, tag="reset"):
+    pass
+
+
 class Exit(_Order, frozen=True, tag="exit"):
     pod: str
     namespace: str
@@ -172,6 +192,10 @@ Order = (
     | Limit
     | Behave
     | Unmatched
+    | Apply
+    | Explain
+    | Troubles
+    | Reset
     | Exit
     | Hang
     | Say

@@ -59,6 +59,12 @@ class Replicas:
         self._wanted = replicas
         self._look()
 
+    def stop(self) -> None:
+        """Keep no pods any more; those that are there stay."""
+        self._follower.stop()
+        self._live.clear()
+        self._wanted = 0
+
     @property
     def ready(self) -> int:
         """How many are Ready now."""

@@ -43,6 +43,11 @@ class ToldBehaviour:
     def say(self, said: BehaviourRule) -> None:
         self._said.append(said)
 
+    def forget(self) -> None:
+        """Nothing was said."""
+        self._said.clear()
+        self._met.clear()
+
     def unmet(self, pods: Iterable[tuple[str, str]]) -> list[BehaviourRule]:
         """The rules whose pattern no pod has ever matched. `pods`: namespace and name of those that are there."""
         for namespace, name in pods:

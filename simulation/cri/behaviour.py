@@ -61,6 +61,8 @@ class ContainerBehaviour:
     pull_rate: int | None = knob(values.rate_bytes_per_s, None)
     """Bytes per second; None takes the runtime's default. Pod-wide only."""
     output: tuple[str, ...] = knob(values.lines, ())
+    output_at: tuple[tuple[int, str], ...] = knob(values.timed_lines, ())
+    """(ns since the start, line) of what it writes later."""
     output_every: int = knob(values.duration_ns, 0)
     """ns between two times of the output; 0 writes it once, at the start."""
     output_size: int = knob(values.size_bytes, 0)
@@ -82,6 +84,8 @@ class ContainerBehaviour:
     exec_output_held: int = knob(values.duration_ns, 0)
     """How long after a command its children keep its output open, which delays the answer of ExecSync."""
     exec_output: str = knob(str, "")
+    exec_commands: tuple[values.CommandRule, ...] = knob(values.commands, ())
+    """The first that matches a command decides its output and exit code; without one the two above do."""
     startup_probe: tuple[values.ProbeOperation, ...] = knob(values.probe_operations, ())
     """What comes of the first, second, ...
 

@@ -192,6 +192,35 @@ def hook_operation(text: str) -> HookOperation:
         raise ValueError(f"{text!r} is not what a hook comes to; it is one of ok, fail, plain, hang") from None
 
 
+class CommandRule(msgspec.Struct, frozen=True):
+    """What commands do whose words, with a space between them, match the pattern of a shell."""
+
+    pattern: str
+    code: int
+    output: str
+
+
+def commands(text: str) -> tuple[CommandRule, ...]:
+    """What commands write, or exit code and output: `{"pg_isready*": "good", "migrate": [3, "locked"]}`."""
+    try:
+        read = msgspec.json.decode(text, type=dict[str, str | tuple[int, str]])
+    except msgspec.DecodeError as error:
+        raise ValueError(f'it is no JSON such as {{"migrate": [3, "locked"], "*": "done"}}: {error}') from None
+    return tuple(
+        CommandRule(pattern, *((0, said) if isinstance(said, str) else (exit_status(str(said[0])), said[1])))
+        for pattern, said in read.items()
+    )
+
+
+def timed_lines(text: str) -> tuple[tuple[int, str], ...]:
+    """`5s listening on 8080`: on each line the time since the start (ns), and what is written then."""
+    found = []
+    for line in text.splitlines():
+        when, _, said = line.strip().partition(" ")
+        found.append((duration_ns(when), said))
+    return tuple(found)
+
+
 def lines(text: str) -> tuple[str, ...]:
     """The lines of a text; none of an empty one."""
     return tuple(text.splitlines())

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from actors.kernel.promise import Promise
 from runtime.cri.messages import ContainerState, StopContainerResponse
@@ -46,6 +47,8 @@ def begin(runtime: Runtime, record: ContainerRecord) -> None:
             open_log(runtime, record)
         if behaviour.output:
             _write_output(runtime, record)
+        for at_ns, line in behaviour.output_at:
+            runtime.after(at_ns, partial(_write_later, runtime, record, line))
 
 
 def end(runtime: Runtime, record: ContainerRecord, code: int, reason: str = "") -> None:
@@ -114,6 +117,11 @@ def _close_log(record: ContainerRecord) -> None:
     log, record.log = record.log, None
     if log is not None:
         log.close()
+
+
+def _write_later(runtime: Runtime, record: ContainerRecord, line: str) -> None:
+    if record.state == ContainerState.CONTAINER_RUNNING:
+        write(runtime, record, (line,))
 
 
 def _write_output(runtime: Runtime, record: ContainerRecord) -> None:

@@ -5,6 +5,8 @@ Exec, Attach and PortForward give the address of a streaming session, which nobo
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from actors.kernel.promise import Promise
 from runtime.cri import messages as cri
 from runtime.cri.errors import StatusCode
@@ -21,9 +23,11 @@ def exec_sync(runtime: Runtime, request: cri.ExecSyncRequest) -> cri.ExecSyncRes
     if not request.cmd:
         raise CriRefusal(StatusCode.UNKNOWN, "the command is empty")
     behaviour = running(record).behaviour
-    answer = cri.ExecSyncResponse(
-        stdout=behaviour.exec_output.encode(), exit_code=at(behaviour.exec_exit_code, record.execs)
-    )
+    words = " ".join(request.cmd)
+    scripted = next((rule for rule in behaviour.exec_commands if fnmatchcase(words, rule.pattern)), None)
+    output = behaviour.exec_output if scripted is None else scripted.output
+    code = at(behaviour.exec_exit_code, record.execs) if scripted is None else scripted.code
+    answer = cri.ExecSyncResponse(stdout=output.encode(), exit_code=code)
     record.execs += 1
     record.commands.append(request.cmd)
     if not behaviour.exec_delay and not behaviour.exec_output_held:

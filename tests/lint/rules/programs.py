@@ -29,7 +29,10 @@ _OS_FAMILIES = ("exec", "spawn")
 
 ALLOWED: Mapping[tuple[str, str], str] = {
     ("actorlet/_process.py", "become"): "the agent itself, with the words that its user typed",
-    ("actorlet/testing.py", "__init__"): "the simulated cluster of a test: a module of ours, with options of ours",
+    (
+        "actorlet/_cluster_process.py",
+        "__init__",
+    ): "the simulated cluster of a test: our own module and options",
     ("runtime/api/credentials.py", "_answer_of"): "the credential plugin and its words are the kubeconfig's",
     (
         "runtime/image_providers/programs.py",

@@ -1,0 +1,48 @@
+"""A cluster as it began: what tests have made is deleted, and nothing is wrong any more.
+
+What was there at the beginning stays as it is, changes included. Nodes stay, too, those that were added as well.
+"""
+
+from __future__ import annotations
+
+from simulation.apiserver.requests import ADMIN, MERGE
+from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.server import ApiServer
+from simulation.apiserver.store import Version
+from simulation.cluster.applied import collection_path
+from simulation.controllers.store_follower import ask
+
+_OF_NODES = ("nodes", "leases.coordination.k8s.io", "csinodes.storage.k8s.io")
+_FORCED = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+
+
+class Beginning:
+    """What a server had when its cluster began."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._uids = {version.uid for _, version in self._all()}
+
+    def is_back(self) -> bool:
+        """Whether nothing has come since."""
+        return not self._newcomers()
+
+    def delete_newcomers(self) -> None:
+        """Delete what has come since, without grace and without waiting for finalizers."""
+        for resource, version in self._newcomers():
+            path = f"{collection_path(resource, version.namespace)}/{version.name}"
+            if version.object["metadata"].get("finalizers"):
+                forget = {"metadata": {"finalizers": None}}
+                ask(self._server, ADMIN, "PATCH", path, forget, MERGE)
+            ask(self._server, ADMIN, "DELETE", path, dict(_FORCED))
+
+    def _newcomers(self) -> list[tuple[ServedResource, Version]]:
+        return [one for one in self._all() if one[1].uid not in self._uids]
+
+    def _all(self) -> list[tuple[ServedResource, Version]]:
+        found: dict[str, ServedResource] = {}
+        for resource in self._server.served:
+            if resource.stored and resource.store_key not in _OF_NODES:
+                found.setdefault(resource.store_key, resource)
+        store = self._server.store
+        return [(resource, version) for key, resource in found.items() for version in store.of[key].all()]

@@ -117,7 +117,8 @@ class SubPathsPrepared(Message, frozen=True):
 class PodVolume(msgspec.Struct, frozen=True):
     """A volume of a pod that containers may have now. `name`: in the pod; `path`: on the host.
 
-    `claim`: the name of its claim, where it has one. `block`: it is a device.
+    `claim`: the name of its claim, where it has one. `block`: it is a device. `abnormal`: what its driver says of its
+    health; None: nothing.
     """
 
     uid: str
@@ -126,6 +127,7 @@ class PodVolume(msgspec.Struct, frozen=True):
     path: str
     claim: str = ""
     block: bool = False
+    abnormal: bool | None = None
 
 
 class ListPodVolumes(Message, frozen=True):

@@ -52,8 +52,15 @@ class NodeNumbers:
         pods = () if only_cpu_and_memory else node.pods_if_known()
         if sample is None or sample.blind or pods is None:
             return None
-        volumes = {} if only_cpu_and_memory else volumes_by_place(node.volumes())
-        told = summary_of(node.plan.facts.name, sample, pods, volumes, only_cpu_and_memory=only_cpu_and_memory)
+        volumes = () if only_cpu_and_memory else node.volumes()
+        told = summary_of(
+            node.plan.facts.name,
+            sample,
+            pods,
+            volumes_by_place(volumes),
+            {(each.uid, each.name): each.abnormal for each in volumes if each.abnormal is not None},
+            only_cpu_and_memory=only_cpu_and_memory,
+        )
         return msgspec.json.encode(told)
 
     def resource(self) -> bytes:
@@ -144,6 +151,7 @@ class NodeNumbers:
             for container, reading in pod.disk.logs:
                 logs.append(MetricRow((pod.uid, pod.namespace, pod.name, container), reading.used))
         yield FamilyRows(names.LOG_BYTES, logs)
+        yield FamilyRows(names.VOLUME_ABNORMAL, _abnormal_rows(sample, volumes))
         for family, _ in _OF_VOLUMES:
             yield FamilyRows(family, rows[family.name])
 
@@ -230,6 +238,17 @@ def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tupl
         if below:
             found[each.uid, rest.partition("/")[0]] = (each.name, each.claim)
     return found
+
+
+def _abnormal_rows(sample: NodeSample, volumes: Iterable[PodVolume]) -> list[MetricRow]:
+    """Of the claims whose drivers say how well they are."""
+    namespaces = {pod.uid: pod.namespace for pod in sample.pods}
+    told = {
+        (namespaces[each.uid], each.claim): each.abnormal
+        for each in volumes
+        if each.claim and each.abnormal is not None and each.uid in namespaces
+    }
+    return [MetricRow(claim, float(abnormal)) for claim, abnormal in sorted(told.items())]
 
 
 _LABELS = {

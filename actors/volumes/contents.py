@@ -59,6 +59,7 @@ class ContentSources(msgspec.Struct, frozen=True):
     `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server; `trust` and
     `certificates` also where their feature gate is off.
     `resync_ns`: how often objects are read again without a reported change. `contexts`: None without SELinux.
+    `health_every_ns`: how often drivers are asked how well volumes are; 0: never.
     """
 
     objects: ActorRef | None = None
@@ -69,6 +70,7 @@ class ContentSources(msgspec.Struct, frozen=True):
     certificates: ActorRef | None = None
     resync_ns: int = RESYNC_NS
     contexts: ContextRules | None = None
+    health_every_ns: int = 0
 
 
 class GatherTag(msgspec.Struct, frozen=True, gc=False):

@@ -29,7 +29,7 @@ from actors.volumes.plan import POD_ITSELF, PodPlan, VolumeStep, is_for_one_pod,
 from actors.volumes.state import is_usable
 from config.frozen_map import FrozenMap
 from config.objects import Pod
-from runtime.volumes.capability import NodeVolumes
+from runtime.volumes.capability import NodeVolumes, VolumePlace
 from runtime.volumes.pod_volumes import keeps_labels
 
 SECOND_NS = 1_000_000_000
@@ -274,13 +274,22 @@ class VolumePasses:
                 return (volume.at.place.name, thing.host_path) if thing is not None and is_usable(thing.life) else None
         return None
 
-    def volumes_now(self, uid: str) -> Iterator[PodVolume]:
-        """The volumes that containers of a pod can use now."""
+    def of_drivers(self) -> Iterator[tuple[VolumePlace, Pod, str]]:
+        """Place, pod and name of every volume of a storage driver that containers can use now."""
+        for uid in sorted(self._pods):
+            known = self._pods[uid]
+            for volume in known.volumes:
+                if volume.at is not None and volume.spec.source == "csi" and self.where_is(uid, volume.name):
+                    yield volume.at.place, known.pod, volume.name
+
+    def volumes_now(self, uid: str, abnormal: Mapping[VolumePlace, bool]) -> Iterator[PodVolume]:
+        """The volumes that containers of a pod can use now. `abnormal`: what is known of their health."""
         for volume in self._pods[uid].volumes:
             found = self.where_is(uid, volume.name)
             if found is not None and volume.at is not None:
                 claim = volume.spec.claim.metadata.name if volume.spec.claim is not None else ""
-                yield PodVolume(uid, volume.name, volume.at.place.plugin, found[1], claim, volume.spec.block)
+                place, block = volume.at.place, volume.spec.block
+                yield PodVolume(uid, volume.name, place.plugin, found[1], claim, block, abnormal.get(place))
 
     def count_contexts(self) -> Mapping[ContextKey, int]:
         """About the SELinux labels of volumes; nothing on a node without SELinux."""

@@ -48,6 +48,7 @@ from actors.volumes.calls import (
 )
 from actors.volumes.contents import ContentSources, GatheringLate
 from actors.volumes.devices import DeviceDue, VolumeDevices
+from actors.volumes.health import ConditionTold, HealthDue, VolumeHealth
 from actors.volumes.orphans import DiskScanned, PodsListed, ScanDisk, VolumeOrphans
 from actors.volumes.passes import RenewalDue, VolumePasses
 from actors.volumes.plan import TAKING_DOWN, Do, VolumeStep
@@ -97,11 +98,13 @@ class VolumeReconcilerActor(Actor):
         self._orphans = VolumeOrphans(
             self, volumes, self._actual, self._devices, self._releases, self._lane, self._passes.__contains__
         )
+        self._health = VolumeHealth(self, volumes, events, sources.health_every_ns)
         where_is = self._passes.where_is
         self._sub_paths = VolumeSubPaths(self, sub_paths, self._lane, where_is) if sub_paths is not None else None
 
     def on_start(self) -> None:
         self._calls.start()
+        self._health.start()
         self._passes.contents.start()
         self.every(TICK_NS, Tick())
         self._orphans.scan()
@@ -329,4 +332,15 @@ class VolumeReconcilerActor(Actor):
     @handles(ListPodVolumes)
     def list_pod_volumes(self, message: ListPodVolumes) -> tuple[PodVolume, ...]:
         uids = (message.uid,) if message.uid else sorted(self._passes.uids())
-        return tuple(each for uid in uids if uid in self._passes for each in self._passes.volumes_now(uid))
+        abnormal = self._health.abnormal
+        return tuple(each for uid in uids if uid in self._passes for each in self._passes.volumes_now(uid, abnormal))
+
+    # --- health -----------------------------------------------------------------------------------------------------
+
+    @handles(HealthDue)
+    def health_due(self, _: HealthDue) -> None:
+        self._health.ask(self._passes.of_drivers())
+
+    @handles(ConditionTold)
+    def condition_told(self, message: ConditionTold) -> None:
+        self._health.told(message)

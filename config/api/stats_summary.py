@@ -86,9 +86,14 @@ class PvcReference(_Shape, frozen=True):
     namespace: str
 
 
+class VolumeHealthStats(_Shape, frozen=True):
+    abnormal: bool
+
+
 class VolumeStats(FsStats, frozen=True, kw_only=True):
     name: str
     pvc_ref: PvcReference | None = None
+    volume_health_stats: VolumeHealthStats | None = None
 
 
 class SwapStats(_Shape, frozen=True):

@@ -58,6 +58,7 @@ HONOURED_GATES = frozenset(
         "ContainerStopSignals",
         "CPUManagerPolicyAlphaOptions",
         "CPUManagerPolicyBetaOptions",
+        "CSIVolumeHealth",
         "CustomCPUCFSQuotaPeriod",
         "EnvFiles",
         "ExtendWebSocketsToKubelet",

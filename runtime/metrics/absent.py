@@ -36,7 +36,6 @@ _REASONS: Mapping[str, str] = {
     """,
     "nobody follows the pods of this node by a stream": "kubelet_pod_watch_events_dropped_total",
     "one list tells of all pods, none is asked for alone": "kubelet_pleg_pod_relist_duration_seconds",
-    "the gate CSIVolumeHealth (alpha, off) is not supported": "kubelet_volume_stats_health_status_abnormal",
     "directories are removed with their pods, there is no pass for orphans": """
         kubelet_orphan_pod_cleaned_volumes kubelet_orphan_pod_cleaned_volumes_errors
     """,

@@ -235,6 +235,9 @@ VOLUME_AVAILABLE = gauge("kubelet_volume_stats_available_bytes", "What is left o
 VOLUME_USED = gauge("kubelet_volume_stats_used_bytes", "What is used of a volume.", *_OF_CLAIM)
 VOLUME_INODES = gauge("kubelet_volume_stats_inodes", "Inodes of a volume.", *_OF_CLAIM)
 VOLUME_INODES_FREE = gauge("kubelet_volume_stats_inodes_free", "Inodes that are left of a volume.", *_OF_CLAIM)
+VOLUME_ABNORMAL = gauge(
+    "kubelet_volume_stats_health_status_abnormal", "1 when a volume is not well, by its driver; else 0.", *_OF_CLAIM
+)
 VOLUME_INODES_USED = gauge("kubelet_volume_stats_inodes_used", "Inodes used of a volume.", *_OF_CLAIM)
 POD_CERTIFICATES = gauge(
     "kubelet_podcertificate_states",

@@ -30,6 +30,7 @@ VolumesByPlace = Mapping[tuple[str, str], tuple[str, str]]
 On disk, a persistent volume has its own name and not the pod's.
 """
 _NO_VOLUMES: VolumesByPlace = {}
+_NOTHING_SAID: Mapping[tuple[str, str], bool] = {}
 
 
 def summary_of(
@@ -37,13 +38,17 @@ def summary_of(
     sample: NodeSample,
     pods: Sequence[Pod] = (),
     volumes: VolumesByPlace = _NO_VOLUMES,
+    abnormal: Mapping[tuple[str, str], bool] = _NOTHING_SAID,
     *,
     only_cpu_and_memory: bool = False,
 ) -> api.Summary:
-    """`pods`: as they are desired; they know which volumes are of memory. `volumes`: which is which."""
+    """`pods`: as they are desired; they know which volumes are of memory. `volumes`: which is which.
+
+    `abnormal`: what drivers say of their health, by UID and name in the pod.
+    """
     by_uid = {pod.metadata.uid: pod for pod in pods}
     full = not only_cpu_and_memory
-    told = tuple(_pod(each, by_uid.get(each.uid), volumes, sample, full=full) for each in sample.pods)
+    told = tuple(_pod(each, by_uid.get(each.uid), volumes, abnormal, sample, full=full) for each in sample.pods)
     return api.Summary(node=_node(name, sample, full=full), pods=told)
 
 
@@ -89,7 +94,15 @@ def _system(each: SystemContainer, at_ns: int, *, full: bool) -> api.ContainerSt
     )
 
 
-def _pod(sample: PodSample, pod: Pod | None, volumes: VolumesByPlace, node: NodeSample, *, full: bool) -> api.PodStats:
+def _pod(
+    sample: PodSample,
+    pod: Pod | None,
+    volumes: VolumesByPlace,
+    abnormal: Mapping[tuple[str, str], bool],
+    node: NodeSample,
+    *,
+    full: bool,
+) -> api.PodStats:
     stats = api.PodStats(
         pod_ref=api.PodReference(name=sample.name, namespace=sample.namespace, uid=sample.uid),
         start_time=moment(sample.created_ns),
@@ -104,7 +117,7 @@ def _pod(sample: PodSample, pod: Pod | None, volumes: VolumesByPlace, node: Node
         stats,
         io=_io(at_ns, sample.io_pressure),
         network=network(sample.network),
-        volume=_volumes(sample, volumes),
+        volume=_volumes(sample, volumes, abnormal),
         ephemeral_storage=_ephemeral(sample, pod, node),
         process_stats=None if sample.processes is None else api.ProcessStats(process_count=sample.processes),
         swap=_swap(sample.memory),
@@ -171,12 +184,18 @@ def _of_memory(pod: Pod | None) -> frozenset[str]:
     )
 
 
-def _volumes(sample: PodSample, volumes: VolumesByPlace) -> tuple[api.VolumeStats, ...]:
+def _volumes(
+    sample: PodSample, volumes: VolumesByPlace, abnormal: Mapping[tuple[str, str], bool]
+) -> tuple[api.VolumeStats, ...]:
     found = []
     for _, on_disk, reading in sample.disk.volumes:
         name, claim = volumes.get((sample.uid, on_disk), (on_disk, ""))
         reference = api.PvcReference(name=claim, namespace=sample.namespace) if claim else None
-        found.append(api.VolumeStats(name=name, pvc_ref=reference, **asdict(_of_disk(reading))))
+        told = abnormal.get((sample.uid, name))
+        health = None if told is None else api.VolumeHealthStats(abnormal=told)
+        found.append(
+            api.VolumeStats(name=name, pvc_ref=reference, volume_health_stats=health, **asdict(_of_disk(reading)))
+        )
     return tuple(found)
 
 

@@ -120,6 +120,13 @@ class LocatedVolume(msgspec.Struct, frozen=True):
     device: str = ""
 
 
+class VolumeCondition(msgspec.Struct, frozen=True):
+    """What a storage driver says of a volume's health."""
+
+    abnormal: bool
+    message: str = ""
+
+
 class DiskScan(msgspec.Struct, frozen=True):
     """All that lies on disk: the volumes of each pod directory, and the devices by unique name."""
 
@@ -179,6 +186,10 @@ class VolumePlugin(abc.ABC):
         Called with what is found on disk, maybe by another life of this agent. Raises VolumeFailedError or OSError.
         """
 
+    def condition(self, place: VolumePlace) -> VolumeCondition | None:
+        """How well the volume is; None where nobody says. Raises VolumeFailedError, OSError."""
+        return None
+
     # --- the device that all its pods on the node share: made before the first, taken down after the last -----------
 
     def device_of(self, spec: VolumeSpec) -> str:
@@ -227,6 +238,9 @@ class NodeVolumes(Protocol):
 
     def unstage(self, device: str) -> None:
         """Take a device down. Raises VolumeFailedError, OSError."""
+
+    def condition(self, place: VolumePlace) -> VolumeCondition | None:
+        """How well a volume of a pod is; None where nobody says. Raises VolumeFailedError, OSError."""
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         """Remove all that the pod has on disk but volumes.

@@ -14,7 +14,6 @@ without harm: the volume is used at its present size, and the requester is told.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 from collections.abc import Callable
@@ -33,7 +32,7 @@ from runtime.csi.capability import (
 )
 from runtime.files.directories import make_directories
 from runtime.plugins.errors import PluginError
-from runtime.volumes.capability import Say, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
+from runtime.volumes.capability import Say, VolumeCondition, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.csi_layout import (
     DIRECTORY_MODE,
     EPHEMERAL,
@@ -41,9 +40,12 @@ from runtime.volumes.csi_layout import (
     CsiLayout,
     Note,
     device_name,
+    forget,
+    link,
     read_note,
     remove_empty,
     remove_note,
+    remove_path,
     write_note,
 )
 from runtime.volumes.csi_material import READ_WRITE_ONCE_POD, CsiMaterial, Expansion, access_of, is_to_be_owned
@@ -104,7 +106,7 @@ class CsiPlugin(VolumePlugin):
             driver.stage(volume)
         except PluginError as failure:
             if is_first and not failure.may_go_on:
-                _forget(path, directory)
+                forget(path, directory)
             raise _refusal(failure) from None
 
     def unstage(self, device: str) -> None:
@@ -122,7 +124,7 @@ class CsiPlugin(VolumePlugin):
         driver = self._driver(note.driver)
         if Ability.STAGE_UNSTAGE_VOLUME in _abilities(driver):
             self._give_back(lambda: driver.unstage(note.handle, path), path)
-        _remove_path(path)
+        remove_path(path)
         remove_note(directory)
 
     def staged(self) -> tuple[str, ...]:
@@ -194,7 +196,7 @@ class CsiPlugin(VolumePlugin):
         driver = self._driver(note.driver)
         path = self._published(place)
         self._give_back(lambda: driver.unpublish(note.handle, path), path)
-        _remove_path(path)
+        remove_path(path)
         if place.block:
             user = self._layout.device_user(place.name, place.uid)
             if os.path.lexists(user):
@@ -223,6 +225,15 @@ class CsiPlugin(VolumePlugin):
         except PluginError as failure:
             raise _refusal(failure) from None
 
+    def condition(self, place: VolumePlace) -> VolumeCondition | None:
+        note = read_note(self._note_directory(place))
+        if note is None or Ability.VOLUME_CONDITION not in _abilities(self._driver(note.driver)):
+            return None
+        stats = self.measure(place)
+        if stats is None or stats.abnormal is None:
+            return None
+        return VolumeCondition(stats.abnormal, stats.condition)
+
     def _published(self, place: VolumePlace) -> str:
         if place.block:
             return self._layout.published_device(place.name, place.uid)
@@ -245,7 +256,7 @@ class CsiPlugin(VolumePlugin):
             driver.publish(_publication(spec, material, path, access, staging))
         except PluginError as failure:
             if known is None and not failure.may_go_on:
-                _forget(path, place.directory)
+                forget(path, place.directory)
             raise _refusal(failure) from None
 
     def _show_device(
@@ -255,8 +266,8 @@ class CsiPlugin(VolumePlugin):
         write_note(self._layout.device_note(spec.name), _note(spec, material))
         make_directories(os.path.dirname(path), DIRECTORY_MODE)
         # The links still dangle. They let the next agent find the volume if this one dies.
-        _link(path, self._layout.device_user(spec.name, place.uid))
-        _link(path, place.directory)
+        link(path, self._layout.device_user(spec.name, place.uid))
+        link(path, place.directory)
         try:
             driver.publish(_publication(spec, material, path, access, staging))
         except PluginError as failure:
@@ -355,41 +366,3 @@ def _has_mode(path: str, check: Callable[[int], bool]) -> bool:
 
 def _refusal(failure: PluginError) -> VolumeFailedError:
     return VolumeFailedError(str(failure))
-
-
-def _remove_path(path: str) -> None:
-    """What is left of a path that was given back; a driver should have removed it."""
-    try:
-        if os.path.islink(path) or not os.path.isdir(path):
-            os.unlink(path)
-        else:
-            os.rmdir(path)
-    except FileNotFoundError:
-        pass
-    except OSError as failure:
-        if failure.errno == errno.EBUSY:
-            raise VolumeFailedError(
-                f"{path} is still mounted although the driver has given it back", "FailedUnmount"
-            ) from None
-        raise
-
-
-def _forget(path: str, directory: str) -> None:
-    """After a final refusal: no trace where the driver has left none."""
-    try:
-        os.rmdir(path)
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return
-    remove_note(directory)
-
-
-def _link(target: str, path: str) -> None:
-    """Put a link at `path`; replace the link that was there."""
-    make_directories(os.path.dirname(path), DIRECTORY_MODE)
-    if os.path.islink(path):
-        if os.readlink(path) == target:
-            return
-        os.unlink(path)
-    os.symlink(target, path)

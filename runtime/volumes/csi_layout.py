@@ -18,6 +18,7 @@ and removed when nothing is left of the volume. Names and keys are those of kube
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import logging
@@ -160,6 +161,44 @@ def remove_empty(directory: str) -> None:
     """Remove an empty directory; one that is gone is no error. Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
         os.rmdir(directory)
+
+
+def remove_path(path: str) -> None:
+    """What is left of a path that was given back; a driver should have removed it."""
+    try:
+        if os.path.islink(path) or not os.path.isdir(path):
+            os.unlink(path)
+        else:
+            os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError as failure:
+        if failure.errno == errno.EBUSY:
+            raise VolumeFailedError(
+                f"{path} is still mounted although the driver has given it back", "FailedUnmount"
+            ) from None
+        raise
+
+
+def forget(path: str, directory: str) -> None:
+    """After a final refusal: no trace where the driver has left none."""
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return
+    remove_note(directory)
+
+
+def link(target: str, path: str) -> None:
+    """Put a link at `path`; replace the link that was there."""
+    make_directories(os.path.dirname(path), DIRECTORY_MODE)
+    if os.path.islink(path):
+        if os.readlink(path) == target:
+            return
+        os.unlink(path)
+    os.symlink(target, path)
 
 
 def _name(name: str) -> str:

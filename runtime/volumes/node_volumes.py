@@ -16,6 +16,7 @@ from runtime.volumes.capability import (
     DiskScan,
     LocatedVolume,
     Say,
+    VolumeCondition,
     VolumeFailedError,
     VolumePlace,
     VolumePlugin,
@@ -56,6 +57,10 @@ class LocalNodeVolumes:
         if plugin is not None:
             plugin.release(place)
         self._directories.remove_volume(place)
+
+    def condition(self, place: VolumePlace) -> VolumeCondition | None:
+        plugin = self._owner(place)
+        return plugin.condition(place) if plugin is not None else None
 
     def unstage(self, device: str) -> None:
         for plugin in self._by_name.values():

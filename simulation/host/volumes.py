@@ -24,6 +24,7 @@ from runtime.volumes.capability import (
     LocatedVolume,
     Payload,
     Say,
+    VolumeCondition,
     VolumeFailedError,
     VolumePlace,
     VolumeSpec,
@@ -49,6 +50,8 @@ class SimulatedNodeVolumes:
         May raise `VolumeFailedError`.
         """
         self.mounted: set[str] = set()
+        self.conditions: dict[str, VolumeCondition] = {}
+        """What drivers say of volumes, by the name of the volume."""
 
     # --- where things are -------------------------------------------------------------------------------------------
 
@@ -152,6 +155,9 @@ class SimulatedNodeVolumes:
     def unstage(self, device: str) -> None:
         path = self._stage_of(device)
         return self.tree.gate(path, lambda: self._take_down(path))
+
+    def condition(self, place: VolumePlace) -> VolumeCondition | None:
+        return self.conditions.get(place.name)
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         path = f"{self._pods}/{uid}"

@@ -17,11 +17,12 @@ import msgspec
 import pytest
 
 from config.objects import CSIVolumeSource, ObjectMeta, Pod, PodSecurityContext, PodSpec, Volume
+from runtime.csi.capability import Ability, DriverVolumeStats
 from runtime.csi.client import GrpcCsiDrivers
 from runtime.metrics.kubelet import CSI_OPERATIONS
 from runtime.metrics.measured_volumes import drivers_asked
 from runtime.metrics.meters import Meters
-from runtime.volumes.capability import VolumeFailedError, VolumePlace, VolumeSpec
+from runtime.volumes.capability import VolumeCondition, VolumeFailedError, VolumePlace, VolumeSpec
 from runtime.volumes.csi import CsiPlugin
 from runtime.volumes.csi_material import CsiMaterial, Expansion
 from runtime.volumes.mounts import KernelMounts
@@ -430,3 +431,40 @@ def test_what_an_agent_that_died_has_staged_with_another_label_is_staged_anew(no
     assert len(node.driver.calls("NodeUnstageVolume")) == 1
     flags = [call["volume_capability"]["mount"]["mount_flags"] for call in node.driver.calls("NodeStageVolume")]
     assert flags == [[f'context="{LABEL}"'], ['context="other:object_r:container_file_t:s0"']]
+
+
+class TellingDrivers(GrpcCsiDrivers):
+    """Its driver can do this, and says that of every volume."""
+
+    def __init__(self, *abilities: Ability, stats: DriverVolumeStats) -> None:
+        super().__init__()
+        self.register(NAME, "unix:///nowhere")
+        self._abilities, self._stats = frozenset(abilities), stats
+
+    def find(self, name: str) -> Any:
+        return self
+
+    def abilities(self) -> frozenset[Ability]:
+        return self._abilities
+
+    def stats(self, handle: str, path: str, staging_path: str) -> DriverVolumeStats:
+        return self._stats
+
+
+@pytest.mark.parametrize(
+    ("abilities", "stats", "condition"),
+    [
+        ((4, 2), DriverVolumeStats(abnormal=True, condition="worn out"), VolumeCondition(True, "worn out")),
+        ((4, 2), DriverVolumeStats(abnormal=False), VolumeCondition(False)),
+        ((4, 2), DriverVolumeStats(), None),
+        ((2,), DriverVolumeStats(abnormal=True), None),
+        ((4,), DriverVolumeStats(abnormal=True), None),
+    ],
+)
+def test_how_well_a_volume_is_says_a_driver_that_can(
+    node: Node, abilities: tuple[int, ...], stats: DriverVolumeStats, condition: VolumeCondition | None
+):
+    node.make(pod(), spec())
+    (place,) = node.places("pod-1")
+    drivers = TellingDrivers(*map(Ability, abilities), stats=stats)
+    assert CsiPlugin(str(node.root), drivers, node.mounts).condition(place) == condition

@@ -8,10 +8,16 @@ from config.kubelet.feature_gates import FeatureGates
 from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerFeatures
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
-DECLARED: tuple[str, ...] = ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits")
+DECLARED: tuple[str, ...] = (
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+)
 """The features that pods may be scheduled by (spec 10.19) and that this version honours.
 
-Gates have the same names. An honoured feature missing here is of no use: the scheduler keeps pods that ask for it away.
+Gates have the same names. An honoured feature missing here is of no use: the scheduler keeps pods that ask for it away,
+and the API server refuses the resizes that need it.
 """
 
 

@@ -86,9 +86,18 @@ def test_handlers_are_told_by_name_with_what_they_are_able_to_do() -> None:
 
 def test_what_pods_are_scheduled_by_is_declared_where_the_agent_honours_it() -> None:
     """The scheduler leaves a pod with the action RestartAllContainers pending where no node declares that."""
-    assert declared_features(FeatureGates({})) == ("ExtendWebSocketsToKubelet", "RestartAllContainersOnContainerExits")
+    resizes = ("InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers")
+    all_of_them = ("ExtendWebSocketsToKubelet", *resizes, "RestartAllContainersOnContainerExits")
+    assert declared_features(FeatureGates({})) == all_of_them  # as a kubelet 1.36 declares them
     off = FeatureGates({"RestartAllContainersOnContainerExits": False})
-    assert declared_features(off) == ("ExtendWebSocketsToKubelet",)
+    assert declared_features(off) == ("ExtendWebSocketsToKubelet", *resizes)
+
+
+def test_resizes_that_the_agent_does_not_do_are_not_declared() -> None:
+    """An API server refuses such a patch where the node does not declare its feature."""
+    off = FeatureGates({"InPlacePodLevelResourcesVerticalScaling": False})
+    assert "InPlacePodLevelResourcesVerticalScaling" not in declared_features(off)
+    assert "InPlacePodVerticalScalingInitContainers" in declared_features(off)
 
 
 def test_features_are_declared_sorted_and_only_with_their_gate() -> None:

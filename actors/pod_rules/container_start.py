@@ -57,7 +57,7 @@ HELD_UP = (StartStage.UNPULLED, StartStage.REFUSED)
 """Its status says why it has not started."""
 RUNNING = (StartStage.HOOKED, StartStage.UNDONE, StartStage.STARTED)
 BEGUN = (StartStage.HOOKED, StartStage.STARTED)
-"""The container runs, and nothing is wrong with it."""
+"""Stages in which the container runs and its postStart hook has not failed."""
 RUNS_UNSTARTED = (StartStage.HOOKED, StartStage.UNDONE)
 """The container runs but has not started: the status still shows it as being created."""
 

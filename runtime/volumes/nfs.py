@@ -74,7 +74,7 @@ def mount_command(spec: VolumeSpec, directory: str) -> HostCommand:
 
 
 def nfs_source(spec: VolumeSpec) -> NFSVolumeSource | None:
-    """Of the persistent volume where there is one. Pure."""
+    """The NFS source: that of the persistent volume where there is one, else the pod's own. Pure."""
     return spec.volume.nfs if spec.persistent is None else spec.persistent.spec.nfs
 
 

@@ -185,7 +185,7 @@ class HookOperation(Enum):
 
 
 def hook_operation(text: str) -> HookOperation:
-    """One of them."""
+    """How a hook call ends: ok, fail, plain or hang. Raises ValueError."""
     try:
         return HookOperation(text)
     except ValueError:

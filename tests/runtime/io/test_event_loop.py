@@ -79,7 +79,7 @@ def test_one_that_raises_does_not_stop_the_next(loop: LoopThread, caplog: pytest
     assert "must not raise" in caplog.text
 
 
-def test_later_is_after_what_is_posted_meanwhile(loop: LoopThread) -> None:
+def test_a_delayed_call_runs_after_calls_posted_during_its_delay(loop: LoopThread) -> None:
     ran: list[str] = []
     done = threading.Event()
 

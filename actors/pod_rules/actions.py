@@ -25,6 +25,7 @@ from actors.model.observed import (
     sandbox_change,
 )
 from actors.pod_rules.action_types import (
+    AT_ONCE_FIRST,
     NOTHING_IN_FLIGHT,
     BackingOff,
     BackOffWait,
@@ -317,15 +318,21 @@ def _begin(view: ContainerView, candidates: Iterable[Candidate]) -> tuple[tuple[
     )
 
 
+def _wait_after(view: ContainerView, container: Container, last: ObservedContainer) -> BackOffWait:
+    """When the successor of `last`, which may have been killed, may start."""
+    cause = view.killed.get(last.id)
+    excused = cause is not None and not cause.own_doing
+    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
+    if cause is not None and cause.own_doing:
+        return after_own_kill(wait, last, view.observed.by_name[container.name])
+    return wait
+
+
 def _begin_one(view: ContainerView, candidate: Candidate) -> Start | BackingOff:
     container, last = candidate.container, candidate.last
     newest = view.observed.newest(container.name)
     attempt = None if newest is None else newest.attempt + 1
-    cause = view.killed.get(last.id) if last is not None else None
-    excused = cause is not None and not cause.own_doing
-    wait = back_off(container, last, view.crash_loop, view.wall_ns, excused=excused)
-    if last is not None and cause is not None and cause.own_doing:
-        wait = after_own_kill(wait, last, view.observed.by_name[container.name])
+    wait = AT_ONCE_FIRST if last is None else _wait_after(view, container, last)
     if newest is None and container.name in view.owed:
         wait = view.owed[container.name]
         if wait.until_ns <= view.wall_ns:

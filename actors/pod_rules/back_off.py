@@ -26,7 +26,7 @@ from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, sam
 
 def back_off(
     container: Container,
-    last: ObservedContainer | None,
+    last: ObservedContainer,
     periods: CrashLoopPeriods,
     wall_ns: int,
     *,
@@ -39,8 +39,6 @@ def back_off(
     Only a container that exited causes a delay. With another image or other resources the back-off begins anew, also
     if `last` was killed for that change. An earlier end then counts as the first, as upstream counts it.
     """
-    if last is None:
-        return AT_ONCE_FIRST
     if not _same_key(container, last):
         has_ended = last.attempt > 0 or (last.exited and not excused)
         return BackOffWait(0, 0, periods.initial_ns if has_ended else 0)

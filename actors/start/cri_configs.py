@@ -245,6 +245,8 @@ def container_config(pod: Pod, container: Container, making: Making, node: Conta
 
 
 def _words(words: tuple[str, ...], variables: Mapping[str, str], path: str) -> tuple[str, ...]:
+    if not any("$" in word for word in words):
+        return words
     try:
         return expand_all(words, variables)
     except ExpansionTooLongError as failure:

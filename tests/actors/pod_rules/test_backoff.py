@@ -19,9 +19,11 @@ from tests.actors.pod_pictures import (
     SECOND_NS,
     UNKNOWN,
     container,
+    picture,
     pod,
     seen,
 )
+from tests.actors.pod_rules.pod_decisions import act
 
 WEB = container("web")
 
@@ -107,8 +109,10 @@ def test_what_has_not_ended_makes_nobody_wait_and_hands_its_debt_on(state) -> No
     assert (wait.until_ns, wait.next_delay_ns) == (0, 20 * SECOND_NS)
 
 
-def test_a_container_that_never_was_owes_nothing() -> None:
-    assert back_off(WEB, None, PERIODS, NOW_NS).until_ns == 0
+def test_a_container_that_never_was_starts_at_once_and_owes_nothing() -> None:
+    decided = act(pod("web"), picture())
+    assert decided.backing_off == ()
+    assert [start.back_off_ns for start in decided.start] == [0]
 
 
 def killed(times: int, lived_s: int) -> list[int]:

@@ -18,10 +18,8 @@ class FlagKind(StrEnum):
     BOOLEAN = "true|false"
     INT32 = "number"
     INT64 = "number64"
-    DECIMAL = "decimal"
     DURATION = "duration"
     LIST = "a,b,..."
-    NUMBERS = "1,2,..."
     PAIRS = "key=value,..."
     GATES = "Gate=true,..."
     THRESHOLDS = "signal<amount,..."
@@ -104,6 +102,7 @@ OWN = (
         configures=True,
     ),
     _own("accept-manifests", FlagKind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests"),
+    _own("pod-logs-dir", FlagKind.TEXT, EXTRA, "directory of the logs of pods", configures=True),
     _own("version", FlagKind.VERSION, OTHER, "print the version and end"),
     _own("help", FlagKind.SWITCH, OTHER, "print this and end"),
     _own(
@@ -141,7 +140,6 @@ _REPLACED = """
     tls-cert-file TEXT tls_cert_file
     tls-private-key-file TEXT tls_private_key_file
     tls-cipher-suites LIST tls_cipher_suites
-    tls-curve-preferences NUMBERS tls_curve_preferences
     tls-min-version TEXT tls_min_version
     rotate-certificates BOOLEAN rotate_certificates
     rotate-server-certificates BOOLEAN server_tls_bootstrap
@@ -186,14 +184,11 @@ _REPLACED = """
     pods-per-core INT32 pods_per_core
     pod-cidr TEXT pod_cidr
     pod-max-pids INT64 pod_pids_limit
-    pod-logs-dir TEXT pod_logs_dir
     resolv-conf TEXT resolv_conf
     cpu-cfs-quota BOOLEAN cpu_cfs_quota
     cpu-cfs-quota-period DURATION cpu_cfs_quota_period
     enable-controller-attach-detach BOOLEAN enable_controller_attach_detach
     make-iptables-util-chains BOOLEAN make_iptables_util_chains
-    iptables-masquerade-bit INT32 iptables_masquerade_bit
-    iptables-drop-bit INT32 iptables_drop_bit
     container-log-max-size TEXT container_log_max_size
     container-log-max-files INT32 container_log_max_files
     container-runtime-endpoint TEXT container_runtime_endpoint
@@ -204,7 +199,6 @@ _REPLACED = """
     kube-api-qps INT32 kube_api_qps
     kube-api-burst INT32 kube_api_burst
     serialize-image-pulls BOOLEAN serialize_image_pulls
-    max-parallel-image-pulls INT32 max_parallel_image_pulls
     eviction-hard THRESHOLDS eviction_hard
     eviction-soft THRESHOLDS eviction_soft
     eviction-soft-grace-period PAIRS eviction_soft_grace_period
@@ -223,16 +217,11 @@ _REPLACED = """
     local-storage-capacity-isolation BOOLEAN local_storage_capacity_isolation
     register-node BOOLEAN register_node
     register-with-taints TAINTS register_with_taints
-    show-hidden-metrics-for-version TEXT show_hidden_metrics_for_version
     logging-format TEXT logging.format
     log-text-split-stream BOOLEAN logging.options.text.split_stream
     log-text-info-buffer-size TEXT logging.options.text.info_buffer_size
     log-json-split-stream BOOLEAN logging.options.json.split_stream
     log-json-info-buffer-size TEXT logging.options.json.info_buffer_size
-    enable-system-log-handler BOOLEAN enable_system_log_handler
-    enable-profiling-handler BOOLEAN enable_profiling_handler
-    enable-debug-flags-handler BOOLEAN enable_debug_flags_handler
-    memory-throttling-factor DECIMAL memory_throttling_factor
 """
 
 # Read and warned about: a kubelet knows them, and they do nothing there either, or are of cAdvisor.

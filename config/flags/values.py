@@ -46,13 +46,6 @@ def _integer(bits: int) -> Reader:
     return read
 
 
-def _decimal(text: str, _before: Any) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is no number") from None
-
-
 def _duration(text: str, _before: Any) -> int:
     try:
         return parse_duration_ns(text)
@@ -66,10 +59,6 @@ def _pieces(text: str, separator: str = ",") -> list[str]:
 
 def _list(text: str, before: Any) -> tuple[str, ...]:
     return (*(before or ()), *_pieces(text))
-
-
-def _numbers(text: str, before: Any) -> tuple[int, ...]:
-    return (*(before or ()), *(_integer(32)(piece, None) for piece in _pieces(text)))
 
 
 def _pairs(sign: str) -> Reader:
@@ -145,10 +134,8 @@ _READERS: Mapping[FlagKind, Reader] = {
     FlagKind.SWITCH: _boolean,
     FlagKind.INT32: _integer(32),
     FlagKind.INT64: _integer(64),
-    FlagKind.DECIMAL: _decimal,
     FlagKind.DURATION: _duration,
     FlagKind.LIST: _list,
-    FlagKind.NUMBERS: _numbers,
     FlagKind.PAIRS: _pairs("="),
     FlagKind.GATES: _gates,
     FlagKind.THRESHOLDS: _pairs("<"),

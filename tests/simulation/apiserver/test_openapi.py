@@ -38,7 +38,7 @@ def test_the_index_leads_to_a_document_for_each_group_and_version() -> None:
         assert document(url)["openapi"] == "3.0.0"
 
 
-@pytest.mark.parametrize("path", ["/openapi", "/openapi/v3/apis/apps/v1", "/openapi/v4", "/api/v1"])
+@pytest.mark.parametrize("path", ["/openapi", "/openapi/v3/apis/apps/v9", "/openapi/v4", "/api/v1"])
 def test_there_is_no_document_of_what_is_not_served(path: str) -> None:
     assert openapi(path) is None
 
@@ -67,8 +67,8 @@ def test_every_kind_is_found_by_its_group_version_and_kind() -> None:
 def test_every_stored_kind_of_the_core_group_is_told_field_by_field() -> None:
     for resource in SERVED:
         if resource.stored and resource.group == "":
-            assert struct_of(resource) is not None, resource.kind
-            assert "metadata" in core()[schema_name(resource)]["properties"]
+            told = set(core()[schema_name(resource)]["properties"])
+            assert told > {"apiVersion", "kind", "metadata"}, resource.kind
 
 
 def test_a_kind_of_which_no_struct_is_here_is_told_as_an_object() -> None:

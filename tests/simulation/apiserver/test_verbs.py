@@ -46,7 +46,7 @@ def test_what_is_not_there_is_named(server: Server) -> None:
     }
 
 
-@pytest.mark.parametrize("path", ["/apis/apps/v1/deployments", "/api/v1/nonsense", "/api/v1/namespaces/a/nodes", "/x"])
+@pytest.mark.parametrize("path", ["/apis/apps/v9/deployments", "/api/v1/nonsense", "/api/v1/namespaces/a/nodes", "/x"])
 def test_what_is_not_served_is_not_found(server: Server, path: str) -> None:
     answer = server.get(path)
     assert (answer.code, answer.message) == (404, "the server could not find the requested resource")

@@ -421,7 +421,7 @@ def test_who_does_not_want_a_cluster_pays_nothing_for_it(module: str):
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True
     )
     assert all(name.startswith("actorlet") for name in ran.stdout.split())
-    assert len(ran.stdout.split()) <= 3
+    assert len(ran.stdout.split()) <= 5, "small modules, of the standard library alone"
 
 
 def test_the_server_refuses_as_a_real_one_does(api: PlainClient):

@@ -156,15 +156,20 @@ def test_3_11_what_fails_at_the_start_ends_the_container_and_is_named(agent: Age
     deaf = "trap '' TERM; while :; do sleep 0.1; done"  # so that its end takes a while, and can be seen
     again = container(script=deaf, lifecycle=fails)
     agent.drop("again.json", pod("again", again, terminationGracePeriodSeconds=2))
-    agent.await_that(lambda: agent.waiting("again")[0] == "PostStartHookError", "it is not shown why it waits")
+
+    def is_told_why() -> bool:
+        reason, message = agent.waiting("again")
+        return reason == "PostStartHookError" and "no luck" in message
+
+    agent.await_that(is_told_why, "it is not shown why it waits")
     agent.await_that(lambda: agent.status("starts").phase in ("Failed", "Succeeded"), "it has not ended")
-    assert "tcpSocket" in agent.events_of("starts", "FailedPostStartHook")[0].event.message
+    # Many people read events, and what a hook prints may be secret: `explain` has the rest.
+    assert agent.events_of("starts", "FailedPostStartHook")[0].event.message == "PostStartHook failed"
     agent.await_running("stops")
     manifest.unlink()
     truth.await_none("stops")
-    assert "tcpSocket" in agent.events_of("stops", "FailedPreStopHook")[0].event.message
-
-    assert "no luck" in agent.events_of("again", "FailedPostStartHook")[0].event.message
+    assert agent.events_of("stops", "FailedPreStopHook")[0].event.message == "PreStopHook failed"
+    assert agent.events_of("again", "FailedPostStartHook")[0].event.message == "PostStartHook failed"
 
 
 def test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more(agent: Agent, truth: Truth) -> None:

@@ -52,7 +52,7 @@ COMES_LATE_S = {"RemoveContainer": 90.0}
 WARM_UP = 2
 """Bursts that are not measured: an agent that has just begun has never run its code."""
 AT_MOST = 1.2
-CONFIGURATION = {
+CONFIGURATION: dict[str, Any] = {
     "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
     "authorization": {"mode": "AlwaysAllow"},
     "kubeAPIQPS": 5000,

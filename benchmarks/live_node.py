@@ -3,6 +3,8 @@
 Its API server and its simulated runtime are processes beside it.
 
 The root directory lies in memory where it can, so that no disk is measured. The agent serves on ports that were free.
+
+The API server may also be one that runs already, and the agent a kubelet.
 """
 
 from __future__ import annotations
@@ -10,21 +12,23 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import psutil
 
 from actors.kernel import SystemReport
-from benchmarks.processes import embedded_apiserver, process
+from benchmarks.processes import embedded_apiserver, process, program
 from cli.inspect.local_views import ACTORS, report_in
 from config.api.resources import NODES, PODS, Resource
 from config.objects import Node, Pod
-from runtime.api import Api, ApiError, WatchEvent, watch_objects
+from runtime.api import Api, ApiError, WatchEvent, delete, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.http_server.local_endpoint import ask
@@ -32,6 +36,7 @@ from runtime.io.event_loop import LoopThread
 from runtime.io.pending import Subscription
 from runtime.volumes.mounts import KernelMounts
 from tests.ports import free_ports
+from tests.real.waiting import until
 
 NODE = "bench"
 IMAGE = "busybox:1.36"
@@ -79,7 +84,7 @@ class Seen:
 
     def __init__(self) -> None:
         self._following: list[Following] = []
-        self._ready: set[str] = set()
+        self._ready: dict[str, float] = {}
         self._pods: set[str] = set()
         self._changed = threading.Condition()
 
@@ -99,7 +104,7 @@ class Seen:
         with self._changed:
             name = found.metadata.name
             if any(each.type == "Ready" and each.status == "True" for each in conditions):
-                self._ready.add(name)
+                self._ready.setdefault(name, monotonic())
             if isinstance(found, Pod):
                 (self._pods.discard if event.type == "DELETED" else self._pods.add)(name)
             self._changed.notify_all()
@@ -108,11 +113,21 @@ class Seen:
         with self._changed:
             return frozenset(self._pods)
 
+    def ready_at(self, names: set[str]) -> list[float]:
+        """When these became Ready for the first time, sorted; those that have been. The clock is `monotonic`."""
+        with self._changed:
+            return sorted(self._ready[name] for name in names & self._ready.keys())
+
+    def all_ready(self, names: set[str], limit_s: float) -> bool:
+        """Wait until all of these have been Ready; False when they are not in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: names <= self._ready.keys(), limit_s)
+
     def wait(self, names: set[str]) -> None:
         """Return once all of these have been Ready. Raises SystemExit when they are not in time."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: names <= self._ready, LIMIT_S):
-                raise SystemExit(f"not ready after {LIMIT_S:g} s: {', '.join(sorted(names - self._ready)[:5])}")
+        if not self.all_ready(names, LIMIT_S):
+            with self._changed:
+                raise SystemExit(f"not ready after {LIMIT_S:g} s: {', '.join(sorted(names - self._ready.keys())[:5])}")
 
     def wait_gone(self, names: set[str]) -> None:
         """Return once none of these pods is there. Raises SystemExit when they are not gone in time."""
@@ -147,36 +162,66 @@ class LiveNode:
 
 @contextmanager
 def plain_runtime(socket: str) -> Iterator[None]:
-    """The simulated runtime behind that socket; it writes no logs."""
+    """The simulated runtime behind that socket, which exists when this enters; it writes no logs."""
     words = ("actorlet", "simulated-cri", "--socket", socket, "--image", IMAGE, "--no-logs")
-    with process(*words, stdout=subprocess.DEVNULL):
+    with process(*words, stdout=subprocess.DEVNULL) as runtime:
+        until(lambda: os.path.exists(socket) or runtime.poll() is not None, LIMIT_S, "the runtime does not begin")
         yield
+
+
+OWN = (sys.executable, "-m", "actorlet", "run")
+"""The command of our agent."""
 
 
 @contextmanager
 def live_node(
-    runtime: Callable[[str], AbstractContextManager[object]] = plain_runtime, **fields: Any
+    runtime: Callable[[str], AbstractContextManager[object]] = plain_runtime,
+    *,
+    command: Sequence[str] = OWN,
+    kubeconfig: str | None = None,
+    **fields: Any,
 ) -> Iterator[LiveNode]:
-    """The node, once it is Ready. `runtime` serves a runtime behind a socket. `fields` are more of the
-    KubeletConfiguration, under their names there.
+    """The node, once it is Ready. `runtime` serves a runtime behind a socket. `command` starts the agent.
+
+    `kubeconfig`: an admin's, of an API server that runs; without, the embedded one is started. `fields` are more of
+    the KubeletConfiguration, under their names there.
     """
     with ExitStack() as after:
         beside = IN_MEMORY if os.path.isdir(IN_MEMORY) else None
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-", dir=beside))
-        kubeconfig, socket = f"{place}/kubeconfig", f"{place}/cri.sock"
-        after.enter_context(embedded_apiserver(kubeconfig, "--no-tls"))
+        socket = f"{place}/cri.sock"
+        joins = kubeconfig is not None
+        if kubeconfig is None:
+            kubeconfig = f"{place}/kubeconfig"
+            after.enter_context(embedded_apiserver(kubeconfig, "--no-tls"))
         after.enter_context(runtime(socket))
         loop = after.enter_context(closing(LoopThread("load")))
         api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
+        if joins:  # the server outlives the node, and may still show an earlier one
+            _remove_node(api)
+            after.callback(_remove_node, api)
         seen = after.enter_context(closing(Seen()))
         seen.follow(api, NODES, PODS)
         after.callback(_unmount, f"{place}/root")
         port, read_only = free_ports(2)
         flags = _flags(place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
         log = after.enter_context(open(f"{place}/agent.log", "wb"))
-        agent = after.enter_context(process("actorlet", "run", *flags, stderr=log))
-        seen.wait({NODE})
+        agent = after.enter_context(program(*command, *flags, stderr=log))
+        _wait_for_node(seen, agent, log.name)
         yield LiveNode(place, api, seen, psutil.Process(agent.pid), port, read_only)
+
+
+def _remove_node(api: Api) -> None:
+    api.call(delete(NODES, "", NODE)).exception(LIMIT_S)
+
+
+def _wait_for_node(seen: Seen, agent: subprocess.Popen[str], log: str) -> None:
+    """Return once the node is Ready. Raises SystemExit when it is not in time, or its agent has ended."""
+    last = monotonic() + LIMIT_S
+    while not seen.all_ready({NODE}, 0.5):
+        if agent.poll() is not None or monotonic() > last:
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise SystemExit(f"the node does not become Ready; its agent says:\n{file.read()[-2000:]}")
 
 
 def _unmount(root: str) -> None:

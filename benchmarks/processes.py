@@ -16,7 +16,14 @@ ENDS_WITHIN_S = 120
 @contextmanager
 def process(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run `python -m WORDS` until the block ends."""
-    with subprocess.Popen([sys.executable, "-m", *words], text=True, **options) as running:
+    with program(sys.executable, "-m", *words, **options) as running:
+        yield running
+
+
+@contextmanager
+def program(*words: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run a command until the block ends."""
+    with subprocess.Popen(words, text=True, **options) as running:
         try:
             yield running
         finally:

@@ -33,7 +33,7 @@ from actors.pod_status.container_statuses import (
     StatusView,
     container_status,
 )
-from actors.pod_status.pod_resources import resources_shown
+from actors.pod_status.whole_resources import resources_shown
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class, restarts_all_containers
 from config.values.api_time import api_time, seconds_of

@@ -32,11 +32,6 @@ def shared() -> Iterator[Cluster]:
         yield found
 
 
-@pytest.fixture
-def api(shared: Cluster) -> PlainClient:
-    return PlainClient(shared.url)
-
-
 # --- time -------------------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree
 
+import kubernetes
+import lightkube
 import pytest
+from kubernetes.stream import stream
+from lightkube.resources.core_v1 import Pod as LightkubePod
 
 from actorlet.testing import Cluster, ClusterError, cluster
 from tests.simulation.cluster.plain_client import PlainClient
@@ -54,11 +58,6 @@ spec:
 def shared() -> Iterator[Cluster]:
     with cluster(nodes=2) as found:
         yield found
-
-
-@pytest.fixture
-def api(shared: Cluster) -> PlainClient:
-    return PlainClient(shared.url)
 
 
 def test_a_folder_is_applied_with_what_others_need_first(shared: Cluster, api: PlainClient, tmp_path: Path) -> None:
@@ -137,9 +136,6 @@ def test_reset_leaves_a_cluster_as_it_began(shared: Cluster, api: PlainClient) -
 
 
 def test_logs_and_commands_follow_a_script(shared: Cluster, api: PlainClient) -> None:
-    kubernetes = pytest.importorskip("kubernetes")
-    from kubernetes.stream import stream
-
     commands = {"pg_isready*": "accepting connections", "migrate up": [3, "locked"]}
     shared.behave(
         "db", exec_commands=commands, exec_output="done", output="starting", output_at="5s listening\n60s bye"
@@ -165,12 +161,12 @@ def test_logs_and_commands_follow_a_script(shared: Cluster, api: PlainClient) ->
 
 
 def test_clients_are_ready_where_their_package_is(shared: Cluster, api: PlainClient) -> None:
-    lightkube = pytest.importorskip("lightkube")
-    pods = pytest.importorskip("lightkube.resources.core_v1").Pod
     api.create_pod("seen")
     client = shared.lightkube()
     assert isinstance(client, lightkube.Client)
-    assert client.get(pods, "seen", namespace="default").metadata.name == "seen"
+    seen = client.get(LightkubePod, "seen", namespace="default").metadata
+    assert seen is not None
+    assert seen.name == "seen"
     shared.reset()
 
 

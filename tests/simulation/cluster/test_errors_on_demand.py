@@ -17,11 +17,6 @@ def shared() -> Iterator[Cluster]:
         yield found
 
 
-@pytest.fixture
-def api(shared: Cluster) -> PlainClient:
-    return PlainClient(shared.url)
-
-
 def waiting(api: PlainClient, pod: str) -> Json:
     (status,) = api.pod(pod)["status"].get("containerStatuses") or [{}]
     found: Json = status.get("state", {}).get("waiting", {})

@@ -24,11 +24,6 @@ def shared() -> Iterator[Cluster]:
         yield found
 
 
-@pytest.fixture
-def api(shared: Cluster) -> PlainClient:
-    return PlainClient(shared.url)
-
-
 def opened(found: Cluster, pod: str, **query: Any) -> Any:
     url = f"{found.url}{PODS}/{pod}/log?{urlencode(query)}"
     return urllib.request.urlopen(url, timeout=PATIENCE_S)

@@ -28,11 +28,6 @@ def shared() -> Iterator[Cluster]:
         yield found
 
 
-@pytest.fixture
-def api(shared: Cluster) -> PlainClient:
-    return PlainClient(shared.url)
-
-
 class Session:
     """A session that has begun."""
 

@@ -22,7 +22,7 @@ _OF_CGROUP = frozenset({CPU, MEMORY})
 _BINARY = frozenset({MEMORY, EPHEMERAL_STORAGE})
 
 
-class PodResources(msgspec.Struct, frozen=True):
+class WholeResources(msgspec.Struct, frozen=True):
     """What the status of a pod shows: `given` to it, and what holds while it `runs` and at other times."""
 
     given: Mapping[str, str] = {}
@@ -43,19 +43,19 @@ def resources_shown(
 
 
 @once_per_spec
-def _of_spec(spec: PodSpec) -> PodResources:
+def _of_spec(spec: PodSpec) -> WholeResources:
     """Nothing for a pod that cannot be read: it is refused."""
     try:
         requests, limits, bounds = spec_requests(spec), pod_limits(spec), whole_limits(spec)
         overhead = read_amounts(spec.overhead)
     except QuantityError:
-        return PodResources()
+        return WholeResources()
     given = _texts(requests)
     sums = {name: amount + overhead.get(name, 0) for name, amount in limits.items()}
     own = spec.resources or ResourceRequirements()
     enforced = {name: amount for name, amount in bounds.items() if name in _OF_CGROUP}
     asked = {name: amount for name, amount in requests.items() if name in _OF_CGROUP}
-    return PodResources(
+    return WholeResources(
         given=given,
         running=ResourceRequirements(
             limits={**own.limits, **_texts(enforced)}, requests={**own.requests, **_texts(asked)}

@@ -139,10 +139,7 @@ class Actor(ActorBase):
         return self._cell.spawn(actor_class, args, kwargs, name, strategy)
 
     def reserve(self, actor_class: type[Actor], *, name: str, strategy: RestartStrategy = RESTART) -> ActorRef:
-        """A child that takes mail at once and is constructed by `construct`.
-
-        For children that must know each other.
-        """
+        """A child that takes mail at once. Give it its arguments with `construct`. For mutual references."""
         return self._cell.reserve(actor_class, name, strategy).ref
 
     def construct(self, ref: ActorRef, *args: Any, **kwargs: Any) -> None:

@@ -11,10 +11,7 @@ from actors.kernel.handlers import Handler, handlers_of_class
 
 class ActorBase(pykka.Actor):
     mailbox_capacity: ClassVar[int] = 10_000
-    """How many messages may wait in the ordinary lane.
-
-    One more is refused, and the actor gets `MailboxOverflowed`.
-    """
+    """How many messages may wait in the ordinary lane. One more is refused (`MailboxOverflowed`)."""
     batch_window_ns: ClassVar[int] = 0
     """How long an idle actor leaves a new message waiting.
 
@@ -28,10 +25,7 @@ class ActorBase(pykka.Actor):
     stop_grace_ns: ClassVar[int] = 10_000_000_000
     """How long a stop waits for a suspended handler before the kernel abandons it."""
     health_limit_ns: ClassVar[int | None] = None
-    """Health reports this actor when its oldest message is older than this.
-
-    None: health ignores the actor.
-    """
+    """Health reports this actor when its oldest message is older than this. None: never."""
     rests_unasked: ClassVar[bool] = False
     """True: this actor and those below it get no heartbeats (`actors.kernel.health`)."""
 

@@ -132,10 +132,8 @@ class Cell:
         now_ns = self.dispatcher.now_ns()
         with self.lock:
             refused = self.mailbox.post(message, reply_to, sender, now_ns, key)
-            batched = self.actor_class.batch_window_ns > 0 and self._waits_for_more(reply_to)
-            queue = not batched and self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            if not (self.actor_class.batch_window_ns > 0 and self._waits_for_more(reply_to)):
+                self.ask_for_turn()
         if refused is not None:
             self._not_taken(refused, message, reply_to, sender)
 
@@ -162,9 +160,7 @@ class Cell:
     def _end_batch(self) -> None:
         with self.lock:
             self.batching = False
-            queue = self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            self.ask_for_turn()
 
     def put(self, envelope: Any, /) -> None:
         """Part of Pykka's inbox: an `ask`, or a stop."""
@@ -192,25 +188,18 @@ class Cell:
                 if reply_to is not None:
                     self.stop_replies = [*(self.stop_replies or ()), reply_to]
                 self.stop_requested = True
-            queue = self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            self.ask_for_turn()
         if stopped and reply_to is not None:
             reply_to.fail(pykka.ActorDeadError(f"{self.path} has stopped"))
 
     def resume(self, wait: HandlerWait, timed_out: bool) -> None:
-        """End a wait of the handler.
-
-        Of its result, its deadline and an interrupt, the first one counts; the others are ignored.
-        """
+        """End a wait of the handler: its result, deadline or interrupt is here. Only the first one counts."""
         with self.lock:
             if self.task is None or self.task.wait is not wait or wait.over:
                 return
             wait.over = True
             wait.timed_out = timed_out
-            queue = self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            self.ask_for_turn()
 
     def wake(self, generation: int) -> None:
         """End the back-off after the failure of `generation`."""
@@ -219,9 +208,7 @@ class Cell:
                 return
             self.alarm = None
             self.start_due = True
-            queue = self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            self.ask_for_turn()
 
     def force(self, task: Task) -> None:
         """End the grace period that a stop gives to a suspended handler."""
@@ -229,16 +216,13 @@ class Cell:
             if self.task is not task:
                 return
             self.forced = True
-            queue = self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            self.ask_for_turn()
 
-    def needs_turn(self) -> bool:
-        """Whether to enqueue the cell now; if so, mark it as scheduled. Hold the lock."""
-        if self.scheduled or not self.has_work():
-            return False
-        self.scheduled = True
-        return True
+    def ask_for_turn(self) -> None:
+        """Queue the cell when it has work and is not queued. Hold the lock."""
+        if not self.scheduled and self.has_work():
+            self.scheduled = True
+            self.dispatcher.enqueue(self)
 
     def has_work(self) -> bool:
         if self.task is not None:
@@ -353,9 +337,7 @@ class Cell:
             self.args = args
             self.kwargs = kwargs or {}
             self.start_due = True
-            queue = self.needs_turn()
-        if queue:
-            self.dispatcher.enqueue(self)
+            self.ask_for_turn()
 
     def watch(self, watcher: Cell) -> None:
         """Send `ActorStopped` to `watcher` once, when this cell has stopped; at once if it already has."""

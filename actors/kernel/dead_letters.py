@@ -50,10 +50,7 @@ class DeadLetters:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._last: deque[DeadLetter] = deque(maxlen=KEPT)
         self.ending = False
-        """The system stops.
-
-        Actors stop in some order, so dead letters are expected; log them at debug level only.
-        """
+        """The system stops: dead letters are expected, and logged at debug level only."""
 
     def add(self, reason: Reason, message: Any, sender: str, receiver: str, at_ns: int) -> None:
         text = describe(message)

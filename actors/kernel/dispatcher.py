@@ -55,10 +55,7 @@ class Lane(Protocol):
     name: str
 
     def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Pending[T]:
-        """Run `fn(*args)` on the lane.
-
-        Fails with `DeadlineExceededError` when it takes longer than its deadline.
-        """
+        """Run `fn(*args)` on the lane. Past its deadline it fails with `DeadlineExceededError`."""
 
     def report(self) -> LaneReport: ...
 

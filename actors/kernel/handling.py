@@ -275,10 +275,7 @@ def _succeeded(cell: Cell, item: Item | None, label: str, result: Any) -> None:
 
 
 def _failed(cell: Cell, item: Item | None, label: str, failure: BaseException) -> None:
-    """An ordinary exception in answer to an `ask` goes to the asker, as in Pykka.
-
-    Any other failure fails the actor.
-    """
+    """Give the asker an ordinary exception, as in Pykka. Any other failure fails the actor."""
     _trace(cell, item, label, f"failed: {type(failure).__name__}")
     _give_no_answer(cell, item, failure)
     is_the_askers = item is not None and item.reply_to is not None and isinstance(failure, Exception)

@@ -66,10 +66,7 @@ class ActorTimers:
         self.by_key: dict[Hashable, Timer] = {}
 
     def start(self, first_ns: int, every_ns: int | None, message: Any, key: Hashable | None) -> None:
-        """Replace the timer of that key; the default key is the message's type.
-
-        A period must be at least 1 ns.
-        """
+        """Replace the timer of that key (default: the message's type). A period is at least 1 ns."""
         if every_ns is not None and every_ns <= 0:
             raise ValueError(f"a periodic timer needs a period of at least 1 ns, not {every_ns}")
         if key is None:

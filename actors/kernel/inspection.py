@@ -80,10 +80,7 @@ class WaitingMessage(msgspec.Struct, frozen=True):
 
 
 class ActorState(msgspec.Struct, frozen=True):
-    """One actor in detail.
-
-    `awaits`: from the handler down to the innermost suspended function, `name (file:line)`.
-    """
+    """One actor in detail. `awaits`: its suspended functions as `name (file:line)`, outermost first."""
 
     info: ActorInfo
     fields: tuple[tuple[str, str], ...]

@@ -67,10 +67,7 @@ class LaneCall:
 
 
 class LaneBase(abc.ABC):
-    """The rules of all lanes.
-
-    A lock guards the state; no call and no callback of a promise runs under it on threads.
-    """
+    """The rules of all lanes. On threads, no call and no callback of a promise runs under the lock."""
 
     def __init__(self, dispatcher: Dispatcher, name: str, size: int, per_key: int) -> None:
         self.name = name
@@ -214,10 +211,7 @@ class LaneBase(abc.ABC):
 
 
 class ThreadLane(LaneBase):
-    """Calls on threads of their own.
-
-    A call that is lost keeps its thread; the lane starts another one when it must.
-    """
+    """Calls on threads of their own. A lost call keeps its thread, and the lane starts another one."""
 
     def __init__(self, dispatcher: Dispatcher, name: str, size: int, per_key: int) -> None:
         super().__init__(dispatcher, name, size, per_key)

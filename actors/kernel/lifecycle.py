@@ -176,10 +176,7 @@ def begin_stop(cell: Cell) -> None:
 
 
 def finish_stop(cell: Cell) -> None:
-    """All children have stopped: run `on_stop`, then close.
-
-    Runs again after an `on_stop` that waited or failed.
-    """
+    """Run `on_stop` after the children's, then close. Runs again when `on_stop` has waited or failed."""
     actor, cell.actor = cell.actor, None
     if actor is not None:
         handling.run_hook(cell, actor.on_stop, "on_stop")
@@ -216,9 +213,7 @@ def _child_stopped(parent: Cell, child: Cell) -> None:
             del children[child.name]
             if not children:
                 parent.child_cells_by_name = None
-        queue = parent.needs_turn()
-    if queue:
-        parent.dispatcher.enqueue(parent)
+        parent.ask_for_turn()
 
 
 def _tell_the_bereaved(cell: Cell, left: list[Item]) -> None:

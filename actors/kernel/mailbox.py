@@ -40,10 +40,7 @@ class Nature:
 
 @cache
 def nature_of(message_type: Any) -> Nature:
-    """Cached, because `isinstance` is slow for msgspec types.
-
-    This makes `benchmarks.kernel` a fifth faster.
-    """
+    """Cached: `isinstance` is slow for msgspec types. This makes `benchmarks.kernel` a fifth faster."""
     ours = issubclass(message_type, Message)
     signal = issubclass(message_type, Signal)
     interrupts = ours and message_type.interrupts
@@ -53,10 +50,7 @@ def nature_of(message_type: Any) -> Nature:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One waiting message.
-
-    `sender` is a path; `since_ns` is its time of arrival; `key` is its coalescing key.
-    """
+    """One waiting message. `sender` is a path, `since_ns` its arrival, `key` its coalescing key."""
 
     message: Any
     reply_to: AskFuture[Any] | None
@@ -105,10 +99,7 @@ class Mailbox:
         now_ns: int,
         key: Hashable | None = None,
     ) -> Reason | None:
-        """Take a message; returns why it was refused, or None.
-
-        For timers, `key` replaces the message's own key.
-        """
+        """Take a message; returns why it was refused, or None. The ticks of timers come with a `key`."""
         if self._closed:
             return Reason.STOPPED
         message_type: Any = type(message)

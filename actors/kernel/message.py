@@ -44,10 +44,7 @@ class SoleMessage(Message, frozen=True):
 
 
 class Signal(Message, frozen=True):
-    """A message of the kernel itself: urgent, never refused.
-
-    No dead letter when the actor has no handler for it.
-    """
+    """A message of the kernel itself: urgent, never refused, and never a dead letter."""
 
 
 class ActorStopped(Signal, frozen=True):
@@ -102,10 +99,7 @@ def describe(message: Any) -> str:
 
 
 def key_of(message: Message) -> Hashable | None:
-    """The message's own key.
-
-    None when it has none or when the key fails: a bad message does not harm its sender.
-    """
+    """The message's own key. None without one, or when it fails: that must not harm the sender."""
     try:
         key = message.coalesce_key()
         hash(key)

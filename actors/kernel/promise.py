@@ -195,10 +195,7 @@ class Waiter(Protocol):
 
 
 class AskFuture(pykka.Future[T]):
-    """The answer to an `ask`.
-
-    `get` blocks a thread of the edge, or drives a simulated world; never a handler.
-    """
+    """The answer to an `ask`. Call `get` at the edges only: it waits, or drives a simulated world."""
 
     def __init__(self) -> None:
         super().__init__()

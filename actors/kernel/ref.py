@@ -25,10 +25,7 @@ class Addressee(Protocol):
 
 
 class ActorRef(pykka.ActorRef[Any]):
-    """The address of an actor: `tell` from anywhere, `ask` from the edges only.
-
-    It survives restarts of its actor.
-    """
+    """The address of an actor: `tell` from anywhere, `ask` from the edges only. It survives restarts."""
 
     def __init__(self, cell: Addressee) -> None:
         # Pykka's constructor needs a living actor; this reference exists before the actor and outlives it.
@@ -47,17 +44,11 @@ class ActorRef(pykka.ActorRef[Any]):
         return self._cell.name
 
     def tell(self, message: Any) -> None:
-        """Send a message.
-
-        Never raises and never blocks: a message that cannot be delivered becomes a dead letter.
-        """
+        """Send a message. Never raises or blocks: what cannot be delivered becomes a dead letter."""
         self._cell.post(message)
 
     def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
-        """Send a message and wait for the answer, or with `block=False` return an `AskFuture`.
-
-        Not for handlers.
-        """
+        """Send a message and wait for the answer; `block=False` returns an `AskFuture`. Not for handlers."""
         return super().ask(message, block=block, timeout=timeout)
 
     def proxy(self) -> NoReturn:

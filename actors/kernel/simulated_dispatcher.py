@@ -85,10 +85,7 @@ class SimulatedDispatcher(Dispatcher):
     # --- driving the world ------------------------------------------------------------------------------------------
 
     def step(self, until_ns: int | None = None) -> bool:
-        """Give one actor one turn, or let time pass to the next timer.
-
-        False when nothing is left before `until_ns`.
-        """
+        """Give one actor a turn, or let time pass to the next timer. False: nothing is due by `until_ns`."""
         if self._ready:
             self.steps += 1
             self._draw_ready().run()
@@ -124,10 +121,7 @@ class SimulatedDispatcher(Dispatcher):
         self._now_ns = until_ns
 
     def run_until(self, condition: Callable[[], bool], limit_ns: int) -> bool:
-        """Run until `condition()` is true, checked after every step, or until `limit_ns` have passed.
-
-        Returns whether it is true.
-        """
+        """Run until `condition()`, checked after every step, for at most `limit_ns`. Returns whether it held."""
         until_ns = self._now_ns + limit_ns
         while not condition():
             if not self.step(until_ns):

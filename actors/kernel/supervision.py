@@ -54,10 +54,7 @@ class SupervisionVerdict(msgspec.Struct, frozen=True):
 
 
 def decide(strategy: RestartStrategy, failures: tuple[int, ...], now_ns: int, chance: float) -> SupervisionVerdict:
-    """Judge a failure at `now_ns`.
-
-    `failures` are the times of earlier ones; `chance` is drawn from [0, 1).
-    """
+    """Judge a failure at `now_ns`. `failures`: times of earlier ones; `chance`: drawn from [0, 1)."""
     if strategy.on_failure is not Action.RESTART:
         return SupervisionVerdict(strategy.on_failure, 0, failures)
     recent = (*(at for at in failures if now_ns - at < strategy.window_ns), now_ns)

@@ -16,7 +16,7 @@ import msgspec
 
 from actors.model.observed import ObservedContainer, ObservedPod
 from actors.model.pod_resources import NO_RESOURCES, PodResources, amounts_of, restarts_for, same_amounts
-from actors.start.resources import ResourceRules, container_resources, pod_overhead, pod_sum
+from actors.start.resources import ResourceRules, container_resources
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, ResourceRequirements
 from config.pods.requests import Amounts
@@ -130,15 +130,6 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
         if not same_amounts(container.resources, has) or wanted != now or unsure:
             updates.append(_update(pod, container, newest, now, wanted, unsure))
     return ResizePlan(tuple(sorted(updates, key=attrgetter("grows"))), frozenset(restarts))
-
-
-def lowered_memory_of(before: Pod, pod: Pod, rules: ResourceRules) -> int:
-    """The memory limit of the pod in bytes, with its overhead, if it is lower than before; else 0.
-
-    Raises QuantityError.
-    """
-    had, has = (pod_sum(each, rules).memory_limit_in_bytes for each in (before, pod))
-    return has + pod_overhead(pod, rules).memory_limit_in_bytes if has and (not had or has < had) else 0
 
 
 def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple[str, ...]:

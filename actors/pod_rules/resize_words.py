@@ -42,3 +42,14 @@ def below_usage(what: str, limit: int, used: int) -> str:
 def memory_not_lowered(reasons: Sequence[str]) -> str:
     """For one or more `below_usage`."""
     return f"cannot decrease memory limits: {reasons[0] if len(reasons) == 1 else '[' + ', '.join(reasons) + ']'}"
+
+
+def sandbox_refused(resource: str, sandbox_id: str, answer: str) -> str:
+    """`answer`: of the runtime, as programs in Go write it.
+
+    A kubelet misspells `sandboxID`, and tools may look for its words.
+    """
+    return (
+        f"failed to notify runtime for UpdatePodSandboxResources (resource={resource}); resize rejected: "
+        f'updatePodSandboxResources failed for sanboxID "{sandbox_id}": {answer}'
+    )

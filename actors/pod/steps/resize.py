@@ -31,9 +31,9 @@ from actors.messages.history import PodWait
 from actors.messages.pods import LookAgain
 from actors.model.observed import ObservedPod
 from actors.model.pod_resources import PodResources, resources_of, same_resources, with_resources
-from actors.pod.memory_in_use import limits_too_low
 from actors.pod.one_pass import CONTINUE, Outcome, PodPass
 from actors.pod.pod_actor import Pass, PodActor
+from actors.pod.resize_calls import ResizeCalls, ResizeError
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
@@ -43,7 +43,6 @@ from actors.pod_rules.resize import (
     Told,
     Update,
     actuated,
-    lowered_memory_of,
     not_in_force,
     resize_plan,
     restored,
@@ -54,13 +53,13 @@ from actors.pod_rules.resize_words import (
     ERROR,
     INFEASIBLE,
     STARTED,
-    memory_not_lowered,
     resize_message,
 )
 from actors.pod_status.conditions import RESIZE_IN_PROGRESS, RESIZE_PENDING, ResizeCondition
 from config.objects import Pod, PodSpec
 from config.values.api_time import seconds_of
 from runtime.cri import CriError
+from runtime.cri.messages import LinuxContainerResources
 from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
@@ -83,10 +82,6 @@ class Stage(enum.Enum):
     SHOWING = "the runtime does not show the new resources yet"
 
 
-class _MemoryInUseError(Exception):
-    """The pod or a container uses more memory than it is to have."""
-
-
 class _Progress(msgspec.Struct):
     """A resize that was granted. `generation`: of the pod that asked for it."""
 
@@ -97,6 +92,8 @@ class _Progress(msgspec.Struct):
     retry_at_ns: int = 0
     checked: bool = False
     """Nobody uses more memory than it is to have."""
+    whole: LinuxContainerResources | None = None
+    """What the runtime was told of the whole pod since the resize began."""
     looks: int = 0
     """How often the runtime did not show the new numbers."""
 
@@ -116,6 +113,7 @@ class PodResize:
         self._view = view
         self._observer = observer
         self._calls = calls
+        self._runtime = ResizeCalls(worker, services.cri)
         self._admission = admission
         self._question = Question(worker, "resize")
         self._desired: Pod | None = None
@@ -205,9 +203,11 @@ class PodResize:
 
     def _begin(self, generation: int | None) -> None:
         """Carry out what was given. A resize under way begins anew, from what it has come to."""
-        if self._progress is None:
+        earlier = self._progress
+        if earlier is None:
             self._services.meters.add(names.RESIZES_IN_PROGRESS, 1)
-        self._progress = _Progress(generation, self._worker.now_ns())
+        whole = earlier.whole if earlier is not None else None
+        self._progress = _Progress(generation, self._worker.now_ns(), whole=whole)
 
     # --- carrying it out --------------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class PodResize:
             return CONTINUE
         try:
             await self._go_on(this.pod, this.observed, progress)
-        except (CriError, _MemoryInUseError) as failure:
+        except (CriError, ResizeError) as failure:
             self._failed(progress, str(failure))
         self._show()
         return CONTINUE
@@ -245,9 +245,10 @@ class PodResize:
         return with_resources(pod, actuated(pod, observed, self._view.told))
 
     async def _go_on(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
-        """Raises CriError, _MemoryInUseError."""
+        """Raises CriError, ResizeError."""
         if progress.stage is Stage.BEGUN:
             await self._check_memory(pod, observed, progress, self._plan(pod, observed))
+            await self._tell_sandbox(pod, observed, progress, both=True)
             self._resize_cgroup(progress, Stage.WIDENING, pod, self._before(pod, observed))
         if progress.stage is Stage.UPDATING:
             if self._calls.under_way() or not self._question.is_due():
@@ -257,6 +258,7 @@ class PodResize:
             for update in plan.updates:
                 await self._update(pod, observed, update)
             if plan.done:
+                await self._tell_sandbox(pod, observed, progress, both=False)
                 self._view.told = self._view.told.after_all(pod.spec.resources)
                 self._tell_actuated(pod, observed)
                 self._resize_cgroup(progress, Stage.NARROWING, pod, None)
@@ -286,21 +288,16 @@ class PodResize:
         return self._worker.go_on()
 
     async def _check_memory(self, pod: Pod, observed: ObservedPod, progress: _Progress, plan: ResizePlan) -> None:
-        """Raises CriError, and _MemoryInUseError where a new limit would be below what is used.
+        """Raises CriError and ResizeError."""
+        if not progress.checked:
+            rules = self._services.node.rules.resources
+            await self._runtime.check_memory(self._before(pod, observed), pod, observed, plan, rules)
+            progress.checked = not plan.restarts
 
-        A container that restarts for its memory frees it first. So the pod is judged after the restarts.
-        """
-        if progress.checked:
-            return
-        sandbox = next((each for each in observed.sandboxes if each.ready), None)
-        least = 0
-        if sandbox is not None and not plan.restarts:
-            least = lowered_memory_of(self._before(pod, observed), pod, self._services.node.rules.resources)
-        sandbox_id = sandbox.id if sandbox is not None else ""
-        found = await limits_too_low(self._worker, self._services.cri, sandbox_id, least, plan.updates)
-        if found:
-            raise _MemoryInUseError(memory_not_lowered(found))
-        progress.checked = not plan.restarts
+    async def _tell_sandbox(self, pod: Pod, observed: ObservedPod, progress: _Progress, *, both: bool) -> None:
+        """Raises ResizeError."""
+        before, rules = self._before(pod, observed), self._services.node.rules.resources
+        progress.whole = await self._runtime.tell_sandbox(before, pod, observed, progress.whole, rules, both=both)
 
     async def _update(self, pod: Pod, observed: ObservedPod, update: Update) -> None:
         """Raises CriError."""

@@ -161,6 +161,10 @@ def _info(record: SandboxRecord) -> str:
 def update_pod_sandbox_resources(
     runtime: Runtime, request: cri.UpdatePodSandboxResourcesRequest
 ) -> cri.UpdatePodSandboxResourcesResponse:
-    """Do nothing: the containers' own resources are what counts here. An unknown sandbox is refused."""
-    _ = runtime.state.sandboxes[request.pod_sandbox_id]
+    """Only take note: the containers' own resources are what counts here. An unknown sandbox is refused."""
+    record = runtime.state.sandboxes[request.pod_sandbox_id]
+    linux = msgspec.structs.replace(
+        record.config.linux or cri.LinuxPodSandboxConfig(), overhead=request.overhead, resources=request.resources
+    )
+    record.config = msgspec.structs.replace(record.config, linux=linux)
     return cri.UpdatePodSandboxResourcesResponse()

@@ -205,6 +205,44 @@ def test_a_container_that_restarts_frees_its_memory_before_the_pod_gets_less() -
     assert messages(world, "ResizeError") == []
 
 
+def sandbox_has(world: Cluster) -> tuple[int, int, int]:
+    """The weight, CPU quota and memory limit that the runtime was told of the whole pod."""
+    (record,) = world.node.cri.state.sandboxes.values()
+    assert record.config.linux is not None
+    told = record.config.linux.resources
+    assert told is not None
+    assert record.config.linux.overhead is not None
+    return told.cpu_shares, told.cpu_quota, told.memory_limit_in_bytes
+
+
+def test_the_runtime_is_told_what_the_whole_pod_has() -> None:
+    world = cluster()
+    running(world)
+    assert sandbox_has(world) == (102, 100_000, 2**26)
+    for resources, expected in ((BIG, (512, 200_000, 2**27)), (SMALL, (102, 100_000, 2**26))):
+        resize(world, resources)
+        world.until(partial(resized_to, world, resources))
+        assert sandbox_has(world) == expected
+
+
+@pytest.mark.parametrize("code", ["UNIMPLEMENTED", "PERMISSION_DENIED*2"])
+def test_a_runtime_may_refuse_what_the_whole_pod_is_to_have_but_need_not_know_the_call(code: str) -> None:
+    world = cluster()
+    pod = running(world, annotations={"simulated.actorlet.dev/fail": f"UpdatePodSandboxResources={code}"})
+    resize(world, BIG)
+    if code != "UNIMPLEMENTED":
+        world.until(lambda: conditions(world).get("PodResizeInProgress", {}).get("reason") == "Error")
+        said = conditions(world)["PodResizeInProgress"]["message"]
+        assert said.startswith(
+            "failed to notify runtime for UpdatePodSandboxResources (resource=memory); resize rejected"
+        )
+        assert "updatePodSandboxResources failed for sanboxID" in said, "as a kubelet spells it"
+        assert "rpc error: code = PermissionDenied" in said
+        assert cgroup(world, pod).memory_bytes == 2**26
+    world.until(lambda: resized_to(world, BIG))
+    assert cgroup(world, pod).memory_bytes == 2**27
+
+
 @pytest.mark.parametrize("after_ms", [0, 2, 5, 10, 20, 40, 80, 200, 1000])
 def test_an_agent_that_dies_during_a_resize_ends_it_in_its_next_life(after_ms: int) -> None:
     world = cluster()

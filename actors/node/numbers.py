@@ -234,7 +234,8 @@ def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tupl
     """(UID, name on disk) -> (name in the pod, claim). A persistent volume has another name on disk."""
     found = {}
     for each in volumes:
-        _, below, rest = each.path.partition(f"/{each.uid}/volumes/{each.plugin.replace('/', '~')}/")
+        top = "volumeDevices" if each.block else "volumes"
+        _, below, rest = each.path.partition(f"/{each.uid}/{top}/{each.plugin.replace('/', '~')}/")
         if below:
             found[each.uid, rest.partition("/")[0]] = (each.name, each.claim)
     return found

@@ -1,8 +1,7 @@
 """`NodeStatsActor`: samples the usage of the node, its pods and containers on request (spec 11.6).
 
 It keeps the last sample and takes another when that is older than the request allows. Without requests it does
-nothing. A sample combines the runtime's answers, the kernel's files, and the disk. The disk of a pod is counted at most
-once a minute, on a lane. A dead mount costs only its own pod's numbers, and is not waited for twice.
+nothing. A sample combines the runtime's answers, the kernel's files, and the disks of pods (`pod_disks`).
 
 The CPU rate needs two samples. If there is none of the last two minutes, a second one follows the first after half a
 second. Data that cannot be had is left out and named in the sample; a request never fails.
@@ -15,8 +14,9 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, DeadlineExceededError, Lane, LaneExhaustedError, Outcome, Pending, handles
+from actors.kernel import Actor, DeadlineExceededError, LaneExhaustedError, Outcome, Pending, handles
 from actors.messages.stats import StatsTaken, TakeStats, WantStats
+from actors.node.pod_disks import PodDisks, disk_lane
 from runtime.cri import Cri, CriError, StatusCode
 from runtime.cri.messages import (
     ContainerStatusRequest,
@@ -38,13 +38,12 @@ from runtime.cri.verbs import (
     LIST_POD_SANDBOX_STATS,
     POD_SANDBOX_STATUS,
 )
-from runtime.logs.pod_logs import pod_log_directory
-from runtime.metrics.kubelet import VOLUME_COLLECTION
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.stats.capability import HostStats
-from runtime.stats.readings import FsReading, NodeReading, PodDisk, ProcessReading
+from runtime.stats.readings import FsReading, NodeReading, ProcessReading
 from runtime.stats.samples import NodeSample, Rates, StatsListing
 from runtime.stats.told import pid_and_image, value_of
+from runtime.volumes.capability import NodeVolumes
 
 T = TypeVar("T")
 
@@ -53,13 +52,9 @@ CALL_NS = 8 * SECOND_NS
 """The limit for one answer of the runtime, which has to read files for every container."""
 READ_NS = 5 * SECOND_NS
 FILESYSTEM_NS = 2 * SECOND_NS
-COUNT_NS = 60 * SECOND_NS
-"""The limit for counting one pod's disk; beyond it the disk counts as hung."""
 BASE_NS = SECOND_NS // 2
 """The time between the two samples of a first request."""
 BASE_LASTS_NS = 120 * SECOND_NS
-DISK_PAUSES_NS = tuple(SECOND_NS * each // 100 for each in (0, 1, 4, 10, 35, 50, 100))
-"""The steps of waiting for the disks of new pods: two seconds in all."""
 LOOKUPS_AT_ONCE = 16
 LOOKUPS_AT_MOST = 512
 """The most lookups of process ids in one sample; the rest follows in the next one."""
@@ -76,29 +71,21 @@ class NodeStatsActor(Actor):
         host: HostStats,
         root_directory: str,
         pod_logs: str,
+        volumes: NodeVolumes,
         count_every_ns: int = 60 * SECOND_NS,
         meters: Meters = UNMEASURED,
     ) -> None:
         super().__init__()
-        self._meters = meters
         self._cri = cri
         self._host = host
         self._root_directory = root_directory
-        self._pod_logs = pod_logs
-        self._count_every_ns = count_every_ns
+        self._disks = PodDisks(self, host, volumes, pod_logs, count_every_ns, meters)
         self._sample: NodeSample | None = None
         self._rates: dict[str, tuple[int, int]] = {}
         self._pids: dict[str, int] = {}
         self._images: dict[str, str] = {}
         """The image of each sandbox whose process was looked up."""
         self._tells_pids = True
-        self._disks: dict[str, PodDisk] = {}
-        self._counted_ns: dict[str, int] = {}
-        self._counting: dict[str, Pending[PodDisk]] = {}
-        self._mounted: dict[str, FsReading] = {}
-        """Mount point of a volume -> what was last known of it."""
-        self._looking: dict[str, Pending[FsReading]] = {}
-        """Mount point -> the look at it. One that hangs holds up no other volume of its pod."""
         self._file_systems: dict[str, FsReading] = {}
         self._problems: list[str] = []
 
@@ -135,11 +122,10 @@ class NodeStatsActor(Actor):
         node = await self._read("node", self._host.node)
         root_fs = await self._file_system("the root directory", self._root_directory)
         image_fs, container_fs, apart = await self._image_file_systems(images)
-        await self._count_disks(listed)
+        self._problems += await self._disks.count(listed)
         rates = Rates(self._rates)
         by_id = {id_: readings[pid] for id_, pid in of_processes.items() if pid in readings}
-        disks = {uid: self._whole(disk) for uid, disk in self._disks.items()}
-        pods = listed.pods(by_id, disks, rates, self._images)
+        pods = listed.pods(by_id, self._disks.known(), rates, self._images)
         sample = NodeSample(
             taken_ns,
             node=None if node is None else _rated(node, rates),
@@ -249,16 +235,12 @@ class NodeStatsActor(Actor):
 
     async def _file_system(self, what: str, path: str) -> FsReading | None:
         """The file system at `path`; its last reading when it does not answer."""
-        lane = self._disk_lane()
         try:
-            submitted = lane.submit(f"file system {path}", self._host.filesystem, path)
+            submitted = disk_lane(self).submit(f"file system {path}", self._host.filesystem, path)
             self._file_systems[path] = await self.wait(submitted, timeout_ns=FILESYSTEM_NS, what=what)
         except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             self._problems.append(f"{what}: {failure}")
         return self._file_systems.get(path)
-
-    def _disk_lane(self) -> Lane:
-        return self.lane("stats-disk", size=2, per_key=1)
 
     async def _image_file_systems(
         self, told: ImageFsInfoResponse | None
@@ -281,62 +263,6 @@ class NodeStatsActor(Actor):
         if whole is None or used is None:
             return whole
         return msgspec.structs.replace(whole, used=used, inodes_used=whole.inodes_used if inodes is None else inodes)
-
-    # --- disks of pods ----------------------------------------------------------------------------------------------
-
-    async def _count_disks(self, listed: StatsListing) -> None:
-        """Begin the counts that are due, and wait a little for pods without numbers."""
-        if self._count_every_ns <= 0:
-            return
-        metas = {each.metadata.uid: each.metadata for each in listed.sandboxes if each.metadata is not None}
-        self._disks = {uid: disk for uid, disk in self._disks.items() if uid in metas}
-        self._counted_ns = {uid: at_ns for uid, at_ns in self._counted_ns.items() if uid in metas}
-        there = {path for disk in self._disks.values() for _, _, path in disk.mounts}
-        self._mounted = {path: reading for path, reading in self._mounted.items() if path in there}
-        self._harvest()
-        lane, now_ns = self._disk_lane(), self.now_ns()
-        for uid, meta in metas.items():
-            counted_ns = self._counted_ns.get(uid)
-            if uid in self._counting or (counted_ns is not None and now_ns - counted_ns < self._count_every_ns):
-                continue
-            self._counted_ns[uid] = now_ns
-            directory = pod_log_directory(self._pod_logs, meta.namespace, meta.name, uid)
-            counting = lane.submit(f"pod {uid}", self._host.pod_disk, uid, directory, deadline_ns=COUNT_NS)
-            counting.add_done_callback(lambda _: self._meters.took(VOLUME_COLLECTION, self.now_ns() - now_ns, "pod"))
-            self._counting[uid] = counting
-        new = [uid for uid in self._counting if uid not in self._disks]
-        for pause_ns in DISK_PAUSES_NS:
-            self._harvest()
-            if not any(uid in self._counting for uid in new) and not (new and self._looking):
-                break
-            await self.sleep(pause_ns)
-        self._harvest()
-
-    def _harvest(self) -> None:
-        """Collect finished counts. A failed one is repeated when it is due."""
-        for uid in [uid for uid, pending in self._counting.items() if pending.done()]:
-            try:
-                disk = self._disks[uid] = self._counting.pop(uid).result(0)
-            except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
-                self._problems.append(f"the disk of pod {uid}: {failure}")
-                continue
-            for _, _, path in disk.mounts:
-                if path not in self._looking:
-                    lane = self._disk_lane()
-                    self._looking[path] = lane.submit(
-                        f"mount {path}", self._host.filesystem, path, deadline_ns=COUNT_NS
-                    )
-        for path in [path for path, pending in self._looking.items() if pending.done()]:
-            try:
-                self._mounted[path] = self._looking.pop(path).result(0)
-            except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
-                self._mounted.pop(path, None)
-                self._problems.append(f"the volume mounted at {path}: {failure}")
-
-    def _whole(self, disk: PodDisk) -> PodDisk:
-        """With what is known of the volumes that are mounted."""
-        mounted = [(kind, name, self._mounted[path]) for kind, name, path in disk.mounts if path in self._mounted]
-        return msgspec.structs.replace(disk, volumes=(*disk.volumes, *mounted)) if mounted else disk
 
 
 def _is_not_served(error: BaseException) -> bool:

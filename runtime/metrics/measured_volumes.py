@@ -27,7 +27,8 @@ class MeasuredVolumes:
         self._meters = meters
         self._now_ns = now_ns
         # Of these nobody wants to know how long they take.
-        self.locate, self.usable, self.condition = volumes.locate, volumes.usable, volumes.condition
+        self.locate, self.usable = volumes.locate, volumes.usable
+        self.condition, self.of_drivers, self.measure = volumes.condition, volumes.of_drivers, volumes.measure
         self.make_pod, self.remove_pod = volumes.make_pod, volumes.remove_pod
         self.volumes_of, self.list_uids, self.scan = volumes.volumes_of, volumes.list_uids, volumes.scan
 

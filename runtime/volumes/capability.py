@@ -17,6 +17,7 @@ import msgspec
 from config.frozen_map import FrozenMap
 from config.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 from config.pods.volume_sources import VOLUME_SOURCES
+from runtime.stats.readings import FsReading
 
 
 class VolumeFailedError(Exception):
@@ -190,6 +191,20 @@ class VolumePlugin(abc.ABC):
         """How well the volume is; None where nobody says. Raises VolumeFailedError, OSError."""
         return None
 
+    def driver_of(self, place: VolumePlace) -> str:
+        """The storage driver of a volume found on disk, by its files alone; empty for none.
+
+        Raises OSError.
+        """
+        return ""
+
+    def measure(self, place: VolumePlace) -> FsReading | None:
+        """What its driver says that the volume holds; None where it measures nothing.
+
+        Raises VolumeFailedError, OSError.
+        """
+        return None
+
     # --- the device that all its pods on the node share: made before the first, taken down after the last -----------
 
     def device_of(self, spec: VolumeSpec) -> str:
@@ -241,6 +256,15 @@ class NodeVolumes(Protocol):
 
     def condition(self, place: VolumePlace) -> VolumeCondition | None:
         """How well a volume of a pod is; None where nobody says. Raises VolumeFailedError, OSError."""
+
+    def of_drivers(self, uid: str) -> tuple[tuple[VolumePlace, str], ...]:
+        """The volumes of a pod found on disk that have a storage driver, each with its name. Raises OSError."""
+
+    def measure(self, place: VolumePlace) -> FsReading | None:
+        """What its driver says that a volume holds; None where it measures nothing.
+
+        Raises VolumeFailedError, OSError.
+        """
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         """Remove all that the pod has on disk but volumes.

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Callable
 
 from config.objects import Pod
@@ -29,9 +30,11 @@ from runtime.csi.capability import (
     ExpandVolume,
     PublishVolume,
     StageVolume,
+    Usage,
 )
 from runtime.files.directories import make_directories
 from runtime.plugins.errors import PluginError
+from runtime.stats.readings import FsReading
 from runtime.volumes.capability import Say, VolumeCondition, VolumeFailedError, VolumePlace, VolumePlugin, VolumeSpec
 from runtime.volumes.csi_layout import (
     DIRECTORY_MODE,
@@ -208,11 +211,16 @@ class CsiPlugin(VolumePlugin):
         else:
             remove_note(place.directory)
 
-    def measure(self, place: VolumePlace) -> DriverVolumeStats | None:
-        """The driver's statistics of a pod's volume; None when it does not measure.
+    def driver_of(self, place: VolumePlace) -> str:
+        note = read_note(self._note_directory(place))
+        return "" if note is None else note.driver
 
-        Raises VolumeError, OSError.
-        """
+    def measure(self, place: VolumePlace) -> FsReading | None:
+        stats = self._stats(place)
+        return None if stats is None else _reading(stats, time.time_ns())
+
+    def _stats(self, place: VolumePlace) -> DriverVolumeStats | None:
+        """The driver's statistics of a pod's volume; None when it does not measure."""
         note = read_note(self._note_directory(place))
         if note is None:
             return None
@@ -229,7 +237,7 @@ class CsiPlugin(VolumePlugin):
         note = read_note(self._note_directory(place))
         if note is None or Ability.VOLUME_CONDITION not in _abilities(self._driver(note.driver)):
             return None
-        stats = self.measure(place)
+        stats = self._stats(place)
         if stats is None or stats.abnormal is None:
             return None
         return VolumeCondition(stats.abnormal, stats.condition)
@@ -329,6 +337,25 @@ def _abilities(driver: CsiNode) -> frozenset[Ability]:
         return driver.abilities()
     except PluginError as failure:
         raise _refusal(failure) from None
+
+
+def _reading(stats: DriverVolumeStats, at_ns: int) -> FsReading:
+    """What a driver does not say is zero, as kubelets show it.
+
+    Raises VolumeFailedError for an empty answer.
+    """
+    if stats.space == stats.inodes == Usage():
+        raise VolumeFailedError("the driver tells no usage of the volume")
+    space, inodes = stats.space, stats.inodes
+    return FsReading(
+        at_ns,
+        capacity=space.total or 0,
+        available=space.available or 0,
+        used=space.used or 0,
+        inodes=inodes.total or 0,
+        inodes_free=inodes.available or 0,
+        inodes_used=inodes.used or 0,
+    )
 
 
 def _note(spec: VolumeSpec, material: CsiMaterial, done: str = "") -> Note:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.volume_sources import json_name_of
+from runtime.stats.readings import FsReading
 from runtime.volumes.capability import (
     DiskScan,
     LocatedVolume,
@@ -62,6 +63,14 @@ class LocalNodeVolumes:
         plugin = self._owner(place)
         return plugin.condition(place) if plugin is not None else None
 
+    def of_drivers(self, uid: str) -> tuple[tuple[VolumePlace, str], ...]:
+        found = [(place, self._driver_of(place)) for place in self._directories.volumes(uid)]
+        return tuple((place, driver) for place, driver in found if driver)
+
+    def measure(self, place: VolumePlace) -> FsReading | None:
+        plugin = self._owner(place)
+        return plugin.measure(place) if plugin is not None else None
+
     def unstage(self, device: str) -> None:
         for plugin in self._by_name.values():
             if device.startswith(f"{plugin.name}/"):
@@ -89,6 +98,10 @@ class LocalNodeVolumes:
         plugin = self._owner(place)
         device = plugin.device_at(place) if plugin is not None else ""
         return f"{place.plugin}/{device}" if device else ""
+
+    def _driver_of(self, place: VolumePlace) -> str:
+        plugin = self._owner(place)
+        return plugin.driver_of(place) if plugin is not None else ""
 
     def _owner(self, place: VolumePlace) -> VolumePlugin | None:
         """None for a kind that is not served any more."""

@@ -18,6 +18,7 @@ from functools import partial
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.volume_sources import VOLUME_SOURCES, json_name_of
+from runtime.stats.readings import FsReading
 from runtime.volumes.atomic_writer import checked
 from runtime.volumes.capability import (
     DiskScan,
@@ -33,6 +34,8 @@ from simulation.host.file_tree import FileTree
 
 _MOUNTED = frozenset({"secret", "downward_api", "projected", "nfs", "local", "csi"})
 _DEVICE_FILE = "vol_data.json"
+DRIVERS = "/drivers"
+"""Who lets `<this>/<driver>` hang lets that driver hang when it is to measure a volume."""
 
 
 class SimulatedNodeVolumes:
@@ -52,6 +55,8 @@ class SimulatedNodeVolumes:
         self.mounted: set[str] = set()
         self.conditions: dict[str, VolumeCondition] = {}
         """What drivers say of volumes, by the name of the volume."""
+        self.measures: dict[str, FsReading] = {}
+        """What drivers measure of volumes, by the name of the volume."""
 
     # --- where things are -------------------------------------------------------------------------------------------
 
@@ -159,6 +164,16 @@ class SimulatedNodeVolumes:
     def condition(self, place: VolumePlace) -> VolumeCondition | None:
         return self.conditions.get(place.name)
 
+    def of_drivers(self, uid: str) -> tuple[tuple[VolumePlace, str], ...]:
+        def look() -> tuple[tuple[VolumePlace, str], ...]:
+            return tuple((at.place, _driver_of(at.device)) for at in self._volumes_of(uid) if at.device)
+
+        return self.tree.gate(f"{self._pods}/{uid}", look)
+
+    def measure(self, place: VolumePlace) -> FsReading | None:
+        driver = f"{DRIVERS}/{_driver_of(self._device_at(place))}"
+        return self.tree.gate(driver, lambda: self.measures.get(place.name))
+
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         path = f"{self._pods}/{uid}"
 
@@ -222,3 +237,8 @@ def _device_of(spec: VolumeSpec) -> str:
     """Driver and handle of a persistent volume of a CSI driver; empty for all else."""
     source = spec.persistent.spec.csi if spec.persistent is not None else None
     return f"{source.driver}^{source.volume_handle}" if source is not None else ""
+
+
+def _driver_of(device: str) -> str:
+    """Of the unique name of a device."""
+    return device.removeprefix("kubernetes.io/csi/").partition("^")[0]

@@ -32,6 +32,7 @@ def start_shortages(node: Wiring) -> None:
             host=can.stats,
             root_directory=node.plan.facts.root_directory,
             pod_logs=configuration.pod_logs_dir,
+            volumes=can.volumes,
             count_every_ns=configuration.volume_stats_agg_period,
             meters=can.meters,
         )

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from config.objects import CSIVolumeSource, ObjectMeta, Pod, PodSecurityContext, PodSpec, Volume
-from runtime.csi.capability import Ability, DriverVolumeStats
+from runtime.csi.capability import Ability, DriverVolumeStats, Usage
 from runtime.csi.client import GrpcCsiDrivers
 from runtime.metrics.kubelet import CSI_OPERATIONS
 from runtime.metrics.measured_volumes import drivers_asked
@@ -393,9 +393,12 @@ def test_a_driver_that_stages_nothing_is_not_asked_to(node: Node):
 
 def test_what_a_driver_measures(node: Node):
     node.make(pod(), spec())
-    stats = node.plugin.measure(node.places("pod-1")[0])
+    (place,) = node.places("pod-1")
+    stats = node.plugin.measure(place)
     assert stats is not None
-    assert (stats.space.total, stats.space.used, stats.inodes.total) == (1000, 10, 100)
+    assert (stats.capacity, stats.available, stats.used) == (1000, 990, 10)
+    assert (stats.inodes, stats.inodes_used) == (100, 0)
+    assert node.plugin.driver_of(place) == NAME
 
 
 def test_what_a_driver_is_asked_is_measured_with_its_outcome(node: Node):
@@ -468,3 +471,28 @@ def test_how_well_a_volume_is_says_a_driver_that_can(
     (place,) = node.places("pod-1")
     drivers = TellingDrivers(*map(Ability, abilities), stats=stats)
     assert CsiPlugin(str(node.root), drivers, node.mounts).condition(place) == condition
+
+
+@pytest.mark.parametrize(
+    ("abilities", "stats", "used"),
+    [
+        ((2,), DriverVolumeStats(Usage(2, 5, 3)), 3),
+        ((2,), DriverVolumeStats(Usage(total=5)), 0),
+        ((1,), DriverVolumeStats(Usage(2, 5, 3)), None),
+        ((), DriverVolumeStats(Usage(2, 5, 3)), None),
+    ],
+)
+def test_what_a_volume_holds_says_a_driver_that_can(
+    node: Node, abilities: tuple[int, ...], stats: DriverVolumeStats, used: int | None
+):
+    node.make(pod(), spec())
+    drivers = TellingDrivers(*map(Ability, abilities), stats=stats)
+    measured = CsiPlugin(str(node.root), drivers, node.mounts).measure(node.places("pod-1")[0])
+    assert (None if measured is None else measured.used) == used
+
+
+def test_a_driver_that_says_nothing_of_what_a_volume_holds_has_failed(node: Node):
+    node.make(pod(), spec())
+    drivers = TellingDrivers(Ability.GET_VOLUME_STATS, stats=DriverVolumeStats())
+    with pytest.raises(VolumeFailedError, match="tells no usage"):
+        CsiPlugin(str(node.root), drivers, node.mounts).measure(node.places("pod-1")[0])

@@ -60,7 +60,7 @@ class Kill(msgspec.Struct, frozen=True, gc=False):
         if self.cause is KillCause.LOST:
             return f'{kind} is in "unknown" state, try killing it before restart'
         if self.cause is KillCause.RESIZED:
-            return f"{kind} {self.name} resize requires restart"
+            return f"Container {self.name} resize requires restart"  # so of an init container too
         after = ", will be restarted" if self.comes_again and not self.init else ""
         return f"{kind} {self.name} {_CAUSES[self.cause]}{after}"
 

@@ -312,8 +312,10 @@ def _status(
     ready: bool,
     started: bool | None,
 ) -> ContainerStatus:
-    given = view.told.containers.get(newest.id) or resources_given(container, newest.annotations) or _NO_RESOURCES
-    asked = container.resources or _NO_RESOURCES
+    asked = shown = container.resources or _NO_RESOURCES
+    if newest.running:
+        given = view.told.containers.get(newest.id) or resources_given(container, newest.annotations)
+        shown = actual_resources(given, newest.resources) or _NO_RESOURCES
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -324,7 +326,7 @@ def _status(
         image=newest.image or container.image,
         image_id=newest.image_ref,
         container_id=_id(view, newest),
-        resources=actual_resources(given, newest.resources) if newest.running and given is not _NO_RESOURCES else given,
+        resources=shown,
         allocated_resources=asked.requests,
         volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,

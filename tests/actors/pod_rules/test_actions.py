@@ -274,6 +274,7 @@ def test_spec_3_2_failed_probes(
         (KillCause.STARTUP, {"init": True}, "Init container a failed startup probe"),
         (KillCause.LOST, {}, 'Container is in "unknown" state, try killing it before restart'),
         (KillCause.RESIZED, {}, "Container a resize requires restart"),
+        (KillCause.RESIZED, {"init": True}, "Container a resize requires restart"),
         (KillCause.DUPLICATE, {}, "Stopping container a: a newer container of the same name exists"),
     ],
 )

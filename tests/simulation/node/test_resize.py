@@ -123,6 +123,19 @@ def test_a_sidecar_restarts_for_its_new_memory() -> None:
     status = world.pods()["web"]["status"]
     assert [each["restartCount"] for each in status["initContainerStatuses"]] == [1]
     assert [each["restartCount"] for each in status["containerStatuses"]] == [0]
+    assert "Container side resize requires restart" in messages(world, "Killing")
+
+
+def test_a_container_that_does_not_run_shows_what_it_is_given() -> None:
+    """It has that from its next start on, if there is one."""
+    world = cluster()
+    both = [container(name, resources=SMALL) for name in ("done", "goes-on")]
+    ends = {"simulated.actorlet.dev/run-for.done": "1s"}
+    world.create("web", containers=both, annotations=ends, restartPolicy="Never")
+    world.until(lambda: world.all_are("Running", 1) and "terminated" in shown(world)["state"])
+    resize(world, BIG)
+    world.until(lambda: resized_to(world, BIG))
+    assert "terminated" in shown(world)["state"]
 
 
 def test_what_does_not_fit_waits_until_others_go() -> None:

@@ -187,10 +187,12 @@ def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
     """The sum over the pod, passed to the runtime with the sandbox (spec 3.9).
 
     Containers and sidecars run together. A regular init container runs before them, beside the sidecars started
-    earlier. A pod limit exists only if every container has one.
+    earlier. A pod limit exists only if every container has one. What the pod as a whole asks for takes the place of
+    the sum.
     """
-    request_milli = _together(pod, _cpu_request)
     limit_milli = _limit(pod, "cpu", milli_cpu)
+    whole = pod.spec.resources.requests.get("cpu") if pod.spec.resources is not None else None
+    request_milli = milli_cpu(whole) if whole is not None else _together(pod, _cpu_request) or limit_milli
     limit_bytes = _limit(pod, "memory", amount_bytes)
     return LinuxContainerResources(
         cpu_shares=cpu_shares(request_milli),

@@ -137,6 +137,25 @@ def test_one_container_without_a_limit_leaves_the_pod_without_one() -> None:
     assert (total.cpu_shares, total.cpu_quota, total.cpu_period) == (1024, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("whole", "of_each", "shares"),
+    [
+        pytest.param(needs({"cpu": "2"}), None, 2048, id="no container asks"),
+        pytest.param(needs({"cpu": "2"}), {"cpu": "500m"}, 2048, id="it is more than the containers ask for"),
+        pytest.param(needs({"cpu": "2"}, {"cpu": "3"}), None, 2048, id="it is less than the limit"),
+        pytest.param(needs({"memory": "1Gi"}), {"cpu": "500m"}, 1024, id="it asks for other things"),
+        pytest.param(needs(limits={"cpu": "3"}), None, 3072, id="a limit stands in for a request"),
+        pytest.param(needs(limits={"cpu": "3"}), {"cpu": "500m"}, 1024, id="a limit beside requests of containers"),
+    ],
+)
+def test_3_9_what_the_whole_pod_asks_for_takes_the_place_of_the_sum(
+    whole: ResourceRequirements, of_each: dict[str, str] | None, shares: int
+) -> None:
+    own = needs(of_each) if of_each else None
+    total = pod_sum(pod(container("a", resources=own), container("b", resources=own), resources=whole), RULES)
+    assert total.cpu_shares == shares
+
+
 def test_3_9_overhead_is_request_and_limit_of_the_sandbox() -> None:
     made = pod_overhead(pod("a", overhead={"cpu": "250m", "memory": "64Mi"}), ResourceRules())
     assert (made.cpu_shares, made.cpu_quota, made.cpu_period) == (256, 25_000, 100_000)

@@ -309,3 +309,12 @@ def test_overhead_is_told_beside_the_sum_of_the_containers() -> None:
     assert linux.resources is not None
     assert (linux.overhead.cpu_shares, linux.overhead.memory_limit_in_bytes) == (256, 64 * 2**20)
     assert linux.resources.cpu_shares == 1024
+
+
+def test_the_runtime_is_told_what_the_whole_pod_asks_for_and_not_what_its_containers_do() -> None:
+    whole = {"requests": {"cpu": "2", "memory": "1Gi"}}
+    world = settled(container(resources={"requests": {"cpu": "1"}}), resources=whole)
+    linux = sandbox(world).linux
+    assert linux is not None
+    assert linux.resources is not None
+    assert linux.resources.cpu_shares == 2048

@@ -256,7 +256,7 @@ ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
         _TEN_MINUTES,
         (
             "tests/simulation/node/test_lives.py::test_a_container_that_ran_ten_minutes_starts_again_at_once",
-            "tests/actors/pod_rules/test_backoff.py::test_whoever_ran_for_the_quiet_time_is_forgiven",
+            "tests/actors/pod_rules/test_backoff.py::test_a_container_that_ran_long_enough_resets_its_back_off",
         ),
     ),
     "probes: jitter of a young agent": (
@@ -270,7 +270,7 @@ ELSEWHERE: dict[str, tuple[str, tuple[str, ...]]] = {
         _VIRTUAL,
         (
             "tests/actors/probes/test_runner.py"
-            "::test_of_1000_probes_a_second_with_100_hanging_the_rest_are_on_time_to_100_ms",
+            "::test_with_100_of_1000_probes_hanging_the_others_are_on_time_within_100_ms",
         ),
     ),
     "security: AppArmor in force": (

@@ -81,7 +81,7 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
-def test_pods_are_told_of_services_as_they_are_now(world: World):
+def test_a_pod_gets_variables_of_the_services_that_exist_now(world: World):
     world.list_both((service("web", "10.0.0.1"), service("kubernetes", "10.0.0.9", "default")))
     world.ask()
     assert world.hosts() == {"KUBERNETES_SERVICE_HOST": "10.0.0.9", "WEB_SERVICE_HOST": "10.0.0.1"}
@@ -102,7 +102,7 @@ def test_the_variables_of_a_namespace_are_made_once(world: World):
     assert world.heard[0].services is world.heard[1].services
 
 
-def test_the_sync_loop_is_told_of_all_that_pods_are_told_whenever_that_changes_and_of_nothing_else(world: World):
+def test_the_sync_loop_hears_of_each_change_of_pod_inputs_and_of_nothing_else(world: World):
     around = [each.around for each in world.told]
     assert around == [None], "nothing is known yet"
     world.list_both((service("web", "10.0.0.1"),))
@@ -122,7 +122,7 @@ def known(world: World) -> list[PodInputs]:
     return [each.around for each in world.told if each.around is not None]
 
 
-def test_the_variables_of_another_namespace_or_of_none_are_others(world: World):
+def test_each_namespace_gets_its_own_service_variables(world: World):
     world.list_both((service("web", "10.0.0.1"), service("kubernetes", "10.0.0.9", "default")))
     (around,) = known(world)
     asked = [("shop", True), ("shop", False), ("yard", True), ("yard", False), ("shop", True)]
@@ -182,7 +182,7 @@ def test_why_runtime_classes_are_not_known_is_told(world: World):
     assert "may not" in answer.error
 
 
-def test_who_needs_the_node_waits_for_it(world: World):
+def test_a_pod_that_needs_the_node_object_waits_for_it(world: World):
     assert world.followed == [FollowNode(world.cache)]
     world.list_both()
     world.ask(needs_node=True)

@@ -95,7 +95,7 @@ def test_a_watch_that_ends_goes_on_from_the_last_version_bookmarks_included(worl
     assert len(world.api.calls) == 1  # nothing was listed again
 
 
-def test_of_each_object_only_the_newest_form_waits_for_a_follower_that_is_starved(world: World):
+def test_a_starved_follower_gets_only_the_newest_version_of_each_object(world: World):
     world.watching("5")
     world.heard.clear()
     for version in range(6, 3_006):
@@ -161,7 +161,7 @@ def test_after_an_outage_the_watch_goes_on_without_a_new_list(world: World):
     assert world.heard[-1] == ("ADDED", "b")
 
 
-def test_what_an_earlier_attempt_still_says_is_not_told(world: World):
+def test_events_of_a_replaced_watch_are_ignored(world: World):
     world.watching("5")
     old = world.api.watches[0]
     old.end(gone())
@@ -230,7 +230,7 @@ def test_one_outage_is_said_once_for_all_sets_of_a_resource(world: World, caplog
     assert follower is not None
 
 
-def test_who_fails_leaves_no_watch_open(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_a_failing_follower_closes_its_watch(world: World, monkeypatch: pytest.MonkeyPatch):
     world.watching("5")
     monkeypatch.setattr(PodFollower, "changed", lambda *_: 1 / 0)
     world.api.watches[0].say("MODIFIED", pod("a"), "6")

@@ -167,7 +167,7 @@ def test_a_reading_waits_ten_seconds_at_most_and_is_told_when_the_object_is_know
     assert world.got() == ["5"]
 
 
-def test_what_the_watch_tells_is_read_and_told(world: World):
+def test_a_change_seen_by_the_watch_is_readable_and_announced(world: World):
     world.hold(pod("p", volume=True), pod("q", "n"))
     world.listed(config_map(5))
     world.listed(config_map(5, name="n"))
@@ -187,7 +187,7 @@ def test_an_object_that_nobody_was_told_of_changes_in_silence(world: World):
     assert world.volumes == []
 
 
-def test_who_waits_for_an_object_that_is_not_there_hears_of_its_creation(world: World):
+def test_a_reader_of_a_missing_object_hears_when_it_is_created(world: World):
     world.hold(pod("p"))
     world.listed()
     world.read()
@@ -221,7 +221,7 @@ def test_an_immutable_object_is_followed_no_more_and_looked_at_again_for_a_later
     assert world.got() == ["5", "8"]
 
 
-def test_what_nobody_asks_for_is_followed_no_more_unless_a_volume_shows_it(world: World):
+def test_an_object_that_nobody_reads_is_unwatched_unless_a_volume_shows_it(world: World):
     world.hold(pod("p"), pod("q", "n", volume=True))
     world.listed(config_map(5))
     world.listed(config_map(5, name="n"))
@@ -256,7 +256,7 @@ def test_the_reason_of_a_failure_is_the_servers(world: World):
     assert "no relationship found" in reason
 
 
-def test_what_no_pod_holds_is_asked_for_once(world: World):
+def test_an_object_that_no_pod_refers_to_is_read_with_one_get(world: World):
     world.read()
     assert [call.method for call in world.api.calls] == ["GET"]
     world.api.answer(config_map(3))

@@ -88,7 +88,7 @@ def test_the_servers_own_audience_is_not_named_and_a_pod_without_account_has_the
     assert call.path.endswith("/serviceaccounts/default/token")
 
 
-def test_who_asks_for_a_token_in_the_making_waits_for_it_and_a_fresh_one_is_given_again(world: World):
+def test_readers_share_a_token_request_and_later_reuse_the_fresh_token(world: World):
     world.ask("a")
     world.ask("b")
     world.ask("a")

@@ -59,7 +59,7 @@ def test_each_anchor_is_written_once(want: TrustWant, expected: set[bytes]) -> N
         (by_signer("", "example.com/none"), "combination of signerName and labelSelector matched zero"),
     ],
 )
-def test_what_is_missing_and_not_optional_is_refused(want: TrustWant, why: str) -> None:
+def test_a_missing_required_bundle_is_refused(want: TrustWant, why: str) -> None:
     with pytest.raises(NoAnchorsError, match=why):
         anchors_for(want, BUNDLES, b"1")
 

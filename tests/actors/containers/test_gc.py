@@ -186,7 +186,7 @@ def test_a_pass_each_minute_keeps_the_limits(world: World):
     assert world.left() == {"p2"}
 
 
-def test_what_is_left_of_unknown_pods_goes_only_when_every_source_has_spoken(world: World):
+def test_remains_of_unknown_pods_are_kept_until_every_source_has_reported(world: World):
     world.runtime.add(*crashed("gone", 1), *crashed("known", 1), *crashed("new", 1))
     world.runtime.add(
         container("ghost", "gone/g", state=CREATED), sandbox("old", "gone2"), sandbox("up", "gone3", READY)
@@ -256,7 +256,7 @@ def test_a_pod_that_is_not_ended_is_left_alone_and_said_so(world: World, thing: 
     assert len(world.left()) == 2
 
 
-def test_what_refuses_to_go_is_said_and_a_second_try_takes_it(world: World):
+def test_a_failed_removal_is_reported_and_the_next_try_succeeds(world: World):
     world.runtime.add(*crashed())
     world.runtime.refusing = {"p1"}
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
@@ -285,7 +285,7 @@ def test_a_container_of_unknown_state_is_stopped_first(world: World):
     assert [operation for operation, _ in world.runtime.operations] == ["StopContainer", "RemoveContainer"]
 
 
-def test_what_lies_in_a_sandbox_goes_with_it_but_for_what_may_run(world: World):
+def test_removing_a_sandbox_removes_its_containers_after_stopping_those_that_may_run(world: World):
     world.runtime.add(sandbox("s"), container("c", sandbox="s"), container("u", "p/d", UNKNOWN, sandbox="s"))
     world.runtime.add(container("lost", "p/e", sandbox="another"))
     world.tell(CollectPod(world.worker, "p", "/var/log/pods/d_pod-p_p"), seconds=1)
@@ -294,7 +294,7 @@ def test_what_lies_in_a_sandbox_goes_with_it_but_for_what_may_run(world: World):
     assert len(world.logs.removed[0]) == 4, "the directory, and the links of all three"
 
 
-def test_what_the_worker_has_seen_is_not_listed_again(world: World):
+def test_the_collector_uses_the_list_that_the_worker_sends_and_lists_nothing(world: World):
     world.runtime.add(sandbox("s"), container("c", sandbox="s"))
     remains = Remains(("s",), ("/c/link.log",))
     world.tell(CollectPod(world.worker, "p", "/var/log/pods/d_pod-p_p", remains=remains), seconds=1)
@@ -388,7 +388,7 @@ def known(*uids: str) -> list[Any]:
     return [KnownPods(frozenset(uids))]
 
 
-def test_what_was_seen_before_a_collection_is_listed_anew_after_it_since_the_pod_may_live_again(world: World):
+def test_a_repeated_collection_lists_again_because_the_pod_may_have_restarted(world: World):
     directory = "/var/log/pods/d_pod-p_p"
     world.runtime.add(sandbox("s"))
     world.runtime.hanging = {"s"}
@@ -401,7 +401,7 @@ def test_what_was_seen_before_a_collection_is_listed_anew_after_it_since_the_pod
     assert world.logs.removed == []
 
 
-def test_who_needs_space_gets_all_that_is_dead_of_finished_pods_and_an_answer(world: World):
+def test_a_request_for_space_removes_all_dead_containers_of_finished_pods(world: World):
     world.runtime.add(*crashed("lives", 2), *crashed("done", 2), sandbox("s", "done"), sandbox("t", "lives"))
     world.tell(PodWorkerStarted("lives", world.worker), PodWorkerStarted("done", world.worker))
     world.tell(PodFinished("done"), *known("lives", "done"), seconds=1)
@@ -411,7 +411,7 @@ def test_who_needs_space_gets_all_that_is_dead_of_finished_pods_and_an_answer(wo
     assert set(world.answers) == {ContainersReclaimed()}
 
 
-def test_who_has_finished_is_known_also_where_nobody_has_said_that_it_began(world: World):
+def test_a_finished_pod_is_recorded_even_if_its_start_was_never_announced(world: World):
     world.runtime.add(*crashed("done", 2))
     world.tell(PodFinished("done"), *known("done"), *known("done"), seconds=1)
     world.tell(ReclaimContainers(world.worker), seconds=1)
@@ -426,7 +426,7 @@ def test_a_pod_that_begins_again_has_not_finished(world: World):
     assert world.answers == [ContainersReclaimed()]
 
 
-def test_who_needs_space_is_told_what_went_wrong(world: World):
+def test_a_request_for_space_is_answered_with_the_removal_error(world: World):
     world.runtime.add(*crashed("gone", 2))
     world.runtime.refusing.add("gone0")
     world.tell(*known(), ReclaimContainers(world.worker), seconds=1)
@@ -435,7 +435,7 @@ def test_who_needs_space_is_told_what_went_wrong(world: World):
     assert "container c (gone0)" in world.answers[-1].error
 
 
-def test_nobody_takes_a_container_for_too_young_when_there_is_no_space():
+def test_a_request_for_space_ignores_the_minimum_age():
     world = World(GcPolicy(min_age_ns=10**18 * 10))
     world.runtime.add(*crashed("p", 3))
     world.tell(PodWorkerStarted("p", world.worker), *known("p"), seconds=1)
@@ -445,7 +445,7 @@ def test_nobody_takes_a_container_for_too_young_when_there_is_no_space():
     assert world.system.stop()
 
 
-def test_who_needs_space_is_not_left_waiting_when_the_collection_fails(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_a_request_for_space_is_answered_when_the_collection_fails(world: World, monkeypatch: pytest.MonkeyPatch):
     world.runtime.add(*crashed("gone", 2))
     with monkeypatch.context() as patched:
         replace_handler(patched, ContainerGCActor, DeadListed, lambda *_: 1 / 0)
@@ -453,9 +453,7 @@ def test_who_needs_space_is_not_left_waiting_when_the_collection_fails(world: Wo
     assert [answer.error for answer in world.answers] == ["the collection failed"]
 
 
-def test_a_collector_that_fails_costs_its_pod_one_try_and_nobody_else_any(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_failing_collector_costs_only_its_own_pod_one_try(world: World, monkeypatch: pytest.MonkeyPatch):
     async def fails(*_: object) -> str:
         raise RuntimeError("a mistake")
 
@@ -468,7 +466,7 @@ def test_a_collector_that_fails_costs_its_pod_one_try_and_nobody_else_any(
     assert sorted(others, key=lambda each: each.uid) == [PodCollected("p"), PodCollected("q")]
 
 
-def test_who_is_restarted_while_it_collects_does_so_again(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_a_restarted_collector_collects_again(world: World, monkeypatch: pytest.MonkeyPatch):
     world.runtime.add(container("slow", "p/c"))
     world.runtime.hanging = {"slow"}
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)
@@ -482,9 +480,7 @@ def test_who_is_restarted_while_it_collects_does_so_again(world: World, monkeypa
     assert world.told == [CollectorStarted()] * 2, "whoever has asked the one before is told"
 
 
-def test_a_collector_that_fails_when_it_was_done_is_not_told_of_the_next_pod(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_collector_that_fails_after_its_work_gets_no_other_pod(world: World, monkeypatch: pytest.MonkeyPatch):
     is_idle: Promise[None] = Promise()
 
     async def fails(collector: PodCollector, message: CollectPod) -> None:
@@ -502,9 +498,7 @@ def test_a_collector_that_fails_when_it_was_done_is_not_told_of_the_next_pod(
     assert world.answers == [PodCollected("p"), PodCollected("q")]
 
 
-def test_what_comes_late_from_a_collector_is_not_taken_for_the_word_of_another_that_has_its_name(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_late_answer_of_an_old_collector_is_not_taken_for_the_new_one(world: World, monkeypatch: pytest.MonkeyPatch):
     left = [2]
 
     def fails_twice(_: ContainerGCActor, message: object) -> None:

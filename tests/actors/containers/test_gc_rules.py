@@ -76,7 +76,7 @@ THREE = (container("1", created=1), container("2", created=2), container("3", cr
         (GcPolicy(total=0), {"1", "2", "3"}),
     ],
 )
-def test_of_one_name_the_newest_stay(policy: GcPolicy, expected: set[str]):
+def test_the_newest_containers_of_a_name_are_kept(policy: GcPolicy, expected: set[str]):
     assert goes(policy, *THREE) == expected
 
 
@@ -89,7 +89,7 @@ def test_the_limit_in_total_takes_first_from_those_who_have_most():
     assert goes(GcPolicy(per_container=-1, total=1), *few, *many) == {"few0", "few1", *(f"many{n}" for n in range(7))}
 
 
-def test_what_runs_or_may_be_started_stays():
+def test_running_and_created_containers_are_kept():
     assert goes(GcPolicy(per_container=0), container("r", state=RUNNING), container("c", state=CREATED)) == set()
 
 
@@ -104,7 +104,7 @@ def test_a_pod_that_is_gone_keeps_nothing_but_what_runs():
     }
 
 
-def test_what_carries_no_pod_is_not_ours():
+def test_containers_without_a_pod_label_are_left_alone():
     assert goes(GcPolicy(per_container=0), Container(id="x", state=EXITED)) == set()
 
 

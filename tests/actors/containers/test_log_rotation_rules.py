@@ -98,7 +98,9 @@ def test_names_go_up_whatever_the_clock_does(names: tuple[str, ...], expected: s
         "another attempt's",
     ],
 )
-def test_tidying(names: tuple[str, ...], max_files: int, remove: tuple[str, ...], compress: tuple[str, ...]):
+def test_tidying_removes_the_oldest_logs_and_compresses_the_rest(
+    names: tuple[str, ...], max_files: int, remove: tuple[str, ...], compress: tuple[str, ...]
+):
     todo = tidying(LOG, tuple(sorted(names)), max_files)
     assert todo.remove == tuple(DIRECTORY + each for each in remove)
     assert todo.compress == tuple(DIRECTORY + each for each in compress)

@@ -73,7 +73,7 @@ def test_pods_that_are_gone_leave_nothing_behind():
         RecordEvent("Pod", "uid-web", "default", "web", "Warning", "Created", "a"),
     ],
 )
-def test_what_differs_in_anything_is_another_event(other: RecordEvent):
+def test_events_that_differ_in_any_field_are_separate_events(other: RecordEvent):
     rules = Rules()
     assert rules.observe(event("a"), other) == [("a", 1, True), ("a", 1, True)]
 
@@ -85,7 +85,7 @@ def test_the_tenth_message_of_a_kind_and_those_after_it_are_combined():
     assert seen[9:] == [(f"{COMBINED}{number}", count, True) for count, number in enumerate(range(9, 13), 1)]
 
 
-def test_what_was_an_event_of_its_own_before_stays_one():
+def test_an_event_sent_before_combining_keeps_its_own_count():
     rules = Rules()
     rules.observe(*(event(str(number)) for number in range(12)))
     assert rules.observe(event("3")) == [("3", 2, True)]
@@ -95,7 +95,7 @@ def test_what_was_an_event_of_its_own_before_stays_one():
 @pytest.mark.parametrize(
     ("silence_ns", "combined"), [(COMBINING_NS, True), (COMBINING_NS + 1, False)], ids=["10 min", "more"]
 )
-def test_combining_ends_with_a_silence(silence_ns: int, combined: bool):
+def test_combining_ends_after_a_quiet_period(silence_ns: int, combined: bool):
     rules = Rules()
     rules.observe(*(event(str(number)) for number in range(12)))
     rules.now_ns += silence_ns
@@ -120,14 +120,14 @@ def test_an_object_may_send_a_burst_and_then_one_every_five_minutes():
     assert rules.observe(event("same", name="db")) == [("same", 1, True)]
 
 
-def test_warnings_without_end_do_not_keep_back_what_else_happens_to_the_object():
+def test_endless_warnings_do_not_hold_back_other_events_of_the_object():
     rules = Rules()
     rules.observe(*[event("probe failed", "Unhealthy", kind="Warning")] * (BURST + 3))
     assert rules.observe(event("Stopping container", "Killing")) == [("Stopping container", 1, True)]
     assert rules.observe(event("hook failed", "FailedPreStopHook", kind="Warning")) == [("hook failed", 1, False)]
 
 
-def test_what_is_remembered_is_bounded():
+def test_the_number_of_remembered_events_is_bounded():
     rules = Rules()
     first = event(name="first")
     rules.observe(first)
@@ -194,7 +194,7 @@ def test_a_queue_keeps_the_order_across_reasons_and_holds_a_series_once():
     assert drain(queue) == []
 
 
-def test_one_too_many_costs_the_oldest_of_the_most_frequent_reason():
+def test_a_full_queue_drops_the_oldest_event_of_the_most_frequent_reason():
     queue = EventQueue(limit=4)
     queue.offer(series("Rebooted", "node"))
     for number in range(6):
@@ -203,7 +203,7 @@ def test_one_too_many_costs_the_oldest_of_the_most_frequent_reason():
     assert drain(queue) == ["node", "3", "4", "5"]
 
 
-def test_what_an_api_server_would_have_forgotten_is_not_sent():
+def test_events_older_than_the_api_servers_retention_are_not_sent():
     queue = EventQueue()
     queue.offer(series("Created", "old", at_ns=0))
     queue.offer(series("Created", "young", at_ns=1))

@@ -60,7 +60,7 @@ def note(uid: str, text: str = "", waits: tuple[PodWait, ...] | None = (), stage
     return NoteHistory(uid, "shop", f"pod-{uid}", stage, 5, entries, waits)
 
 
-def test_what_is_told_is_kept_in_order(world: World):
+def test_notes_are_kept_in_order(world: World):
     world.tell(note("a", "first", (WAIT,)), note("a", "second", None), note("b", "other"))
     story = world.story("a")
     assert story is not None
@@ -69,7 +69,7 @@ def test_what_is_told_is_kept_in_order(world: World):
     assert world.story("nobody") is None
 
 
-def test_waits_are_those_that_were_told_last(world: World):
+def test_the_latest_note_decides_what_a_pod_waits_for(world: World):
     world.tell(note("a", waits=(WAIT,)), note("a", waits=()))
     story = world.story("a")
     assert story is not None
@@ -121,7 +121,7 @@ def test_a_pod_whose_end_was_lost_in_a_full_mailbox_is_gone_all_the_same(world: 
     assert len(world.told) == 2
 
 
-def test_what_happens_within_a_moment_is_one_message_and_nothing_of_it_is_lost():
+def test_notes_of_one_moment_merge_into_one_message_without_loss():
     first, second = note("a", "first", (WAIT,)), note("a", "second", None, stage="")
     both = second.merged(first)
     assert [entry.text for entry in both.entries] == ["first", "second"]
@@ -133,7 +133,7 @@ def test_what_happens_within_a_moment_is_one_message_and_nothing_of_it_is_lost()
     assert first.merged(seen).past == seen.past
 
 
-def test_what_waits_for_a_starved_historian_is_bounded():
+def test_a_starved_historian_has_a_bounded_backlog():
     waiting = note("a", "0")
     for number in range(1, 1_000):
         waiting = note("a", str(number)).merged(waiting)
@@ -150,7 +150,7 @@ def test_it_asks_for_what_can_be_seen_as_soon_as_it_begins(world: World):
     assert world.told == [HistorianStarted()]
 
 
-def test_of_the_time_before_it_takes_what_it_is_told_once_and_says_that_there_is_no_more(world: World):
+def test_entries_from_before_the_agent_are_taken_once_and_end_with_a_marker(world: World):
     began = world.dispatcher.wall_ns()
     world.tell(past("a", began - 20, began - 10, began + 10), past("a", began - 20), note("b", "new"))
     story = world.story("a")
@@ -161,7 +161,7 @@ def test_of_the_time_before_it_takes_what_it_is_told_once_and_says_that_there_is
     assert [entry.text for entry in other.entries] == ["new"]
 
 
-def test_a_pod_that_came_after_it_has_no_time_before(world: World):
+def test_a_pod_that_came_after_the_historian_has_no_earlier_entries(world: World):
     world.dispatcher.run_for(100)
     world.tell(past("a", world.dispatcher.wall_ns()))
     story = world.story("a")

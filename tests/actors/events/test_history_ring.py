@@ -25,7 +25,7 @@ def texts(made: HistoryRing) -> list[str]:
     return [each.text for each in made.entries()]
 
 
-def test_what_repeats_itself_is_counted_with_its_first_and_last_time_and_its_last_detail():
+def test_a_repeated_entry_keeps_count_first_time_last_time_and_last_detail():
     made = ring(entry("started", 1, detail="1st"), entry("ended", 2), entry("started", 3, detail="2nd"))
     assert made.entries() == (entry("ended", 2), HistoryEntry(EVENT, "started", "2nd", 1, 3, 2))
 
@@ -35,11 +35,11 @@ def test_stages_are_never_counted_together():
     assert texts(ring(entry("syncing", 1, stage), entry("syncing", 2, stage))) == ["syncing", "syncing"]
 
 
-def test_the_same_words_about_something_else_are_something_else():
+def test_equal_texts_about_different_things_are_separate_entries():
     assert len(ring(entry("x", 1), entry("x", 2, HistoryKind.FAILURE)).entries()) == 2
 
 
-def test_what_lies_far_back_is_not_counted_with_what_is_new():
+def test_an_old_entry_is_not_merged_with_a_new_one():
     between = [entry(str(number), 1 + number) for number in range(WINDOW)]
     assert texts(ring(entry("old", 0), *between, entry("old", 99))).count("old") == 2
 
@@ -50,7 +50,7 @@ def test_the_middle_is_forgotten_and_counted():
     assert texts(made) == [*map(str, range(FIRST)), *map(str, range(FIRST + 7, FIRST + LAST + 7))]
 
 
-def test_what_is_told_late_stands_where_it_happened():
+def test_a_late_entry_is_placed_by_its_time():
     assert texts(ring(entry("now", 5), entry("ended before", 1))) == ["ended before", "now"]
 
 
@@ -67,7 +67,7 @@ def test_it_is_bounded_and_loses_no_count(happened: list[tuple[str, int]]):
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), max_size=60), max_size=12))
-def test_what_is_kept_does_not_depend_on_the_portions_in_which_it_came(portions: list[list[str]]):
+def test_batching_does_not_change_which_entries_are_kept(portions: list[list[str]]):
     in_portions, one_by_one = HistoryRing(), HistoryRing()
     for at, portion in enumerate(portions):
         in_portions.add([entry(text, at) for text in portion])

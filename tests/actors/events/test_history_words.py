@@ -92,7 +92,7 @@ def test_ends_of_containers(ended: ObservedContainer, text: str, detail: str):
     assert end(ended) == (text, detail)
 
 
-def test_what_runs_before_there_was_a_worker_was_found():
+def test_a_container_that_ran_before_its_worker_is_called_found_running():
     assert found(seen("app")) == ("container app was found running, and goes on", "")
     assert found(seen("app", attempt=3)) == ("container app was found running, and goes on", "attempt 3")
 
@@ -118,7 +118,7 @@ def test_causes_of_an_end(event: Event, cause: str):
     assert cause_of(event, advance(syncing, event, NOW_NS).life) == cause
 
 
-def test_what_the_rule_says_is_not_said_twice():
+def test_a_cause_that_the_rule_already_states_is_left_out():
     waiting = advance(BEGINNING, NameFree(), NOW_NS).life
     assert cause_of(PodDesired(), waiting) == ""
 

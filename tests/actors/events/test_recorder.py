@@ -84,7 +84,7 @@ def test_events_of_many_pods_that_are_gone_make_room_for_newer_ones(world: World
     assert [each.event.message for each in kept[-10:]] == [f"new {each}" for each in range(10)]
 
 
-def test_what_repeats_is_said_less_and_less(world: World, caplog: pytest.LogCaptureFixture):
+def test_repeated_events_are_logged_less_and_less(world: World, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.INFO):
         world.tell(*(event("again", "Warning") for _ in range(100)), event("once"))
     lines = [(record.levelname, record.message) for record in caplog.records]

@@ -163,7 +163,7 @@ def test_similar_events_are_combined_in_one_that_shows_the_newest(world: World):
     assert shown[-1] == ("(combined from similar events): try 19", 11)
 
 
-def test_what_the_spam_filter_holds_back_is_counted_when_the_next_is_sent(world: World):
+def test_events_held_back_by_the_spam_filter_count_in_the_next_one_sent(world: World):
     world.tell(*[event()] * 100)
     before = len(world.server.calls)
     assert before <= 25
@@ -236,7 +236,7 @@ def test_in_an_outage_the_newest_of_each_reason_survive(world: World, caplog: py
     assert "events were not sent" in caplog.text
 
 
-def test_what_is_older_than_an_api_server_keeps_events_is_not_sent(world: World):
+def test_an_event_that_outlived_the_outage_limit_is_not_sent(world: World):
     world.server.error = UNREACHABLE
     world.tell(event("old"), then_ns=MAX_AGE_NS + SECOND_NS)
     world.server.error = None
@@ -300,7 +300,7 @@ class FaultyServer(Server):
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_whatever_goes_wrong_on_the_way_the_counts_are_true_in_the_end(seed: int):
+def test_event_counts_are_right_after_any_failures(seed: int):
     dispatcher = SimulatedDispatcher(seed)
     system = ActorSystem(dispatcher)
     server = FaultyServer(dispatcher)
@@ -325,7 +325,7 @@ def test_whatever_goes_wrong_on_the_way_the_counts_are_true_in_the_end(seed: int
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_refused_is_given_up_and_said_less_and_less(world: World, caplog: pytest.LogCaptureFixture):
+def test_a_refused_event_is_dropped_and_logged_less_and_less(world: World, caplog: pytest.LogCaptureFixture):
     world.server.error = ApiError(403, "Forbidden", "not yours", "create events")
     world.tell(*(event(name=f"p{number}") for number in range(20)), then_ns=100 * SECOND_NS)
     assert len(world.server.calls) == 20

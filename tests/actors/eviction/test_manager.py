@@ -185,7 +185,7 @@ def test_the_conditions_are_told_and_the_decision_is_on_the_disk_before_a_worker
 
 
 @pytest.mark.parametrize("begun", [NodeStatusStarted(), ResourceManagerStarted()], ids=["node", "admission"])
-def test_who_publishes_the_node_or_admits_pods_and_has_begun_anew_is_told_at_once_what_it_is_short_of(
+def test_a_restarted_status_or_resource_manager_hears_the_node_pressure_at_once(
     scenes: list[Scene], begun: NodeStatusStarted | ResourceManagerStarted
 ) -> None:
     scene = short_scene(scenes)
@@ -199,7 +199,7 @@ def test_who_publishes_the_node_or_admits_pods_and_has_begun_anew_is_told_at_onc
     assert scene.told == [NodePressureObserved(True, False, False)]
 
 
-def test_nobody_goes_while_the_runtime_does_not_say_what_there_is(scenes: list[Scene]) -> None:
+def test_no_pod_is_evicted_while_the_runtime_reports_no_usage(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.pod("web")
     scene.runtime_answers = False
@@ -212,7 +212,7 @@ def test_nobody_goes_while_the_runtime_does_not_say_what_there_is(scenes: list[S
     assert scene.decided() == ["web"]
 
 
-def test_one_goes_and_the_next_look_comes_when_its_volumes_are_gone(scenes: list[Scene]) -> None:
+def test_one_pod_is_evicted_and_the_next_look_waits_for_its_volumes(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     for name in ("a", "b", "c"):
         scene.pod(name)
@@ -255,7 +255,7 @@ def test_a_victim_that_does_not_end_holds_the_next_look_up_for_half_a_minute(sce
     assert len(scene.orders["web"]) == 1, "it was told once"
 
 
-def test_an_agent_that_begins_anew_ends_whom_the_one_before_has_chosen_and_looks_for_nobody_before(
+def test_a_new_agent_ends_the_victim_already_chosen_before_it_looks_for_another(
     scenes: list[Scene],
 ) -> None:
     scene = short_scene(scenes)
@@ -275,7 +275,7 @@ def test_an_agent_that_begins_anew_ends_whom_the_one_before_has_chosen_and_looks
     assert scene.ordered() == [chosen]
 
 
-def test_whom_the_api_shows_as_ended_is_forgotten(scenes: list[Scene]) -> None:
+def test_a_victim_that_the_api_shows_as_ended_is_forgotten(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.pod("web")
     scene.until_somebody_is_to_go()
@@ -300,7 +300,7 @@ def test_a_disk_that_cannot_be_written_to_keeps_no_pod_alive(scenes: list[Scene]
     assert scene.ordered() == ["web"]
 
 
-def test_what_is_dead_and_unused_is_freed_first_and_a_new_look_decides(scenes: list[Scene]) -> None:
+def test_dead_containers_and_unused_images_are_freed_before_a_pod_is_evicted(scenes: list[Scene]) -> None:
     scenes.append(scene := Scene(eviction_hard=DISK))
     scene.pod("web")
     scene.disk = 5
@@ -317,7 +317,7 @@ def test_what_is_dead_and_unused_is_freed_first_and_a_new_look_decides(scenes: l
     assert scene.told[-1] == NodePressureObserved(False, True, False), "the condition stays for its time"
 
 
-def test_who_frees_and_does_not_answer_is_waited_for_a_minute_each(scenes: list[Scene]) -> None:
+def test_each_silent_reclaimer_is_waited_for_one_minute(scenes: list[Scene]) -> None:
     scenes.append(scene := Scene(eviction_hard=DISK))
     scene.pod("web")
     scene.disk = 5
@@ -340,7 +340,7 @@ def test_a_look_that_is_not_answered_ends_the_pass_and_the_next_begins(scenes: l
     assert scene.told == []
 
 
-def test_nobody_who_may_go_is_no_failure(scenes: list[Scene]) -> None:
+def test_having_no_pod_to_evict_is_no_failure(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.pod("critical", priority=2_000_000_000)
     scene.pod("away")
@@ -351,7 +351,7 @@ def test_nobody_who_may_go_is_no_failure(scenes: list[Scene]) -> None:
     assert scene.looks, "it goes on looking"
 
 
-def test_a_condition_that_is_to_stay_is_told_by_the_next_agent_before_it_has_looked(scenes: list[Scene]) -> None:
+def test_a_new_agent_reports_a_lasting_condition_before_its_first_look(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.until_somebody_is_to_go()
     scene.told.clear()

@@ -72,7 +72,7 @@ def test_a_notice_makes_the_eviction_look_at_once() -> None:
     assert scene.looks == [MemoryRanShort()]
 
 
-def test_many_notices_are_one_look_in_a_second() -> None:
+def test_many_memory_notices_cause_one_look_per_second() -> None:
     scene = Scene()
     for _ in range(100):
         scene.kernel.run_short()
@@ -91,7 +91,7 @@ def test_the_kernel_is_asked_anew_every_ten_seconds_and_its_refusal_is_said_once
     assert caplog.text.count("looks at its memory every ten seconds only: /proc/pressure/memory") == 1
 
 
-def test_who_is_stopped_watches_no_more() -> None:
+def test_a_stopped_notifier_clears_its_marks() -> None:
     scene = Scene()
     scene.notifier.stop()
     scene.dispatcher.run_for(RENEW_NS)

@@ -69,13 +69,13 @@ def test_7_4_by_memory_those_above_their_request_go_first_then_lower_priority_th
 
 
 @pytest.mark.parametrize(("signal", "resource"), [(MEMORY, "memory"), (NODE_FS, "ephemeral-storage")])
-def test_7_4_who_is_not_known_goes_first_whatever_is_short(signal, resource):
+def test_7_4_a_pod_without_usage_numbers_is_evicted_first(signal, resource):
     known = candidate("known", priority=-10, memory=900, layer=900, processes=900)
     unknown = candidate("unknown", priority=1000, request={"memory": "1Gi", "ephemeral-storage": "1Gi"}, unknown=True)
     assert order(signal, resource, [known, unknown]) == ["unknown", "known"]
 
 
-def test_7_4_by_processes_the_priority_decides_before_who_is_not_known():
+def test_7_4_for_process_ids_priority_outranks_missing_numbers():
     pods = [
         candidate("important-unknown", priority=1000, unknown=True),
         candidate("many", processes=900),
@@ -99,7 +99,7 @@ def test_7_4_by_disk_above_the_request_then_lower_priority_then_the_most_above(r
     assert order(signal, resource, pods) == (expected or ["within", "a-lot", "a-little", "important"])
 
 
-def test_7_4_of_volumes_those_count_that_end_with_the_pod_and_lie_on_the_disk():
+def test_7_4_only_volumes_on_disk_that_end_with_the_pod_count_as_its_disk_use():
     volumes = (
         ("kubernetes.io/empty-dir", "scratch", fs(1 * MIB, 1)),
         ("kubernetes.io/configmap", "settings", fs(2 * MIB, 2)),
@@ -134,7 +134,7 @@ def test_7_5_a_hard_threshold_leaves_a_second_and_a_soft_one_the_shorter_of_two_
     assert grace_of(Threshold(MEMORY, Amount(100), grace_ns), pod, longest) == seconds
 
 
-def test_7_5_who_goes_for_the_node_is_disrupted_and_who_is_over_a_limit_is_not():
+def test_7_5_an_eviction_for_node_pressure_is_a_disruption_and_one_over_a_limit_is_not():
     hoard = candidate("hoard", empty_dir={"sizeLimit": "1Mi"}, volume=2, memory=100)
     for_node = first_to_go(Threshold(MEMORY, Amount(100)), None, [hoard], SINGLE, 0)
     assert for_node is not None
@@ -144,7 +144,7 @@ def test_7_5_who_goes_for_the_node_is_disrupted_and_who_is_over_a_limit_is_not()
     assert for_limit.annotations == ()
 
 
-def test_7_5_nobody_may_go_where_all_are_critical():
+def test_7_5_no_pod_is_evicted_when_all_are_critical():
     assert first_to_go(Threshold(MEMORY, Amount(1)), None, [candidate("c", priority=2_000_000_000)], SINGLE, 0) is None
 
 
@@ -165,9 +165,7 @@ LAYERS_APART = Layout(images_apart=True)
         (NODE_FS, "ephemeral-storage", LAYERS_APART, ["whole", "no-layer", "no-memory"]),
     ],
 )
-def test_of_whom_the_runtime_failed_to_say_it_those_may_go_of_whom_it_is_known_all_the_same(
-    signal, resource, layout, said
-):
+def test_a_pod_with_partial_statistics_is_ranked_only_if_the_needed_number_is_known(signal, resource, layout, said):
     def without(name, *, layer=True, memory=True):
         whole = candidate(name)
         (container,) = whole.sample.containers
@@ -215,7 +213,7 @@ def test_7_4_by_processes_priority_then_number():
         (IMAGE_FS, SPLIT, ["layers", "logs", "volumes"]),
     ],
 )
-def test_7_4_by_disk_what_counts_is_what_lies_there(signal, layout, expected):
+def test_7_4_disk_ranking_counts_what_the_pod_has_on_that_disk(signal, layout, expected):
     pods = [candidate("layers", layer=30), candidate("logs", logs=10), candidate("volumes", volume=20)]
     assert order(signal, "ephemeral-storage", pods, layout) == expected
 
@@ -284,7 +282,7 @@ def test_7_6_sidecars_and_init_containers_are_held_to_their_limits(policy):
     assert [each.signal for each in over_limits([pod], SINGLE)] == ["ephemeralcontainerfs.limit"]
 
 
-def test_7_6_of_a_container_with_its_layer_on_another_disk_the_logs_count():
+def test_7_6_only_logs_count_for_a_container_whose_layer_is_on_another_disk():
     whole = candidate("x", **LIMIT, layer=100, logs=9)
     assert over_limits([whole], DEDICATED) == []
     (over,) = over_limits([candidate("x", **LIMIT, layer=100, logs=11)], DEDICATED)
@@ -309,7 +307,7 @@ def test_7_5_the_words_name_the_threshold_and_the_containers_that_use_more_than_
     }
 
 
-def test_7_5_of_a_pod_that_asks_as_a_whole_the_whole_is_named():
+def test_7_5_the_message_names_the_pod_when_it_has_pod_level_requests():
     whole = candidate("web", memory=300)
     asks = msgspec.convert({"requests": {"memory": "100Mi"}}, ResourceRequirements)
     spec = msgspec.structs.replace(whole.pod.spec, resources=asks)

@@ -127,5 +127,5 @@ def test_a_file_system_without_a_fixed_number_of_inodes_has_no_signal_of_them() 
     assert set(signals_of(NodeSample(0, root_fs=disk(10, 100, 0, 0)))) == {NODE_FS}
 
 
-def test_of_nothing_nothing_is_known() -> None:
+def test_a_sample_without_numbers_gives_no_signals() -> None:
     assert signals_of(NodeSample(0)) == {}

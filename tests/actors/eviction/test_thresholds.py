@@ -61,7 +61,7 @@ def test_a_soft_threshold_has_its_grace_and_a_minimum_to_reclaim_is_of_its_signa
     )
 
 
-def test_what_all_pods_may_have_together_has_the_threshold_of_memory_where_they_are_held_to_it():
+def test_allocatable_memory_uses_the_memory_threshold_when_enforced():
     found = configured_thresholds(KubeletConfiguration(eviction_hard={"memory.available": "100Mi"}))
     assert [each.signal for each in found] == [MEMORY, ALLOCATABLE_MEMORY]
 
@@ -107,7 +107,7 @@ def test_a_threshold_is_met_below_its_amount_and_past_with_the_minimum_on_top(av
         (CONTAINER_FS, SPLIT, (Reclaim.CONTAINERS,)),
     ],
 )
-def test_what_is_freed_before_a_pod_goes(signal, layout, what):
+def test_each_signal_names_what_is_reclaimed_before_an_eviction(signal, layout, what):
     assert reclaimable(signal, layout) == what
 
 
@@ -166,7 +166,7 @@ def test_a_soft_threshold_decides_after_its_grace_without_a_break_and_shows_at_o
     assert told[0][1] == ["DiskPressure"]
 
 
-def test_memory_comes_first_and_a_signal_nobody_can_read_meets_nothing():
+def test_memory_is_handled_first_and_an_unreadable_signal_meets_no_threshold():
     disk = Threshold(NODE_FS, Amount(100))
     assert follow((disk, HARD), (0, {NODE_FS: (1, 1), MEMORY: (1, 1)}))[0][0] == [MEMORY, NODE_FS]
     assert follow((disk, HARD), (0, {}))[0] == ([], [])
@@ -191,13 +191,13 @@ WALL = 10**18
         ({}, None),
     ],
 )
-def test_what_an_earlier_agent_has_seen_stays_for_what_is_left_of_its_time(seen, stays):
+def test_a_condition_of_an_earlier_agent_lasts_for_the_rest_of_its_transition_period(seen, stays):
     state = recalled(seen, 1000 * SECOND, WALL, FIVE_MINUTES)
     expected = {} if stays is None else {"MemoryPressure": (1000 - stays) * SECOND}
     assert state.conditions_ns == expected
 
 
-def test_what_is_remembered_comes_back_as_it_was():
+def test_saved_conditions_are_restored_with_their_times():
     state = PressureState(conditions_ns={"DiskPressure": 40 * SECOND})
     seen = seen_by_the_clock(state, 100 * SECOND, WALL, FIVE_MINUTES)
     assert seen == {"DiskPressure": WALL - 60 * SECOND}

@@ -185,7 +185,7 @@ def test_a_program_that_hangs_has_a_limited_number_of_processes_and_holds_up_no_
     assert world.got() == [("b", ["x"], ())]
 
 
-def test_who_waits_for_a_process_takes_what_one_before_has_answered_for_the_registry(worlds: list[World]) -> None:
+def test_a_queued_request_uses_the_answer_already_given_for_its_registry(worlds: list[World]) -> None:
     world = made(worlds, plain("p"))
     for number in range(PROCESSES_AT_MOST + 5):
         world.ask(f"pod-{number}", f"r.io/{number}")

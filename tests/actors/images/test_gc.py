@@ -170,7 +170,7 @@ def test_nothing_goes_before_its_age(worlds: list[World]) -> None:
     assert world.said() == ["FreeDiskSpaceFailed"]
 
 
-def test_what_was_not_used_for_too_long_goes_however_empty_the_disk(worlds: list[World]) -> None:
+def test_an_image_past_its_maximum_age_is_removed_from_an_empty_disk(worlds: list[World]) -> None:
     worlds.append(world := World(GcLimits(0, 12 * MINUTE_NS, 100, 80)))
     world.lease("pod", IMAGES[0])
     world.begin("pod")
@@ -183,7 +183,7 @@ def test_what_was_not_used_for_too_long_goes_however_empty_the_disk(worlds: list
     assert world.images() == []
 
 
-def test_what_cannot_be_freed_is_said_and_twice_in_a_row_it_is_a_failure(worlds: list[World]) -> None:
+def test_failing_to_free_space_is_an_event_and_twice_in_a_row_a_failure(worlds: list[World]) -> None:
     worlds.append(world := World(other=82))
     world.begin()
     assert world.images() == []
@@ -215,7 +215,7 @@ def test_one_image_that_cannot_be_removed_holds_up_no_other(worlds: list[World])
     assert len(world.images()) == 3
 
 
-def test_who_asks_for_space_gets_all_that_nobody_needs_and_an_answer(worlds: list[World]) -> None:
+def test_a_request_for_space_removes_all_unneeded_images(worlds: list[World]) -> None:
     worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS)))
     world.lease("pod", IMAGES[1])
     world.begin("pod")
@@ -225,7 +225,7 @@ def test_who_asks_for_space_gets_all_that_nobody_needs_and_an_answer(worlds: lis
     assert world.leased == [ImagesLeased(frozenset({IMAGES[1]}))]
 
 
-def test_who_asks_for_space_does_not_get_what_has_just_come(worlds: list[World]) -> None:
+def test_a_request_for_space_keeps_an_image_that_has_just_arrived(worlds: list[World]) -> None:
     worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS)))
     world.begin()
     new = "registry.test/image:new"
@@ -238,7 +238,7 @@ def test_who_asks_for_space_does_not_get_what_has_just_come(worlds: list[World])
     assert world.images() == []
 
 
-def test_who_asks_is_answered_when_the_runtime_is_away(worlds: list[World]) -> None:
+def test_a_request_for_space_is_answered_when_the_runtime_is_down(worlds: list[World]) -> None:
     worlds.append(world := World())
     world.begin()
     world.cri.go_down()
@@ -257,7 +257,7 @@ def test_a_lease_that_comes_between_the_look_and_the_removal_keeps_the_image(wor
     assert world.images() == sorted(name.rpartition(":")[2] for name in others[:2])
 
 
-def test_a_lease_of_what_is_leaving_is_granted_when_it_has_left(worlds: list[World]) -> None:
+def test_a_lease_of_an_image_under_removal_is_granted_after_the_removal(worlds: list[World]) -> None:
     worlds.append(world := World())
     request, _ = world.removal_under_way()
     leaving = request.image.image
@@ -269,7 +269,7 @@ def test_a_lease_of_what_is_leaving_is_granted_when_it_has_left(worlds: list[Wor
     assert world.images() == []
 
 
-def test_what_was_released_goes(worlds: list[World]) -> None:
+def test_released_images_can_be_removed(worlds: list[World]) -> None:
     worlds.append(world := World())
     world.lease("pod", *IMAGES)
     world.begin("pod")
@@ -321,7 +321,7 @@ def test_a_lease_waits_for_a_removal_whose_answer_was_lost_until_it_is_certain(
     assert world.leased == [ImagesLeased(frozenset({name}))]
 
 
-def test_a_removal_that_never_answers_holds_up_neither_the_other_images_nor_who_asked(worlds: list[World]) -> None:
+def test_a_hanging_removal_delays_neither_other_images_nor_the_requester(worlds: list[World]) -> None:
     worlds.append(world := World())
     _, promise = world.removal_under_way()
     promise.set_exception(CriError(StatusCode.DEADLINE_EXCEEDED, "no answer", REMOVE_IMAGE.name))

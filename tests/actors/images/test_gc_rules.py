@@ -70,7 +70,7 @@ def test_an_image_is_known_by_every_name_that_a_pod_may_write(named: str, meant:
     assert (short_form(named) in forms(BUSYBOX)) is meant
 
 
-def test_a_container_needs_what_it_was_made_from_however_the_runtime_says_it() -> None:
+def test_a_container_needs_its_image_however_the_runtime_names_it() -> None:
     by_id = Container(id="1", image_id=ID)
     by_reference = Container(id="2", image_ref=ID)
     by_name = Container(id="3", image=ImageSpec(image="docker.io/library/busybox:latest"))
@@ -79,13 +79,13 @@ def test_a_container_needs_what_it_was_made_from_however_the_runtime_says_it() -
     assert needed_by([Container(id="4")]) == NOBODY
 
 
-def test_what_is_in_use_is_used_now_and_what_was_is_remembered() -> None:
+def test_an_image_in_use_is_marked_used_now_and_others_keep_their_last_use() -> None:
     images = [image("new"), image("used"), image("idle")]
     lives = observed({"idle": ImageLife(1, 5), "gone": ImageLife(1)}, images, {"used:latest", "used"}, 10)
     assert lives == {"new": ImageLife(10), "used": ImageLife(10, 10), "idle": ImageLife(1, 5)}
 
 
-def test_what_the_first_look_finds_was_there_before_and_may_be_of_any_age() -> None:
+def test_an_image_found_at_the_first_look_may_be_of_any_age() -> None:
     assert observed(None, [image("a")], {"a:1"}, 10) == {"a": ImageLife(10, was_there=True)}
     lives = observed({"a": ImageLife(10, was_there=True)}, [image("a"), image("b")], {"a"}, 20)
     assert lives == {"a": ImageLife(10, 20, was_there=True), "b": ImageLife(20)}
@@ -124,7 +124,7 @@ def test_the_order_in_which_images_go(lives: dict[str, ImageLife], order: str) -
     ],
     ids=["used before", "just old enough", "too young", "pinned", "by name", "by short name", "by id", "others"],
 )
-def test_what_may_go(one: Image, life: ImageLife, needed: frozenset[str], goes: bool) -> None:
+def test_an_image_may_be_removed(one: Image, life: ImageLife, needed: frozenset[str], goes: bool) -> None:
     assert bool(candidates([one], {"x": life}, needed, 100, 20)) is goes
 
 
@@ -139,7 +139,7 @@ def test_what_may_go(one: Image, life: ImageLife, needed: frozenset[str], goes: 
     ],
     ids=["not used for long", "used lately", "never used", "not here for long", "no maximum"],
 )
-def test_what_is_too_old(life: ImageLife, max_age_ns: int, goes: bool) -> None:
+def test_an_image_is_too_old(life: ImageLife, max_age_ns: int, goes: bool) -> None:
     assert bool(too_old([image("x")], {"x": life}, 100, max_age_ns)) is goes
 
 

@@ -81,7 +81,7 @@ def node(tmp_path: Path) -> Node:
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
-def test_the_agent_lets_in_whom_the_kubelet_before_it_let_in(node: Node, version: str) -> None:
+def test_the_agent_grants_images_to_the_pods_that_the_earlier_kubelet_granted(node: Node, version: str) -> None:
     node.put("pulled", PRIVATE, record(PRIVATE, f'"r.io/app":{{{SECRETS},{ACCOUNTS}}}', version))
     node.put("pulled", OPEN, record(OPEN, '"r.io/open":{"nodePodsAccessible":true}', version))
     node.put("pulled", EMPTY, record(EMPTY, "", version))

@@ -57,7 +57,7 @@ def test_the_newest_lease_of_a_pod_replaces_the_one_before(worker: ActorRef) -> 
     assert not leases.is_free(OTHER)
 
 
-def test_who_leases_what_is_leaving_has_it_when_it_has_left(worker: ActorRef) -> None:
+def test_a_lease_of_a_leaving_image_is_held_once_it_has_left(worker: ActorRef) -> None:
     leases = ImageLeases()
     leases.leaves(BUSYBOX)
     waits = LeaseImages(worker, "a", frozenset({"busybox:1"}))
@@ -69,7 +69,7 @@ def test_who_leases_what_is_leaving_has_it_when_it_has_left(worker: ActorRef) ->
     assert not leases.is_free(BUSYBOX)
 
 
-def test_what_is_leaving_is_not_removed_twice_and_who_needs_several_waits_for_the_last(worker: ActorRef) -> None:
+def test_a_leaving_image_is_not_removed_twice_and_a_lease_of_several_waits_for_all(worker: ActorRef) -> None:
     leases = ImageLeases()
     for image in (BUSYBOX, OTHER):
         leases.leaves(image)
@@ -81,7 +81,7 @@ def test_what_is_leaving_is_not_removed_twice_and_who_needs_several_waits_for_th
     assert leases.has_left(OTHER) == [both]
 
 
-def test_who_has_ended_or_wants_others_does_not_wait_any_more(worker: ActorRef) -> None:
+def test_a_pod_that_ended_or_changed_its_images_stops_waiting(worker: ActorRef) -> None:
     leases = ImageLeases()
     leases.leaves(BUSYBOX)
     for uid in ("ended", "other"):
@@ -100,7 +100,7 @@ def test_pods_that_nobody_knows_have_no_lease(worker: ActorRef) -> None:
     assert leases.needed() == {"known:1"}
 
 
-def test_what_is_leased_cannot_leave(worker: ActorRef) -> None:
+def test_a_leased_image_cannot_be_removed(worker: ActorRef) -> None:
     leases = ImageLeases()
     leases.lease(LeaseImages(worker, "a", frozenset({"busybox:1"})))
     with pytest.raises(AssertionError, match="with a lease"):

@@ -51,7 +51,7 @@ def test_the_closest_answer_wins() -> None:
         Account("ns", "sa", "uid-1", MINE.annotations, "digest"),
     ],
 )
-def test_what_one_account_got_no_other_gets(other: Account) -> None:
+def test_an_answer_for_one_account_is_not_given_to_another(other: Account) -> None:
     cache = ProviderCache()
     cache.store(IMAGE, MINE, ProviderAnswer(CacheScope.GLOBAL, 10, entries("a")), now_ns=0)
     assert cache.find(IMAGE, MINE, 1) == entries("a")
@@ -64,7 +64,7 @@ def test_an_answer_for_no_time_is_not_kept() -> None:
     assert len(cache) == 0
 
 
-def test_what_is_kept_has_a_limit_and_the_oldest_goes_first() -> None:
+def test_the_cache_is_bounded_and_drops_the_oldest_answer_first() -> None:
     cache = ProviderCache()
     for number in range(ANSWERS_AT_MOST + 1):
         cache.store(f"r.io/{number}", NO_ACCOUNT, ProviderAnswer(CacheScope.IMAGE, 10, entries("a")), now_ns=0)

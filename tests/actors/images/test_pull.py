@@ -142,7 +142,7 @@ def test_pods_that_want_one_image_share_one_pull_and_are_all_answered(world: Wor
     assert world.events[0].field_path == "spec.containers{web}"
 
 
-def test_who_publishes_the_images_of_the_node_hears_of_each_that_has_come_and_of_no_other(world: World):
+def test_the_node_status_hears_of_each_successful_pull_and_of_no_failed_one(world: World):
     world.ask("a", "nginx")
     world.ask("b", "redis")
     world.end("redis:latest", error="no such image")
@@ -255,7 +255,7 @@ def test_a_pull_that_nobody_waits_for_is_called_off(worlds: list[World]):
     assert world.workers["a"][1] == []
 
 
-def test_who_comes_when_a_pull_has_just_been_called_off_gets_the_image(world: World):
+def test_a_request_right_after_a_cancelled_pull_gets_the_image(world: World):
     world.ask("a", "huge")
     worker, answers = Recorder.spawn_in(world.system, "late", ImagePulled, ImagePullFailed)
     world.run(0)

@@ -92,7 +92,7 @@ FIELDS = {"policy": "imagePullCredentialsVerificationPolicy", "allowlist": "prel
         ("NeverVerifyAllowlistedImages", ("r/*",), MUST, MUST),
     ],
 )
-def test_what_a_field_lets_a_pod_without_secrets_do(
+def test_the_policy_field_decides_what_a_pod_without_secrets_may_use(
     policy: str, allowlist: tuple[str, ...], preloaded: Access, pulled: Access
 ) -> None:
     document: dict[str, object] = {FIELDS["policy"]: policy, FIELDS["allowlist"]: list(allowlist)}
@@ -117,7 +117,7 @@ def test_what_a_field_lets_a_pod_without_secrets_do(
         (Grants((PullSecret("u1", "a", "pull"),)), (PullSecret("u2", "a", "pull"),), MUST, None),
     ],
 )
-def test_what_a_record_lets_a_pod_with_secrets_do(
+def test_a_record_decides_what_a_pod_with_secrets_may_use(
     known: Grants | None, shown: tuple[PullSecret, ...], expected: Access, added: PullSecret | None
 ) -> None:
     record = PulledRecord(TIME, REF, {} if known is None else {"r.io/app": known})

@@ -76,7 +76,7 @@ def test_a_name_without_tag_and_digest_means_latest(image: str, full: str):
         ("x.io/" + "a" * 256, "repository name must not be more than 255 characters"),
     ],
 )
-def test_what_nobody_could_pull_is_refused_in_the_words_of_a_kubelet(image: str, words: str):
+def test_an_unpullable_name_is_refused_with_the_kubelets_message(image: str, words: str):
     with pytest.raises(InvalidImageNameError) as caught:
         with_default_tag(image)
     assert str(caught.value) == words

@@ -117,7 +117,7 @@ def test_the_next_agent_asks_the_same_pods_for_credentials(world: World) -> None
     assert len(world.pulls) == 2
 
 
-def test_who_asks_before_the_records_are_read_is_answered_then(world: World) -> None:
+def test_a_request_before_the_records_are_read_is_answered_after_reading(world: World) -> None:
     world.files.error = OSError("stale")
     world.start()
     assert world.ask("a", present=REF) == []
@@ -126,7 +126,7 @@ def test_who_asks_before_the_records_are_read_is_answered_then(world: World) -> 
     assert world.workers["a"][1] == [ImagePulled(IMAGE, "web", present=True)]
 
 
-def test_who_asks_while_the_records_cannot_be_read_is_refused_and_let_in_when_they_can(world: World) -> None:
+def test_a_request_is_refused_while_the_records_are_unreadable_and_granted_afterwards(world: World) -> None:
     world.files.error = OSError("stale")
     world.start()
     world.ask("a")

@@ -49,7 +49,7 @@ def test_an_exception_of_a_handler_that_waited_goes_to_the_asker_too(driver: Dri
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
-def test_what_ends_more_than_a_handler_restarts_the_actor_and_reaches_the_asker_as_an_error(
+def test_a_fatal_exception_restarts_the_actor_and_reaches_the_asker_as_an_error(
     driver: Driver, kind: type[BaseException]
 ):
     made: list[str] = []

@@ -71,20 +71,20 @@ def test_fields_are_those_of_the_actor_and_not_of_the_framework():
     assert fields["shelf"] == "Shelf(books=['a', 'b'])"
 
 
-def test_what_waits_is_there_in_order_with_its_sender_and_age():
+def test_a_close_look_shows_the_mailbox_in_order_with_sender_and_age():
     first, second = looked_at().mailbox
     assert (first.message, first.sender, first.age_ns, first.asked) == ("Fetch(b)", "outside", 2 * SECOND_NS, False)
     assert (second.message, second.asked) == ("Count", True)
 
 
-def test_where_it_waits_is_told_down_to_the_line():
+def test_a_close_look_shows_the_line_where_a_handler_waits():
     state = looked_at()
     assert state.info.waiting_for == "the book a"
     assert [place.partition(" ")[0] for place in state.awaits] == ["Reader.fetch", "Reader._ask_for"]
     assert all("(test_close_look.py:" in place for place in state.awaits)
 
 
-def test_twice_the_same_text():
+def test_two_close_looks_give_the_same_text():
     assert looked_at() == looked_at()
 
 
@@ -96,7 +96,7 @@ def test_an_actor_that_is_gone_has_no_fields():
     assert look_closely(cell).fields == ()
 
 
-def test_what_a_sync_loop_knows_of_a_pod_is_shown_field_by_field():
+def test_a_pod_entry_of_the_sync_loop_is_shown_field_by_field():
     shown = text_of_value(PodEntry(name="web_default", lives=3))
     assert "name='web_default'" in shown
     assert "lives=3" in shown

@@ -35,7 +35,7 @@ class Polite(Actor):
         self.other.tell(Farewell())
 
 
-def test_a_last_word_to_one_that_is_gone_is_no_warning(caplog: pytest.LogCaptureFixture):
+def test_a_message_to_a_stopped_actor_during_shutdown_logs_no_warning(caplog: pytest.LogCaptureFixture):
     system = ActorSystem(SimulatedDispatcher(1))
     quiet = system.spawn(Quiet, name="quiet")
     system.spawn(Polite, quiet, name="polite")
@@ -45,7 +45,7 @@ def test_a_last_word_to_one_that_is_gone_is_no_warning(caplog: pytest.LogCapture
     assert "dead letter" not in caplog.text
 
 
-def test_in_a_living_system_it_is_one(caplog: pytest.LogCaptureFixture):
+def test_a_message_to_a_stopped_actor_in_a_running_system_logs_a_warning(caplog: pytest.LogCaptureFixture):
     system = ActorSystem(SimulatedDispatcher(1))
     quiet = system.spawn(Quiet, name="quiet")
     quiet.stop(block=False)

@@ -109,9 +109,7 @@ def test_health_names_exactly_the_frozen_actor(driver: Driver):
     assert late.age_ns > 50 * MS
 
 
-def test_health_names_a_frozen_actor_that_nobody_wants_anything_of(
-    simulated: SimulatedDriver, monkeypatch: pytest.MonkeyPatch
-):
+def test_health_names_a_frozen_actor_with_an_empty_mailbox(simulated: SimulatedDriver, monkeypatch: pytest.MonkeyPatch):
     """Nobody can tell rest from standing still but by asking."""
     above = simulated.spawn(Asking, [], (("frozen", Watchful, ()), ("well", Watchful, ())), name="above")
     simulated.settle()
@@ -130,7 +128,7 @@ def test_health_names_a_frozen_actor_that_nobody_wants_anything_of(
     assert simulated.system.late_actors() == ()
 
 
-def test_who_has_done_anything_since_the_last_round_is_not_asked_nor_who_rests_unasked(simulated: SimulatedDriver):
+def test_the_health_check_asks_neither_busy_actors_nor_those_that_opt_out(simulated: SimulatedDriver):
     notes: list[Any] = []
     children = (("busy", Asked, (notes,)), ("idle", Asked, (notes,)), ("resting", Resting, (notes,)))
     above = simulated.spawn(Asking, [], children, name="above")
@@ -162,7 +160,7 @@ def test_health_names_an_actor_that_is_parked_while_mail_waits(simulated: Simula
     assert [(late.path, late.doing) for late in simulated.system.late_actors()] == [("/doomed", "parked")]
 
 
-def test_health_names_who_does_not_end_and_not_who_waits_for_that(
+def test_health_names_the_actor_that_does_not_end_and_not_those_waiting_for_it(
     simulated: SimulatedDriver, monkeypatch: pytest.MonkeyPatch
 ):
     children: list[Any] = []

@@ -20,7 +20,7 @@ class Counter(Actor):
         return
 
 
-def test_what_an_actor_has_handled_is_not_lost_with_it() -> None:
+def test_totals_include_messages_handled_by_stopped_actors() -> None:
     dispatcher = SimulatedDispatcher(seed=1)
     system = ActorSystem(dispatcher)
     for name in ("one", "two"):

@@ -68,7 +68,7 @@ def test_an_actor_waits_for_a_call_on_a_lane(driver: Driver):
 
 
 @pytest.mark.parametrize("kind", [OSError, SystemExit])
-def test_a_call_that_fails_is_the_failure_of_who_waits_for_it(driver: Driver, kind: type[BaseException]):
+def test_a_failed_lane_call_raises_in_the_waiting_handler(driver: Driver, kind: type[BaseException]):
     def fail() -> None:
         raise kind("from the lane")
 
@@ -286,7 +286,7 @@ def test_a_call_that_has_hung_for_long_holds_up_nobody_who_comes_later():
     assert later.done()
 
 
-def test_threads_that_slow_calls_brought_go_again(gates: Gates, monkeypatch: pytest.MonkeyPatch, driver: Driver):
+def test_extra_threads_for_slow_calls_end_afterwards(gates: Gates, monkeypatch: pytest.MonkeyPatch, driver: Driver):
     if isinstance(driver, SimulatedDriver):
         return  # it has no threads
     monkeypatch.setattr(lanes, "PATIENCE_NS", 20 * MS)
@@ -313,7 +313,7 @@ def orders_of_calls(seed: int) -> list[str]:
     return seen
 
 
-def test_a_simulated_call_may_be_over_before_its_caller_goes_on_or_after_and_the_seed_draws_which():
+def test_the_seed_decides_whether_a_simulated_call_ends_before_its_caller_goes_on():
     seen = orders_of_calls(seed=1)
     assert seen.count("the caller goes on") > seen.count("the caller waits") > 0
     assert seen == orders_of_calls(seed=1)

@@ -84,7 +84,7 @@ def test_a_full_mailbox_refuses_and_tells_its_owner_once_how_much(driver: Driver
     assert notes.count(MailboxOverflowed(7)) == 1
 
 
-def test_who_tells_itself_of_an_overflow_while_it_is_full_still_gets_to_what_waits(driver: Driver):
+def test_an_actor_that_messages_itself_about_an_overflow_still_handles_its_mailbox(driver: Driver):
     """What it tells itself is refused as well, which it is told of, which it tells itself of..."""
     notes: list[Any] = []
 
@@ -183,7 +183,7 @@ def test_the_overflow_of_an_actor_that_does_not_care_is_no_dead_letter(driver: D
     driver.until(lambda: driver.system.dead_letters.counts() == {("UNHANDLED", "Later"): 1})
 
 
-def test_what_an_actor_tells_itself_while_it_works_waits_behind(driver: Driver):
+def test_messages_an_actor_sends_itself_wait_in_its_mailbox(driver: Driver):
     notes: list[Any] = []
     ref = driver.spawn(Puppet, notes)
 
@@ -211,7 +211,7 @@ class Batching(Puppet):
     batch_window_ns = 500 * MS
 
 
-def test_what_comes_to_an_actor_that_lets_it_wait_meets_in_the_mailbox(driver: Driver):
+def test_a_batching_actor_coalesces_messages_in_its_mailbox(driver: Driver):
     notes: list[Any] = []
     ref = driver.spawn(Batching, notes)
     driver.settle()
@@ -228,7 +228,7 @@ def test_what_comes_to_an_actor_that_lets_it_wait_meets_in_the_mailbox(driver: D
     assert notes[2] == Latest("a", 3)
 
 
-def test_who_asks_an_actor_that_lets_mail_wait_is_answered_at_once_and_after_what_came_before(driver: Driver):
+def test_a_question_to_a_batching_actor_is_answered_at_once_after_earlier_messages(driver: Driver):
     notes: list[Any] = []
     ref = driver.spawn(Batching, notes)
     driver.settle()

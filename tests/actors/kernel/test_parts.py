@@ -107,7 +107,7 @@ def test_methods_that_a_subclass_of_the_part_overrides_are_called_there(driver: 
         doll.ask(Fail())
 
 
-def test_what_no_part_handles_is_a_dead_letter(driver: Driver):
+def test_a_message_that_no_part_handles_is_a_dead_letter(driver: Driver):
     driver.spawn(Doll, []).tell(Unknown())
     driver.until(lambda: driver.system.dead_letters.counts() == {("UNHANDLED", "Unknown"): 1})
 

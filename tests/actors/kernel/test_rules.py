@@ -51,7 +51,7 @@ THREE = RestartStrategy(
         pytest.param(ESCALATE, (), 100, 0.9, Action.ESCALATE, 0, (), id="escalate"),
     ],
 )
-def test_what_becomes_of_a_failed_actor(
+def test_the_strategy_decides_whether_a_failed_actor_restarts_parks_or_stops(
     strategy: RestartStrategy,
     failures_s: tuple[int, ...],
     now_s: int,
@@ -118,7 +118,7 @@ SIGNAL = ActorStopped(NOBODY, "/x")
         pytest.param([SIGNAL] * 5, [SIGNAL] * 5, id="signals always fit"),
     ],
 )
-def test_what_a_mailbox_of_three_gives_for_what_it_got(posted: list[Any], taken: list[Any]):
+def test_a_mailbox_of_three_returns_messages_in_its_order(posted: list[Any], taken: list[Any]):
     mailbox = Mailbox(3)
     for now_ns, message in enumerate(posted):
         mailbox.post(message, None, "test", now_ns)
@@ -138,7 +138,7 @@ def test_a_coalesced_message_is_as_old_as_the_first_of_its_key():
     assert mailbox.oldest_since_ns() == 100
 
 
-def test_the_overflow_is_told_again_after_it_has_been_heard():
+def test_a_new_overflow_is_announced_after_the_first_was_handled():
     mailbox = Mailbox(1)
     outcomes = [mailbox.post(Tick(number), None, "test", 0) for number in range(3)]
     assert outcomes == [None, Reason.OVERFLOW, Reason.OVERFLOW]

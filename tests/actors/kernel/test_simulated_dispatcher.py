@@ -73,7 +73,7 @@ def test_the_order_of_ready_actors_is_drawn_and_every_order_comes_up():
     assert len(orders) == 6
 
 
-def test_what_actors_draw_does_not_change_who_runs_next():
+def test_random_draws_of_actors_do_not_change_the_schedule():
     def order(draws: int) -> list[Any]:
         dispatcher = SimulatedDispatcher(3)
         system = ActorSystem(dispatcher)
@@ -153,7 +153,7 @@ def test_the_trace_tells_time_actor_message_and_outcome():
     assert lines[:2] == [(0, "/it", "Latest(pod-1)", "ok"), (MS, "/it", "Do", "failed: ZeroDivisionError")]
 
 
-def test_what_is_told_between_two_turns_comes_from_nobody_inside():
+def test_a_message_sent_between_turns_has_an_outside_sender():
     dispatcher = SimulatedDispatcher(1)
     system = ActorSystem(dispatcher)
     ref = system.spawn(Puppet, name="it")

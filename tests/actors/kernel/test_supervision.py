@@ -40,7 +40,7 @@ def test_a_handler_may_fail_with_anything_and_the_actor_comes_back(driver: Drive
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-def test_so_may_a_handler_that_waited(driver: Driver, kind: type[BaseException]):
+def test_a_handler_may_fail_after_waiting_and_the_actor_comes_back(driver: Driver, kind: type[BaseException]):
     starts: list[str] = []
 
     async def fail(puppet: Puppet) -> None:
@@ -55,7 +55,7 @@ def test_so_may_a_handler_that_waited(driver: Driver, kind: type[BaseException])
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-def test_so_may_a_handler_driven_by_a_timer(driver: Driver, kind: type[BaseException]):
+def test_a_timer_handler_may_fail_and_the_actor_comes_back(driver: Driver, kind: type[BaseException]):
     made: list[str] = []
 
     class TimeBomb(Crash):
@@ -69,7 +69,7 @@ def test_so_may_a_handler_driven_by_a_timer(driver: Driver, kind: type[BaseExcep
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-def test_so_may_what_is_made_of_an_effect(driver: Driver, kind: type[BaseException]):
+def test_the_result_handler_of_an_effect_may_fail_and_the_actor_comes_back(driver: Driver, kind: type[BaseException]):
     starts: list[str] = []
 
     def raise_it(_: Any) -> None:

@@ -183,7 +183,7 @@ OPERATIONS = st.lists(
 
 
 @given(OPERATIONS, st.booleans())
-def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tuple[str, int]], looks: bool):
+def test_the_timer_heap_returns_uncancelled_timers_in_order(operations: list[tuple[str, int]], looks: bool):
     heap = TimerHeap()
     handles: list[TimerHandle] = []
     model: list[tuple[int, int]] = []
@@ -213,7 +213,7 @@ def test_the_heap_is_a_sorted_list_of_what_was_not_cancelled(operations: list[tu
 @pytest.mark.parametrize(
     ("popped_ns", "then_ns"), [(30, 40), (34, 40), (40, 50), (99, 100)], ids=["in time", "late", "one late", "six late"]
 )
-def test_what_has_a_period_stays_on_its_grid_and_what_it_missed_is_not_made_up_for(popped_ns: int, then_ns: int):
+def test_a_periodic_timer_stays_on_its_grid_and_skips_missed_ticks(popped_ns: int, then_ns: int):
     heap = TimerHeap()
     handle = heap.push(30, int, every_ns=10)
     assert heap.pop_due(29) is None

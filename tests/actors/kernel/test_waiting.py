@@ -36,7 +36,7 @@ def test_a_handler_gets_the_failure_of_what_it_waits_for(driver: Driver):
     assert driver.spawn().ask(Later(meet_failure)) == "met disk"
 
 
-def test_what_is_there_already_is_not_waited_for(driver: Driver):
+def test_awaiting_a_kept_promise_does_not_suspend(driver: Driver):
     async def sum_up(puppet: Puppet) -> int:
         return sum([await puppet.wait(kept(number)) for number in range(100)])
 
@@ -228,7 +228,7 @@ def test_a_handler_that_does_not_end_when_stopped_is_abandoned_after_its_grace(d
     assert driver.dispatcher.now_ns() - began_ns >= Hang.stop_grace_ns
 
 
-def test_awaiting_what_is_no_pending_is_the_handlers_error(driver: Driver):
+def test_awaiting_something_else_than_a_pending_fails_the_handler(driver: Driver):
     class Foreign:
         def __await__(self) -> Any:
             yield "something"

@@ -123,7 +123,7 @@ def test_the_network_namespace_is_told_or_not_known() -> None:
     assert look(box(0)).sandboxes[0].host_network is None
 
 
-def test_what_may_run_and_what_failed() -> None:
+def test_a_container_state_says_whether_it_may_run_and_whether_it_failed() -> None:
     def state(value: ContainerState, **fields: Any) -> tuple[bool, bool, bool]:
         [each] = look(made("x", 0, state=value, **fields)).by_name["web"]
         return each.may_run, each.exited, each.failed

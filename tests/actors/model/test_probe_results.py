@@ -22,7 +22,7 @@ NOTHING_YET = ProbeResults(active=True)
         ),
     ],
 )
-def test_what_nobody_said_and_what_goes_without_saying_are_the_same(one: ProbeResults, other: ProbeResults):
+def test_a_missing_probe_result_equals_the_default_result(one: ProbeResults, other: ProbeResults):
     assert say_the_same(one, other)
     assert say_the_same(other, one)
 

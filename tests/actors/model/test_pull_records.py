@@ -65,7 +65,7 @@ def test_an_intent_is_a_kubelets_and_its_file_too() -> None:
         OF_A_KUBELET.replace(b'"nodePodsAccessible":true', b'"nodePodsAccessible":true,"except":["a"]'),
     ],
 )
-def test_what_is_no_record_is_told(content: bytes) -> None:
+def test_an_invalid_record_is_an_error(content: bytes) -> None:
     with pytest.raises(RecordError):
         decode_record(content)
 
@@ -102,7 +102,7 @@ def test_a_credential_is_kept_as_the_digest_that_a_kubelet_computes() -> None:
         pytest.param({"r.io/app": ALL_PODS}, Grants((MINE,)), None, id="open to all already"),
     ],
 )
-def test_what_a_pull_adds_to_a_record(
+def test_a_pull_adds_its_grants_to_a_record(
     before: dict[str, Grants] | None, new: Grants | None, after: dict[str, Grants] | None
 ) -> None:
     record = None if before is None else PulledRecord(TIME, "ref", before)

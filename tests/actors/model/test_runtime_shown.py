@@ -44,7 +44,7 @@ STATES = (CREATED, RUNNING, EXITED, UNKNOWN, GONE)
         ({"a": EXITED, "b": EXITED}, {"a": RUNNING}, "ab"),
     ],
 )
-def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, news: str):
+def test_news_that_the_worker_has_already_seen_causes_no_look(told: Shown, seen: Shown, news: str):
     assert news_in(told, seen.get) == tuple(news)
 
 
@@ -61,7 +61,7 @@ def test_who_has_seen_as_far_as_is_told_need_not_look(told: Shown, seen: Shown, 
         (None, RUNNING, False),
     ],
 )
-def test_less_is_seen_than_was_told(seen: int | None, told: int, behind: bool):
+def test_a_worker_is_behind_when_it_saw_less_than_it_was_told(seen: int | None, told: int, behind: bool):
     assert is_behind(seen, told) == behind
 
 
@@ -69,7 +69,7 @@ _SHOWN = st.dictionaries(st.sampled_from("ab"), st.sampled_from([int(state) for 
 
 
 @given(_SHOWN, _SHOWN, _SHOWN)
-def test_no_news_is_lost_where_two_words_become_one(first: Shown, second: Shown, there: Shown):
+def test_merging_two_notices_loses_no_news(first: Shown, second: Shown, there: Shown):
     seen = {each: state for each, state in there.items() if state != GONE}
     together = both(second, first)
     if not news_in(together, seen.get):
@@ -89,7 +89,7 @@ def test_an_event_tells_of_all_containers_and_the_sandbox_of_its_pod():
     assert shown_by(event) == {"a": RUNNING, "b": EXITED, "s": NOT_READY}
 
 
-def test_what_was_deleted_is_gone_whatever_else_the_event_says():
+def test_a_deleted_container_is_gone_whatever_else_its_event_says():
     statuses = (ContainerStatus(id="a", state=EXITED),)
     event = ContainerEventResponse(container_id="a", container_event_type=DELETED, containers_statuses=statuses)
     assert shown_by(event) == {"a": GONE}

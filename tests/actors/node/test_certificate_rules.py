@@ -76,7 +76,7 @@ def condition(kind: str) -> dict[str, str]:
         ({"conditions": [condition("Approved"), condition("Failed")]}, CertificateVerdict.FAILED, "Because: so"),
     ],
 )
-def test_what_a_request_has_come_to(status: Any, verdict: CertificateVerdict, why: str) -> None:
+def test_a_certificate_request_status_gives_its_verdict(status: Any, verdict: CertificateVerdict, why: str) -> None:
     document: dict[str, Any] = {"metadata": {"name": "csr-1"}, "spec": {}}
     if status is not None:
         document["status"] = status

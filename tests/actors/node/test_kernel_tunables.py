@@ -44,7 +44,7 @@ def test_only_what_differs_is_set_and_what_the_kernel_lacks_is_left_out() -> Non
     assert kernel.values == {"vm.overcommit_memory": 1, "vm.panic_on_oom": 0, "kernel.panic": 10}
 
 
-def test_want_of_rights_is_told_for_each_and_nothing_more() -> None:
+def test_missing_rights_are_reported_for_each_kernel_parameter() -> None:
     kernel = Kernel({"vm.overcommit_memory": 0}, locked=True)
     changed, failed = set_all(kernel, differences(kernel))
     assert changed == ()

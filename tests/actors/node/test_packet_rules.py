@@ -65,7 +65,7 @@ def test_the_chains_of_a_kubelet_are_made_for_both_families() -> None:
 
 
 @pytest.mark.parametrize("tables", [("filter",), ("mangle",), ("nat",), ("mangle", "nat", "filter")])
-def test_what_somebody_has_flushed_is_made_again_within_a_minute(tables: tuple[str, ...]) -> None:
+def test_flushed_tables_are_restored_within_a_minute(tables: tuple[str, ...]) -> None:
     packet_filter = Filter(IPV4)
     dispatcher = running(packet_filter)
     packet_filter.flush(IPV4, *tables)

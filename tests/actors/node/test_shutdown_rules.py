@@ -60,7 +60,7 @@ def test_the_groups_of_a_configuration(configuration, expected):
     ("available", "expected"),
     [(100, [20, 10, 5]), (35, [20, 10, 5]), (30, [15, 10, 5]), (12, [0, 7, 5]), (3, [0, 0, 3]), (0, [0, 0, 0])],
 )
-def test_time_that_is_missing_is_taken_from_those_who_end_first(available, expected):
+def test_a_shortened_shutdown_takes_time_from_the_first_groups(available, expected):
     groups = groups_of(by_priority((0, 20), (100, 10), (CRITICAL, 5)))
     found = fitted(groups, available * SECOND_NS)
     assert [group.period_ns // SECOND_NS for group in found] == expected
@@ -117,11 +117,11 @@ def test_a_pod_has_its_own_grace_and_no_more_than_is_left_for_its_group(own, lef
     ("phase", "expected"),
     [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), (None, False)],
 )
-def test_who_has_run_to_the_end_keeps_its_status(phase, expected):
+def test_a_completed_pod_keeps_its_status(phase, expected):
     assert has_ended(Pod(status=PodStatus(phase=phase))) is expected
 
 
-def test_what_is_remembered_comes_back_as_kubelets_write_it():
+def test_a_saved_shutdown_reads_back_in_the_kubelets_format():
     began = 1_700_000_000 * SECOND_NS + 123_456_000
     assert text_of(Shutdown(began)) == '{"startTime":"2023-11-14T22:13:20.123456Z","endTime":"0001-01-01T00:00:00Z"}'
     for shutdown in (NO_SHUTDOWN, Shutdown(began), Shutdown(began, began + 5 * SECOND_NS)):
@@ -139,5 +139,5 @@ def test_what_is_remembered_comes_back_as_kubelets_write_it():
         (Shutdown(100 * SECOND_NS, 105 * SECOND_NS), 110, False),
     ],
 )
-def test_whether_an_agent_has_come_in_the_middle(shutdown, at_s, expected):
+def test_a_saved_shutdown_tells_whether_the_agent_started_during_it(shutdown, at_s, expected):
     assert shutdown.runs_at(at_s * SECOND_NS, 30 * SECOND_NS) is expected

@@ -104,7 +104,7 @@ def test_no_more_can_be_reserved_of_any_resource_than_there_is(name: str, too_mu
     assert f"{too_much} of {name} are reserved, and this machine has {there}" in told
 
 
-def test_what_is_not_known_of_a_machine_limits_no_reservation() -> None:
+def test_unknown_machine_facts_limit_no_reservation() -> None:
     configuration = KubeletConfiguration(kube_reserved={"memory": "1Ti", "pid": "99999"})
     nothing = reservable_capacity(MachineFacts(host_name="n", cpus=4, memory_bytes=0), None, None)
     assert start_faults(configuration, StartFacts(), nothing) == ()
@@ -143,7 +143,9 @@ def test_some_things_are_only_warned_of(facts: dict[str, Any], words: list[str])
         ({**V2, "swaps": None}, "5.15.0", []),
     ],
 )
-def test_what_those_who_look_at_the_node_are_told(facts: dict[str, Any], kernel: str, reasons: list[str]) -> None:
+def test_cgroup_v1_and_swap_without_noswap_cause_remarks(
+    facts: dict[str, Any], kernel: str, reasons: list[str]
+) -> None:
     assert [remark.reason for remark in start_remarks(StartFacts(**facts), kernel)] == reasons
 
 

@@ -107,7 +107,7 @@ def published(*pairs: tuple[str, str]) -> tuple[NodeAddress, ...]:
         "has nothing to keep that others do not reach",
     ],
 )
-def test_a_node_that_begins_anew(before: str, looked_up: tuple[str, ...] | None, now: str) -> None:
+def test_a_restarted_node(before: str, looked_up: tuple[str, ...] | None, now: str) -> None:
     found = node_ips("n", (), network("eth1", looked_up=looked_up))
     old = published(("InternalIP", before), ("Hostname", "n"))
     assert node_addresses(old, found, "n", False) == published(("InternalIP", now), ("Hostname", "n"))
@@ -136,7 +136,7 @@ FOUND = NodeIps(("192.0.2.10", "2001:db8::10"), given=True)
         "the old ones while the one asked for is not there",
     ],
 )
-def test_published_are(
+def test_a_node_publishes(
     existing: tuple[NodeAddress, ...], found: NodeIps, external: bool, expected: list[tuple[str, str]]
 ) -> None:
     assert node_addresses(existing, found, "host", external) == published(*expected)

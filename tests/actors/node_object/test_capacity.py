@@ -29,7 +29,7 @@ def test_capacity_is_what_the_machine_has() -> None:
     }
 
 
-def test_what_others_advertise_is_kept_and_what_is_not_known_now_keeps_its_last_value() -> None:
+def test_capacity_of_others_is_kept_and_unknown_values_keep_their_last_value() -> None:
     existing = {"example.com/gpu": "2", "ephemeral-storage": "90Gi", "hugepages-64Ki": "1Mi", "cpu": "2"}
     now = capacity(existing, MACHINE, None, configured())
     assert now["example.com/gpu"] == "2"
@@ -81,7 +81,7 @@ def test_allocatable_is_what_is_not_reserved(fields: dict[str, Any], left: dict[
     assert allocatable(WHOLE, configured(**fields)) == {**WHOLE, **left}
 
 
-def test_what_is_reserved_for_the_system_and_the_agent_has_process_ids_and_no_thresholds() -> None:
+def test_reserved_resources_include_process_ids_and_no_eviction_thresholds() -> None:
     fields = {"system_reserved": {"pid": "500", "cpu": "1"}, "kube_reserved": {"pid": "1k", "memory": "1Gi"}}
     kept = reserved(configured(**fields, eviction_hard={"memory.available": "5Gi"}))
     assert {name: str(amount) for name, amount in kept.items()} == {

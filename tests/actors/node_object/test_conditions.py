@@ -110,7 +110,7 @@ NOW_NS = 1_000 * SECOND_NS
         "silent for a while", "silent for too long", "not ready", "no network",
     ],
 )  # fmt: skip
-def test_what_the_runtime_must_do_for_a_node_to_be_ready(
+def test_the_runtime_state_decides_whether_the_node_is_ready(
     state: RuntimeStateObserved | None, listed_ns_ago: int | None, reasons: list[str]
 ) -> None:
     listed_ns = None if listed_ns_ago is None else NOW_NS - listed_ns_ago
@@ -126,7 +126,7 @@ def test_others_have_reasons_too_and_all_are_said() -> None:
     )
 
 
-def test_silence_is_looked_at_when_it_begins_to_count() -> None:
+def test_the_status_is_checked_when_runtime_silence_starts_to_count() -> None:
     assert look_again_ns(RuntimeHealth(), NOW_NS) is None
     assert look_again_ns(RuntimeHealth(FINE, NOW_NS - MINUTE_NS), NOW_NS) == 2 * MINUTE_NS
     silent = RuntimeStateObserved("gone", "", "", NOW_NS - 10 * SECOND_NS)

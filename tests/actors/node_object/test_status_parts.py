@@ -84,7 +84,7 @@ def test_handlers_are_told_by_name_with_what_they_are_able_to_do() -> None:
     )
 
 
-def test_what_pods_are_scheduled_by_is_declared_where_the_agent_honours_it() -> None:
+def test_node_features_are_declared_only_where_the_agent_honours_them() -> None:
     """The scheduler leaves a pod with the action RestartAllContainers pending where no node declares that."""
     resizes = ("InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers")
     all_of_them = ("ExtendWebSocketsToKubelet", *resizes, "RestartAllContainersOnContainerExits")

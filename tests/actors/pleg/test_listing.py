@@ -32,7 +32,7 @@ def container(uid: str, name: str, state: ContainerState = RUNNING, number: int 
     return Container(id=f"c-{uid}-{name}-{number}", labels=labels, state=state)
 
 
-def test_strangers_are_pods_of_which_something_runs_and_whom_nobody_knows():
+def test_strangers_are_running_pods_that_have_no_worker():
     picture = picture_of(
         [sandbox("1"), sandbox("2", NOT_READY), sandbox("3", NOT_READY)],
         [container("1", "web", EXITED), container("3", "web"), container("4", "web", EXITED)],
@@ -46,7 +46,7 @@ def test_strangers_are_pods_of_which_something_runs_and_whom_nobody_knows():
     assert picture.entries["s-1"] == ListedContainer("1", "name-1", "default", "", True, READY)
 
 
-def test_what_carries_no_pod_uid_is_not_ours():
+def test_sandboxes_and_containers_without_a_pod_uid_are_ignored():
     foreign = [Container(id="c", state=RUNNING), Container(id="d", labels={"io.kubernetes.pod.uid": ""}, state=RUNNING)]
     assert (
         picture_of([PodSandbox(id="s"), PodSandbox(id="t", metadata=PodSandboxMetadata(name="x"))], foreign) == NOTHING
@@ -73,7 +73,7 @@ def test_what_carries_no_pod_uid_is_not_ours():
         ),
     ],
 )
-def test_what_changed_and_what_died(
+def test_two_listings_give_the_changed_pods_and_the_dead_containers(
     before: list[tuple[str, ContainerState]], now: list[tuple[str, ContainerState]], expected: ListingDifference
 ):
     pictures = [picture_of([], [container("u", name, state) for name, state in each]) for each in (before, now)]

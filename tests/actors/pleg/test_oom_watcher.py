@@ -69,7 +69,7 @@ def test_a_container_over_its_own_limit_is_counted_and_is_no_event_of_the_node()
     assert (scene.counted("node"), scene.counted("pod")) == (0, 1)
 
 
-def test_want_of_rights_is_one_warning_and_nothing_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_rights_for_the_kernel_log_are_one_warning_without_a_retry(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         scene = Scene(SimulatedOomLog(deaf="Operation not permitted"))
         scene.log.deaf = ""
@@ -88,7 +88,7 @@ def test_a_log_that_ends_is_listened_to_again_after_a_pause() -> None:
     assert len(scene.events) == 1
 
 
-def test_who_is_stopped_listens_no_more() -> None:
+def test_a_stopped_oom_watcher_stops_following_the_log() -> None:
     scene = Scene(SimulatedOomLog())
     scene.watcher.stop()
     scene.dispatcher.run_for(10**9)

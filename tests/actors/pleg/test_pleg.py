@@ -211,7 +211,7 @@ def test_pods_that_run_and_have_no_worker_are_told_with_every_list(worlds: list[
     assert len(world.unknown()) == count
 
 
-def test_a_change_is_one_hint_to_its_worker_and_a_death_one_word_to_the_collector(without_events: World):
+def test_a_change_notifies_the_worker_once_and_a_death_the_collector_once(without_events: World):
     world = without_events
     first, second = world.worker("1"), world.worker("2")
     world.runtime.containers = {"1": RUNNING, "2": RUNNING}
@@ -299,7 +299,7 @@ def test_a_list_that_ends_after_it_was_given_up_is_not_taken_for_news(without_ev
     assert len(world.listed) > listed
 
 
-def test_what_happens_while_a_list_is_under_way_is_listed_soon_after_it(world: World):
+def test_an_event_during_a_list_causes_another_list_soon_after(world: World):
     world.runtime.hangs = True
     world.run(RELIST_WITH_EVENTS_NS)
     world.event("stranger")
@@ -335,7 +335,7 @@ def test_an_event_is_a_hint_to_the_worker_of_its_pod(world: World):
     assert (first, second) == ([LookAgain()], [])
 
 
-def test_what_events_tell_of_a_pod_reaches_its_worker_as_one_word(world: World):
+def test_several_events_of_a_pod_reach_its_worker_as_one_message(world: World):
     told = world.worker("1")
     world.event("1", ContainerStatus(id="a", state=RUNNING), of="a")
     world.event("1", ContainerStatus(id="a", state=EXITED), ContainerStatus(id="b", state=RUNNING), of="b")
@@ -343,7 +343,7 @@ def test_what_events_tell_of_a_pod_reaches_its_worker_as_one_word(world: World):
     assert told == [RuntimeTold(FrozenMap({"a": EXITED, "b": RUNNING}))]
 
 
-def test_that_a_container_has_stopped_is_told_at_once_and_what_workers_do_themselves_within_a_second(world: World):
+def test_a_stop_event_is_passed_on_at_once_and_other_events_within_a_second(world: World):
     told = world.worker("1")
     running, exited = ContainerStatus(id="a", state=RUNNING), ContainerStatus(id="a", state=EXITED)
     world.event("1", running, of="a", kind=ContainerEventType.CONTAINER_STARTED_EVENT)
@@ -404,7 +404,7 @@ def test_a_worker_that_has_begun_since_is_told_by_the_list_what_an_event_has_tol
     assert hints == [RuntimeTold(FrozenMap({"1-c": EXITED}))]
 
 
-def test_what_is_gone_and_belongs_to_no_worker_brings_no_list(world: World):
+def test_a_deleted_container_without_a_worker_causes_no_list(world: World):
     world.run(2 * SECOND_NS)
     world.runtime.lists = 0
     world.event("stranger", of="a", kind=ContainerEventType.CONTAINER_DELETED_EVENT)

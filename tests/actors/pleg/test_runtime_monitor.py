@@ -126,7 +126,7 @@ def test_a_missing_runtime_is_waited_for_every_second_and_said_once(world: World
     assert world.errors()[-1] == (False, False)
 
 
-def test_since_when_a_runtime_is_silent_is_told_with_the_trouble(world: World):
+def test_runtime_trouble_is_reported_with_the_time_of_its_last_answer(world: World):
     world.start().run(12 * SECOND_NS)
     world.cri.go_down()
     world.run(10 * SECOND_NS)
@@ -138,7 +138,7 @@ def test_since_when_a_runtime_is_silent_is_told_with_the_trouble(world: World):
     assert world.told[-1].silent_since_ns is None
 
 
-def test_what_comes_back_is_asked_who_it_is(world: World):
+def test_a_runtime_that_comes_back_is_asked_for_its_version(world: World):
     world.start()
     world.cri.go_down()
     world.run(POLL_NS)

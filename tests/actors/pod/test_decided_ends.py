@@ -96,13 +96,13 @@ def test_the_next_agent_knows_what_was_decided_and_nothing_more(host: SimulatedH
         pytest.param(EndNote(1_000, 31_000), 60, 0, 0, id="an earlier version wrote it, and the clock was put back"),
     ],
 )
-def test_what_has_passed_of_a_grace_is_what_the_clock_says_that_nobody_sets(
+def test_the_elapsed_grace_is_measured_by_the_monotonic_clock(
     note: EndNote, now_ns: int, wall_ns: int, passed_ns: int
 ) -> None:
     assert note.passed_ns(now_ns, wall_ns) == passed_ns
 
 
-def test_what_is_decided_meanwhile_wins_over_what_was_read(host: SimulatedHost) -> None:
+def test_decisions_made_while_reading_win_over_the_file(host: SimulatedHost) -> None:
     first = Agent(host)
     first.decided.ends["x"] = NOTE
     first.do(Keep())
@@ -114,7 +114,7 @@ def test_what_is_decided_meanwhile_wins_over_what_was_read(host: SimulatedHost) 
     assert second.decided.ends == {"x": EndNote(5, 6), "y": NOTE}
 
 
-def test_what_is_gone_is_forgotten_and_a_cause_with_its_successor(host: SimulatedHost) -> None:
+def test_decided_ends_of_removed_containers_are_forgotten_and_causes_with_their_successors(host: SimulatedHost) -> None:
     decided = Agent(host).decided
     decided.ends = {"x": NOTE, "y": NOTE}
     decided.killed = {"x": KillCause.CHANGED, "y": KillCause.LIVENESS}
@@ -133,7 +133,7 @@ def test_for_a_pod_without_a_directory_nothing_is_written(host: SimulatedHost) -
 
 
 @pytest.mark.parametrize("text", ["", "no document", '{"ends": 1}', '{"killed": {"x": "OF_ANOTHER_VERSION"}}'])
-def test_what_cannot_be_read_was_not_decided(host: SimulatedHost, text: str) -> None:
+def test_an_unreadable_record_counts_as_no_decision(host: SimulatedHost, text: str) -> None:
     host.tree.write(PATH, text.encode())
     agent = Agent(host)
     agent.do(Recall())
@@ -141,7 +141,7 @@ def test_what_cannot_be_read_was_not_decided(host: SimulatedHost, text: str) -> 
     assert (agent.decided.ends, agent.decided.killed, agent.decided.owed) == ({}, {}, {})
 
 
-def test_a_sick_disk_holds_nobody_up_for_long(host: SimulatedHost) -> None:
+def test_a_hanging_disk_delays_a_decided_end_only_briefly(host: SimulatedHost) -> None:
     agent = Agent(host)
     host.tree.fail("/root/pods/u1", errno.EIO)
     assert agent.do(Recall()) == 0

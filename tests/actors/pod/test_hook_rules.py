@@ -51,7 +51,7 @@ def http(**fields: object) -> LifecycleHandler:
         ),
     ],
 )
-def test_what_is_done(handler: LifecycleHandler, expected: Hook) -> None:
+def test_a_hook_handler_becomes_a_call(handler: LifecycleHandler, expected: Hook) -> None:
     assert hook_of(WEB, handler, "10.0.0.7") == expected
 
 
@@ -64,12 +64,12 @@ def test_what_is_done(handler: LifecycleHandler, expected: Hook) -> None:
         (http(port=80), "", "no address"),
     ],
 )
-def test_what_cannot_be_done_says_why(handler: LifecycleHandler, ip: str, why: str) -> None:
+def test_an_impossible_hook_says_why(handler: LifecycleHandler, ip: str, why: str) -> None:
     with pytest.raises(HookImpossibleError, match=why):
         hook_of(WEB, handler, ip)
 
 
-def test_where_the_spec_is_lost_the_container_knows_its_ports() -> None:
+def test_a_hook_without_the_pod_spec_uses_the_ports_in_the_annotations() -> None:
     known = known_by_notes(seen("a", notes={PORTS: '[{"name":"web","containerPort":8080}]'}))
     assert hook_of(known, http(port="web"), "10.0.0.7") == HttpHook("http://10.0.0.7:8080/")
     assert known_by_notes(seen("a", notes={PORTS: "{"})).ports == ()

@@ -126,7 +126,7 @@ def test_only_the_pods_own_sandboxes_and_containers_are_seen(world: World):
     assert world.look() == (["READY"], ["RUNNING"])
 
 
-def test_what_has_not_changed_its_state_is_not_asked_for_again(world: World):
+def test_a_look_asks_no_status_of_unchanged_containers(world: World):
     sandbox = world.sandbox()
     first = world.run(sandbox)
     world.run(sandbox, name="side")
@@ -142,7 +142,7 @@ def test_what_has_not_changed_its_state_is_not_asked_for_again(world: World):
     assert world.counted.statuses() == 0, "that a sandbox has ended is all there is to know of it, and the list says it"
 
 
-def test_what_was_removed_is_forgotten(world: World):
+def test_a_look_forgets_removed_containers(world: World):
     container = world.run(world.sandbox())
     world.look()
     world.cri.kill_container(container)
@@ -151,7 +151,7 @@ def test_what_was_removed_is_forgotten(world: World):
     assert world.look() == (["READY"], [])
 
 
-def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_a_container_that_vanishes_during_a_look_is_left_out(world: World, monkeypatch: pytest.MonkeyPatch):
     world.counted.fails = set()
     container = world.run(world.sandbox())
     listed = world.ask(v.LIST_CONTAINERS, m.ListContainersRequest())
@@ -170,7 +170,7 @@ def test_what_vanishes_between_the_list_and_the_status_is_not_there(world: World
     assert world.look() == (["READY"], [])
 
 
-def test_what_nobody_doubts_is_not_looked_at(world: World):
+def test_a_look_without_doubts_asks_the_runtime_nothing(world: World):
     container = world.run(world.sandbox())
     world.look(everything=False)
     world.counted.asked.clear()
@@ -179,7 +179,7 @@ def test_what_nobody_doubts_is_not_looked_at(world: World):
     assert not world.counted.asked
 
 
-def test_what_is_in_doubt_is_looked_at_and_nothing_else(world: World):
+def test_a_look_asks_only_for_the_containers_in_doubt(world: World):
     sandbox = world.sandbox()
     first = world.run(sandbox)
     second = world.run(sandbox, name="side")
@@ -197,7 +197,7 @@ def test_what_is_in_doubt_is_looked_at_and_nothing_else(world: World):
     assert "ListContainers" not in world.counted.asked
 
 
-def test_news_of_what_was_never_seen_is_a_reason_to_list_everything(world: World):
+def test_news_of_an_unknown_container_causes_a_full_list(world: World):
     sandbox = world.sandbox()
     first = world.run(sandbox)
     world.look()
@@ -210,7 +210,7 @@ def test_news_of_what_was_never_seen_is_a_reason_to_list_everything(world: World
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 
-def test_news_of_what_has_been_seen_is_a_reason_to_look_at_that(world: World):
+def test_news_of_a_known_container_causes_a_look_at_it_alone(world: World):
     container = world.run(world.sandbox())
     world.look()
     world.cri.kill_container(container)
@@ -221,7 +221,7 @@ def test_news_of_what_has_been_seen_is_a_reason_to_look_at_that(world: World):
     assert not world.looker.ask(Told(FrozenMap({container: ContainerState.CONTAINER_EXITED})))
 
 
-def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):
+def test_a_failed_look_at_one_container_leaves_everything_in_doubt(world: World):
     container = world.run(world.sandbox())
     world.look()
     world.cri.kill_container(container)
@@ -233,7 +233,7 @@ def test_a_look_at_one_that_fails_leaves_everything_in_doubt(world: World):
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 
-def test_what_was_in_doubt_is_asked_for_after_a_failed_look_also_in_its_old_state(world: World):
+def test_after_a_failed_look_the_doubted_container_is_asked_for_even_if_unchanged(world: World):
     """Its state is the same, and the lists show no more than that; its resources may be others."""
     sandbox = world.sandbox()
     container, _ = world.run(sandbox), world.run(sandbox, name="side")

@@ -9,11 +9,11 @@ def pauses(row: PassesInARow, passes: int, containers: int = 1) -> list[int]:
     return [row.pause_ns(containers) // FIRST_PAUSE_NS for _ in range(passes)]
 
 
-def test_what_a_pod_of_many_containers_needs_to_come_to_life_is_done_at_once():
+def test_the_passes_that_start_a_pod_of_many_containers_run_without_pauses():
     assert pauses(PassesInARow(), 12 + SANDBOX_PASSES, containers=12) == [0] * (12 + SANDBOX_PASSES)
 
 
-def test_what_comes_to_nothing_is_done_again_after_a_pause_that_doubles_up_to_a_minute():
+def test_fruitless_passes_pause_twice_as_long_each_time_up_to_a_minute():
     assert pauses(PassesInARow(), 14) == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 64, 64, 64]
 
 

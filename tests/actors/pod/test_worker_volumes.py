@@ -148,7 +148,7 @@ def test_a_pod_that_the_node_takes_asks_at_once_and_looks_at_nothing_again(slow_
     assert (slow_world.renewals(), slow_world.cri.calls) == ([False], looks)
 
 
-def test_what_the_runtime_tells_before_the_node_takes_the_pod_is_looked_at(slow_world: World):
+def test_runtime_news_before_admission_is_looked_at_after_it(slow_world: World):
     slow_world.desire(web(DOWN), Operation.ADD)
     looks = slow_world.cri.calls
     slow_world.tell(RuntimeTold(FrozenMap({"never-seen": int(RUNNING)})), PodAdmitted(), seconds=0)
@@ -169,7 +169,7 @@ def test_volumes_are_asked_for_once(world: World):
     assert world.renewals() == [False]
 
 
-def test_what_a_file_may_show_is_asked_for_again_when_it_changes(world: World):
+def test_a_change_of_metadata_that_a_volume_shows_renews_the_volumes(world: World):
     world.desire(web(DOWN, labels={"a": "1"}), Operation.ADD)
     world.tell(READY)
     changed = web(DOWN, labels={"a": "2"})
@@ -192,7 +192,7 @@ def test_a_change_before_the_first_answer_is_not_lost(world: World):
         pytest.param(web(DOWN), id="nothing"),
     ],
 )
-def test_what_no_file_shows_costs_nothing(world: World, changed: Pod):
+def test_a_change_that_no_volume_shows_renews_nothing(world: World, changed: Pod):
     world.desire(web(DOWN), Operation.ADD)
     world.tell(READY)
     world.desire(changed)
@@ -213,7 +213,7 @@ def test_a_volume_that_comes_into_use_is_asked_for(world: World):
     assert world.renewals() == [False, False]
 
 
-def test_it_asks_again_when_it_is_told_to_and_goes_on_with_what_it_has(world: World):
+def test_a_worker_asks_for_its_volumes_again_on_request(world: World):
     world.desire(web(DOWN), Operation.ADD)
     world.tell(READY)
     world.tell(RenewVolumes())
@@ -222,7 +222,7 @@ def test_it_asks_again_when_it_is_told_to_and_goes_on_with_what_it_has(world: Wo
     assert world.renewals() == [False, True]
 
 
-def test_what_fails_is_waited_for_and_asked_again_only_when_nobody_says_more(world: World):
+def test_failed_volumes_are_asked_for_again_after_a_wait_without_news(world: World):
     world.desire(web(DOWN), Operation.ADD)
     world.tell(VolumesPrepared(FrozenMap(), "no"), seconds=VOLUME_ASK_AGAIN_NS / SECOND_NS - 5)
     assert world.renewals() == [False]
@@ -230,7 +230,7 @@ def test_what_fails_is_waited_for_and_asked_again_only_when_nobody_says_more(wor
     assert world.renewals() == [False, False]
 
 
-def test_of_a_pod_that_ends_nothing_is_renewed(world: World):
+def test_an_ending_pod_renews_no_volumes(world: World):
     world.desire(web(DOWN), Operation.ADD)
     world.tell(READY)
     world.tell(TerminatePod(None, removed=True), RenewVolumes(), seconds=5)

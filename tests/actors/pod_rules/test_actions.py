@@ -66,7 +66,9 @@ def test_spec_3_1_sandbox_changes(
         ((sandbox(1, ip=""),), "no address"),
     ],
 )
-def test_spec_3_1_of_several_faults_the_first_is_told(boxes: tuple[ObservedSandbox, ...], why: str) -> None:
+def test_spec_3_1_only_the_first_of_several_sandbox_faults_is_reported(
+    boxes: tuple[ObservedSandbox, ...], why: str
+) -> None:
     assert why in sandbox_change(pod("a"), picture(boxes=boxes)).why
 
 
@@ -289,13 +291,13 @@ def test_spec_3_2_a_resize_that_needs_a_restart_kills_and_starts() -> None:
     assert said(actions) == "kill a; start a"
 
 
-def test_spec_3_2_what_was_made_but_not_started_is_started_not_made_again() -> None:
+def test_spec_3_2_a_created_container_is_started_and_not_created_again() -> None:
     [start] = act(pod("a"), picture(seen("a", CREATED, attempt=3, back_off_ns=7))).start
     assert (start.created_id, start.attempt, start.back_off_ns) == ("a-3", 3, 7)
 
 
 @pytest.mark.parametrize("fault", [{"made_of": "image:0"}, {"sandbox_attempt": 7}])
-def test_what_was_made_otherwise_is_made_again(fault: dict[str, Any]) -> None:
+def test_a_created_container_with_another_spec_is_created_again(fault: dict[str, Any]) -> None:
     [start] = act(pod("a"), picture(seen("a", CREATED, attempt=3, **fault))).start
     assert (start.created_id, start.attempt) == ("", 4)
 
@@ -334,7 +336,7 @@ def test_nothing_is_decided_while_a_sandbox_is_being_made() -> None:
 
 
 @pytest.mark.parametrize("state", [None, CREATED, RUNNING, EXITED, UNKNOWN])
-def test_what_is_in_flight_is_neither_started_nor_killed_nor_missed(state) -> None:
+def test_a_container_with_a_call_in_flight_is_neither_started_nor_killed(state) -> None:
     observed = picture() if state is None else picture(seen("a", state, made_of="image:0"))
     assert act(pod("a", policy="Never"), observed, in_flight=InFlight(containers=frozenset({"a"}))).idle
 

@@ -61,7 +61,7 @@ def test_spec_3_2_a_container_of_a_never_pod_is_never_restarted(observed: Observ
 
 
 @given(_POLICIES, pictures())
-def test_what_is_done_is_not_asked_for_again(policy: str, observed: ObservedPod) -> None:
+def test_actions_in_flight_are_not_decided_again(policy: str, observed: ObservedPod) -> None:
     """With everything asked for now in flight, nothing more of the same names is asked for."""
     the_pod = pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy)
     first = act(the_pod, observed)
@@ -95,7 +95,7 @@ def _after(observed: ObservedPod, actions: PodActions, states: dict[str, bool], 
 
 @settings(max_examples=400)  # the pictures that ask for both are not many
 @given(_POLICIES, pictures(), st.booleans(), st.booleans(), st.sampled_from(["10.0.0.7", ""]))
-def test_where_all_was_started_and_runs_nothing_more_is_to_be_done(
+def test_a_pod_with_all_containers_running_needs_no_action(
     policy: str, observed: ObservedPod, a_runs: bool, b_runs: bool, ip: str
 ) -> None:
     the_pod = pod("a", "b", policy=policy)

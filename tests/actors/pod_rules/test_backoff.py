@@ -46,7 +46,7 @@ def _unmarked(last: ObservedContainer) -> ObservedContainer:
     return msgspec.structs.replace(last, annotations={}, labels={})
 
 
-def test_the_first_end_is_forgiven_then_waits_double_up_to_the_most() -> None:
+def test_the_first_restart_is_immediate_and_later_waits_double_to_a_maximum() -> None:
     assert loop(9) == [0, 10, 20, 40, 80, 160, 300, 300, 300]
 
 
@@ -64,7 +64,7 @@ def test_an_absurd_restart_count_waits_the_most() -> None:
 
 
 @pytest.mark.parametrize(("ran_s", "waits"), [(599, [0, 10, 20]), (600, [0, 10, 20]), (601, [0, 0, 0])])
-def test_whoever_ran_for_the_quiet_time_is_forgiven(ran_s: int, waits: list[int]) -> None:
+def test_a_container_that_ran_long_enough_resets_its_back_off(ran_s: int, waits: list[int]) -> None:
     assert loop(3, ran_ns=ran_s * SECOND_NS) == waits
 
 
@@ -74,12 +74,12 @@ def test_the_wait_counts_from_the_end_of_the_container() -> None:
     assert back_off(WEB, last, PERIODS, NOW_NS + 6 * SECOND_NS).until_ns == 0
 
 
-def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_the_delay() -> None:
+def test_a_clock_set_back_never_lengthens_the_back_off() -> None:
     last = seen("web", EXITED, 1, 1, ended_ns=NOW_NS + 9_000 * SECOND_NS, back_off_ns=10 * SECOND_NS)
     assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == NOW_NS + 10 * SECOND_NS
 
 
-def test_another_image_begins_anew() -> None:
+def test_a_new_image_resets_the_back_off() -> None:
     last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS)
     wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS)
     assert (wait.until_ns, wait.next_delay_ns) == (0, 10 * SECOND_NS)
@@ -87,13 +87,13 @@ def test_another_image_begins_anew() -> None:
 
 @pytest.mark.parametrize("state", [RUNNING, EXITED, CREATED, UNKNOWN])
 @pytest.mark.parametrize(("attempt", "next_s"), [(0, 0), (5, 10)])
-def test_whoever_is_killed_for_another_image_hands_no_debt_on(state, attempt: int, next_s: int) -> None:
+def test_a_container_killed_for_a_new_image_passes_on_no_back_off(state, attempt: int, next_s: int) -> None:
     last = seen("web", state, attempt, 1, ended_ns=NOW_NS, back_off_ns=300 * SECOND_NS)
     wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS, excused=True)
     assert (wait.until_ns, wait.next_delay_ns) == (0, next_s * SECOND_NS)
 
 
-def test_other_resources_begin_anew_and_the_same_ones_do_not_spec_3_5() -> None:
+def test_changed_resources_reset_the_back_off_and_equal_ones_do_not_spec_3_5() -> None:
     given = container("web", resources=ResourceRequirements(limits={"memory": "64Mi"}, requests={"cpu": "1"}))
     notes = {RESOURCES: resources_text(given)}
     last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS, notes=notes)
@@ -104,12 +104,12 @@ def test_other_resources_begin_anew_and_the_same_ones_do_not_spec_3_5() -> None:
 
 
 @pytest.mark.parametrize("state", [CREATED, UNKNOWN])
-def test_what_has_not_ended_makes_nobody_wait_and_hands_its_debt_on(state) -> None:
+def test_a_running_container_causes_no_wait_and_passes_its_back_off_on(state) -> None:
     wait = back_off(WEB, seen("web", state, 3, back_off_ns=20 * SECOND_NS), PERIODS, NOW_NS)
     assert (wait.until_ns, wait.next_delay_ns) == (0, 20 * SECOND_NS)
 
 
-def test_a_container_that_never_was_starts_at_once_and_owes_nothing() -> None:
+def test_a_container_that_never_ran_starts_at_once_without_back_off() -> None:
     decided = act(pod("web"), picture())
     assert decided.backing_off == ()
     assert [start.back_off_ns for start in decided.start] == [0]
@@ -143,7 +143,7 @@ def killed(times: int, lived_s: int) -> list[int]:
         (300, [0, 0, 0, 0, 0, 0]),
     ],
 )
-def test_whoever_is_killed_for_a_probe_waits_only_if_it_lived_shorter_than_its_back_off(
+def test_a_container_killed_by_a_probe_waits_only_if_it_lived_less_than_its_back_off(
     lived_s: int, waits: list[int]
 ) -> None:
     assert killed(6, lived_s) == waits

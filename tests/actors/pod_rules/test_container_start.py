@@ -127,7 +127,7 @@ def test_spec_3_7_waiting_reasons(events: list[Event], reason: str, retry_at_ns:
     assert (life.reason, life.retry_at_ns) == (reason, retry_at_ns)
 
 
-def test_spec_6_1_what_was_pulled_for_this_start_is_not_asked_for_again_and_for_the_next_it_is() -> None:
+def test_spec_6_1_an_image_is_requested_once_per_start() -> None:
     pulled = walk(WANTED, PullNeeded(0), Pulled("web:1"), WANTED)
     assert pulled.is_pulled
     assert not walk(Wanted("web:2"), life=pulled).is_pulled
@@ -176,7 +176,7 @@ def test_whatever_happens_nothing_is_made_without_an_image_and_nothing_starts_th
             assert life is before
 
 
-def test_the_book_knows_who_runs_and_has_not_started() -> None:
+def test_the_start_book_lists_running_containers_that_have_not_started() -> None:
     lives = StartLives()
     for event in HOOKED:
         lives.meet("web", event)
@@ -189,7 +189,7 @@ def test_the_book_knows_who_runs_and_has_not_started() -> None:
     assert lives.unstarted == frozenset()
 
 
-def test_nothing_new_is_the_very_same_start() -> None:
+def test_an_event_without_news_returns_the_same_start_object() -> None:
     life = walk(*HOOKED)
     assert advance(life, PostStartEnded("c0")) is life
     assert advance(life, ConfigGathered()) is life

@@ -137,7 +137,7 @@ def test_spec_2_6_marks_are_kept_and_times_are_set_once() -> None:
 
 @pytest.mark.parametrize("stage", list(PodStage))
 @pytest.mark.parametrize("event", [CleanedUp(), ContainersStopped(), Synced(), Orphaned(), NameTaken(), NameFree()])
-def test_spec_2_6_what_cannot_happen_is_refused_with_what_can(stage: PodStage, event: Event) -> None:
+def test_spec_2_6_an_illegal_event_is_refused_with_the_legal_ones(stage: PodStage, event: Event) -> None:
     life = msgspec.structs.replace(BEGINNING, stage=stage)
     if has_rules(TABLE, stage, type(event)):
         advance(life, event, 1)
@@ -156,7 +156,7 @@ _UNKNOWN_POD = [
 
 
 @pytest.mark.parametrize(("query", "before", "after"), _UNKNOWN_POD, ids=lambda each: getattr(each, "__name__", None))
-def test_spec_2_6_of_an_unknown_pod_the_sources_decide(query, before: bool, after: bool) -> None:
+def test_spec_2_6_queries_about_an_unknown_pod_depend_on_the_sources(query, before: bool, after: bool) -> None:
     assert (query(None, False), query(None, True)) == (before, after)
 
 

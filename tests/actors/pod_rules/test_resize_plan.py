@@ -83,7 +83,7 @@ def test_containers_that_shrink_are_updated_first() -> None:
     assert [each.lowers_memory_to for each in plan.updates] == [64 * 2**20, 0]
 
 
-def test_what_the_runtime_was_told_since_counts() -> None:
+def test_a_resize_plan_counts_the_updates_already_sent_to_the_runtime() -> None:
     wanted = pod(container("app", BIG))
     seen = running(container("app", SMALL))
     plan = resize_plan(wanted, seen, NOTHING_TOLD, RULES)
@@ -92,7 +92,7 @@ def test_what_the_runtime_was_told_since_counts() -> None:
     assert ids(resize_plan(pod(container("app", SMALL)), seen, told, RULES)) == ["id-app"]
 
 
-def test_one_that_does_not_run_is_left_to_its_next_start() -> None:
+def test_a_container_that_does_not_run_gets_new_resources_at_its_next_start() -> None:
     seen = running(container("app", SMALL), state=ContainerState.CONTAINER_EXITED)
     assert resize_plan(pod(container("app", BIG)), seen, NOTHING_TOLD, RULES).done
 

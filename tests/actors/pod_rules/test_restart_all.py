@@ -39,7 +39,7 @@ def ruled(name: str, action: str = "RestartAllContainers", code: int = 42, **fie
         pytest.param(without_rules(pod(ruled("a"))), 42, set(), id="the gate is off"),
     ],
 )
-def test_spec_3_2_who_restarts_all(the_pod: Pod, exit_code: int, expected: set[str]) -> None:
+def test_spec_3_2_an_exit_code_may_restart_all_containers(the_pod: Pod, exit_code: int, expected: set[str]) -> None:
     assert sources(the_pod, picture(seen("a", EXITED, exit_code=exit_code))) == expected
 
 
@@ -79,7 +79,9 @@ def test_spec_4_3_it_goes_on_until_something_is_made_anew() -> None:
         ("OnFailure", KillCause.SANDBOX, True),
     ],
 )
-def test_what_we_have_ended_comes_again_whatever_its_exit_code(policy: str, cause: KillCause, comes: bool) -> None:
+def test_a_container_that_the_agent_ended_restarts_whatever_its_exit_code(
+    policy: str, cause: KillCause, comes: bool
+) -> None:
     observed = picture(seen("a", EXITED))
     assert coming_again(pod("a", policy=policy), observed, {"a-0": cause}) == ({"a"} if comes else set())
 
@@ -97,7 +99,7 @@ def test_spec_4_3_only_a_pod_that_may_restart_all_has_the_condition(the_pod: Pod
     assert {each.type: each.status for each in status.conditions}.get(ALL_RESTARTING) == expected
 
 
-def test_spec_4_2_what_is_removed_to_be_made_anew_waits_so_with_an_unknown_end_and_is_counted() -> None:
+def test_spec_4_2_a_container_removed_for_a_restart_of_all_waits_and_counts_a_restart() -> None:
     the_pod = pod(ruled("a"), "b")
 
     def show(observed: ObservedPod, previous: PodStatus | None) -> PodStatus:

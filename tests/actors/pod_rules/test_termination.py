@@ -214,7 +214,7 @@ GONE_WITH_IT = seen("a", EXITED, sandbox_attempt=0)
         pytest.param((seen("a", EXITED),), (), None, id="nobody knows its sandbox"),
     ],
 )
-def test_what_is_left_of_a_pod_is_its_sandboxes_and_what_goes_with_them(
+def test_the_remains_of_a_pod_are_its_sandboxes_and_their_containers(
     containers: tuple[ObservedContainer, ...], boxes: tuple[ObservedSandbox, ...], left: list[str] | None
 ) -> None:
     found = left_of(picture(*containers, boxes=boxes))

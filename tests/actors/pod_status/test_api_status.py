@@ -126,7 +126,7 @@ def test_spec_4_2_container_status(
     assert (state_of(status), last_of(status), status.restart_count) == (state, last, restarts)
 
 
-def test_spec_4_2_what_was_lost_is_counted_once() -> None:
+def test_spec_4_2_a_lost_container_counts_as_one_restart() -> None:
     lost = picture(seen("a", UNKNOWN, attempt=2))
     first = show(pod("a"), lost, RAN)
     assert show(pod("a"), lost, first) is first
@@ -454,7 +454,7 @@ def test_the_final_status_guesses_nothing_of_an_end_that_nobody_saw() -> None:
     assert [state_of(each) for each in final.ephemeral_container_statuses] == ["waiting ContainerCreating"]
 
 
-def test_spec_4_5_what_cannot_have_been_started_is_not_shown_as_ended() -> None:
+def test_spec_4_5_a_container_that_never_started_is_not_shown_as_terminated() -> None:
     the_pod = pod("a", init=(container("i"), container("j")))
     final = final_status(the_pod, show(the_pod, picture(seen("i"))))
     assert [state_of(each) for each in final.init_container_statuses] == ["terminated 137", "waiting PodInitializing"]

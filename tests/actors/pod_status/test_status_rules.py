@@ -151,12 +151,12 @@ def test_spec_4_2_regular_containers_of_a_pod_with_init_containers_wait_for_them
 
 
 @pytest.mark.parametrize("state", [CREATED, UNKNOWN])
-def test_spec_4_2_what_was_made_or_never_seen_to_run_waits_without_a_reason(state: Any) -> None:
+def test_spec_4_2_a_created_or_unknown_container_waits_without_a_reason(state: Any) -> None:
     [status] = show(pod("a"), picture(seen("a", state))).container_statuses
     assert reads(status) == "waiting"
 
 
-def test_spec_4_2_of_many_lives_the_newest_is_the_state_and_the_one_before_it_the_last() -> None:
+def test_spec_4_2_the_newest_attempt_is_the_state_and_the_one_before_it_the_last_state() -> None:
     observed = picture(
         seen("a", attempt=2), seen("a", EXITED, attempt=1, exit_code=5), seen("a", EXITED, attempt=0, exit_code=4)
     )

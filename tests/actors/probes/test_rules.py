@@ -113,7 +113,7 @@ def test_spec_5_the_runtime_gets_two_minutes_more_than_a_command_before_a_check_
         ({"grpc": {"port": 82, "service": "s"}}, GrpcCheck("10.0.0.1", 82, "s")),
     ],
 )
-def test_spec_5_what_is_asked(probe: dict[str, Any], expected: Check) -> None:
+def test_spec_5_a_probe_becomes_a_request(probe: dict[str, Any], expected: Check) -> None:
     assert asked(probe) == expected
 
 
@@ -136,7 +136,7 @@ def test_spec_5_a_command_knows_the_variables_that_stand_in_the_pod() -> None:
         ({}, "10.0.0.1", "give it exec, httpGet, tcpSocket or grpc"),
     ],
 )
-def test_spec_5_what_cannot_be_asked_says_why(probe: dict[str, Any], ip: str, text: str) -> None:
+def test_spec_5_an_impossible_probe_says_why(probe: dict[str, Any], ip: str, text: str) -> None:
     with pytest.raises(CheckImpossibleError, match=re.escape(text)):
         asked(probe, ip)
 

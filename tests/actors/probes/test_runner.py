@@ -159,7 +159,7 @@ def test_a_probe_that_an_edit_takes_away_is_not_asked_again_and_takes_no_verdict
     assert len(only(runner.told, ProbeRunnerStarted)) == 1, "it has not failed"
 
 
-def test_the_answer_to_a_probe_that_an_edit_has_taken_away_is_nobodys() -> None:
+def test_an_answer_to_a_removed_probe_is_ignored() -> None:
     runner = Runner(pod_of("p", livenessProbe={**TCP, "timeoutSeconds": 5}, readinessProbe=TCP))
     runner.answers.say = lambda container, kind: (3 * SECOND, NO) if kind == "liveness" else OK
     runner.see(runner.container())
@@ -171,7 +171,7 @@ def test_the_answer_to_a_probe_that_an_edit_has_taken_away_is_nobodys() -> None:
     assert len(only(runner.told, ProbeRunnerStarted)) == 1, "it has not failed"
 
 
-def test_spec_5_what_was_published_of_a_running_container_is_kept_until_the_first_result() -> None:
+def test_spec_5_published_readiness_is_kept_until_the_first_probe_result() -> None:
     runner = Runner(pod_of("p", readinessProbe={**TCP, "failureThreshold": 1}, startupProbe=TCP), began_ns=0)
     runner.answers.say = lambda container, kind: NO
     old = replace_start(runner.container(ready=True, started=True), -HOUR)
@@ -231,7 +231,7 @@ def test_spec_5_a_pod_has_probes_where_a_container_that_stays_has_one() -> None:
     assert has_probes(pod_of("p", startupProbe=TCP).spec)
 
 
-def test_of_1000_probes_a_second_with_100_hanging_the_rest_are_on_time_to_100_ms() -> None:
+def test_with_100_of_1000_probes_hanging_the_others_are_on_time_within_100_ms() -> None:
     dispatcher = SimulatedDispatcher(1)
     system = ActorSystem(dispatcher)
     answers = Answers(dispatcher)

@@ -72,7 +72,7 @@ def test_spec_5_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_kn
 
 
 @ALL
-def test_spec_5_what_does_not_run_is_not_asked(kind: ProbeKind) -> None:
+def test_spec_5_a_container_that_does_not_run_is_not_probed(kind: ProbeKind) -> None:
     life = probe(kind)
     assert walk(life, ContainerGone(), CheckDue(5)).stage is ProbeStage.ABSENT
     assert walk(running(kind), ContainerGone()).stage is ProbeStage.ABSENT
@@ -88,7 +88,7 @@ def test_spec_5_startup_gates_the_others(kind: ProbeKind) -> None:
     assert (opened.stage, opened.due_ns) == (ProbeStage.WAITING, 9)
 
 
-def test_spec_5_a_startup_probe_gates_not_itself() -> None:
+def test_spec_5_a_startup_probe_does_not_gate_itself() -> None:
     assert walk(probe(STARTUP), ContainerRuns("c1", 5, gated=True)).stage is ProbeStage.WAITING
 
 
@@ -154,7 +154,7 @@ def test_spec_5_errors_are_retried_three_times_in_all_and_then_count_for_nothing
     assert (life.stage, life.result, life.streak, life.due_ns) == (ProbeStage.WAITING, True, 0, 10 * SECOND)
 
 
-def test_spec_5_what_this_node_was_too_slow_for_is_not_retried() -> None:
+def test_spec_5_a_check_that_the_node_was_too_slow_for_is_not_retried() -> None:
     life = walk(running(LIVENESS, failures=1), CheckDue(0), Answered(1, LATE, 5))
     assert (life.stage, life.check, life.streak) == (ProbeStage.WAITING, 1, 0)
 
@@ -165,7 +165,7 @@ def test_spec_5_a_retry_that_answers_counts() -> None:
 
 
 @ALL
-def test_spec_5_an_answer_to_an_earlier_check_meets_nobody(kind: ProbeKind) -> None:
+def test_spec_5_an_answer_to_an_earlier_check_is_ignored(kind: ProbeKind) -> None:
     life = walk(running(kind, failures=1), CheckDue(0))
     gone = walk(life, ContainerRuns("c2", 0))
     assert walk(gone, Answered(life.check, BAD, 5)) == gone
@@ -190,9 +190,7 @@ def test_spec_5_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() ->
 
 
 @pytest.mark.parametrize(("kind", "result"), [(STARTUP, None), (LIVENESS, True)])
-def test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_over_and_kill_nobody(
-    kind: ProbeKind, result: bool | None
-) -> None:
+def test_spec_5_liveness_and_startup_probes_of_an_ending_pod_stop(kind: ProbeKind, result: bool | None) -> None:
     for life in (probe(kind), running(kind), walk(running(kind), CheckDue(0)), answers(running(kind, failures=1), BAD)):
         over = walk(life, PodEnding())
         assert (over.stage, over.result) == (ProbeStage.OVER, result)
@@ -200,7 +198,7 @@ def test_spec_5_of_a_pod_that_ends_liveness_and_startup_are_over_and_kill_nobody
         assert walk(over, *later).stage is ProbeStage.OVER
 
 
-def test_what_has_started_when_its_pod_ends_has_and_what_has_not_has_not() -> None:
+def test_the_end_of_a_pod_freezes_whether_its_container_has_started() -> None:
     started = walk(answers(running(STARTUP), GOOD), PodEnding())
     assert (started.stage, started.result) == (ProbeStage.OVER, True)
     assert walk(started, ContainerRuns("c1", 0)).result is True
@@ -210,13 +208,13 @@ def test_what_has_started_when_its_pod_ends_has_and_what_has_not_has_not() -> No
     assert walk(probe(STARTUP), PodEnding(), ContainerRuns("c1", 0)).result is None
 
 
-def test_spec_5_of_a_pod_that_ends_readiness_is_asked_on() -> None:
+def test_spec_5_readiness_probes_of_an_ending_pod_continue() -> None:
     life = answers(walk(running(READINESS), PodEnding()), GOOD)
     assert (life.stage, life.result) == (ProbeStage.WAITING, True)
     assert answers(life, BAD, BAD, BAD).result is False
 
 
-def test_spec_5_readiness_of_before_is_kept_until_an_answer_says_something_else() -> None:
+def test_spec_5_earlier_readiness_is_kept_until_an_answer_differs() -> None:
     life = walk(probe(READINESS), ContainerRuns("c1", 0, kept=True))
     assert life.result is True
     assert answers(life, BAD, BAD).result is True
@@ -224,7 +222,7 @@ def test_spec_5_readiness_of_before_is_kept_until_an_answer_says_something_else(
     assert walk(life, ContainerRuns("c2", 0)).result is False
 
 
-def test_spec_5_what_has_started_before_is_not_asked_again_whether_it_has() -> None:
+def test_spec_5_a_container_known_to_have_started_gets_no_startup_probe() -> None:
     life = walk(probe(STARTUP), ContainerRuns("c1", 0, kept=True))
     assert (life.stage, life.result) == (ProbeStage.HELD, True)
 
@@ -276,7 +274,7 @@ def test_spec_5_whatever_happens_a_kill_takes_a_failed_check_of_the_very_contain
     st.integers(0, 200 * SECOND),
     st.lists(st.sampled_from([GOOD, BAD, ODD, LATE]), max_size=8),
 )
-def test_a_success_that_says_nothing_new_may_be_left_out_and_nothing_that_follows_is_another(
+def test_skipping_a_success_without_news_changes_no_later_verdict(
     kind: ProbeKind, successes: int, outcomes: list[ProbeOutcome], now_ns: int, later: list[ProbeOutcome]
 ) -> None:
     short = answers(running(kind, successes=successes, failures=2), *outcomes)
@@ -305,7 +303,7 @@ def test_a_success_that_may_change_a_verdict_is_not_left_out(kind: ProbeKind) ->
     assert not is_well(walk(well, CheckDue(5)))
 
 
-def test_nothing_new_is_the_very_same_probe() -> None:
+def test_an_event_without_news_returns_the_same_probe_object() -> None:
     life = running(READINESS)
     assert advance(life, ContainerRuns("c1", 99)) is life
     assert msgspec.structs.replace(life) is not life

@@ -19,7 +19,7 @@ _OPERATIONS = st.lists(st.one_of(_ALLOCATIONS, st.sampled_from("abcd"), st.none(
 
 
 @given(_OPERATIONS, st.sets(st.sampled_from("abcd")))
-def test_what_is_written_is_what_the_pods_have_now_whenever_it_is_written(
+def test_the_written_book_has_the_current_allocations_at_any_time(
     operations: list[Allocation | str | None], without: set[str]
 ):
     book = Book()

@@ -79,7 +79,7 @@ def test_nobody_waits_for_a_disk_on_which_everything_hangs_or_fails() -> None:
 
 
 @given(st.lists(st.sampled_from(["change", "late", "end", "fail", "end the first"]), max_size=60))
-def test_what_counts_as_saved_is_what_was_written_last(steps: list[str]) -> None:
+def test_the_last_write_decides_what_counts_as_saved(steps: list[str]) -> None:
     saves, under_way, late, on_disk = BookSaves(), dict[int, int](), set[int](), 0
 
     def begin() -> None:

@@ -134,7 +134,7 @@ def test_10_15_a_critical_pod_that_cannot_get_room_is_told_so() -> None:
         (pod("app", **CRITICAL), ALL, True),
     ],
 )
-def test_7_7_who_is_taken_under_pressure(desired: Pod, pressure: NodePressure, taken: bool) -> None:
+def test_7_7_pressure_decides_which_pods_are_admitted(desired: Pod, pressure: NodePressure, taken: bool) -> None:
     found = pressure_rejection(desired, allocation_of(desired).critical, pressure)
     assert (found is None) is taken
     if found is not None:

@@ -180,7 +180,7 @@ def test_a_pod_that_wants_room_on_the_disk_waits_until_the_disk_is_measured(scen
     assert scene.told("a")[-1] == "PodAdmitted"
 
 
-def test_what_runs_is_taken_even_where_there_is_no_room_and_before_the_node_is_known() -> None:
+def test_a_running_pod_is_admitted_without_room_and_before_the_node_is_known() -> None:
     scene = Scene()
     assert scene.ask(pod("a", "9"), runs=True)[1:] == [PodAdmitted()]
     scene.tell(NodeObserved(node()))
@@ -200,7 +200,7 @@ def test_the_next_agent_knows_what_was_given_away_before_it_has_heard_of_the_pod
     assert [type(told) for told in after.ask(pod("c", "2"))] == [PodRejected], "its worker says that a is still there"
 
 
-def test_what_went_while_no_agent_was_there_is_given_back() -> None:
+def test_allocations_of_pods_removed_during_downtime_are_released() -> None:
     tree = FileTree()
     Scene(tree, node()).ask(pod("a", "3"))
     after = Scene(tree, node())
@@ -235,7 +235,7 @@ def test_a_node_under_pressure_turns_pods_away(scene: Scene) -> None:
     assert scene.ask(pod("b")) == [PodAdmitted()]
 
 
-def test_others_make_way_for_a_critical_pod_which_starts_when_they_have_ended(scene: Scene) -> None:
+def test_a_critical_pod_preempts_others_and_starts_when_they_have_ended(scene: Scene) -> None:
     scene.ask(pod("small", "1"))
     scene.ask(pod("large", "3"))
     told = scene.ask(pod("critical", "2", priority=CRITICAL))
@@ -304,7 +304,7 @@ def test_the_sum_of_what_is_given_away_never_passes_what_there_is(story: list[tu
         assert len(given_away) <= 6
 
 
-def test_who_knows_what_the_node_is_short_of_is_asked_at_the_start() -> None:
+def test_the_resource_manager_asks_for_node_pressure_at_its_start() -> None:
     scene = Scene()
     scene.dispatcher.run_for(SECOND_NS)
     assert scene.eviction == [ResourceManagerStarted()]

@@ -71,7 +71,7 @@ def test_ids_are_told_once_they_are_recorded_and_stay_the_same() -> None:
     assert scene.ask("b").ids == IdRange(2 * PER_POD, PER_POD)
 
 
-def test_what_was_released_is_given_again() -> None:
+def test_released_user_ids_are_assigned_again() -> None:
     scene = Scene(Disk())
     first = scene.ask("a").ids
     scene.release("a")
@@ -94,7 +94,7 @@ def test_a_record_that_cannot_be_kept_is_said_to_its_pod_until_it_is_released() 
     assert scene.ask("b").ids == IdRange(PER_POD, PER_POD)
 
 
-def test_a_broken_disk_gives_nobody_ids_and_nobodys_ids_away() -> None:
+def test_a_broken_disk_assigns_no_ids_and_releases_none() -> None:
     scene = Scene(Disk())
     first = scene.ask("a").ids
     scene.disk.broken = True

@@ -186,7 +186,7 @@ MARK = "2026-11-21T00:00:00Z"
         (GATED, with_phase(GATED, "Running"), False),
     ],
 )
-def test_only_what_nobody_waits_for_is_an_echo(before: Pod, now: Pod, waits: bool):
+def test_only_a_status_that_nobody_waits_for_is_an_echo(before: Pod, now: Pod, waits: bool):
     assert is_echo(before, now) is waits
 
 

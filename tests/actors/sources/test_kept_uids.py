@@ -111,7 +111,7 @@ def test_a_pod_that_has_ended_keeps_its_uid_and_so_does_not_run_again() -> None:
         ("it ran later as the manifest says", [sandbox(), sandbox({POD_UID: WEB.metadata.uid}, created_at=1)]),
     ],
 )
-def test_what_is_not_that_pod_gives_no_uid(what: str, running: list[PodSandbox]) -> None:
+def test_a_container_of_another_pod_gives_no_uid(what: str, running: list[PodSandbox]) -> None:
     assert kept(*running) is None, what
 
 

@@ -65,7 +65,7 @@ def test_a_source_cannot_pretend_to_be_another():
         (pod("1", image="b", phase="Running"), UPDATE),
     ],
 )
-def test_what_differs_says_the_operation(edited: Pod, operation: Operation | None):
+def test_the_difference_between_pods_decides_the_operation(edited: Pod, operation: Operation | None):
     assert compare(after(pod("1")).sources["file"]["1"].pod, edited) is operation
     expected = [] if operation is None else [(operation.value, "1")]
     assert operations(after(pod("1")), edited) == expected
@@ -171,7 +171,7 @@ def bare(pod: Pod) -> Pod:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["file", "http"]), pods_of_a_set), max_size=6))
-def test_whoever_applies_the_changes_holds_the_set_of_each_source(sets: list[tuple[str, list[Pod]]]):
+def test_applying_the_changes_gives_the_pods_of_each_source(sets: list[tuple[str, list[Pod]]]):
     desire = NOTHING
     applied: dict[str, dict[str, Pod]] = {"file": {}, "http": {}}
     for step, (source, pods) in enumerate(sets):

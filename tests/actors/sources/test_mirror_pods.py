@@ -97,13 +97,13 @@ def test_a_mirror_is_made_as_soon_as_the_node_is_known(world: World):
     assert world.asked_for() == []
 
 
-def test_one_that_is_there_already_is_taken(world: World):
+def test_an_existing_mirror_is_adopted(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror()), StaticPodDesired(static()))
     assert world.asked_for() == []
     assert world.seen[-1] == MirrorPodSeen("h1", mirror())
 
 
-def test_one_that_shows_an_older_manifest_is_replaced(world: World):
+def test_a_mirror_of_an_older_manifest_is_replaced(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror("h0")), StaticPodDesired(static()))
     assert world.asked_for() == [("DELETE", POD_PATH)]
     assert json.loads(world.api.calls[0].body or b"")["preconditions"] == {"uid": "m1"}
@@ -113,7 +113,7 @@ def test_one_that_shows_an_older_manifest_is_replaced(world: World):
     assert world.asked_for() == [("POST", PODS_PATH)]
 
 
-def test_one_that_somebody_deletes_comes_back(world: World):
+def test_a_deleted_mirror_is_created_again(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror()), StaticPodDesired(static()))
     world.tell(MirrorPodChanged(Operation.DELETE, mirror(deletion_timestamp="2026-11-21T00:00:00Z")))
     assert world.asked_for() == [("DELETE", POD_PATH)]
@@ -122,14 +122,14 @@ def test_one_that_somebody_deletes_comes_back(world: World):
     assert world.asked_for() == [("POST", PODS_PATH)]
 
 
-def test_without_its_static_pod_it_goes_once_every_source_has_spoken(world: World):
+def test_a_mirror_without_a_static_pod_is_deleted_once_every_source_has_reported(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror()))
     assert world.asked_for() == []
     world.tell(StaticSourcesReady())
     assert world.asked_for() == [("DELETE", POD_PATH)]
 
 
-def test_with_its_static_pod_it_goes(world: World):
+def test_a_mirror_is_deleted_with_its_static_pod(world: World):
     world.tell(
         NodeObserved(NODE),
         StaticSourcesReady(),
@@ -153,7 +153,7 @@ def test_the_end_of_an_older_static_pod_takes_nothing_from_the_newer_of_its_name
     assert world.asked_for() == [("POST", PODS_PATH)]
 
 
-def test_while_nobody_answers_it_is_tried_ever_more_slowly_and_then_made(world: World):
+def test_a_mirror_is_tried_ever_more_slowly_until_the_api_server_answers(world: World):
     world.tell(NodeObserved(NODE), StaticPodDesired(static()))
     for _ in range(20):
         world.api.fail(unreachable())

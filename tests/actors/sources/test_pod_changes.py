@@ -30,5 +30,5 @@ def pod(phase: str = "Running", *conditions: PodCondition, gates: tuple[str, ...
         (None, pod("Running", THEIRS), True),
     ],
 )
-def test_the_echo_of_what_the_worker_has_said_does_not_concern_it(before: Pod | None, now: Pod, concerns: bool):
+def test_the_worker_ignores_the_echo_of_its_own_status(before: Pod | None, now: Pod, concerns: bool):
     assert concerns_worker(before, now) is concerns

@@ -93,7 +93,7 @@ def test_a_duplicate_that_the_source_left_out_is_reported_once(world: World):
     assert (event.reason, event.uid, event.message) == ("FailedValidation", "2", twin.reason)
 
 
-def test_who_asks_for_everything_gets_also_what_a_source_keeps_back(world: World):
+def test_a_full_republish_makes_sources_tell_what_they_held_back(world: World):
     source, asked = Recorder.spawn_in(world.system, "source", ReadAgain)
     world.say(SourceRead("http", (pod("1"),)))
     world.say(SourceChanged("http", (pod("1"),), frozenset(), source))
@@ -115,7 +115,7 @@ def test_everything_is_told_again_on_request_and_the_end_of_what_is_gone(world: 
     ]
 
 
-def test_that_a_source_has_spoken_is_said_with_the_number_of_the_question_that_was_answered_last(world: World):
+def test_a_source_ready_message_carries_the_number_of_the_last_answered_question(world: World):
     for message in (SourceRead("file", ()), PublishAgain((), 7), SourceRead("http", ())):
         world.say(message)
     assert [(each.source, each.asked) for each in only(world.told, SourceReady)] == [

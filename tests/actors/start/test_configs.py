@@ -96,7 +96,7 @@ def test_messages_of_runtime_and_container_are_joined(one: str, two: str, both: 
     assert joined_message(one, two, 4) == both
 
 
-def test_of_a_message_that_is_too_long_its_beginning_is_shown() -> None:
+def test_a_message_that_is_too_long_is_cut_at_its_end() -> None:
     assert joined_message("ab", "cdé", 7) == "ab: cd"
     assert joined_message("ab", "cdé", 8) == "ab: cdé"
 

@@ -74,7 +74,7 @@ def test_the_work_of_an_expansion_grows_with_the_length_of_the_text(unit: str) -
 
 
 @pytest.mark.parametrize("text", ["$(" * 3 + "A)", "$(A)$(", "$($$", "$(A)$$$(", ")$(", "$$)$$("])
-def test_what_is_never_closed_stays(text: str) -> None:
+def test_an_unclosed_reference_stays_as_text(text: str) -> None:
     expression = re.compile(r"\$(?:\$|\(([^)]*)\))")  # the rule of upstream in one expression, but quadratic
     expected = expression.sub(lambda found: "$" if found[1] is None else KNOWN.get(found[1], found[0]), text)
     assert expand(text, KNOWN) == expected
@@ -237,7 +237,7 @@ def test_a_written_value_wins_over_a_reference() -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_refused_by_path(origin: EnvVarSource, place: str) -> None:
+def test_a_missing_reference_is_refused_with_its_path(origin: EnvVarSource, place: str) -> None:
     with pytest.raises(ContainerRefusedError) as refused:
         env(EnvVar(name="X", value_from=origin), sources=MAPS)
     assert refused.value.path == f"$.spec.containers[0].env[0].valueFrom.{place}"
@@ -249,7 +249,7 @@ def test_an_optional_reference_that_leads_nowhere_leaves_the_variable_undefined(
     assert env(EnvVar(name="X", value_from=origin), origins=origins) == {}
 
 
-def test_an_origin_that_is_not_there_is_refused() -> None:
+def test_a_missing_env_from_source_is_refused() -> None:
     with pytest.raises(ContainerRefusedError, match=r'envFrom\[0\].configMapRef: configmap "m" not found'):
         env(origins=(FROM_MAP,))
 
@@ -334,7 +334,7 @@ def test_a_variable_comes_from_a_file(key: str, optional: bool | None, file: Fil
         ("A", True, None, "variables from files are switched off"),
     ],
 )
-def test_what_a_file_does_not_give_is_refused(
+def test_a_key_that_the_env_file_lacks_is_refused(
     key: str, optional: bool | None, file: FileText | None, reason: str
 ) -> None:
     with pytest.raises(ContainerRefusedError, match=reason):

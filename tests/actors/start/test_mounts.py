@@ -105,7 +105,7 @@ def test_a_mount_that_cannot_be_made_is_refused_by_path(mount: VolumeMount, path
 
 
 @pytest.mark.parametrize(("sub_path", "host_path"), [(None, "/pods/data"), ("app.conf", "/parts/0")])
-def test_what_the_agent_writes_is_read_only_inside(sub_path: str | None, host_path: str) -> None:
+def test_volumes_that_the_agent_writes_are_mounted_read_only(sub_path: str | None, host_path: str) -> None:
     [made] = mounts(data(read_only=False, sub_path=sub_path), volumes=OF_AGENT)
     assert (made.host_path, made.readonly) == (host_path, True)
 
@@ -189,7 +189,7 @@ def test_kep_3857_a_mount_is_read_only_with_all_below_where_the_runtime_can(
         ),
     ],
 )
-def test_kep_3857_what_contradicts_itself_is_refused(mount: VolumeMount, said: str) -> None:
+def test_kep_3857_a_contradictory_read_only_mount_is_refused(mount: VolumeMount, said: str) -> None:
     with pytest.raises(ContainerRefusedError, match=said):
         is_recursive(mount, "$", True)
 

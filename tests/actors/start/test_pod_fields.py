@@ -70,7 +70,7 @@ def test_variables_and_files_offer_the_fields_they_can(field: str, variable: str
         ("\u00a0", '"\\u00a0"'),
     ],
 )
-def test_what_cannot_be_seen_is_escaped(text: str, expected: str):
+def test_unprintable_characters_are_escaped(text: str, expected: str):
     assert quoted(text) == expected
 
 
@@ -107,7 +107,7 @@ def test_an_amount_is_rounded_up_in_units_of_its_divisor(
         (ResourceFieldSelector(container_name="c", resource="limits.hugepages-2Mi"), "$.x.resource"),
     ],
 )
-def test_an_amount_of_nobody_is_refused_with_its_place(selector: ResourceFieldSelector, path: str):
+def test_an_invalid_resource_field_is_refused_with_its_place(selector: ResourceFieldSelector, path: str):
     with pytest.raises(ContainerRefusedError) as refused:
         resource_value(POD, None, selector, "$.x", {})
     assert refused.value.path == path

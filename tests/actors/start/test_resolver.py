@@ -130,7 +130,9 @@ def test_14_1_options_keep_their_place_and_take_the_later_value() -> None:
         pytest.param(Resolver(tuple("abc"), tuple(map(str, range(32)))), 3, 32, "", id="all that fits"),
     ],
 )
-def test_14_1_what_does_not_fit_is_left_out_and_said(own: Resolver, servers: int, searches: int, said: str) -> None:
+def test_14_1_name_servers_and_searches_past_the_limits_are_left_out_with_a_warning(
+    own: Resolver, servers: int, searches: int, said: str
+) -> None:
     formed = form(pod("a", dns_policy="Default"), own, CLUSTER)
     assert (len(formed.config.servers), len(formed.config.searches)) == (servers, searches)
     assert formed.config.servers == own.nameservers[:servers]

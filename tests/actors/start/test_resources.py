@@ -177,7 +177,7 @@ def test_3_9_overhead_is_request_and_limit_of_the_sandbox() -> None:
     ],
     ids=["burstable", "no limit", "NoSwap", "critical", "limit is request", "no memory", "guaranteed", "best effort"],
 )
-def test_9_8_who_swaps_and_how_much(
+def test_9_8_the_swap_limit_follows_class_and_requests(
     requests: dict[str, str], limits: dict[str, str], behaviour: bool, critical: bool, swap: int
 ) -> None:
     one = container("a", resources=ResourceRequirements(requests=requests, limits=limits))
@@ -228,7 +228,7 @@ def test_10_3_huge_pages_of_every_size() -> None:
     assert container_resources(pod(one), one, ResourceRules()).hugepage_limits == ()
 
 
-def test_10_6_what_the_pod_asks_for_beyond_its_containers_protects_all_of_them() -> None:
+def test_10_6_pod_level_memory_beyond_the_containers_lowers_their_oom_scores() -> None:
     small, other = container("a", resources=ResourceRequirements(requests={"memory": "1Gi"})), container("b")
     whole = pod(small, other, resources=ResourceRequirements(requests={"memory": "5Gi"}))
     assert [oom_score(whole, each, 10 * GIB) for each in (small, other)] == [700, 800]

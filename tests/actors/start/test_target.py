@@ -15,11 +15,11 @@ LOOKS_AT_A = EphemeralContainer(name="debug", image="image:1", target_container_
 
 
 @pytest.mark.parametrize("one", [container("debug"), EphemeralContainer(name="debug")])
-def test_who_names_none_has_none(one: Container) -> None:
+def test_an_ephemeral_container_without_a_target_name_has_no_target(one: Container) -> None:
     assert target_id(one, PATH, picture()) == ""
 
 
-def test_it_is_the_newest_of_the_name() -> None:
+def test_the_target_is_the_newest_container_of_the_name() -> None:
     assert target_id(LOOKS_AT_A, PATH, picture(seen("a", EXITED), seen("a", attempt=1))) == "a-1"
 
 
@@ -33,6 +33,6 @@ def test_it_is_the_newest_of_the_name() -> None:
         picture(seen("a", UNKNOWN)),
     ],
 )
-def test_what_does_not_run_cannot_be_looked_at(observed: ObservedPod) -> None:
+def test_a_target_that_does_not_run_is_refused(observed: ObservedPod) -> None:
     with pytest.raises(ContainerRefusedError, match=r"ephemeralContainers\[0\]\.targetContainerName: container a"):
         target_id(LOOKS_AT_A, PATH, observed)

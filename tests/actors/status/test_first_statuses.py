@@ -13,7 +13,7 @@ STARTS = PodStatus(phase="Pending", message="on its way")
 
 
 @pytest.mark.parametrize("first", [RUNS, STARTS])
-def test_the_last_of_them_is_written_also_when_it_is_the_same_again(first: PodStatus):
+def test_the_last_of_the_first_statuses_is_written_even_if_unchanged(first: PodStatus):
     world = World()
     pod = world.pods["web"] = api_pod("web")
     for status in (first, ready(pod_ip="10.0.0.7")):

@@ -48,7 +48,7 @@ def test_a_terminal_phase_is_the_end(before: str | None, computed: str | None, a
     assert (None if following is None else following.phase) == after
 
 
-def test_what_is_not_known_keeps_its_last_value_and_the_start_stays():
+def test_unknown_status_fields_keep_their_last_value_and_the_start_time_stays():
     published = status(host_ip="h", pod_ip="p", pod_ips=(PodIP(ip="p"),), start_time="1")
     following = next_status(published, status(reason="x", start_time="2"))
     assert following == status(host_ip="h", pod_ip="p", pod_ips=(PodIP(ip="p"),), start_time="1", reason="x")

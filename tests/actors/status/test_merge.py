@@ -66,7 +66,7 @@ def test_a_pod_has_not_ended_before_the_last_of_its_containers():
     assert (late.phase, late.reason) == ("Failed", "Evicted")
 
 
-def test_what_the_api_already_calls_ended_stays_ended():
+def test_a_phase_that_the_api_shows_as_terminal_stays_terminal():
     computed = PodStatus(phase="Failed")
     assert status_to_write(computed, PodStatus(phase="Failed"), nothing_runs=False).phase == "Failed"
 
@@ -85,7 +85,7 @@ def test_a_pod_that_ended_before_it_was_ready_keeps_the_reason_why():
     assert written.conditions == unready
 
 
-def test_what_a_server_writes_for_nothing_is_no_difference():
+def test_an_empty_last_state_is_no_difference():
     plain = ContainerStatus(name="a", image="i")
     shown = ContainerStatus(name="a", image="i", last_state=ContainerState())
     pod = Pod(status=PodStatus(container_statuses=(shown,), init_container_statuses=(plain,)))
@@ -105,14 +105,14 @@ def test_what_a_server_writes_for_nothing_is_no_difference():
         PodStatus(phase="Failed", conditions=(condition("Ready", "False"), condition("DisruptionTarget"))),
     ],
 )
-def test_when_the_api_shows_what_was_wanted_nothing_else_is_wanted(api: PodStatus, phase: str, nothing_runs: bool):
+def test_nothing_is_wanted_once_the_api_shows_the_wanted_status(api: PodStatus, phase: str, nothing_runs: bool):
     mine = (condition("Ready"), condition("DisruptionTarget", reason="TerminationByKubelet"))
     computed = PodStatus(phase=phase, qos_class="Guaranteed", start_time="2026-01-02T00:00:00Z", conditions=mine)
     wanted = status_to_write(computed, api, nothing_runs=nothing_runs)
     assert status_to_write(computed, wanted, nothing_runs=nothing_runs) == wanted
 
 
-def test_what_others_write_after_us_is_kept_in_what_is_wanted():
+def test_conditions_of_others_written_later_are_kept_in_the_wanted_status():
     def shown(version: str, *conditions: PodCondition) -> Pod:
         return Pod(
             metadata=ObjectMeta(uid="u", resource_version=version),

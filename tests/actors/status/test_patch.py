@@ -81,7 +81,7 @@ def test_equal_statuses_need_no_write_and_what_others_own_is_not_taken_away():
     assert status_patch("u1", api, PodStatus(phase="Running", conditions=(READY,))) is None
 
 
-def test_what_is_to_leave_a_condition_is_asked_for_by_itself():
+def test_removing_the_reason_of_a_condition_is_requested_separately():
     """A text that somebody else has put there meanwhile was not asked away, and is with the next write."""
     wanted = PodStatus(conditions=(condition("Ready", "False"),))
     sent = asked_in(status_patch("u1", PodStatus(conditions=(READY,)), wanted))

@@ -14,7 +14,7 @@ def shown(version: str, **condition: Any) -> Pod:
     return Pod(metadata=ObjectMeta(name="web", namespace="default", uid="u1", resource_version=version), status=status)
 
 
-def test_a_text_that_somebody_else_wrote_meanwhile_is_asked_away_once() -> None:
+def test_a_condition_text_of_somebody_else_is_removed_once() -> None:
     """It is not asked away where nobody knew of it; and not again and again from a server that keeps it."""
     computed = shown("0", status="False").status
     assert computed is not None

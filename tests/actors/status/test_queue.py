@@ -16,14 +16,14 @@ def taken(queue: WriteQueue) -> list[str]:
     return uids
 
 
-def test_the_more_urgent_goes_first_and_who_came_first_among_equals():
+def test_urgent_writes_go_first_and_equals_in_their_order():
     queue = WriteQueue()
     for uid, urgency in (("a", Urgency.REST), ("b", Urgency.READY), ("c", Urgency.READY), ("d", Urgency.ENDED)):
         queue.put(uid, urgency)
     assert taken(queue) == ["d", "b", "c", "a"]
 
 
-def test_one_that_waits_moves_only_ahead():
+def test_a_waiting_write_only_moves_forward():
     queue = WriteQueue()
     queue.put("a", Urgency.READY)
     queue.put("b", Urgency.READY)
@@ -36,7 +36,7 @@ def test_one_that_waits_moves_only_ahead():
     assert taken(queue) == ["a", "b"]
 
 
-def test_who_is_dropped_waits_no_more_and_may_come_again_at_the_end():
+def test_a_dropped_pod_leaves_the_write_queue_and_rejoins_at_the_end():
     queue = WriteQueue()
     queue.put("a", Urgency.READY)
     queue.put("b", Urgency.READY)
@@ -46,7 +46,7 @@ def test_who_is_dropped_waits_no_more_and_may_come_again_at_the_end():
     assert taken(queue) == ["b", "a"]
 
 
-def test_of_those_that_were_dropped_before_their_turn_nothing_is_kept():
+def test_dropped_pods_leave_nothing_in_the_write_queue():
     queue = WriteQueue()
     for _ in range(3):
         queue.put("a", Urgency.READY)
@@ -54,7 +54,7 @@ def test_of_those_that_were_dropped_before_their_turn_nothing_is_kept():
     assert queue.stored == 0
 
 
-def test_who_is_kept_back_is_due_once_in_the_order_of_coming():
+def test_held_back_pods_become_due_once_in_their_order():
     queue = WriteQueue()
     queue.keep_back("a", 10)
     queue.keep_back("b", 20)
@@ -65,7 +65,7 @@ def test_who_is_kept_back_is_due_once_in_the_order_of_coming():
     assert queue.next_due_ns() is None
 
 
-def test_who_gets_its_turn_or_is_dropped_is_kept_back_no_more_and_if_it_is_again_for_its_whole_time():
+def test_a_written_or_dropped_pod_is_no_longer_held_back():
     queue = WriteQueue()
     for due_ns, uid in enumerate("abc", 10):
         queue.keep_back(uid, due_ns)

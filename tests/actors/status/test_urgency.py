@@ -37,5 +37,5 @@ def test_news_are_sorted_by_how_bad_they_are(api: PodStatus | None, wanted: PodS
     assert urgency(api, wanted) is expected
 
 
-def test_while_the_last_word_is_about_to_come_nothing_else_is_urgent():
+def test_nothing_is_urgent_while_the_final_status_is_about_to_come():
     assert urgency(pod("Running", ready=True), pod("Running"), ending=True) is Urgency.REST

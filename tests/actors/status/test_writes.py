@@ -114,7 +114,7 @@ def test_a_pod_that_comes_to_run_costs_one_write(world: World):
     assert len(world.api.calls) == 1
 
 
-def test_who_asks_hears_which_statuses_the_api_has_not_yet(world: World):
+def test_a_requester_hears_which_statuses_are_not_written_yet(world: World):
     asker, heard = Recorder.spawn_in(world.system, "asker", Unwritten)
 
     def unwritten() -> frozenset[str]:
@@ -309,7 +309,7 @@ def test_a_write_that_lost_against_others_is_made_again_though_what_they_wrote_w
     assert "refused" not in caplog.text
 
 
-def test_what_somebody_else_wrote_over_is_written_again(world: World):
+def test_a_status_overwritten_by_somebody_else_is_written_again(world: World):
     world.tell("web", ready())
     world.accept()
     meddled = api_pod("web", 77, status=ready(value="False"))
@@ -395,7 +395,7 @@ def test_a_static_pod_runs_again_whose_mirror_shows_that_it_failed_before_the_bo
     assert json.loads(world.api.calls[-1].body or b"")["status"]["phase"] == "Running"
 
 
-def test_what_rests_on_no_look_is_not_written_over_what_an_agent_before_had_under_way(world: World):
+def test_a_status_without_a_look_does_not_replace_that_of_an_earlier_agent(world: World):
     world.tell("web", PodStatus(phase="Pending"), seen=False)
     world.manager.tell(PodReconciled(api_pod("web", 2, status=ready())))
     world.run(2 * ON_ITS_WAY_NS)
@@ -413,7 +413,7 @@ def test_a_worker_that_begins_anew_and_has_seen_nothing_takes_nothing_back(world
     assert next(iter(world.manager.ask(ListPods()))).status == ready()
 
 
-def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World):
+def test_a_status_that_the_api_stores_differently_is_written_once(world: World):
     world.tell("web", ready(message="long"))
     world.api.answer(api_pod("web", 2, status=ready(message="lo")))
     world.run(3 * SWEEP_NS)
@@ -423,7 +423,7 @@ def test_what_the_api_keeps_in_another_form_is_not_written_for_ever(world: World
     assert len(world.api.calls) == 2
 
 
-def test_what_somebody_else_changed_under_a_write_is_written_after_it(world: World):
+def test_a_field_that_somebody_changed_during_a_write_is_written_after_it(world: World):
     world.pods["web"] = api_pod("web", status=ready())
     world.tell("web", ready(message="news"))
     world.run(2 * ON_ITS_WAY_NS)
@@ -435,7 +435,7 @@ def test_what_somebody_else_changed_under_a_write_is_written_after_it(world: Wor
     assert [(each["type"], each["status"]) for each in body["status"]["conditions"]] == [("Ready", "True")]
 
 
-def test_what_the_api_shows_before_a_worker_has_spoken_is_not_forgotten(world: World):
+def test_a_status_seen_before_the_worker_reports_is_compared_later(world: World):
     world.pods["web"] = api_pod("web", 1, status=ready())
     world.manager.tell(PodReconciled(api_pod("web", 2, status=ready(value="False"))))
     world.tell("web", ready())

@@ -82,7 +82,7 @@ def test_after_a_restart_no_static_pod_starts_beside_one_that_was_not_heard_of_y
     assert world.said("1")[-1] == "TerminatePod"
 
 
-def test_after_a_restart_what_was_told_to_the_life_before_takes_nobody_for_gone(world: World):
+def test_after_a_restart_answers_to_the_earlier_life_remove_no_pod(world: World):
     world.ready()
     before = world.spoken()
     world.tell(changed(ADD, pod("1")))
@@ -98,7 +98,7 @@ def test_after_a_restart_what_was_told_to_the_life_before_takes_nobody_for_gone(
     assert world.last_known() == {"1"}
 
 
-def test_who_gives_orders_sees_a_worker_that_has_failed_also_over_a_restart_of_the_sync_loop(world: World):
+def test_the_life_number_of_a_failed_worker_grows_across_restarts_of_the_sync_loop(world: World):
     """Between two passes of the eviction manager both may restart.
 
     The number must not be the same again.
@@ -164,7 +164,7 @@ def test_the_state_of_the_runtime_reaches_every_worker(world: World):
     assert len(world.told.messages) == told, "the same again is no news"
 
 
-def test_what_a_worker_was_told_of_the_runtime_is_not_lost_when_the_pod_changes_before_it_has_heard():
+def test_merging_pod_updates_keeps_the_runtime_state():
     first, newer = SyncPod(pod("1"), ADD, READY), SyncPod(pod("1", "renamed"), UPDATE)
     assert newer.merged(first) == SyncPod(newer.pod, ADD, READY)
 

@@ -11,7 +11,7 @@ from config.objects import ObjectMeta, Pod, PodSpec, PodStatus
 # --- lines of those who wait for a name -------------------------------------------------------------------------------
 
 
-def test_who_came_first_goes_first_and_who_asks_again_keeps_its_place():
+def test_pods_wait_for_a_name_in_order_and_keep_their_place():
     lines = NameLines()
     for uid in ("a", "b", "a"):
         lines.join("web", uid)
@@ -19,7 +19,7 @@ def test_who_came_first_goes_first_and_who_asks_again_keeps_its_place():
     assert (lines.first("web"), lines.first("other"), lines.first("nobody's")) == ("a", "c", "")
 
 
-def test_when_one_leaves_it_is_the_turn_of_the_next_and_at_last_of_nobody():
+def test_the_next_pod_gets_the_name_when_the_first_leaves():
     lines = NameLines()
     for uid in ("a", "b", "c"):
         lines.join("web", uid)
@@ -29,7 +29,7 @@ def test_when_one_leaves_it_is_the_turn_of_the_next_and_at_last_of_nobody():
     assert lines.first("web") == ""
 
 
-def test_who_stands_in_no_line_leaves_none():
+def test_a_pod_that_waits_for_no_name_leaves_no_line():
     lines = NameLines()
     lines.join("web", "a")
     assert lines.leave("web", "stranger") == ""
@@ -37,7 +37,7 @@ def test_who_stands_in_no_line_leaves_none():
     assert lines.first("web") == "a"
 
 
-def test_what_runs_already_goes_ahead_of_who_waits_and_stays_where_it_is():
+def test_a_running_pod_goes_to_the_front_of_the_line_for_its_name():
     lines = NameLines()
     lines.join("web", "a")
     lines.goes_first("web", "runs")
@@ -88,14 +88,14 @@ def test_a_pod_is_left_alone_in_the_form_in_which_it_has_failed(
     assert after(*failed).holds(met) == held
 
 
-def test_it_is_tried_after_a_second_after_a_minute_and_every_ten_minutes_then():
+def test_a_quarantined_pod_is_retried_after_a_second_a_minute_and_then_every_ten_minutes():
     book = Quarantine()
     waits = [book.failed(change(each), FAULT).retry_in_ns for each in (FIRST, SAME, FIRST, FIRST)]
     assert waits == [*RETRIES_NS, RETRIES_NS[-1]]
     assert book.failed(change(OTHER), FAULT).retry_in_ns == RETRIES_NS[0], "in another form it is another pod"
 
 
-def test_what_is_tried_again_is_the_newest_that_there_is_to_do():
+def test_a_quarantined_pod_is_retried_with_its_newest_change():
     book = after(change(FIRST, Operation.UPDATE))
     book.holds(change(SAME, Operation.RECONCILE))
     quarantined = find(book)

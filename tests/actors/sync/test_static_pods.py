@@ -77,7 +77,7 @@ def test_spec_2_6_an_orphan_is_ended_once_every_source_has_spoken(worlds: list[W
     assert world.said("1") == ["TerminatePod"]
 
 
-def test_what_is_desired_is_no_orphan(world: World):
+def test_a_desired_pod_is_no_orphan(world: World):
     world.tell(changed(ADD, pod("1")))
     world.ready(running("1"))
     assert "TerminatePod" not in world.said("1")

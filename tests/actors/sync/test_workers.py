@@ -55,7 +55,7 @@ def test_a_worker_that_begins_is_told_of_the_cluster_as_it_is_then(world: World)
     assert told == {"1": None, "2": now, "3": None, "b": None}
 
 
-def test_what_is_known_of_the_cluster_is_not_handed_on_when_news_of_it_may_be_lost(world: World):
+def test_a_worker_gets_no_cluster_inputs_after_an_overflow_may_have_lost_news(world: World):
     world.ready()
     world.tell(READY, PodInputsChanged(PodInputs(FrozenMap(), FrozenMap(), FrozenMap({"cpu": "1"}))))
     for number in range(SyncLoopActor.mailbox_capacity):
@@ -91,7 +91,7 @@ def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):
     assert world.last_known() == set()
 
 
-def test_who_asks_which_pods_are_known_is_answered_when_nobody_can_turn_up_any_more(world: World):
+def test_known_pods_are_reported_only_once_all_sources_and_the_runtime_have_answered(world: World):
     historian, kept = Recorder.spawn_in(world.system, "another", KnownPods)
     world.tell(changed(ADD, pod("1")), WantKnownPods(historian))
     assert kept == []
@@ -155,7 +155,7 @@ def test_a_pod_that_leaves_the_api_while_it_still_ends_is_written_to_no_more(wor
     assert world.kept["status_manager"] == [PodLeftApi("1")]
 
 
-def test_what_others_write_into_a_status_reaches_its_manager_and_the_worker_where_it_concerns_it(world: World):
+def test_status_changes_of_others_reach_the_status_manager_and_the_worker_if_relevant(world: World):
     def shown(**status: Any) -> Pod:
         return msgspec.structs.replace(pod("1", static=False), status=PodStatus(**status))
 

@@ -365,7 +365,7 @@ def test_files_about_the_pod_change_with_it_and_are_not_read_again_otherwise(wor
     assert len(world.answers) == 1
 
 
-def test_who_asks_again_is_answered_again(world: World):
+def test_a_repeated_request_is_answered_again(world: World):
     world.cluster.objects[CFG] = ConfigMap(data={"a": "x"})
     worker = world.start(pod_with(CONFIG_MAP))
     world.actor.tell(PrepareVolumes(worker, world.pods["u"]))
@@ -387,7 +387,7 @@ def test_a_cache_that_never_answers_is_a_failure_like_any_other(world: World):
     assert world.answers[-1].error == ""
 
 
-def test_answers_to_an_older_question_are_nobodys(world: World):
+def test_answers_to_an_older_question_are_ignored(world: World):
     world.cluster.silent = True
     worker = world.start(pod_with(CONFIG_MAP))
     world.actor.tell(PrepareVolumes(worker, world.pods["u"], renewal=True))
@@ -402,7 +402,7 @@ def test_answers_to_an_older_question_are_nobodys(world: World):
     assert [answer.error for answer in world.answers] == [""], "the first question was asked by one who waits"
 
 
-def test_who_is_impatient_does_not_have_everything_asked_again(world: World):
+def test_an_impatient_worker_causes_no_second_read(world: World):
     world.cluster.silent = True
     worker = world.start(pod_with(CONFIG_MAP))
     world.actor.tell(PrepareVolumes(worker, world.pods["u"]))
@@ -414,7 +414,7 @@ def test_who_is_impatient_does_not_have_everything_asked_again(world: World):
 
 
 @pytest.mark.parametrize(("strategy", "seconds"), [("Watch", 600), ("Cache", 60), ("Get", 60)])
-def test_what_is_watched_is_seldom_read_again(strategy: str, seconds: int):
+def test_watched_objects_are_reread_rarely(strategy: str, seconds: int):
     assert resync_ns(60 * SECOND_NS, strategy) == seconds * SECOND_NS
 
 
@@ -439,7 +439,7 @@ def test_an_actor_that_begins_has_every_worker_ask_again(world: World):
     assert world.heard == [VolumeReconcilerStarted()]
 
 
-def test_what_the_node_has_stands_in_for_a_limit_that_is_not_set(world: World):
+def test_the_node_allocatable_replaces_a_limit_that_is_not_set(world: World):
     selector = ResourceFieldSelector(container_name="c", resource="limits.cpu")
     file = DownwardAPIVolumeFile(path="cpu", resource_field_ref=selector)
     world.start(pod_with(Volume(name="down", downward_api=DownwardAPIVolumeSource(items=(file,)))))

@@ -124,7 +124,7 @@ def test_words_that_are_no_label_never_become_mount_options(options: dict[str, s
     assert "failed to construct SELinux label" in found.fault
 
 
-def test_what_is_counted() -> None:
+def test_selinux_contexts_are_counted_by_access_mode_and_outcome() -> None:
     def desired(name: str, context: MountContext, modes: tuple[str, ...] = RWOP) -> DesiredVolume:
         return DesiredVolume(name, volume(modes), None, None, "", context)
 

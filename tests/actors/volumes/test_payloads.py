@@ -223,7 +223,7 @@ OPTIONAL = (VolumeProjection(config_map=ConfigMapProjection(name="cfg", optional
         ),
     ],
 )
-def test_what_is_missing_refuses_the_volume_unless_it_is_optional(
+def test_a_missing_object_refuses_the_volume_unless_it_is_optional(
     volume: Volume, answers: Answers, expected: Payload | str
 ):
     got = of(volume, answers)

@@ -90,7 +90,7 @@ NEWER = desired(version=b"new")
         ((NOWHERE,), {"directory": MADE}, []),
     ],
 )
-def test_what_is_made_stands_on_what_is_there(
+def test_a_plan_makes_what_is_missing_in_order(
     volumes: tuple[DesiredVolume, ...], lives: dict[str, ThingLife], expected: list[tuple[Do, Any]]
 ):
     assert steps(plan_wanted("u", volumes, world(**lives), NOW_NS)) == expected
@@ -108,7 +108,7 @@ def test_what_is_made_stands_on_what_is_there(
         (ALONE, {"other": MADE}, False, "volume uses the ReadWriteOncePod access mode", True),
     ],
 )
-def test_what_cannot_be_begun_is_said_and_what_can_be_used_is_too(
+def test_a_plan_reports_blocked_volumes_and_usable_ones(
     volume: DesiredVolume, lives: dict[str, ThingLife], usable: bool, trouble: str, waiting: bool
 ):
     actual = world(directory=MADE, **lives)

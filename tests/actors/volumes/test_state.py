@@ -61,7 +61,7 @@ def walk(*events: Event, start: ThingLife = ABSENT) -> ThingLife:
         (HUNG, (UnmakeBegun(), Late()), ThingLife(ThingStage.UNCERTAIN, 2)),
     ],
 )
-def test_a_thing_goes_where_the_table_says(start: ThingLife, events: tuple[Event, ...], end: ThingLife):
+def test_the_table_decides_the_next_stage_of_a_volume(start: ThingLife, events: tuple[Event, ...], end: ThingLife):
     assert walk(*events, start=start) == end
 
 
@@ -77,14 +77,14 @@ def test_a_thing_goes_where_the_table_says(start: ThingLife, events: tuple[Event
         (ThingLife(ThingStage.MADE), Succeeded()),
     ],
 )
-def test_what_must_not_be_is_refused(life: ThingLife, event: Event):
+def test_an_illegal_volume_transition_is_refused(life: ThingLife, event: Event):
     with pytest.raises(IllegalTransitionError):
         advance(life, event)
 
 
 @pytest.mark.parametrize("stage", list(ThingStage))
 @pytest.mark.parametrize("lost", [0, 1, 2])
-def test_what_may_begin_is_what_the_table_takes(stage: ThingStage, lost: int):
+def test_a_volume_operation_may_begin_only_when_the_table_allows_it(stage: ThingStage, lost: int):
     life = ThingLife(stage, lost)
     for may, begun in ((may_make, MakeBegun()), (may_unmake, UnmakeBegun())):
         try:

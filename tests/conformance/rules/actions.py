@@ -37,11 +37,17 @@ SANDBOX: Rules = (
         ),
     ),
     ("A network without an address", (f"{_CHANGES}[no address]", f"{_CHANGES}[a runtime that says no address]")),
-    ("The first fault in this order is told", (f"{_ACTIONS}::test_spec_3_1_of_several_faults_the_first_is_told",)),
+    (
+        "The first fault in this order is told",
+        (f"{_ACTIONS}::test_spec_3_1_only_the_first_of_several_sandbox_faults_is_reported",),
+    ),
 )
 
 ACTIONS: Rules = (
-    ("RestartAllContainers: who is a source", (f"{_RESTART_ALL}::test_spec_3_2_who_restarts_all",)),
+    (
+        "RestartAllContainers: who is a source",
+        (f"{_RESTART_ALL}::test_spec_3_2_an_exit_code_may_restart_all_containers",),
+    ),
     (
         "Its order: others before sources, regular before init containers",
         (f"{_RESTART_ALL}::test_spec_3_2_targets_go_before_sources_regular_before_init_containers_and_old_before_new",),
@@ -116,7 +122,7 @@ ACTIONS: Rules = (
     (
         "What follows from them, and is ours",
         (
-            f"{_ACTIONS}::test_spec_3_2_what_was_made_but_not_started_is_started_not_made_again",
+            f"{_ACTIONS}::test_spec_3_2_a_created_container_is_started_and_not_created_again",
             f"{_ACTIONS}::test_spec_3_2_ephemeral_containers_do_not_wait_for_init_containers",
             f"{_ACTIONS}::test_spec_3_2_an_ephemeral_container_keeps_no_pod_alive",
             f"{_ANY}::test_spec_3_2_never_two_of_one_name",

@@ -92,17 +92,17 @@ CONTAINER_STATUSES: Rules = (
     ),
     (
         "The newest two of a name: state and last state",
-        (f"{_WORDS}::test_spec_4_2_of_many_lives_the_newest_is_the_state_and_the_one_before_it_the_last",),
+        (f"{_WORDS}::test_spec_4_2_the_newest_attempt_is_the_state_and_the_one_before_it_the_last_state",),
     ),
     (
         "Made or lost: waiting without a reason",
-        (f"{_WORDS}::test_spec_4_2_what_was_made_or_never_seen_to_run_waits_without_a_reason",),
+        (f"{_WORDS}::test_spec_4_2_a_created_or_unknown_container_waits_without_a_reason",),
     ),
     (
         "Lost after it was shown to run: ended with 137 in an unknown way, and counted",
         (
             f"{_WORDS}::test_spec_4_2_a_lost_container_that_ran_has_ended_in_an_unknown_way_and_is_counted",
-            f"{_STATUS}::test_spec_4_2_what_was_lost_is_counted_once",
+            f"{_STATUS}::test_spec_4_2_a_lost_container_counts_as_one_restart",
         ),
     ),
     (
@@ -129,7 +129,7 @@ CONTAINER_STATUSES: Rules = (
     ),
     (
         "Removed to be made anew with all others: waiting so, with an unknown end",
-        (f"{_RESTART_ALL}::test_spec_4_2_what_is_removed_to_be_made_anew_waits_so_with_an_unknown_end_and_is_counted",),
+        (f"{_RESTART_ALL}::test_spec_4_2_a_container_removed_for_a_restart_of_all_waits_and_counts_a_restart",),
     ),
     ("Fields: ids, image, times, reason, message", (f"{_STATUS}::test_spec_4_2_fields_of_a_container_status",)),
     ("Fields: mounts", (f"{_WORDS}::test_spec_4_2_mounts_that_are_read_only_say_whether_all_below_is",)),
@@ -141,7 +141,7 @@ CONTAINER_STATUSES: Rules = (
         "Resources of what runs are the runtime's, but for what is too small to be told",
         (
             f"{_WORDS}::test_spec_4_2_resources_are_those_of_the_runtime_while_it_runs_and_else_those_of_the_spec",
-            f"{_ACTUAL}::test_what_we_set_ourselves_is_shown_as_it_was_asked_for_spec_4_2",
+            f"{_ACTUAL}::test_resources_set_by_the_agent_are_shown_as_requested_spec_4_2",
         ),
     ),
     ("Init containers in the order of the spec, others by name", (f"{_WORDS}::test_spec_4_2_order_of_statuses",)),

@@ -148,7 +148,7 @@ WORKER: Rules = (
     (
         "And of one that is not",
         (
-            f"{_LIFE}::test_spec_2_6_of_an_unknown_pod_the_sources_decide",
+            f"{_LIFE}::test_spec_2_6_queries_about_an_unknown_pod_depend_on_the_sources",
             f"{_LIFE}::test_spec_2_6_an_unknown_pod_is_not_known_to_end",
         ),
     ),
@@ -164,7 +164,7 @@ WORKER: Rules = (
         "What follows from them, and is ours",
         (
             f"{_LIFE}::test_spec_2_6_an_orphan_that_is_desired_after_all_gets_a_life_of_its_own_later",
-            f"{_LIFE}::test_spec_2_6_what_cannot_happen_is_refused_with_what_can",
+            f"{_LIFE}::test_spec_2_6_an_illegal_event_is_refused_with_the_legal_ones",
             f"{_LIFE}::test_spec_2_6_every_stage_hears_of_desire_and_of_the_order_to_end",
             f"{_LIFE}::test_spec_2_6_events_are_made_from_the_pod",
             f"{_STATIC}::test_spec_2_6_a_pod_that_waits_for_its_name_keeps_waiting_while_the_one_before_ends",

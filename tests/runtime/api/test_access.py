@@ -18,7 +18,7 @@ def test_paths_in_it_begin_at_its_directory(tmp_path: Path, monkeypatch: pytest.
     assert read_access(str(tmp_path / "config"), "actorlet").context == "actorlet"
 
 
-def test_a_file_that_is_none(tmp_path: Path) -> None:
+def test_an_unreadable_kubeconfig_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="missing: No such file or directory"):
         read_access(str(tmp_path / "missing"))
     with pytest.raises(DocumentError, match="Is a directory"):

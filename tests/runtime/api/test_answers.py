@@ -45,7 +45,7 @@ def test_no_answer_is_too_strange_for_an_error(code: int, body: bytes, header: s
     ("header", "wait_ns"),
     [("1", SECOND_NS), (" 2 ", 2 * SECOND_NS), ("", None), ("-1", None), ("Fri, 31 Dec 1999", None), ("9" * 30, None)],
 )
-def test_the_header_that_asks_for_patience(header: str, wait_ns: int | None) -> None:
+def test_the_retry_after_header_is_parsed(header: str, wait_ns: int | None) -> None:
     assert retry_after_ns(header) == wait_ns
 
 
@@ -84,5 +84,5 @@ def test_which_call_is_made_again(
         ("/api/v1/nodes/a?b/../ü", (), "/api/v1/nodes/a%3Fb/../%C3%BC"),
     ],
 )
-def test_what_goes_into_the_request_line(path: str, query: tuple[tuple[str, str], ...], expected: str) -> None:
+def test_the_request_line_escapes_path_and_query(path: str, query: tuple[tuple[str, str], ...], expected: str) -> None:
     assert target(path, query) == expected

@@ -29,7 +29,7 @@ def failure(pending: object) -> ApiError:
     return error
 
 
-def test_what_goes_over_the_wire(serve: Serve, connect: Connect) -> None:
+def test_requests_have_the_methods_paths_and_bodies_of_the_api(serve: Serve, connect: Connect) -> None:
     server = serve(echo)
     client = connect(server)
     found = client.call(GET).result(WAIT)
@@ -56,7 +56,7 @@ def test_what_goes_over_the_wire(serve: Serve, connect: Connect) -> None:
     assert {asked.header("Accept-Encoding") for asked in server.asked} == {"identity"}
 
 
-def test_who_acts_as_somebody_else_says_so(serve: Serve, connect: Connect) -> None:
+def test_an_impersonating_user_sends_the_impersonation_headers(serve: Serve, connect: Connect) -> None:
     server = serve(echo)
     who = Impersonation("jane", "7", ("a", "b"), (("team/x", ("c", "d")),))
     connect(server.access(UserAccess(token="t", impersonate=who))).call(GET).result(WAIT)
@@ -234,14 +234,14 @@ def overloaded(code: int, times: int) -> Handler:
     return answer
 
 
-def test_a_server_that_asks_for_patience_gets_it(serve: Serve, connect: Connect) -> None:
+def test_a_retry_after_answer_delays_the_next_try(serve: Serve, connect: Connect) -> None:
     pause = Pauses()
     client = connect(serve(overloaded(429, 3)), pause=pause)
     assert client.call(patch(PODS, "default", "web", {})).result(WAIT).metadata.name == "web"
     assert pause.seconds == [2.0, 2.0, 2.0]
 
 
-def test_patience_ends(serve: Serve, connect: Connect) -> None:
+def test_retries_after_retry_after_answers_are_bounded(serve: Serve, connect: Connect) -> None:
     pause = Pauses()
     server = serve(overloaded(429, 100))
     error = failure(connect(server, pause=pause).call(GET))

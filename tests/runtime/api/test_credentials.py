@@ -87,9 +87,7 @@ async def repeats(request: web.Request) -> web.StreamResponse:
 
 
 @pytest.mark.parametrize("user", [UserAccess(token="s3cr3t-token"), UserAccess(username="jane", password="s3cr3t:w")])
-def test_a_server_that_repeats_what_it_was_shown_tells_nobody_else(
-    serve: Serve, connect: Connect, user: UserAccess
-) -> None:
+def test_credentials_echoed_by_a_server_are_masked_in_errors(serve: Serve, connect: Connect, user: UserAccess) -> None:
     server = serve(repeats)
     client = connect(server.access(user))
     ended: queue.SimpleQueue[ApiError | None] = queue.SimpleQueue()
@@ -103,7 +101,7 @@ def test_a_server_that_repeats_what_it_was_shown_tells_nobody_else(
         assert not any(each in f"{error}{error!r}" for each in ("s3cr3t", shown, shown[:12]))
 
 
-def test_a_plugin_that_fails_tells_nobody_what_it_was_given_and_what_it_has_printed(
+def test_errors_of_a_failing_plugin_show_neither_its_input_nor_its_output(
     serve: Serve, connect: Connect, plugin: Plugin
 ) -> None:
     plugin.prints({"token": "s3cr3t-token"}, complaint="WHO=s3cr3t-env --key=s3cr3t-arg got s3cr3t-token", ends=3)

@@ -105,7 +105,7 @@ def test_a_late_timer_lets_go_of_what_is_due(api: LimitedApi, behind: Recorded, 
     assert [name for name, _ in behind.came] == list("abcde")
 
 
-def test_who_gives_up_in_the_queue_takes_no_token(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+def test_a_cancelled_call_in_the_queue_takes_no_token(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
     waiting = [ask(api, name) for name in "abcde"]
     assert waiting[2].cancel()
     assert waiting[3].cancel()

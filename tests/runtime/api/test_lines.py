@@ -149,7 +149,7 @@ def test_closed_lines_fail_every_call_and_close_again(serve: Serve, open_lines: 
         assert error.message == "the client was closed"
 
 
-def test_a_call_out_of_an_answer_goes_through(serve: Serve, open_lines: Open) -> None:
+def test_a_call_made_inside_an_answer_is_sent(serve: Serve, open_lines: Open) -> None:
     """Answers come on the thread that makes the calls."""
     lines = open_lines(serve(echo), qps=None)
     second: Future[str] = Future()

@@ -160,7 +160,9 @@ FRESH = WatchPlace("7", synced=True, fresh=True)
         ),
     ],
 )
-def test_what_follows(place: WatchPlace, outcome: Outcome, then: WatchPlace, step: WatchStep) -> None:
+def test_the_outcome_of_a_watch_decides_the_next_step(
+    place: WatchPlace, outcome: Outcome, then: WatchPlace, step: WatchStep
+) -> None:
     assert next_step(place, outcome, least) == (then, step)
 
 

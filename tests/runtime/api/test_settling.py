@@ -67,7 +67,7 @@ def test_a_call_that_stays_refused_fails_within_a_second():
     assert behind.came_ms() == REPEATED_MS
 
 
-def test_what_stayed_refused_is_asked_once_for_ten_minutes():
+def test_a_call_that_stayed_refused_is_tried_once_per_ten_minutes():
     time, behind, api = world(10 * REFUSED_NS)
     ask(api)
     time.run_until(PATIENCE_NS)

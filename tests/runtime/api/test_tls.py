@@ -48,7 +48,9 @@ def test_an_authority_is_trusted_as_it_is_named_also_without_the_one_that_signed
     assert client.call(GET).result(WAIT).metadata.name == "web"
 
 
-def test_a_server_of_another_authority_is_not(serve: Serve, connect: Connect, certificates: Certificates) -> None:
+def test_a_server_of_another_authority_is_not_trusted(
+    serve: Serve, connect: Connect, certificates: Certificates
+) -> None:
     server = serve(echo, certificates=certificates)
     for access in (server.access(), server.access(certificate_authority=Pem(data=Certificates("other").authority))):
         error = connect(access).call(GET).exception(WAIT)
@@ -58,7 +60,7 @@ def test_a_server_of_another_authority_is_not(serve: Serve, connect: Connect, ce
     assert server.asked == []
 
 
-def test_a_server_of_another_name_is_not_unless_told(
+def test_a_server_of_another_name_is_trusted_only_with_tls_server_name(
     serve: Serve, connect: Connect, certificates: Certificates
 ) -> None:
     server = serve(echo, certificates=certificates)
@@ -73,7 +75,9 @@ def test_a_server_of_another_name_is_not_unless_told(
     assert connect(named).call(GET).result(WAIT)
 
 
-def test_who_wants_it_trusts_everybody(serve: Serve, connect: Connect, certificates: Certificates) -> None:
+def test_insecure_skip_tls_verify_trusts_every_server(
+    serve: Serve, connect: Connect, certificates: Certificates
+) -> None:
     server = serve(echo, certificates=certificates)
     assert connect(server.access(insecure_skip_tls_verify=True)).call(GET).result(WAIT)
 
@@ -158,7 +162,7 @@ def test_without_tls_there_is_no_context() -> None:
     assert TlsContexts(ClusterAccess("http://x", Pem("/missing")), None).context() is None
 
 
-def test_what_cannot_be_used_is_named(certificates: Certificates, tmp_path: Path) -> None:
+def test_unusable_certificate_files_are_named(certificates: Certificates, tmp_path: Path) -> None:
     one, other = certificates.pair("one"), certificates.pair("other")
     (tmp_path / "text").write_text("hello")
     text, missing = Pem(str(tmp_path / "text")), Pem(str(tmp_path / "missing"))

@@ -131,7 +131,7 @@ def test_a_stream_that_ends_within_an_event_is_cut(serve: Serve, connect: Connec
         (event_line("ADDED", {"metadata": {"name": 1}}), 200, "NotUnderstood"),
     ],
 )
-def test_a_line_that_is_no_news_ends_the_watch(
+def test_a_line_that_is_no_watch_event_ends_the_watch(
     serve: Serve, connect: Connect, line: bytes, code: int, reason: str
 ) -> None:
     follower = Follower()
@@ -221,7 +221,7 @@ def test_calls_go_on_beside_any_number_of_watches(serve: Serve, connect: Connect
     assert client.call(get(PODS, "default", "web")).result(WAIT).metadata.name == "web"
 
 
-def test_who_fails_at_an_event_is_told_the_next_one(serve: Serve, connect: Connect) -> None:
+def test_a_follower_that_raises_gets_the_next_event(serve: Serve, connect: Connect) -> None:
     seen: list[str] = []
     ended = threading.Event()
 

@@ -93,7 +93,7 @@ def test_10_3_without_limits(tmp_path: Path) -> None:
     assert (two["p/cpu.max"], two["p/memory.max"], two["p/pids.max"]) == ("max 100000", "max", "max")
 
 
-def test_what_is_not_said_is_left_as_it_is(tmp_path: Path) -> None:
+def test_limits_that_are_not_set_leave_their_files_unchanged(tmp_path: Path) -> None:
     cgroups = v1(tmp_path)
     cgroups.apply(("p",), LIMITS)
     cgroups.apply(("p",), CgroupLimits(cpu_shares=2))
@@ -119,7 +119,7 @@ def test_a_cgroup_is_there_when_it_is_in_every_hierarchy_that_counts(tmp_path: P
     assert not cgroups.exists(WORDS)
 
 
-def test_what_cannot_be_written_is_told_by_file_and_the_rest_is_written(tmp_path: Path) -> None:
+def test_a_failed_cgroup_write_is_reported_and_the_others_are_done(tmp_path: Path) -> None:
     cgroups = v1(tmp_path)
     cgroups.apply(("p",), LIMITS)
     file = tmp_path / "memory/p/memory.limit_in_bytes"

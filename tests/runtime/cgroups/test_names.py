@@ -58,7 +58,7 @@ def test_10_2_the_runtime_is_told_a_path_or_the_last_slice() -> None:
 
 
 @pytest.mark.parametrize(("word", "driver"), [("a/b", CGROUPFS), ("a/b", SYSTEMD), ("a_b", SYSTEMD), ("", CGROUPFS)])
-def test_10_2_words_that_could_not_be_told_from_others(word: str, driver: str) -> None:
+def test_10_2_ambiguous_cgroup_names_are_refused(word: str, driver: str) -> None:
     with pytest.raises(CgroupNameError, match="cannot be a part"):
         path_of((word,), driver)
 

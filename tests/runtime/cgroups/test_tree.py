@@ -52,7 +52,7 @@ def test_nothing_is_to_be_moved_where_only_the_kernel_is(tmp_path: Path) -> None
     assert not (tmp_path / "system" / "cgroup.procs").exists()
 
 
-def test_what_cannot_be_moved_is_told_by_file(tmp_path: Path) -> None:
+def test_a_process_that_cannot_be_moved_is_reported_with_the_file(tmp_path: Path) -> None:
     tree = machine(tmp_path, 2)
     (tmp_path / "agent" / "cgroup.procs").mkdir(parents=True)
     [problem] = tree.enter("/agent")

@@ -357,7 +357,7 @@ class TestEndpoint:
             ("tcp://[::1]:8989", "dns:///[::1]:8989"),
         ],
     )
-    def test_what_is_understood(self, text: str, target: str) -> None:
+    def test_valid_endpoints_are_parsed(self, text: str, target: str) -> None:
         assert parse_endpoint(text).target == target
 
     @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ class TestEndpoint:
             "http://h:1",
         ],
     )
-    def test_what_is_refused_names_what_was_given(self, text: str) -> None:
+    def test_an_invalid_endpoint_is_refused_and_quoted(self, text: str) -> None:
         with pytest.raises(EndpointError) as refused:
             parse_endpoint(text)
         assert repr(text) in str(refused.value)

@@ -81,7 +81,7 @@ def test_the_image_decides_whether_a_container_is_what_the_pod_asks_for() -> Non
         ({SCHEMA: "2"}, {CONTAINER_HASH: "1"}),
     ],
 )
-def test_what_others_made_is_left_alone(labels: dict[str, str], notes: dict[str, str]) -> None:
+def test_a_container_made_by_another_agent_counts_as_unchanged(labels: dict[str, str], notes: dict[str, str]) -> None:
     assert same_definition(WEB, labels, notes)
 
 

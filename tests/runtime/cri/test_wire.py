@@ -193,7 +193,7 @@ def test_fields_of_a_newer_interface_are_passed_over() -> None:
         (Int64Value(value=-(2**63) - 1), "range"),
     ],
 )
-def test_what_the_interface_cannot_carry_is_refused(message: CriMessage, why: str) -> None:
+def test_a_value_that_protobuf_cannot_encode_is_refused(message: CriMessage, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         codec(type(message)).encode(message)
 

@@ -90,7 +90,7 @@ def test_a_operation_that_never_had_its_turn_is_not_waited_for() -> None:
     assert done == ["given back"]
 
 
-def test_what_has_not_begun_may_end() -> None:
+def test_an_operation_that_has_not_begun_may_end() -> None:
     done: list[str] = []
     with ThreadPoolExecutor(1) as threads:
         DiskTurns(threads).end(lambda: done.append("given back"))

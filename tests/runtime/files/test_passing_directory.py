@@ -43,7 +43,7 @@ def test_it_is_gone_after_an_error_too(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_has_left_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path: Path) -> None:
     process, left = hold(tmp_path)
     process.kill()
     process.communicate()
@@ -52,7 +52,7 @@ def test_what_a_killed_process_has_left_is_removed_by_the_next(tmp_path: Path) -
         assert [entry.name for entry in tmp_path.iterdir()] == [os.path.basename(path)]
 
 
-def test_what_a_living_process_holds_is_left_alone(tmp_path: Path) -> None:
+def test_directories_of_living_processes_are_left_alone(tmp_path: Path) -> None:
     process, held = hold(tmp_path)
     assert remove_leftovers("demo-", str(tmp_path)) == ()
     assert held.exists()
@@ -60,7 +60,7 @@ def test_what_a_living_process_holds_is_left_alone(tmp_path: Path) -> None:
     assert not held.exists()
 
 
-def test_what_was_not_made_here_is_left_alone(tmp_path: Path) -> None:
+def test_directories_made_by_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "demo-unlocked").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / LOCK).touch()

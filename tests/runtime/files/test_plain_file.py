@@ -69,7 +69,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("kind", MADE)
 @pytest.mark.parametrize("reader", READERS)
-def test_what_is_no_plain_file_is_not_even_opened(tmp_path: Path, kind: str, reader: str) -> None:
+def test_devices_pipes_and_links_are_never_opened(tmp_path: Path, kind: str, reader: str) -> None:
     """A container may make devices in its volumes. Opening that of a watchdog restarts the machine."""
     path = tmp_path / "0.log"
     MADE[kind](path)

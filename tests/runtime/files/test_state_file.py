@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def test_what_was_written_comes_back(file: Path):
+def test_a_written_state_reads_back(file: Path):
     assert read_state(str(file), kept_in) is None
     write_state(str(file), msgspec.json.encode(Kept(7)))
     assert read_state(str(file), kept_in) == Kept(7)
@@ -56,7 +56,7 @@ def test_a_file_without_a_version_or_with_fields_of_a_later_agent_is_read(file: 
         (b" " * 2000 + b'{"amount": 7}', "it is larger than 1000 bytes"),
     ],
 )
-def test_a_file_of_no_use_is_moved_aside_and_named(file: Path, content: bytes, why: str):
+def test_an_unreadable_state_file_is_moved_aside_and_named(file: Path, content: bytes, why: str):
     file.write_bytes(content)
     with pytest.raises(UnreadableStateError) as told:
         read_state(str(file), kept_in, 1000 if "larger" in why else len(content))
@@ -71,9 +71,7 @@ def _link(path: Path) -> None:
 
 
 @pytest.mark.parametrize("put", [_link, os.mkfifo, Path.mkdir])
-def test_what_is_no_plain_file_is_moved_aside_and_neither_followed_nor_waited_for(
-    file: Path, put: Callable[[Path], object]
-):
+def test_a_state_path_that_is_no_plain_file_is_moved_aside_unopened(file: Path, put: Callable[[Path], object]):
     put(file)
     with pytest.raises(UnreadableStateError, match="no plain file"):
         read_state(str(file), kept_in)

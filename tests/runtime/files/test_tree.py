@@ -54,7 +54,7 @@ def test_every_entry_is_given_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize("levels", [1, HELD_LEVELS - 1, HELD_LEVELS, HELD_LEVELS + 1, 200])
-def test_a_walk_that_comes_back_gives_each_directory_again_after_all_that_is_in_it(tmp_path: Path, levels: int):
+def test_a_walk_with_returns_gives_each_directory_again_after_its_contents(tmp_path: Path, levels: int):
     make_deep(tmp_path, levels, breadth=1)
     found = walked(tmp_path, come_back=True)
     assert found.count(("dir", False)) == found.count(("dir", True)) == levels
@@ -95,7 +95,7 @@ def test_memory_grows_neither_with_the_breadth_nor_much_with_the_depth(tmp_path:
     assert peak < 300 * 1024
 
 
-def test_a_walk_whose_way_back_was_moved_goes_on_above_and_says_so(tmp_path: Path):
+def test_a_walk_whose_parent_was_moved_continues_above_and_reports_it(tmp_path: Path):
     top, outside = tmp_path / "top", tmp_path / "outside"
     top.mkdir()
     outside.mkdir()
@@ -134,7 +134,7 @@ def test_a_tree_is_removed_however_deep_it_is(tmp_path: Path, depth: int):
     assert opened_in(tmp_path) == []
 
 
-def test_what_is_no_directory_is_removed_and_no_link_followed(tmp_path: Path):
+def test_removing_a_tree_removes_links_and_pipes_without_following_them(tmp_path: Path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/file").touch()
     (tmp_path / "top").mkdir()

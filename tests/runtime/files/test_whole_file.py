@@ -142,13 +142,13 @@ def test_a_directory_that_is_swapped_for_a_link_meanwhile_is_not_written_into(
     assert (tmp_path / "moved/file").read_bytes() == b"ours"
 
 
-def test_what_a_writer_that_died_has_left_goes_with_the_next_write(tmp_path: Path):
+def test_leftovers_of_a_dead_writer_are_removed_by_the_next_write(tmp_path: Path):
     (tmp_path / LEFT).write_bytes(b"half")
     write_whole(str(tmp_path / "file"), b"x")
     assert names(tmp_path) == ["file"]
 
 
-def test_what_is_still_being_written_stays(tmp_path: Path):
+def test_a_partial_file_in_use_stays(tmp_path: Path):
     (tmp_path / LEFT).write_bytes(b"half")
     with (tmp_path / LEFT).open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -158,7 +158,7 @@ def test_what_is_still_being_written_stays(tmp_path: Path):
     assert names(tmp_path) == ["file"]
 
 
-def test_what_looks_like_ours_and_is_none_stays(tmp_path: Path):
+def test_links_and_directories_named_like_partial_files_stay(tmp_path: Path):
     (tmp_path / "victim").write_bytes(b"theirs")
     (tmp_path / LEFT).symlink_to("victim")
     (tmp_path / LEFT.replace("0", "1")).mkdir()

@@ -61,7 +61,7 @@ def get(url: str, *headers: tuple[str, str]) -> HookAnswer:
 
 
 @pytest.mark.parametrize("status", [200, 404, 500])
-def test_any_answer_will_do(server: Server, status: int) -> None:
+def test_a_hook_succeeds_with_any_http_status(server: Server, status: int) -> None:
     server.status = status
     assert get(f"http://127.0.0.1:{server.port}/echo?msg=postStart", ("X-Own", "1")) == HookAnswer()
     [(path, headers)] = server.heard
@@ -84,7 +84,7 @@ def test_a_server_without_tls_is_asked_again_without_credentials(server: Server)
     assert (path, headers.get("Authorization"), headers["X-Own"]) == ("/bye", None, "1")
 
 
-def test_nobody_who_listens_is_a_failure() -> None:
+def test_a_hook_to_a_closed_port_fails() -> None:
     port = free_port()
     answer = get(f"http://127.0.0.1:{port}/")
     assert answer.fell_back == ""
@@ -106,7 +106,7 @@ def test_a_circle_of_redirects_is_a_failure(server: Server) -> None:
     assert "redirects" in get(f"http://127.0.0.1:{server.port}/again").error
 
 
-def test_who_waits_no_longer_cancels() -> None:
+def test_a_hook_call_can_be_cancelled() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, closing(LoopThread("test")) as loop:
         pending = NetworkHookCaller(loop).get("id", f"http://127.0.0.1:{silent.getsockname()[1]}/", ())
         assert pending.cancel()

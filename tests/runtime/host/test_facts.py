@@ -45,7 +45,7 @@ def test_a_machine_is_read_from_the_files_of_its_kernel(tmp_path: Path) -> None:
     assert facts.huge_pages == ((2 * 2**20, 3), (2**30, 0))
 
 
-def test_what_a_machine_does_not_say_is_empty(tmp_path: Path) -> None:
+def test_facts_missing_on_the_machine_are_empty(tmp_path: Path) -> None:
     for cpu, (package, core) in enumerate(((0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0))):
         put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", f"{package}\n")
         put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/topology/core_id", f"{core}\n")

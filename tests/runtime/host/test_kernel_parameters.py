@@ -20,7 +20,7 @@ def test_a_parameter_is_a_file_whose_path_is_its_name(tmp_path: Path) -> None:
     assert parameters.get("kernel.words") is None
 
 
-def test_what_is_not_there_is_none_and_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_kernel_parameter_is_none_and_is_not_created(tmp_path: Path) -> None:
     parameters = LocalKernelParameters(str(tmp_path))
     assert parameters.get("vm.missing") is None
     assert parameters.set("vm.missing", 1) == "No such file or directory"
@@ -39,7 +39,7 @@ def test_the_score_of_the_agent_is_written_where_the_kernel_reads_it(tmp_path: P
     assert set_oom_score(-999, str(tmp_path / "gone")) == "No such file or directory"
 
 
-def test_what_a_process_may_open_is_never_lowered() -> None:
+def test_the_open_file_limit_is_never_lowered() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert allow_open_files(1) == ""
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == before

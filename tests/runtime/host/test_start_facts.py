@@ -86,7 +86,7 @@ def test_a_table_of_swaps_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert (facts.swaps, facts.swap_fault) == (None, "Is a directory")
 
 
-def test_what_a_machine_does_not_say_is_not_known(tmp_path: Path) -> None:
+def test_start_facts_missing_on_the_machine_are_unknown(tmp_path: Path) -> None:
     facts = read_start_facts((), str(tmp_path))
     assert (facts.online_cpus, facts.pids, facts.controllers) == (None, None, frozenset())
 

@@ -38,11 +38,11 @@ def ask(*pieces: bytes, endless: bytes = b"") -> HttpAnswer:
     return asyncio.run(serve_and_ask())
 
 
-def test_of_a_body_only_what_is_shown_is_read() -> None:
+def test_only_the_shown_part_of_a_body_is_read() -> None:
     assert ask(b"HTTP/1.1 200 OK\r\n\r\n", endless=b"x" * 65536).body == b"x" * SHOWN_BYTES
 
 
-def test_of_a_body_in_tiny_chunks_so_many_are_read() -> None:
+def test_only_a_bounded_number_of_tiny_chunks_is_read() -> None:
     assert len(ask(HEAD, endless=b"1\r\nx\r\n" * 10_000).body) == SHOWN_PIECES < SHOWN_BYTES
 
 
@@ -55,12 +55,12 @@ def test_of_a_body_in_tiny_chunks_so_many_are_read() -> None:
     ],
     ids=["100 Continue", "blank chunks", "headers"],
 )
-def test_a_server_that_never_comes_to_the_point_is_given_up(begin: bytes, endless: bytes, why: str) -> None:
+def test_a_server_that_never_completes_its_answer_is_given_up(begin: bytes, endless: bytes, why: str) -> None:
     with pytest.raises(HttpCallError, match=why):
         ask(begin, endless=endless)
 
 
-def test_where_servers_lead_is_not_kept() -> None:
+def test_redirect_targets_are_not_kept() -> None:
     """Each answer leads elsewhere, by a long way: kept, they would take hundreds of MiB."""
     asked = 0
 
@@ -88,7 +88,7 @@ def test_where_servers_lead_is_not_kept() -> None:
     assert resident_bytes() - before < 8 * 1024 * 1024
 
 
-def test_a_way_that_is_too_long_is_not_gone() -> None:
+def test_a_redirect_target_that_is_too_long_is_not_followed() -> None:
     location = b"/" + b"a" * LOCATION_CHARACTERS_AT_MOST
     with pytest.raises(HttpCallError, match="Location"):
         ask(b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\nContent-Length: 0\r\n\r\n")

@@ -147,12 +147,12 @@ def test_an_answer_is_the_same_in_whatever_pieces_it_comes(
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope", "gzip encoding is broken"),
     ],
 )
-def test_what_is_no_whole_answer_says_why(data: bytes, why: str) -> None:
+def test_a_malformed_or_cut_answer_is_an_error_with_its_cause(data: bytes, why: str) -> None:
     with pytest.raises(HttpError, match=why.replace(".", r"\.")):
         read(data)
 
 
-def test_what_is_no_http_is_not_waited_for() -> None:
+def test_an_answer_that_is_no_http_fails_at_once() -> None:
     with pytest.raises(HttpError, match="malformed HTTP response"):
         read(b"SSH-2.0-OpenSSH_9.2\r\n", closed=False)
 

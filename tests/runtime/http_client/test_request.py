@@ -60,7 +60,7 @@ def test_headers_of_the_pod_win_in_their_order_but_for_those_that_frame_the_conn
         ("http://10.0.0.1:80/", (("X", "a\r\nHost: other"),), "Illegal header value"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(url: str, headers: tuple[tuple[str, str], ...], why: str) -> None:
+def test_an_invalid_url_or_header_is_refused(url: str, headers: tuple[tuple[str, str], ...], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         request_of(url, headers, "agent/1")
 

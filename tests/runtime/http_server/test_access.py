@@ -45,6 +45,6 @@ def test_every_path_and_method(method: str, path: str) -> None:
     assert attributes_of(method, path) == expected
 
 
-def test_who_may_not_reads_what_he_would_need() -> None:
+def test_a_forbidden_answer_names_the_missing_permission() -> None:
     told = forbidden(RequestUser("bob"), attributes_of("GET", "/pods"))
     assert told == "Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[pods proxy])"

@@ -160,12 +160,12 @@ def test_no_session_that_makes_no_sense_is_a_failure_of_the_node(node: ServedNod
 
 
 @pytest.mark.parametrize("value", PATTERNS)
-def test_a_pattern_that_is_none_is_400(node: ServedNode, value: str) -> None:
+def test_an_invalid_pattern_is_400(node: ServedNode, value: str) -> None:
     assert node.ask(f"/logs/?query=kubelet&pattern={quote(value, safe='%')}").status in (200, 400)
 
 
 @pytest.mark.parametrize("header", [b"Bearer \xff\xfe", b"Bearer a\x80b", b"Basic \xff", b"Bearer " + b"x" * 60_000])
-def test_credentials_that_are_no_text_are_none(node: ServedNode, header: bytes) -> None:
+def test_undecodable_credentials_count_as_none(node: ServedNode, header: bytes) -> None:
     for path in (b"/pods", b"/ui"):
         with closing(Client(node.port, trusting())) as client:
             client.send(

@@ -99,7 +99,7 @@ def test_a_handshake_and_a_head_have_one_time_together(tls: ssl.SSLContext) -> N
         until(lambda: listener.connections == 0, 30, "their time is over")
 
 
-def test_who_was_let_in_is_not_pushed_out(tls: ssl.SSLContext) -> None:
+def test_an_authenticated_client_keeps_its_connection_in_a_crowd(tls: ssl.SSLContext) -> None:
     async def known(request: web.BaseRequest) -> web.StreamResponse:
         let_in(request.transport)
         return await answer(request)
@@ -217,7 +217,7 @@ class Refusing:
         (b"SSH-2.0-x\r\n\r\n", 502, "malformed"),
     ],
 )
-def test_a_tunnel_that_the_other_side_refuses_is_none(reply: bytes, status: int, text: str) -> None:
+def test_an_upgrade_refused_by_the_runtime_opens_no_tunnel(reply: bytes, status: int, text: str) -> None:
     """Otherwise a client could go on speaking HTTP with the streaming server.
 
     That server takes the client for the agent.
@@ -295,7 +295,7 @@ def test_one_source_pushes_out_itself_and_nobody_else() -> None:
         ("fe80::1%eth0", "fe80::2%eth0", True),
     ],
 )
-def test_of_ipv6_a_source_is_a_network(one: str, other: str, same: bool) -> None:
+def test_ipv6_sources_are_counted_by_network(one: str, other: str, same: bool) -> None:
     assert (source_of(one) == source_of(other)) is same
 
 

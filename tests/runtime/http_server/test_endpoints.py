@@ -201,7 +201,7 @@ def test_files_among_the_logs_of_the_node_and_profiles_are_what_is_asked_for(the
 
 
 @pytest.mark.parametrize("path", NOT_THERE)
-def test_what_is_not_there_is_not_found(there: Served, path: str) -> None:
+def test_an_unknown_path_is_404(there: Served, path: str) -> None:
     assert there.ask(path).status == 404
 
 

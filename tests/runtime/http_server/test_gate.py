@@ -123,7 +123,7 @@ def test_any_subresource_that_is_allowed_is_enough() -> None:
     assert admitted(gate_of(Reviewer(("alice", "pods"))), "/exec/a/b/c", certificate=ALICE) == 403
 
 
-def test_what_is_asked_names_the_node_and_all_that_is_known_of_the_user() -> None:
+def test_an_access_review_names_the_node_and_the_whole_user() -> None:
     reviewer = Reviewer(("bob", "pods"))
     admitted(gate_of(reviewer), authorization="Bearer good")
     spec = reviewer.seen[-1].spec
@@ -244,7 +244,7 @@ def test_a_node_asks_about_strangers_on_a_line_of_their_own(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("token", ["two words", "n\u00e4h", "\udcff", "a\0b", "=", "x" * 20_000, "{}"])
-def test_what_can_be_nobodys_token_is_asked_of_nobody(token: str) -> None:
+def test_a_malformed_token_is_refused_without_a_review(token: str) -> None:
     reviewer = Reviewer()
     assert admitted(gate_of(reviewer, OPEN), authorization=f"Bearer {token}") == 401
     assert not reviewer.asked

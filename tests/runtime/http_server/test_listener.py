@@ -66,7 +66,7 @@ def test_a_handler_that_fails_is_a_500_and_refusals_keep_their_words() -> None:
 @pytest.mark.parametrize(
     "junk", [b"\0\0\0\0", b"HELLO\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"\x16\x03\x01"]
 )
-def test_what_is_no_http_is_refused(junk: bytes) -> None:
+def test_a_request_that_is_no_http_gets_400(junk: bytes) -> None:
     with listening(echo) as listener, closing(Client(listener.port)) as client:
         client.send(junk + b"\r\n\r\n")
         assert said(client.rest()).status == 400
@@ -79,13 +79,13 @@ def test_a_head_that_does_not_end_is_refused_at_its_limit() -> None:
         assert said(client.rest()).status == 431
 
 
-def test_a_client_that_does_not_come_to_the_point_is_cut() -> None:
+def test_a_client_that_sends_no_request_is_cut() -> None:
     with listening(echo, head_seconds=0.2) as listener, closing(Client(listener.port)) as client:
         client.send(b"GET / HT")
         assert client.rest() == b""
 
 
-def test_who_was_let_in_by_nobody_gets_one_answer_on_a_connection() -> None:
+def test_an_unauthenticated_client_gets_one_answer_per_connection() -> None:
     with listening(echo) as listener, closing(Client(listener.port)) as client:
         client.send("GET /one HTTP/1.1\r\nHost: n\r\n\r\n" * 2)
         assert client.rest().count(b"HTTP/1.1 200") == 1

@@ -66,7 +66,7 @@ def test_a_view_is_answered_with_its_status(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_what_is_not_there_names_what_is(tmp_path: Path) -> None:
+def test_an_unknown_view_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     answer = ask(str(tmp_path), "/secrets")
     assert answer.status == 404
     assert json.loads(answer.body) == {"error": "there is no /secrets; there are /broken, /explain/..., /health, /pods"}

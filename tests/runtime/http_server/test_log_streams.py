@@ -105,7 +105,7 @@ def serving(cri: OneContainer, source: Counting, answered: threading.Event | Non
     streams.close()
 
 
-def test_who_does_not_read_costs_little_memory_and_no_disk(tmp_path: Path) -> None:
+def test_a_follower_that_does_not_read_costs_little_memory_and_no_disk_reads(tmp_path: Path) -> None:
     log = tmp_path / "0.log"
     with open(log, "wb") as file:
         for _ in range(64):
@@ -154,7 +154,7 @@ def test_disks_that_hang_cost_those_who_read_them_and_nobody_else(tmp_path: Path
             each.close()
 
 
-def test_who_goes_away_while_the_disk_is_slow_leaves_no_file_open(tmp_path: Path) -> None:
+def test_a_client_that_leaves_during_a_slow_read_leaves_no_file_open(tmp_path: Path) -> None:
     """People press Ctrl-C when nothing comes, and an agent lives for months."""
     log = tmp_path / "0.log"
     files = (log, tmp_path / "0.log.20260101-000003", tmp_path / "0.log.20260101-000006")

@@ -44,7 +44,7 @@ def test_a_runtime_that_makes_no_checkpoints_says_so(there: Served) -> None:
     assert there.ask("/checkpoint/default/web-n/none", "POST").status == 404
 
 
-def test_what_nobody_can_say_is_no_empty_list(tmp_path: Path) -> None:
+def test_an_unknown_pod_list_is_503_and_not_an_empty_list(tmp_path: Path) -> None:
     """Whoever asks would take every pod for gone, and kubectl say that there is none of this name."""
     with served(tmp_path) as silent:
         assert silent.ask("/pods").status == silent.ask(LOG).status == 200
@@ -155,7 +155,7 @@ SWITCHED: dict[Switch, tuple[str, str, int]] = {
 
 
 @pytest.mark.parametrize("switch", SWITCHED)
-def test_what_is_off_says_so(switch: Switch) -> None:
+def test_a_disabled_endpoint_says_which_switch_disables_it(switch: Switch) -> None:
     method, path, status = SWITCHED[switch]
     assert asked(method, path, EVERYTHING)
     with pytest.raises(HttpRefusal) as refused:

@@ -62,7 +62,7 @@ def watch(client: Client) -> Iterator[dict[str, object]]:
                 yield json.loads(event.partition(b"data: ")[2])
 
 
-def test_who_comes_sees_all_and_then_what_changes_and_what_goes() -> None:
+def test_a_new_watcher_gets_everything_and_then_changes_and_removals() -> None:
     scene = Scene()
     with watched(scene) as listener, closing(Client(listener.port)) as client:
         events = watch(client)
@@ -75,7 +75,7 @@ def test_who_comes_sees_all_and_then_what_changes_and_what_goes() -> None:
             assert next(watch(other)) == {"whole": True, "gone": [], "parts": {"pod/2": "changed"}}
 
 
-def test_nobody_looks_while_nobody_watches() -> None:
+def test_the_observer_collects_nothing_without_watchers() -> None:
     scene = Scene()
     with watched(scene) as listener:
         with closing(Client(listener.port)) as client:
@@ -90,7 +90,7 @@ def test_nobody_looks_while_nobody_watches() -> None:
         until(still, 10, "it goes on looking")
 
 
-def test_so_many_may_watch_and_no_more() -> None:
+def test_the_number_of_observer_watchers_is_bounded() -> None:
     scene = Scene()
     with watched(scene) as listener:
         clients = [Client(listener.port) for _ in range(WATCHERS_AT_MOST)]

@@ -37,7 +37,7 @@ def test_the_names_in_a_path(path: str, endpoint: ServerEndpoint, names: dict[st
     assert (found.endpoint, found.names) == (endpoint, names)
 
 
-def test_of_what_is_streamed_there_is_no_head_alone() -> None:
+def test_head_requests_for_streams_are_refused() -> None:
     """Its length is not known, and who follows a log would wait for ever."""
     assert asked("HEAD", "/pods", EVERYTHING).endpoint is ServerEndpoint.PODS
     for path in ("/containerLogs/ns/web/main", "/ui/live/stream"):

@@ -77,7 +77,7 @@ def test_the_pages() -> None:
     asyncio.run(every())
 
 
-def test_what_threads_do_is_seen_and_one_profile_is_made_at_a_time() -> None:
+def test_a_profile_shows_threads_and_only_one_runs_at_a_time() -> None:
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait, name="waits")
     thread.start()

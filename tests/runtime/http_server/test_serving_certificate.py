@@ -170,7 +170,7 @@ def asked_again(port: int, tls: ssl.SSLContext, between: Callable[[], object]) -
     ],
     ids=["the same", "one more", "its own, of two", "another", "the other of two"],
 )
-def test_a_connection_that_is_kept_is_believed_no_longer_than_the_authority_of_its_client(
+def test_a_kept_connection_is_trusted_only_while_its_client_authority_is(
     tmp_path: Path, now_in_the_file: tuple[str, ...], second: str
 ) -> None:
     made = {name: Certificates(name) for name in ("old", "new", "other")}
@@ -189,7 +189,7 @@ def test_a_connection_that_is_kept_is_believed_no_longer_than_the_authority_of_i
         assert asked_again(listener.port, client, change) == ("alice", second)
 
 
-def test_a_connection_that_is_kept_is_believed_no_longer_than_the_certificate_of_its_client_lasts(
+def test_a_kept_connection_is_trusted_only_until_its_client_certificate_expires(
     tmp_path: Path,
 ) -> None:
     made, ahead_seconds = authority(), 0.0
@@ -208,9 +208,7 @@ def test_a_connection_that_is_kept_is_believed_no_longer_than_the_certificate_of
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_who_takes_an_old_session_up_again_is_not_believed_by_an_authority_that_has_gone(
-    tmp_path: Path, version: ssl.TLSVersion
-) -> None:
+def test_a_resumed_tls_session_of_a_removed_authority_is_not_trusted(tmp_path: Path, version: ssl.TLSVersion) -> None:
     made, clock, believed = authority(), Clock(), tmp_path / "clients.crt"
     believed.write_text(made.certificate)
     files = ServingFiles(*write_pair(tmp_path, made, "localhost"), client_authority=str(believed))

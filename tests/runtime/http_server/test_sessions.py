@@ -34,7 +34,7 @@ def test_a_runtime_may_serve_over_tls_and_at_other_addresses() -> None:
 
 
 @pytest.mark.parametrize("url", ["", "/exec/token", "ftp://h/x", "http:///x", "http://h:99999/", "http://h/\r\nX: y"])
-def test_what_is_no_place_is_refused(url: str) -> None:
+def test_an_invalid_streaming_url_of_the_runtime_is_refused(url: str) -> None:
     with pytest.raises(HttpRefusal) as refused:
         way_to(url, HEAD)
     assert refused.value.status == 500

@@ -42,7 +42,7 @@ def test_streams_are_opened_with_odd_numbers_and_headers_that_share_a_dictionary
         assert unpacker.decompress(body[10:]) == expected + len(name).to_bytes(4, "big") + name.encode()
 
 
-def test_what_a_client_opens_a_server_accepts_and_answers() -> None:
+def test_a_spdy_server_accepts_and_answers_the_streams_of_a_client() -> None:
     opener, acceptor = Opener(), Acceptor()
     unpacker = zlib.decompressobj(zdict=DICTIONARY)
     for number, name in ((1, "error"), (3, "stdout")):
@@ -99,7 +99,7 @@ PING = b"\x80\x03\x00\x06\x00\x00\x00\x04\x00\x00\x00\x02"
         (b"\x80\x03\x00\x09\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00", ()),
     ],
 )
-def test_what_control_frames_ask_for(frame: bytes, expected: tuple[Meaning, ...]) -> None:
+def test_control_frames_are_parsed(frame: bytes, expected: tuple[Meaning, ...]) -> None:
     head = frame_of(frame[:8])
     assert isinstance(head, ControlFrame)
     assert head.length == len(frame) - 8
@@ -113,7 +113,7 @@ def test_a_ping_is_given_back() -> None:
 @pytest.mark.parametrize(
     "head", [b"\x80\x02\x00\x01\x00\x00\x00\x00", b"\x80\x03\x00\x04\x00\xff\xff\xff", b"HTTP/1.1"]
 )
-def test_what_is_no_spdy_is_refused(head: bytes) -> None:
+def test_a_frame_that_is_no_spdy_is_refused(head: bytes) -> None:
     if head[0] & 0x80:
         with pytest.raises(SpdyError):
             frame_of(head)

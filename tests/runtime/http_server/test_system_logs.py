@@ -152,7 +152,7 @@ def test_a_journal_that_cannot_be_asked_says_so(places: SystemLogPlaces) -> None
         ("query=a&boot=1", "boot:"),
     ],
 )
-def test_what_is_wrong_with_a_query_is_told(query: str, fault: str) -> None:
+def test_an_invalid_log_query_is_400_with_its_fault(query: str, fault: str) -> None:
     with pytest.raises(HttpRefusal) as refused:
         log_query(query_of(query))
     assert refused.value.status == 400

@@ -77,7 +77,7 @@ def test_a_container_that_the_pod_does_not_have_is_not_found() -> None:
     assert refused.value.status == 404
 
 
-def test_of_two_pods_of_one_name_the_one_that_stays_is_meant_unless_the_uid_says_otherwise() -> None:
+def test_a_name_means_the_pod_that_is_not_being_deleted_unless_the_uid_differs() -> None:
     going = pod(RUNNING, uid="old", deletionTimestamp="2026-01-01T00:00:00Z")
     staying = pod(RUNNING, uid="new")
     names = {"namespace": "default", "pod": "web"}
@@ -112,7 +112,7 @@ def options(**query: str) -> Any:
         ({"stream": "All", "tailLines": "1"}, LogReadOptions(tail_lines=1)),
     ],
 )
-def test_what_to_show(query: dict[str, str], expected: LogReadOptions) -> None:
+def test_log_options_are_read_from_the_query(query: dict[str, str], expected: LogReadOptions) -> None:
     assert options(**query) == (expected, False)
 
 

@@ -49,7 +49,7 @@ def test_the_accept_header_chooses_the_form(accept: str, expected: Wanted) -> No
         ";;;,,=",
     ],
 )
-def test_what_is_not_there_is_not_acceptable(accept: str) -> None:
+def test_an_unknown_zpages_form_is_406(accept: str) -> None:
     with pytest.raises(HttpRefusal) as refused:
         wanted(accept, STATUSZ)
     assert refused.value.status == 406

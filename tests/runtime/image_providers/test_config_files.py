@@ -75,7 +75,7 @@ def test_every_program_that_cannot_be_run_is_told(place: Place) -> None:
     assert all(fault.startswith("--image-credential-provider-bin-dir: ") for fault in faults)
 
 
-def test_what_is_not_there_is_told_with_its_flag(place: Place) -> None:
+def test_a_missing_config_path_is_reported_with_its_flag(place: Place) -> None:
     for path in (place.configs, place.configs / "none.yaml"):
         (fault,) = place.faults(path)
         assert fault.startswith(f"--image-credential-provider-config: {path}: ")

@@ -42,7 +42,7 @@ def test_addresses_and_names_are_connected_to(server: socket.socket, host: str) 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_where_nobody_listens_it_is_refused(host: str) -> None:
+def test_connecting_to_a_closed_port_is_refused(host: str) -> None:
     port = free_port()
     with pytest.raises(OSError, match=r"refused|No route|unreachable") as failure:
         opened(host, port)
@@ -54,7 +54,7 @@ def test_a_name_that_nobody_knows_is_an_error() -> None:
         opened("no-such-host.invalid", 80)
 
 
-def test_names_that_pods_say_and_nobody_answers_for_keep_nobody_else_waiting(
+def test_unresolvable_host_names_hold_up_no_other_connection(
     server: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For example the hosts of a dozen probes whose name server is gone.

@@ -95,7 +95,7 @@ def test_a_machine_that_has_no_thread_left_costs_no_thread_for_ever(monkeypatch:
 
 
 @pytest.mark.parametrize("cancel", [False, True])
-def test_what_waits_at_the_end_is_done_or_cancelled_and_nothing_is_taken_any_more(cancel: bool) -> None:
+def test_closing_daemon_threads_finishes_or_cancels_waiting_work(cancel: bool) -> None:
     go_on, begun = threading.Event(), threading.Event()
 
     def slow() -> str:

@@ -21,7 +21,7 @@ def loop() -> Iterator[LoopThread]:
     loop.close()
 
 
-def test_what_is_posted_runs_in_order_on_the_thread(loop: LoopThread) -> None:
+def test_posted_calls_run_in_order_on_the_loop_thread(loop: LoopThread) -> None:
     ran: list[tuple[int, str]] = []
     done = threading.Event()
     for number in range(1000):
@@ -114,7 +114,7 @@ def test_a_coroutine_is_answered_with_its_result_or_its_failure(loop: LoopThread
             answer.result(WAIT)
 
 
-def test_who_cancels_ends_the_coroutine_and_is_answered_at_once(loop: LoopThread) -> None:
+def test_cancelling_ends_the_coroutine_and_returns_at_once(loop: LoopThread) -> None:
     began, ended = threading.Event(), threading.Event()
 
     async def for_ever() -> None:
@@ -132,7 +132,7 @@ def test_who_cancels_ends_the_coroutine_and_is_answered_at_once(loop: LoopThread
     assert loop.submit(_one()).result(WAIT) == 1
 
 
-def test_what_is_cancelled_before_it_has_begun_never_begins(loop: LoopThread) -> None:
+def test_a_coroutine_cancelled_before_it_began_never_begins(loop: LoopThread) -> None:
     ran: list[int] = []
     go_on = threading.Event()
 

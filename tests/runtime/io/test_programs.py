@@ -40,7 +40,7 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def test_its_outputs_and_its_status_are_told_apart() -> None:
+def test_output_errors_and_status_of_a_program_are_separate() -> None:
     async def run() -> tuple[bytes, bytes, int]:
         code = "import sys; print('out'); print(sys.argv[1], file=sys.stderr); sys.exit(3)"
         async with running([*python(code), "why"]) as program:
@@ -49,7 +49,7 @@ def test_its_outputs_and_its_status_are_told_apart() -> None:
     assert waited(run()) == (b"out\n", b"why\n", 3)
 
 
-def test_complaints_can_be_part_of_the_output() -> None:
+def test_standard_error_can_be_part_of_the_output() -> None:
     async def run() -> tuple[bytes, bytes]:
         code = "import os; os.write(1, b'out,'); os.write(2, b'why')"
         async with running(python(code), merged=True) as program:
@@ -102,7 +102,7 @@ def test_its_children_end_with_it(tmp_path: Path) -> None:
     os.close(held)
 
 
-def test_one_that_is_not_there_is_an_error() -> None:
+def test_a_missing_program_is_an_error() -> None:
     async def run() -> None:
         async with running(["/no/program"]):
             pass
@@ -134,7 +134,7 @@ def test_one_that_is_run_to_its_end_gives_all_it_printed_and_reads_what_it_is_fe
     assert "question" not in repr(ended)
 
 
-def test_one_that_reads_nothing_of_much_is_not_waited_for() -> None:
+def test_a_program_that_ignores_large_input_is_not_waited_for() -> None:
     assert waited(run_to_end(python("print(1)"), None, LIMITS, fed=b"x" * 2**22)).output == b"1\n"
 
 

@@ -65,7 +65,7 @@ def test_a_rotated_log_is_one_log(log: Path) -> None:
     assert shown(log) == lines(*range(1, 10))
 
 
-def test_of_a_file_that_is_being_packed_only_one_form_is_read(log: Path) -> None:
+def test_a_log_file_under_compression_is_read_once(log: Path) -> None:
     packed = log.with_name("0.log.20260101-000006.gz")
     packed.write_bytes(gzip.compress(log.with_name("0.log.20260101-000006").read_bytes()))
     assert shown(log) == lines(*range(1, 10))
@@ -106,7 +106,7 @@ def test_lines_since_a_time(log: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_is_not_shown_is_passed_over_in_steps(tmp_path: Path, packed: bool) -> None:
+def test_skipped_log_lines_are_read_in_steps(tmp_path: Path, packed: bool) -> None:
     """The last minute of a large log: reading up to there takes longer than a disk is waited for."""
     early = line(1, "x" * 1000).encode() * (3 * STEP_BYTES // 1000)
     if packed:
@@ -146,7 +146,7 @@ def test_streams_are_told_apart(tmp_path: Path) -> None:
     assert shown(path, stream=STDERR) == "err\n"
 
 
-def test_what_is_no_line_is_left_out_and_docker_is_understood(tmp_path: Path) -> None:
+def test_invalid_log_lines_are_left_out_and_docker_lines_are_read(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     docker = '{"log":"from docker\\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}\n'
     path.write_text("junk\n\n{broken\n" + docker + line(1) + "2026-01-01T00:00:02Z stdout F")
@@ -154,7 +154,7 @@ def test_what_is_no_line_is_left_out_and_docker_is_understood(tmp_path: Path) ->
     assert shown(path) == "from docker\nline 1\n\n"
 
 
-def test_who_follows_sees_what_is_written_and_loses_nothing_when_it_rotates(log: Path) -> None:
+def test_a_follower_sees_every_line_across_a_rotation(log: Path) -> None:
     with reader(log, follow=True, tail_lines=1) as made, open(log, "a") as old:
         assert drained(made) == lines(9)
         old.write(line(10) + "2026-01-01T00:00:11Z stdout F li")
@@ -168,7 +168,7 @@ def test_who_follows_sees_what_is_written_and_loses_nothing_when_it_rotates(log:
         assert drained(made) == lines(11, 12)
 
 
-def test_who_follows_slowly_reads_the_files_in_between(log: Path) -> None:
+def test_a_slow_follower_reads_all_rotated_files(log: Path) -> None:
     with reader(log, follow=True, tail_lines=0) as made:
         with open(log, "a") as old:
             old.write(line(10))
@@ -228,7 +228,7 @@ def test_a_log_may_be_a_link_to_the_file_that_docker_keeps_for_this_very_contain
 
 
 @pytest.mark.parametrize("link", ["another container's", "one more link", "an id that is none"])
-def test_no_link_leads_to_what_is_not_this_containers_own(tmp_path: Path, link: str) -> None:
+def test_a_log_link_to_another_containers_file_is_refused(tmp_path: Path, link: str) -> None:
     id_ = "0" if link == "an id that is none" else ID
     log, file = of_docker(tmp_path, id_)
     secret = tmp_path / "secret"
@@ -252,5 +252,5 @@ def test_a_packed_log_that_is_broken_says_so(log: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z", "\xff"]
 )
-def test_what_is_no_time_is_none(text: str) -> None:
+def test_an_invalid_time_is_none(text: str) -> None:
     assert time_ns(text) is None

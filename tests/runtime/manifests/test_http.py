@@ -52,7 +52,7 @@ def test_an_answer_has_status_and_body_and_headers_have_several_values(loop: Loo
     assert server.get(f"{url}/missing", {}).result(120).status == 404
 
 
-def test_what_gives_no_answer_fails_with_a_reason(loop: LoopThread, url: str):
+def test_a_failed_manifest_fetch_has_a_reason(loop: LoopThread, url: str):
     server = HttpManifests(loop)
     with pytest.raises(ManifestFetchError, match="larger than 10 MiB"):
         server.get(f"{url}/huge", {}).result(120)

@@ -41,7 +41,7 @@ def test_a_missing_path_is_no_file_and_says_so(tmp_path: Path):
     assert reading.files == ()
 
 
-def test_what_cannot_be_read_is_said_file_by_file(tmp_path: Path):
+def test_unreadable_manifest_files_are_reported_one_by_one(tmp_path: Path):
     (tmp_path / "good").write_bytes(b"x")
     with open(tmp_path / "huge", "wb") as file:
         file.truncate(LIMIT_BYTES + 1)

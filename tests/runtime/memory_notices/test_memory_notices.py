@@ -222,7 +222,7 @@ def settle(loop: LoopThread) -> None:
 
 
 @pytest.mark.parametrize("kind", [PressureNotices, UsageMarks])
-def test_what_is_renewed_while_it_is_closed_opens_nothing(
+def test_renewing_a_watch_during_its_close_opens_nothing(
     tmp_path: Path, loop: LoopThread, kind: type[PressureNotices] | type[UsageMarks]
 ) -> None:
     """Whoever watches may fail while the kernel is asked on a lane."""

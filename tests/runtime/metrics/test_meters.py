@@ -19,7 +19,7 @@ TIMES = histogram("times_seconds", "Times.", "verb", buckets=(0.1, 1.0))
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_what_was_measured_is_told_and_read_back(alone: bool) -> None:
+def test_measured_values_are_exposed_and_read_back(alone: bool) -> None:
     meters = Meters(alone=alone)
     meters.count(CALLS, "get")
     meters.count(CALLS, "get", by=2)

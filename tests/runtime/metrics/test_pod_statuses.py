@@ -71,7 +71,7 @@ def over(id_: str, code: int = 1, reason: str = "Error") -> ContainerState:
         (of(waits("ErrImagePull"), phase="Pending"), of(waits("ImagePullBackOff"), phase="Pending"), Changes()),
     ],
 )
-def test_what_is_new_in_a_status(before: PodStatus, after: PodStatus, expected: Changes) -> None:
+def test_status_changes_are_found(before: PodStatus, after: PodStatus, expected: Changes) -> None:
     assert changes(before, after) == expected
 
 

@@ -78,7 +78,7 @@ def test_kills_are_told_as_they_come_and_the_end_is_told(loop: LoopThread, pipe:
     assert heard.ends == ["it has ended"]
 
 
-def test_who_has_closed_is_told_nothing_and_leaves_nothing_open(loop: LoopThread, pipe: str) -> None:
+def test_a_closed_oom_log_calls_nothing_and_leaves_nothing_open(loop: LoopThread, pipe: str) -> None:
     heard, other = Heard(), Heard()
     log = KernelOomLog(loop, pipe)
     before = len(os.listdir("/proc/self/fd"))

@@ -58,7 +58,7 @@ def test_another_socket_at_the_same_path_is_another(place: Path):
         each.close()
 
 
-def test_what_comes_and_goes_is_told_also_below_directories_that_came_later(place: Path):
+def test_sockets_in_later_directories_are_noticed(place: Path):
     changed = Event()
     registry = place / "registry"
     watch = LocalPluginSockets(str(registry)).watch(changed.set)

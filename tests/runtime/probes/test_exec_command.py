@@ -96,7 +96,7 @@ def test_spec_5_an_exit_code_counts_however_late_it_comes() -> None:
     assert answer.result(0) == ProbeAnswer(ProbeOutcome.FAILURE, "no")
 
 
-def test_spec_5_who_gives_up_cancels_the_call() -> None:
+def test_spec_5_giving_up_a_probe_cancels_its_exec_call() -> None:
     call: Promise[ExecSyncResponse] = Promise()
     assert ask_exec(Runtime(call), "c", CHECK, SECOND).cancel()
     assert call.done()

@@ -181,7 +181,7 @@ def test_spec_5_redirects_come_to_an_end(servers: Servers) -> None:
     assert len(servers.asked) == 11
 
 
-def test_spec_5_of_a_body_without_end_only_the_beginning_is_read(servers: Servers) -> None:
+def test_spec_5_only_the_beginning_of_an_endless_body_is_read(servers: Servers) -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -207,7 +207,7 @@ def test_spec_5_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("say", "text"), [(b"", "EOF"), (b"220 ready\r\n", ""), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", "")]
 )
-def test_spec_5_what_is_no_whole_answer_is_a_failure(servers: Servers, say: bytes, text: str) -> None:
+def test_spec_5_an_incomplete_answer_is_a_failure(servers: Servers, say: bytes, text: str) -> None:
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.raw(say)}/"))
     assert answer.outcome is ProbeOutcome.FAILURE
     assert text in answer.text

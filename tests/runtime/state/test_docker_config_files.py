@@ -43,7 +43,7 @@ def test_a_broken_file_is_passed_over_and_named(tmp_path: Path) -> None:
     assert [str(tmp_path / place) in text for place, text in zip(PLACES, found.problems, strict=False)] == [True, True]
 
 
-def test_what_is_written_later_is_seen_at_the_next_reading(tmp_path: Path) -> None:
+def test_a_docker_config_written_later_is_seen_at_the_next_read(tmp_path: Path) -> None:
     files = LocalDockerConfig(str(tmp_path / "root"), str(tmp_path), "")
     assert files.read().entries == ()
     write(tmp_path / "root/config.json", "new")

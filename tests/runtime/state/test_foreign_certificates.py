@@ -25,13 +25,13 @@ def damaged() -> bytes:
     return b"-----BEGIN CERTIFICATE-----\n" + text + b"-----END CERTIFICATE-----\n"
 
 
-def test_one_that_lies_there_counts_as_none(damaged: bytes, tmp_path: Path):
+def test_a_foreign_certificate_on_disk_counts_as_none(damaged: bytes, tmp_path: Path):
     Path(current_file(str(tmp_path), "kubelet-server")).write_bytes(damaged)
     assert LocalCertificateKeys(str(tmp_path), "kubelet-server").held() is None
     assert seconds_left(Pem(data=damaged.decode())) == float("inf")
 
 
-def test_one_that_the_api_server_sends_is_refused_with_the_reason(damaged: bytes, tmp_path: Path):
+def test_a_foreign_certificate_from_the_api_server_is_refused_with_the_reason(damaged: bytes, tmp_path: Path):
     keys = LocalCertificateKeys(str(tmp_path), "kubelet-server")
     keys.request("system:node:a", ["a"])
     with pytest.raises(ValueError, match="not a valid X509 version"):

@@ -20,7 +20,9 @@ def files(tmp_path: Path) -> LocalPullRecordFiles:
     return LocalPullRecordFiles(str(tmp_path))
 
 
-def test_what_is_written_is_read_where_a_kubelet_has_it(files: LocalPullRecordFiles, tmp_path: Path) -> None:
+def test_pull_records_are_written_and_read_in_the_kubelets_directory(
+    files: LocalPullRecordFiles, tmp_path: Path
+) -> None:
     assert files.load().pulled == {}
     files.apply([FileChange(PULLING, NAME, b"{}"), FileChange(PULLED, NAME, b'{"a":1}')])
     assert (tmp_path / "image_manager" / "pulled" / NAME).read_bytes() == b'{"a":1}'
@@ -64,7 +66,7 @@ def test_a_damaged_intent_does_not_stay_where_a_kubelet_reads(files: LocalPullRe
     assert os.listdir(tmp_path / "image_manager" / "pulling") == []
 
 
-def test_what_an_earlier_agent_set_aside_among_the_records_is_moved_and_still_known(
+def test_records_set_aside_by_an_earlier_agent_are_moved_and_still_known(
     files: LocalPullRecordFiles, tmp_path: Path
 ) -> None:
     pulled = tmp_path / "image_manager" / "pulled"

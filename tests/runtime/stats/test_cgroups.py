@@ -185,7 +185,7 @@ def test_a_group_that_is_gone_is_none(tmp_path: Path, version: int) -> None:
     assert read_cgroup(tree(tmp_path, V1), version, {"": "/gone", "memory": "/gone", "cpuacct": "/gone"}, 1) is None
 
 
-def test_what_a_kernel_does_not_have_is_left_out(tmp_path: Path) -> None:
+def test_cgroup_readings_missing_in_the_kernel_are_left_out(tmp_path: Path) -> None:
     root = tree(tmp_path, {"bare/cgroup.procs": ""})
     assert read_cgroup(root, 2, {"": "/bare"}, AT_NS) == CgroupReading("/bare")
 
@@ -243,7 +243,7 @@ def test_a_machine_whose_root_group_has_no_memory_is_completed_from_proc(tmp_pat
 
 
 @pytest.mark.parametrize("place", ["own/kubepods", "own.slice/own-kubepods.slice"])
-def test_7_1_what_all_pods_use_of_what_they_may_is_read_below_the_root_of_cgroups(tmp_path: Path, place: str) -> None:
+def test_7_1_allocatable_memory_use_is_read_below_the_cgroup_root(tmp_path: Path, place: str) -> None:
     files = {"cgroup.controllers": "memory\n", "kubepods/memory.current": "1\n"}
     own = {"memory.current": "700\n", "memory.max": "1000\n", "memory.stat": "inactive_file 100\n"}
     root = tree(tmp_path, {**files, **{f"{place}/{name}": text for name, text in own.items()}})

@@ -17,7 +17,7 @@ from tests.runtime.files.trees import make_deep
 from tests.runtime.volumes.descriptors import opened_in
 
 
-def test_what_is_counted_is_what_is_allocated_hard_links_once(tmp_path: Path) -> None:
+def test_disk_use_counts_allocated_blocks_and_hard_links_once(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below/file").write_bytes(b"x" * 10_000)
     before, inodes = disk.counted(str(tmp_path))

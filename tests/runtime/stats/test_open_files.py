@@ -35,7 +35,7 @@ def test_a_container_that_is_gone_is_forgotten(tmp_path: Path) -> None:
     assert files.of(7, ("7",), 1) == (2, 2), "another container with the same process id"
 
 
-def test_of_very_many_files_no_links_are_read(tmp_path: Path) -> None:
+def test_a_process_with_very_many_open_files_has_no_socket_count(tmp_path: Path) -> None:
     directory = tmp_path / "proc/7/fd"
     directory.mkdir(parents=True)
     for number in range(LINKS_AT_MOST + 1):

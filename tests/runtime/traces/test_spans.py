@@ -61,7 +61,7 @@ def test_each_step_of_a_coroutine_has_its_span_on_any_thread() -> None:
     assert seen == [ONE, ONE, None]
 
 
-def test_what_is_thrown_into_a_coroutine_arrives_in_it_and_what_it_raises_comes_out() -> None:
+def test_exceptions_pass_into_and_out_of_a_traced_coroutine() -> None:
     async def work() -> None:
         try:
             await Pause()

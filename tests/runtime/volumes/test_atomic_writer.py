@@ -62,7 +62,7 @@ def test_files_are_links_through_one_link_to_a_directory_named_for_its_time(tmp_
     assert seen(tmp_path) == {"conf": b"x", "certs/ca": b"y"}
 
 
-def test_what_is_the_same_is_not_written_again(tmp_path: Path):
+def test_an_unchanged_payload_is_not_written_again(tmp_path: Path):
     files = payload(a="x", b__c="y")
     write_payload(str(tmp_path), files)
     before = version(tmp_path)
@@ -147,7 +147,7 @@ def test_a_file_cannot_be_a_directory_too():
         checked(payload(a="x", a__b="y"))
 
 
-def test_what_is_not_ours_stays(tmp_path: Path):
+def test_foreign_files_in_a_volume_stay(tmp_path: Path):
     (tmp_path / "mount point").mkdir()
     (tmp_path / "foreign").symlink_to("/etc/passwd")
     write_payload(str(tmp_path), payload(a="x"))

@@ -163,7 +163,7 @@ def test_the_staging_path_is_that_of_kubelets(node: Node):
     assert (note["driverName"], note["volumeHandle"], note["volumeLifecycleMode"]) == (NAME, "vol-1", "Persistent")
 
 
-def test_what_the_driver_is_told(node: Node):
+def test_a_csi_driver_gets_the_volume_attributes_and_secrets(node: Node):
     made = msgspec.structs.replace(
         spec(
             fs_type="ext4",
@@ -228,7 +228,7 @@ def test_without_its_driver_nothing_is_begun_and_a_pod_goes(node: Node):
     assert node.left() == []
 
 
-def test_what_was_made_is_given_back_only_with_its_driver(node: Node):
+def test_a_csi_volume_is_taken_down_only_with_its_driver(node: Node):
     node.make(pod(), spec())
     node.drivers.unregister(NAME)
     with pytest.raises(VolumeFailedError, match="not found in the list"):
@@ -356,7 +356,7 @@ def test_the_group_of_the_files_goes_by_the_drivers_policy(node: Node, made: Vol
     assert (path.stat().st_gid == 77) is owned
 
 
-def test_what_a_driver_has_written_when_it_is_asked_again_belongs_to_the_group_of_the_pod(node: Node):
+def test_files_that_a_republish_writes_get_the_group_of_the_pod(node: Node):
     """A driver rotates secrets, for example.
 
     The group of the old files is right, and that of the new ones is not.
@@ -391,7 +391,7 @@ def test_a_driver_that_stages_nothing_is_not_asked_to(node: Node):
     assert node.left() == []
 
 
-def test_what_a_driver_measures(node: Node):
+def test_volume_statistics_come_from_the_driver(node: Node):
     node.make(pod(), spec())
     (place,) = node.places("pod-1")
     stats = node.plugin.measure(place)
@@ -401,7 +401,7 @@ def test_what_a_driver_measures(node: Node):
     assert node.plugin.driver_of(place) == NAME
 
 
-def test_what_a_driver_is_asked_is_measured_with_its_outcome(node: Node):
+def test_csi_calls_are_measured_with_their_outcome(node: Node):
     node.driver.order(NodePublishVolume={"code": "INTERNAL", "times": 1})
     with pytest.raises(VolumeFailedError):
         node.make(pod(), spec())
@@ -426,7 +426,7 @@ def test_a_driver_is_told_the_label_of_a_mount_and_the_note_keeps_it(node: Node)
     assert {msgspec.json.decode(note.read_bytes())["seLinuxMountContext"] for note in notes} == {LABEL}
 
 
-def test_what_an_agent_that_died_has_staged_with_another_label_is_staged_anew(node: Node):
+def test_a_volume_staged_with_another_label_is_staged_again(node: Node):
     node.make(pod(), labelled(LABEL))
     node.take_down("pod-1")
     node.forget()
@@ -464,7 +464,7 @@ class TellingDrivers(GrpcCsiDrivers):
         ((4,), DriverVolumeStats(abnormal=True), None),
     ],
 )
-def test_how_well_a_volume_is_says_a_driver_that_can(
+def test_a_driver_that_can_reports_the_volume_condition(
     node: Node, abilities: tuple[int, ...], stats: DriverVolumeStats, condition: VolumeCondition | None
 ):
     node.make(pod(), spec())

@@ -49,7 +49,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("medium", [None, "Memory"])
-def test_once_it_is_made_its_containers_may_change_its_mode(world: World, medium: str | None):
+def test_a_made_empty_dir_keeps_the_mode_its_containers_set(world: World, medium: str | None):
     path = world.prepare(EmptyDirVolumeSource(medium=medium))
     assert world.ready.exists()
     path.chmod(0o700)
@@ -60,7 +60,7 @@ def test_once_it_is_made_its_containers_may_change_its_mode(world: World, medium
 
 
 @pytest.mark.parametrize("medium", [None, "Memory"])
-def test_one_that_was_only_begun_is_made_whole(world: World, medium: str | None):
+def test_a_half_made_empty_dir_is_completed(world: World, medium: str | None):
     path = world.prepare(EmptyDirVolumeSource(medium=medium))
     world.ready.unlink()
     path.chmod(0o700)
@@ -69,21 +69,21 @@ def test_one_that_was_only_begun_is_made_whole(world: World, medium: str | None)
     assert world.ready.exists()
 
 
-def test_one_whose_memory_has_gone_is_made_again(world: World):
+def test_an_empty_dir_whose_memory_mount_is_gone_is_made_again(world: World):
     path = world.prepare(EmptyDirVolumeSource(medium="Memory"))
     world.mounts.unmount(str(path))
     world.prepare(EmptyDirVolumeSource(medium="Memory"))
     assert os.path.ismount(path)
 
 
-def test_nothing_says_any_more_that_it_is_made_once_it_is_given_back(world: World):
+def test_releasing_an_empty_dir_removes_its_ready_mark(world: World):
     world.prepare(EmptyDirVolumeSource())
     world.plugin.release(world.place)
     world.plugin.release(world.place)
     assert not world.ready.parent.exists()
 
 
-def test_what_an_agent_that_died_was_writing_does_not_stay(world: World):
+def test_partial_files_of_a_dead_agent_are_removed(world: World):
     world.prepare(EmptyDirVolumeSource())
     partial = world.ready.with_name(f".actorlet-{'0' * 32}.new")
     partial.touch()
@@ -109,7 +109,7 @@ def test_huge_pages_are_mounted_with_their_size_and_limit(world: World):
         ("HugePages-2048Ki", requesting("2Mi"), 2 * MIB),
     ],
 )
-def test_pages_are_those_that_the_containers_request(medium: str, pod: Pod, found: int):
+def test_huge_pages_have_the_size_that_the_containers_request(medium: str, pod: Pod, found: int):
     assert page_bytes(pod, medium) == found
 
 
@@ -122,12 +122,12 @@ def test_pages_are_those_that_the_containers_request(medium: str, pod: Pod, foun
         ("HugePages-much", requesting("2Mi"), "names no size of pages"),
     ],
 )
-def test_pages_that_nobody_requests_are_refused(medium: str, pod: Pod, said: str):
+def test_huge_pages_that_no_container_requests_are_refused(medium: str, pod: Pod, said: str):
     with pytest.raises(VolumeFailedError, match=said):
         page_bytes(pod, medium)
 
 
-def test_pages_without_a_limit_are_as_many_as_there_are():
+def test_huge_pages_without_a_limit_are_unlimited():
     assert mount_options(2 * MIB, 0) == "pagesize=2097152"
 
 

@@ -103,7 +103,7 @@ def test_a_directory_of_the_node_is_bound_into_the_pod_once(world: World):
     assert (world.source / "file").exists()
 
 
-def test_one_that_is_read_only_takes_no_changes(world: World):
+def test_a_read_only_local_volume_takes_no_changes(world: World):
     path = world.prepare(local(world.source, read_only=True), fs_group=777)
     with pytest.raises(OSError, match="Read-only"):
         (path / "x").write_text("")
@@ -285,7 +285,7 @@ def test_a_disk_that_cannot_be_written_to_is_held_as_well(world: World):
 
 
 @pytest.mark.parametrize(("path", "said"), [("missing", "there is no"), ("source", "is no block device")])
-def test_what_is_no_disk_is_no_device(world: World, path: str, said: str):
+def test_a_local_path_that_is_no_disk_is_refused_as_a_device(world: World, path: str, said: str):
     with pytest.raises(VolumeFailedError, match=said) as refused:
         world.prepare(local(world.base / path, block=True))
     assert refused.value.reason == "FailedMapVolume"

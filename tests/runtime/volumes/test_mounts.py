@@ -35,7 +35,7 @@ def test_a_path_is_shared_when_the_mount_it_lies_in_is(path: str, shared: bool):
     assert is_shared(_TREE, path) is shared
 
 
-def test_of_mounts_on_one_place_the_last_one_counts():
+def test_the_last_mount_on_a_path_counts():
     assert is_shared(_TREE, "/var/c/x") is False
     assert is_shared(_TREE[: _TREE.index(b"33 ")], "/var/c/x") is True
 

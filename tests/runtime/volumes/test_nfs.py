@@ -53,7 +53,7 @@ def spec(server: str = "srv", path: str = "/data", **fields: object) -> VolumeSp
         (spec(server="192.0.2.7", path="/"), "mount -t nfs -- 192.0.2.7:/ /d"),
     ],
 )
-def test_how_it_is_mounted(volume: VolumeSpec, line: str):
+def test_an_nfs_volume_is_mounted_by_the_host_program(volume: VolumeSpec, line: str):
     assert str(mount_command(volume, "/d")) == line
 
 
@@ -64,14 +64,14 @@ def test_a_persistent_volume_says_where_it_is():
     assert mount_command(claimed, "/d").operands == ("other:/pv", "/d")
 
 
-def test_it_is_no_device(tmp_path: Path):
+def test_an_nfs_volume_is_refused_as_a_device(tmp_path: Path):
     world = World(tmp_path)
     with pytest.raises(VolumeFailedError, match="cannot be a device") as refused:
         world.plugin.prepare(Pod(), spec(block=True), world.place, lambda *words: None)
     assert refused.value.reason == "FailedMapVolume"
 
 
-def test_one_without_a_server_is_refused():
+def test_an_nfs_volume_without_a_server_is_refused():
     with pytest.raises(VolumeFailedError, match="needs a server and a path"):
         mount_command(spec(server=""), "/d")
 
@@ -203,7 +203,7 @@ def test_the_mount_of_a_dead_server_is_given_back_by_force(world: World, ended: 
     assert world.mounts.unmounted == [(world.place.directory, True)]
 
 
-def test_what_is_not_mounted_needs_no_program(world: World):
+def test_releasing_an_unmounted_nfs_volume_runs_no_program(world: World):
     world.plugin.release(world.place)
     assert world.commands.ran == []
 

@@ -98,7 +98,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
         node.directories.remove(uid)
 
 
-def test_what_was_made_is_found_with_its_device_and_taken_down(node: Node):
+def test_a_new_agent_finds_and_takes_down_a_volume_and_its_device(node: Node):
     volumes = node.volumes
     located = volumes.locate("u", DISK)
     assert located.device == "test/shared/of/pv"
@@ -149,7 +149,7 @@ def test_parts_of_a_volume_are_unmounted_before_the_volume(node: Node):
     assert other.exists(), "of another volume"
 
 
-def test_what_lies_in_the_place_of_a_volume_and_is_no_directory_goes_too(node: Node, tmp_path: Path):
+def test_a_link_in_the_place_of_a_volume_is_removed(node: Node, tmp_path: Path):
     place = node.directories.place("u", PLUGIN, "block", block=True)
     Path(place.directory).parent.mkdir(parents=True)
     Path(place.directory).symlink_to("/dev/null")
@@ -159,7 +159,7 @@ def test_what_lies_in_the_place_of_a_volume_and_is_no_directory_goes_too(node: N
     assert os.path.exists("/dev/null")
 
 
-def test_of_a_pod_that_mounts_and_maps_volumes_each_is_a_file_system_or_a_device():
+def test_each_volume_of_a_pod_is_either_a_file_system_or_a_device():
     volumes = tuple(Volume(name=name, iscsi=ISCSIVolumeSource()) for name in ("files", "block", "unused"))
     main = Container(
         name="c",

@@ -86,7 +86,9 @@ def test_8_7_modes_for_a_group(before: int, read_only: bool, after: int):
         (PodSecurityContext(fs_group=1, fs_group_change_policy="OnRootMismatch"), Ownership(1, False, True)),
     ],
 )
-def test_what_a_pod_asks_for(context: PodSecurityContext | None, wanted: Ownership | None):
+def test_the_security_context_gives_group_and_change_policy(
+    context: PodSecurityContext | None, wanted: Ownership | None
+):
     assert ownership_of(Pod(spec=PodSpec(security_context=context))) == wanted
 
 
@@ -101,7 +103,7 @@ def test_everything_comes_to_belong_to_the_group(tmp_path: Path):
     assert mode(tmp_path / "run") == 0o4771
 
 
-def test_a_root_that_fits_answers_for_all_with_on_root_mismatch(tmp_path: Path):
+def test_on_root_mismatch_skips_files_below_a_matching_root(tmp_path: Path):
     fill(tmp_path)
     give(tmp_path)
     (tmp_path / "new").write_text("")
@@ -113,7 +115,7 @@ def test_a_root_that_fits_answers_for_all_with_on_root_mismatch(tmp_path: Path):
 
 
 @pytest.mark.parametrize("spoil", [lambda path: os.chown(path, -1, 0), lambda path: os.chmod(path, 0o700)])
-def test_a_root_that_does_not_fit_makes_everything_be_looked_at(tmp_path: Path, spoil: Callable[[Path], None]):
+def test_a_mismatched_root_changes_every_file(tmp_path: Path, spoil: Callable[[Path], None]):
     fill(tmp_path)
     give(tmp_path)
     spoil(tmp_path)
@@ -151,7 +153,7 @@ def test_a_link_gets_the_group_and_what_it_leads_to_is_left_alone(tmp_path: Path
     assert (volume / "file").lstat().st_gid == GROUP
 
 
-def test_what_is_mounted_below_is_left_alone_even_on_the_same_file_system(tmp_path: Path):
+def test_mounts_inside_a_volume_keep_their_group(tmp_path: Path):
     volume, other = tmp_path / "volume", tmp_path / "other"
     (volume / "point").mkdir(parents=True)
     other.mkdir()

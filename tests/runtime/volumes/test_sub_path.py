@@ -78,7 +78,7 @@ def test_a_socket_can_be_mounted_too(world: World):
     assert stat.S_ISFIFO(world.prepare("pipe").stat().st_mode)
 
 
-def test_what_is_missing_is_made_with_the_mode_of_the_volume_whatever_the_umask(world: World):
+def test_a_missing_sub_path_is_made_with_the_volumes_mode(world: World):
     before = os.umask(0o077)
     try:
         place = world.prepare("new/deep")
@@ -88,13 +88,13 @@ def test_what_is_missing_is_made_with_the_mode_of_the_volume_whatever_the_umask(
     assert stat.S_IMODE((world.volume / "new").stat().st_mode) == 0o2775
 
 
-def test_what_is_missing_is_an_error_where_nothing_is_to_be_made(world: World):
+def test_a_missing_sub_path_is_an_error_when_it_may_not_be_made(world: World):
     with pytest.raises(VolumeFailedError, match="there is no 'new/deep' in the volume"):
         world.prepare("new/deep", make=False)
     assert os.listdir(world.volume) == []
 
 
-def test_what_is_missing_in_a_read_only_volume_is_an_error(world: World):
+def test_a_missing_sub_path_in_a_read_only_volume_is_an_error(world: World):
     world.mounts.bind(str(world.volume), str(world.volume), read_only=True)
     with pytest.raises(VolumeFailedError, match="there is no 'new' in the volume, and it is read only"):
         world.prepare("new")
@@ -220,7 +220,7 @@ def test_a_directory_put_in_the_place_of_a_new_one_keeps_its_mode(world: World):
     assert stat.S_IMODE(place.stat().st_mode) & 0o777 == 0o700
 
 
-def test_going_up_by_a_link_goes_to_where_the_way_came_from(world: World):
+def test_a_parent_link_leads_to_the_directory_it_was_reached_from(world: World):
     """A directory that is moved out of the volume meanwhile takes nobody along."""
     (world.volume / "a" / "b").mkdir(parents=True)
     (world.volume / "a" / "b" / "up").symlink_to("../../file")
@@ -251,7 +251,7 @@ def test_all_parts_of_a_volume_go_before_the_volume_does(world: World):
     assert (world.volume / "file").read_text() == "x"
 
 
-def test_a_pod_that_is_gone_is_not_begun_anew(world: World):
+def test_a_sub_path_of_a_removed_pod_is_not_made(world: World):
     world.directories.remove("u")
     with pytest.raises(VolumeFailedError, match="No such file"):
         world.prepare("a")

@@ -182,7 +182,7 @@ def with_requests(name: str, cpu: str, **more: Any) -> dict[str, Any]:
         ({"containers": [with_requests("a", "much")]}, 0),
     ],
 )
-def test_what_a_pod_asks_for(spec: Any, millis: int) -> None:
+def test_the_cpu_demand_of_a_pod_includes_init_containers_and_overhead(spec: Any, millis: int) -> None:
     assert demand_of({"spec": spec}).amounts.get("cpu", 0) == millis * NANOS // 1000
 
 

@@ -45,7 +45,7 @@ def test_links_that_lead_out_or_in_a_circle_are_refused(target: str):
         sub_paths.prepare(wanted("x"))
 
 
-def test_what_is_missing_is_an_error_where_nothing_is_to_be_made():
+def test_a_missing_sub_path_is_an_error_when_it_may_not_be_made():
     tree, sub_paths = world()
     with pytest.raises(VolumeFailedError, match="there is no 'a' in the volume"):
         sub_paths.prepare(wanted("a", make=False))

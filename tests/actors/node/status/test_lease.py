@@ -91,7 +91,7 @@ def test_a_call_that_hangs_does_not_stop_the_next(world: World) -> None:
     assert world.shown["spec"]["renewTime"] > before
 
 
-def test_somebody_elses_write_is_read_and_overwritten_in_the_same_renewal(world: World) -> None:
+def test_a_conflicting_lease_write_is_read_and_overwritten_in_the_same_renewal(world: World) -> None:
     world.start()
     world.api.put(PATH, {**world.shown, "spec": {**world.shown["spec"], "holderIdentity": "x"}})
     world.run(11)

@@ -102,7 +102,7 @@ def test_a_call_that_hangs_is_given_up_and_made_again(world: World) -> None:
     assert world.reasons().count("NodeHasInsufficientMemory") == 1
 
 
-def test_what_changed_while_the_api_server_was_away_is_one_write_when_it_is_back(world: World) -> None:
+def test_changes_during_an_outage_are_written_once_when_the_api_server_is_back(world: World) -> None:
     world.start()
     world.api.go_down()
     for memory in (True, False, True):
@@ -117,7 +117,7 @@ def test_what_changed_while_the_api_server_was_away_is_one_write_when_it_is_back
     assert world.shown["status"]["capacity"]["ephemeral-storage"] == "200Gi"
 
 
-def test_an_api_server_that_is_away_is_tried_once_a_period_and_not_each_time_somebody_says_something(
+def test_an_absent_api_server_is_tried_once_per_period_regardless_of_news(
     world: World,
 ) -> None:
     world.start()

@@ -124,7 +124,7 @@ def test_attached_volumes_in_use_are_named(world: World) -> None:
     assert world.shown["status"]["volumesInUse"] == ["a", "b"]
 
 
-def test_what_an_earlier_agent_had_in_use_stays_named_until_it_is_known_that_it_is_not(world: World) -> None:
+def test_volumes_in_use_of_an_earlier_agent_stay_listed_until_the_list_is_complete(world: World) -> None:
     world.start()
     change(world, status={**world.shown["status"], "volumesInUse": ["old"]})
     world.node.tell(VolumesInUseObserved(("new",), complete=False))

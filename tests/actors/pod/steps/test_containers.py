@@ -48,7 +48,7 @@ def test_nothing_is_started_without_a_sandbox(monkeypatch: pytest.MonkeyPatch):
     assert started(Bench(), monkeypatch, place=None) == []
 
 
-def test_one_that_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch):
+def test_a_container_that_fails_to_start_holds_up_no_other(monkeypatch: pytest.MonkeyPatch):
     assert started(Bench(), monkeypatch, fails="first") == list(NAMES)
 
 

@@ -19,7 +19,9 @@ from tests.actors.pod_pictures import picture, pod, seen
         pytest.param(picture(seen("app")), False, [], id="all of it runs"),
     ],
 )
-def test_what_is_missing_is_to_be_made(observed: ObservedPod, creates: bool, starts: list[str]):
+def test_the_decide_step_creates_missing_sandbox_and_containers(
+    observed: ObservedPod, creates: bool, starts: list[str]
+):
     bench = Bench()
 
     async def decide(this: PodPass) -> Outcome:

@@ -28,7 +28,7 @@ LARGE = pod(container("app", resources=ResourceRequirements(requests={"cpu": "2"
         pytest.param((SMALL, LARGE), 0, id="resources change, which is a resize"),
     ],
 )
-def test_what_is_not_honoured_is_warned_of(forms: tuple[Pod, ...], warnings: int):
+def test_fields_that_are_not_honoured_cause_a_warning_once(forms: tuple[Pod, ...], warnings: int):
     bench = Bench(RecordEvent)
     assert [bench.outcome(bench.step_of(FieldsHonoured), form) for form in forms] == [CONTINUE] * len(forms)
     assert len(bench.asked) == warnings

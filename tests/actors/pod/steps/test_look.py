@@ -27,7 +27,7 @@ def test_a_look_publishes_what_it_shows(web: Pod, expected: Outcome, phase: str)
     assert (this.phase, this.phase in TERMINAL) == (phase, expected is WAIT)
 
 
-def test_of_a_pod_that_is_new_nothing_is_read():
+def test_the_first_look_at_a_new_pod_reads_no_files():
     host = SimulatedHost()
     bench = Bench(files=host.pod_files)
     host.tree.hang("/")

@@ -186,9 +186,7 @@ def let_directory_hang(monkeypatch: pytest.MonkeyPatch, uid: str) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 5, 31, 39])
-def test_of_pods_made_in_one_call_only_the_one_whose_directory_hangs_waits(
-    monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_only_the_pod_whose_cgroup_directory_hangs_waits(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     scene = Scene(faults=silent(StatusCode.UNAVAILABLE)).start()
     let_directory_hang(monkeypatch, f"p{number}")
     told = {f"p{each}": scene.ask(asking(f"p{each}", "1m")) for each in range(40)}
@@ -249,7 +247,7 @@ def test_many_pods_that_come_together_are_few_calls(scene: Scene) -> None:
     assert scene.handled_by_actor() <= 100 + 20
 
 
-def test_10_7_what_a_pod_leaves_goes_when_nothing_of_it_runs(scene: Scene) -> None:
+def test_10_7_the_cgroup_of_a_pod_is_removed_when_nothing_of_it_runs(scene: Scene) -> None:
     desired = asking("a")
     scene.ask(desired)
     scene.end("a")
@@ -260,7 +258,7 @@ def test_10_7_what_a_pod_leaves_goes_when_nothing_of_it_runs(scene: Scene) -> No
     ) == 1
 
 
-def test_10_7_what_cannot_be_removed_is_tried_again(scene: Scene) -> None:
+def test_10_7_a_failed_cgroup_removal_is_tried_again(scene: Scene) -> None:
     desired = asking("a")
     scene.ask(desired)
     scene.tree.stuck = "poda"
@@ -271,7 +269,7 @@ def test_10_7_what_cannot_be_removed_is_tried_again(scene: Scene) -> None:
     assert not scene.there(desired)
 
 
-def test_10_7_cgroups_of_pods_that_nobody_knows_go_when_every_source_has_spoken() -> None:
+def test_10_7_cgroups_of_unknown_pods_are_removed_once_every_source_has_reported() -> None:
     scene = Scene()
     for name in ("podold", "podvolumes", "podknown"):
         scene.tree.make((KUBEPODS, "burstable", name))
@@ -287,7 +285,7 @@ def test_10_7_cgroups_of_pods_that_nobody_knows_go_when_every_source_has_spoken(
     assert set(scene.tree.names_below(tier_words(PLACE, BURSTABLE))) == {"podknown"}
 
 
-def test_10_7_whose_pods_are_known_may_be_told_before_the_runtime_says_who_manages_cgroups() -> None:
+def test_10_7_known_pods_may_arrive_before_the_runtime_names_its_cgroup_driver() -> None:
     scene = Scene(faults=silent(StatusCode.UNAVAILABLE))
     scene.tree.make((KUBEPODS, "burstable", "podold"))
     scene.start()

@@ -58,7 +58,7 @@ def test_another_turn_begins_beside_one_that_is_slow() -> None:
     assert uids(book.begin_making(9)) == ("a",)
 
 
-def test_what_a_slow_turn_has_not_begun_goes_first_and_newer_words_count() -> None:
+def test_requests_left_over_by_a_slow_turn_go_first_in_their_newest_form() -> None:
     book = CgroupBook()
     for uid in "abcde":
         book.want(request(uid))
@@ -133,7 +133,7 @@ def test_nothing_is_removed_of_a_pod_of_which_nothing_is_known() -> None:
     assert book.leave("a")
 
 
-def test_what_could_not_be_removed_has_its_turn_again() -> None:
+def test_a_cgroup_that_could_not_be_removed_is_queued_again() -> None:
     book = CgroupBook()
     book.expel(("a", "b"))
     book.begin_removing(9)
@@ -141,7 +141,7 @@ def test_what_could_not_be_removed_has_its_turn_again() -> None:
     assert book.begin_removing(9) == ("b",)
 
 
-def test_strangers_are_those_of_whom_nobody_here_has_spoken() -> None:
+def test_cgroups_of_pods_without_a_request_are_strangers() -> None:
     book = CgroupBook()
     book.put("member", SOME)
     book.want(request("wanted"))
@@ -151,7 +151,7 @@ def test_strangers_are_those_of_whom_nobody_here_has_spoken() -> None:
     assert book.forgotten({"known"}) == ("member",)
 
 
-def test_what_was_under_way_when_the_owner_failed_is_done_once_more() -> None:
+def test_operations_under_way_at_a_failure_are_repeated() -> None:
     book = CgroupBook()
     book.want(request("a"))
     book.expel(("b",))
@@ -171,7 +171,7 @@ def test_what_was_under_way_when_the_owner_failed_is_done_once_more() -> None:
         )
     )
 )
-def test_nothing_is_made_and_removed_at_once_and_sums_are_those_of_the_members(steps: list[tuple[str, str]]) -> None:
+def test_no_cgroup_is_made_and_removed_at_once_and_tier_sums_match_their_pods(steps: list[tuple[str, str]]) -> None:
     book = CgroupBook()
     turns: list[tuple[MakeCgroup, ...]] = []
     removing: tuple[str, ...] = ()

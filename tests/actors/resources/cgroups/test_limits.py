@@ -149,7 +149,7 @@ def test_a_demand_added_and_taken_off_is_what_it_was() -> None:
         (True, CgroupLimits(cpu_shares=512)),
     ],
 )
-def test_10_5_what_is_reserved(compressible: bool, expected: CgroupLimits) -> None:
+def test_10_5_reserved_resources_become_limits(compressible: bool, expected: CgroupLimits) -> None:
     amounts = {"cpu": "500m", "memory": "1Gi", "pid": "100", "ephemeral-storage": "1Gi"}
     assert reserved_limits(amounts, compressible_only=compressible) == expected
     assert reserved_limits({}) == CgroupLimits()

@@ -92,7 +92,7 @@ def _clear(path: Path) -> None:
             file.unlink()
 
 
-def test_10_7_what_the_runtime_has_made_of_a_pod_in_other_hierarchies_goes_as_well(tmp_path: Path) -> None:
+def test_10_7_cgroups_of_the_runtime_in_other_hierarchies_are_removed_too(tmp_path: Path) -> None:
     operations = CgroupOperations(machine(tmp_path, 1), "cgroupfs", CgroupPlan("node"), Meters(), lambda: 0)
     inside = tmp_path / "freezer/kubepods/burstable/pod1-2/container"
     inside.mkdir(parents=True)

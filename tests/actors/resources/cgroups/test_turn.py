@@ -55,7 +55,7 @@ def answers_of(turn: Turn) -> list[str]:
     return [made.uid for request, made in turn.to_answer() if request.pod.metadata.uid == made.uid]
 
 
-def test_what_the_lane_has_not_begun_is_taken_back_and_what_it_has_made_is_answered() -> None:
+def test_a_slow_turn_gives_back_pods_not_begun_and_answers_those_made() -> None:
     turn = turn_of("a", "b", "c", "d")
     lane = Lane(turn, "b")
     assert uids_of(turn.take_back()) == ["c", "d"]

@@ -132,7 +132,7 @@ MILLI = st.integers(1, 5000).map("{}m".format)
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(MILLI, max_size=4), MILLI, MILLI)
-def test_what_is_granted_never_over_commits_the_node(others: list[str], has: str, wants: str) -> None:
+def test_a_granted_resize_never_overcommits_the_node(others: list[str], has: str, wants: str) -> None:
     taken = tuple(allocation_of(pod(amounts(each), f"other-{number}")) for number, each in enumerate(others))
     book = Book(KeptBook(taken))
     verdict = resize_verdict(

@@ -85,14 +85,14 @@ def test_a_volume_is_in_use_before_it_is_attached_and_attached_before_it_is_used
         ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"attached": True}, "is being detached"),
     ],
 )
-def test_what_an_attachment_must_say(meta: dict[str, str], status: Any, text: str):
+def test_a_volume_waits_until_its_attachment_is_attached(meta: dict[str, str], status: Any, text: str):
     attachment = from_builtins({"metadata": {"name": "a", **meta}, "status": status}, VolumeAttachment)
     wait = attachment_wait(attachment, "pv")
     assert text in wait
     assert bool(wait) is bool(text)
 
 
-def test_what_drivers_are_told_of_pods():
+def test_a_driver_gets_pod_name_namespace_uid_and_account():
     told = pod_info(POD, ephemeral=True)
     assert told == {
         "csi.storage.k8s.io/pod.name": "web",
@@ -146,5 +146,5 @@ def test_a_node_is_in_one_place():
         ({ID: '{"d":"1"}'}, {"d": "1"}, (), {ID: '{"d":"1"}'}),
     ],
 )
-def test_what_drivers_call_a_node(before: Any, ids: Any, withdrawn: tuple[str, ...], after: Any):
+def test_driver_node_ids_are_merged_into_the_node(before: Any, ids: Any, withdrawn: tuple[str, ...], after: Any):
     assert with_node_ids(before, ids, withdrawn) == after

@@ -77,7 +77,7 @@ def test_an_ephemeral_claim_is_called_after_pod_and_volume():
         (OWN, claim(ownerReferences=[{**OWNER, "controller": False}]), "PVC ns/claim was not created for pod web"),
     ],
 )
-def test_what_a_claim_must_be(asked: Volume, found: PersistentVolumeClaim, text: str):
+def test_an_unusable_claim_is_refused_with_a_reason(asked: Volume, found: PersistentVolumeClaim, text: str):
     refusal = claim_refusal(pod(), asked, found)
     assert refusal.startswith(text)
     assert bool(refusal) is bool(text)
@@ -143,7 +143,7 @@ def test_options_for_mounting_need_something_that_is_mounted(source: dict[str, A
     assert bool(options_refusal(persistent, persistent_source_of(persistent))) is refused
 
 
-def test_what_is_made_of_a_claim():
+def test_a_bound_claim_becomes_a_volume_spec():
     persistent = volume(
         csi={**CSI, "readOnly": True},
         volumeMode="Block",
@@ -184,7 +184,7 @@ def test_when_a_file_system_is_to_grow(has: str, wanted: str, state: str, grows:
     assert wanted_growth(claim(status=status), volume(capacity={"storage": wanted})) == grows
 
 
-def test_what_is_written_when_it_has_grown():
+def test_a_grown_claim_gets_its_capacity_written():
     pending = {"type": "FileSystemResizePending", "status": "True"}
     other = {"type": "ModifyVolumeError", "status": "True"}
     status = {
@@ -200,7 +200,7 @@ def test_what_is_written_when_it_has_grown():
     assert [each["type"] for each in patch["status"]["conditions"]] == ["ModifyVolumeError"]
 
 
-def test_what_is_written_when_it_cannot_grow():
+def test_a_claim_that_cannot_grow_is_marked_infeasible():
     found = claim(status={"capacity": {"storage": "1Gi"}})
     assert growth_patch(found, "2Gi", Expansion(error="busy")) is None
     patch = growth_patch(found, "2Gi", Expansion(error="too large", infeasible=True))

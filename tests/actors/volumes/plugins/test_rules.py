@@ -47,7 +47,7 @@ def test_a_driver_is_taken_at_its_endpoint_or_where_it_was_asked():
         (csi("d", "2.0.0"), "speaks no version of csi.v1 that is understood here (it says: 2.0.0)"),
     ],
 )
-def test_what_is_refused_for_good(info: PluginInfo, text: str):
+def test_an_invalid_plugin_is_refused_for_good(info: PluginInfo, text: str):
     judgement = judge(info, SOCKET, None)
     assert isinstance(judgement, PluginRefused)
     assert text in judgement.reason
@@ -63,7 +63,7 @@ def test_what_is_refused_for_good(info: PluginInfo, text: str):
         (Holder("/reg/other.sock", (1, 2, 0)), False),
     ],
 )
-def test_of_two_with_one_name_the_newer_wins_and_the_other_may_try_again(holder: Holder, taken: bool):
+def test_the_newer_of_two_drivers_with_one_name_wins(holder: Holder, taken: bool):
     judgement = judge(csi("d", "1.1.0"), SOCKET, holder)
     assert isinstance(judgement, Taken) is taken
     assert taken or (isinstance(judgement, PluginRefused) and not judgement.for_good)

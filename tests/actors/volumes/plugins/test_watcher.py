@@ -97,7 +97,7 @@ def test_a_driver_that_restarts_at_its_socket_is_asked_anew_and_never_withdrawn(
     assert world.plugins.told == [(NAME, ""), (NAME, "")]
 
 
-def test_what_the_cluster_refuses_is_told_and_tried_again_with_growing_pauses():
+def test_a_registration_refused_by_the_cluster_is_retried_with_growing_pauses():
     world = World()
     world.refusals.extend(["no"] * 3)
     world.plugins.add(NAME, NodeInfo("n"))

@@ -90,7 +90,7 @@ def test_a_volume_for_one_pod_waits_until_the_other_has_given_it_back(world: Wor
     assert second[-1].error == ""
 
 
-def test_of_a_volume_that_is_a_device_it_is_said_that_it_is_there_and_why_it_is_not(world: World):
+def test_mapping_a_block_volume_is_reported_by_events(world: World):
     world.claims["disk"] = msgspec.structs.replace(disk(), block=True)
     world.disk.broken.add("prepare u/pv")
     world.prepare(pod_with(DISK), seconds=0.2)
@@ -136,7 +136,7 @@ def test_a_claim_that_cannot_be_resolved_any_more_takes_nothing_from_a_running_p
     assert answers[1].host_paths == answers[0].host_paths
 
 
-def test_what_is_attached_or_to_be_attached_is_said_to_be_in_use_and_what_is_not_when_all_is_known(world: World):
+def test_attached_volumes_are_reported_in_use_and_dropped_when_all_pods_are_known(world: World):
     world.claims["disk"] = VolumeWait("not attached yet", "FailedAttachVolume", DEVICE)
     world.prepare(pod_with(DISK))
     world.know("u")

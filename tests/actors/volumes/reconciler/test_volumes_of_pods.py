@@ -77,7 +77,7 @@ def test_a_volume_that_comes_back_whenever_it_is_taken_down_is_said(world: World
     assert world.answers["u"][-1] == VolumesReleased("u")
 
 
-def test_what_is_wrong_with_a_volume_is_an_event_with_its_path_and_the_others_are_there(world: World):
+def test_a_faulty_volume_is_an_event_with_its_path_and_the_others_are_made(world: World):
     (answer,) = world.prepare(pod_with(DATA, SHARE))
     text = 'MountVolume.SetUp failed for volume "share" : volumes of type gitRepo are not supported yet'
     assert answer == VolumesPrepared(FrozenMap({"data": f"/root/pods/u/{EMPTY_DIRS}/data"}), text)
@@ -109,7 +109,7 @@ def test_the_directory_of_a_pod_that_cannot_be_made_is_said(world: World):
     assert answers[-1] == VolumesPrepared(FrozenMap())
 
 
-def test_who_asks_again_is_answered_again_and_nothing_is_done_twice(world: World):
+def test_a_repeated_volume_request_is_answered_without_repeating_work(world: World):
     pod = pod_with(DATA)
     world.prepare(pod)
     answers = world.prepare(pod)
@@ -240,7 +240,7 @@ def test_a_release_that_hangs_is_said_and_goes_on_when_it_can(world: World):
 # --- restarts, and what nobody knows ----------------------------------------------------------------------------------
 
 
-def test_what_nobody_knows_is_removed_when_every_source_has_spoken(world: World):
+def test_volumes_of_unknown_pods_are_removed_once_every_source_has_reported(world: World):
     for uid in ("known", "orphan", "stuck", "new"):
         world.disk.make_pod(uid)
     world.disk.tree.fail("/root/pods/stuck")

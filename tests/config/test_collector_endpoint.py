@@ -34,5 +34,5 @@ def test_names_that_grpc_can_find_are_taken(endpoint: str) -> None:
         ("collector:65536", "65536 is no port"),
     ],
 )
-def test_what_no_collector_can_be_at_is_told(endpoint: str, fault: str) -> None:
+def test_an_invalid_collector_endpoint_is_reported(endpoint: str, fault: str) -> None:
     assert collector_fault(endpoint) == fault

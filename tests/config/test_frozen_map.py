@@ -25,7 +25,7 @@ def test_it_equals_every_mapping_with_the_same_items() -> None:
     assert hash(frozen) == hash(FrozenMap({"a": 1}))
 
 
-def test_what_it_was_made_from_may_change() -> None:
+def test_a_frozen_map_is_independent_of_its_source() -> None:
     source = {"a": 1}
     frozen = FrozenMap(source)
     source["a"] = 2

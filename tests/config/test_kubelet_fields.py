@@ -226,7 +226,7 @@ _VALUES: dict[type, st.SearchStrategy[Any]] = {
 
 
 @given(st.data())
-def test_what_is_written_is_read_back_equal(data: st.DataObject) -> None:
+def test_a_written_configuration_reads_back_equal(data: st.DataObject) -> None:
     fields = [f for f in fields_of(KubeletConfiguration).values() if isinstance(f.shape, Scalar)]
     scalars = [f for f in fields if f.name not in ("apiVersion", "kind")]
     chosen = data.draw(st.lists(st.sampled_from(scalars), unique_by=lambda f: f.name, max_size=8))

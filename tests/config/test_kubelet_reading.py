@@ -52,7 +52,7 @@ def test_a_wrong_field_is_told_with_its_path(body: str, path: str, reason: str) 
         ("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: Pod", "$.kind"),
     ],
 )
-def test_what_is_no_configuration_is_refused(text: str, path: str) -> None:
+def test_a_document_that_is_no_configuration_is_refused(text: str, path: str) -> None:
     assert list(faults_of(text)) == [path]
 
 
@@ -69,7 +69,7 @@ def test_a_number_beyond_all_bounds_is_a_fault() -> None:
     assert set(faults) == {"$.maxPods", "$.memoryThrottlingFactor"}
 
 
-def test_a_slip_of_the_pen_gets_a_suggestion() -> None:
+def test_a_misspelled_field_gets_a_suggestion() -> None:
     (fault,) = decode_kubelet_configuration((HEADER + "clusterDns: [10.0.0.10]").encode()).faults
     assert fault.hint == "did you mean clusterDNS?"
 

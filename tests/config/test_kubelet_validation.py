@@ -294,7 +294,7 @@ def test_single_kills_can_be_switched_off_on_cgroup_v2_only(version: int | None,
         ("featureGates: {NodeSwap: true}", "$.featureGates.NodeSwap"),
     ],
 )
-def test_what_starts_but_does_not_do_what_it_says_is_a_warning(body: str, path: str) -> None:
+def test_a_setting_without_effect_is_a_warning(body: str, path: str) -> None:
     read = decode_kubelet_configuration(HEADER + body.encode())
     checked = validate(read.configuration)
     assert not checked.faults
@@ -344,6 +344,6 @@ def test_a_list_of_cpus_is_the_set_it_names(cpus: set[int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ",", "3-1", "a", "1-", "-1", "1,,2", "0-99999999999", "²"])
-def test_what_is_no_list_of_cpus_is_refused(text: str) -> None:
+def test_an_invalid_list_of_cpus_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_cpu_set(text)

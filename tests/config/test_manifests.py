@@ -51,7 +51,7 @@ def test_only_pods_from_files_tolerate_everything_that_evicts() -> None:
     assert read(manifest(), URL).pods[0].spec.tolerations == ()
 
 
-def test_what_the_person_says_about_uid_and_namespace_is_kept() -> None:
+def test_a_uid_and_namespace_in_a_manifest_are_kept() -> None:
     document = manifest()
     document["metadata"] |= {"uid": "mine", "namespace": "shop"}
     (pod,) = read(document).pods
@@ -139,7 +139,9 @@ def test_two_pods_of_a_list_cannot_have_one_name() -> None:
         ("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: 3", "$.spec.containers[0].image", "text", 5),
     ],
 )
-def test_what_cannot_be_run_is_told_with_place_and_reason(text: str, path: str, reason: str, line: int | None) -> None:
+def test_a_pod_that_cannot_run_is_refused_with_place_and_reason(
+    text: str, path: str, reason: str, line: int | None
+) -> None:
     got = read_manifest(text.encode(), FILE, "node-1")
     assert got.pods == ()
     assert got.errors[0].path == path

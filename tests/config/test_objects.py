@@ -181,7 +181,7 @@ def test_objects_do_not_change() -> None:
     assert pod.metadata.name == "a"
 
 
-def test_what_is_absent_is_not_written_but_what_is_required_is() -> None:
+def test_absent_fields_are_not_written_but_required_ones_are() -> None:
     assert msgspec.to_builtins(Pod()) == {"apiVersion": "v1", "kind": "Pod"}
     assert msgspec.to_builtins(ContainerStatus(name="c")) == {
         "name": "c",

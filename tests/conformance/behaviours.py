@@ -61,7 +61,7 @@ _HTTP_HOOK = f"{_REAL_HOOKS}::test_an_http_hook_reaches_the_pod_at_its_own_addre
 _PROBE_KINDS = "tests/real/test_agent_probe_kinds.py::test_5_each_kind_of_probe_asked_in_each_way"
 _WELL = f"{_PROBES}::test_a_container_that_is_well_is_asked_on_and_never_started_again"
 _ILL = f"{_PROBES}::test_a_container_that_stays_ill_is_started_again_and_again_and_the_count_only_grows"
-_HEALTHY = (_WELL, f"{_PROBES}::test_two_failures_are_not_three", _PROBE_KINDS)
+_HEALTHY = (_WELL, f"{_PROBES}::test_two_probe_failures_below_the_threshold_change_nothing", _PROBE_KINDS)
 _KILLED = (
     _ILL,
     f"{_PROBES}::test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again",

@@ -37,8 +37,8 @@ _STARTUP_ENDS = f"{_PROBE_KINDS}::test_5_a_startup_probe_that_fails_ends_the_con
 _PROBE_TIMES = f"{_PROBE_KINDS}::test_5_delay_thresholds_and_grace_of_a_probe"
 _EXEC_HOOKS = f"{_HOOKS}::test_post_start_runs_in_the_container_and_pre_stop_before_the_stop_signal"
 _HTTP_HOOKS = f"{_HOOK_KINDS}::test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials"
-_SLEEPS = f"{_HOOK_KINDS}::test_3_11_who_sleeps_at_the_start_holds_up_the_next_and_at_the_end_the_signal"
-_BAD_HOOKS = f"{_HOOK_KINDS}::test_3_11_what_fails_at_the_start_ends_the_container_and_is_named"
+_SLEEPS = f"{_HOOK_KINDS}::test_3_11_a_sleep_hook_delays_the_next_container_and_the_stop_signal"
+_BAD_HOOKS = f"{_HOOK_KINDS}::test_3_11_a_failed_post_start_hook_ends_the_container_and_is_named"
 _HOOK_GRACE = f"{_HOOK_KINDS}::test_3_10_a_hook_takes_its_time_of_the_grace_and_not_more"
 _INIT_ORDER = f"{_LIFECYCLE}::test_init_containers_run_one_after_another_and_sidecars_with_the_rest"
 _INIT_FAILS = f"{_LIFECYCLE}::test_an_init_container_that_fails_is_repeated_or_fails_the_pod"
@@ -56,7 +56,7 @@ _NAMES = f"{_IDENTITY}::test_14_2_and_14_3_host_names_and_hosts_files"
 _RESOLVERS = f"{_IDENTITY}::test_14_1_the_resolver_of_each_policy"
 _NAMESPACES = f"{_IDENTITY}::test_3_9_namespaces_that_are_shared"
 _USERS = f"{_NEWER}::test_17_6_pods_have_users_of_their_own"
-_ITSELF = f"{_ENVIRONMENT}::test_13_3_what_a_pod_knows_of_itself"
+_ITSELF = f"{_ENVIRONMENT}::test_13_3_a_pod_gets_its_own_fields_as_variables_and_files"
 _OF_SERVICES = f"{_SERVICES}::test_13_1_a_container_has_the_variables_of_the_services_that_were_there_before_it"
 _OVERHEAD = f"{_SERVICES}::test_10_14_overhead_counts_when_the_node_takes_a_pod"
 _REFERENCES = f"{_ENVIRONMENT}::test_13_4_references_are_replaced_everywhere_they_may_stand"
@@ -66,7 +66,7 @@ _REASONS = f"{_ENVIRONMENT}::test_3_7_the_reasons_for_which_a_container_waits"
 _ROTATION = f"{_LOGS}::test_logs_of_a_chatty_container_are_rotated_without_loss_and_go_with_it"
 _PRIVILEGES = f"{_IDENTITY}::test_17_4_users_groups_and_privileges"
 _CGROUPS = "tests/real/test_agent_cgroups.py::test_10_2_to_10_5_every_pod_is_in_its_tier_and_its_limits_are_in_force"
-_TOLD = f"{_SECURITY}::test_3_8_and_3_9_what_the_runtime_is_told_of_selinux_overhead_and_resources"
+_TOLD = f"{_SECURITY}::test_3_8_and_3_9_the_runtime_gets_selinux_options_overhead_and_resources"
 
 ON_CONTAINERD: dict[str, tuple[str, ...]] = {
     **{
@@ -152,7 +152,7 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
     ),
     "containers: restart counts that survive a lost container": (
         _KEY,
-        f"{_RULES}::test_4_2_of_a_container_that_was_lost_its_end_is_told_and_counted",
+        f"{_RULES}::test_4_2_a_lost_container_shows_its_end_and_counts_as_a_restart",
     ),
     "containers: taken over by the next agent": (
         f"{_RESTART}::test_containers_run_on_without_the_agent_and_it_takes_them_over",
@@ -185,12 +185,12 @@ ON_CONTAINERD: dict[str, tuple[str, ...]] = {
     ),
     "pods: user namespaces": (
         _USERS,
-        f"{_IDENTITY}::test_what_this_runtime_cannot_do_is_refused_not_left_out",
+        f"{_IDENTITY}::test_a_feature_that_the_runtime_lacks_is_refused",
     ),
     "pods: sysctls": (f"{_IDENTITY}::test_17_5_sysctls",),
     "pods: supplemental groups policy": (
         f"{_NEWER}::test_17_4_groups_of_the_image_are_merged_or_left_out",
-        f"{_IDENTITY}::test_what_this_runtime_cannot_do_is_refused_not_left_out",
+        f"{_IDENTITY}::test_a_feature_that_the_runtime_lacks_is_refused",
     ),
     "pods: overhead is told to the runtime": (_TOLD,),
     "pods: overhead in force": (_CGROUPS,),

@@ -14,7 +14,7 @@ REAL = "tests/real/"
 
 
 @pytest.mark.parametrize("bullet", ON_CONTAINERD)
-def test_what_is_shown_on_containerd_names_tests_there(bullet: str):
+def test_behaviours_shown_on_containerd_name_real_tests(bullet: str):
     assert ON_CONTAINERD[bullet]
     for place in ON_CONTAINERD[bullet]:
         assert place.startswith(REAL), place
@@ -22,7 +22,7 @@ def test_what_is_shown_on_containerd_names_tests_there(bullet: str):
 
 
 @pytest.mark.parametrize("bullet", ELSEWHERE)
-def test_what_is_shown_elsewhere_says_why_and_where(bullet: str):
+def test_behaviours_shown_elsewhere_say_why_and_where(bullet: str):
     why, places = ELSEWHERE[bullet]
     assert why
     assert places

@@ -69,7 +69,7 @@ def test_a_seed_and_what_was_kept_of_it_do_no_harm(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DECODERS)
-def test_what_is_made_of_a_seed_does_no_harm(name: str) -> None:
+def test_mutated_inputs_do_no_harm(name: str) -> None:
     decoder = DECODERS[name]
 
     @settings(
@@ -87,7 +87,7 @@ def test_what_is_made_of_a_seed_does_no_harm(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DECODERS)
-def test_what_is_said_again_and_again_costs_in_proportion(name: str) -> None:
+def test_repeated_input_costs_in_proportion_to_its_size(name: str) -> None:
     decoder = DECODERS[name]
     for seed in (*decoder.seeds[:2], *decoder.words):
         piece = seed[:200]

@@ -67,7 +67,7 @@ ADDED = {"allocated_pods_state": ("data", "checksum")}
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", [*AGAIN, NOTE])
-def test_what_an_earlier_agent_wrote_is_read_and_written_so_that_it_reads_it(version: str, name: str, tmp_path: Path):
+def test_state_of_an_earlier_agent_reads_and_writes_compatibly(version: str, name: str, tmp_path: Path):
     content = (HERE / version / name).read_bytes()
     again = _note(content, tmp_path) if name == NOTE else AGAIN[name](content)
     was, now = json.loads(content), json.loads(again)
@@ -97,7 +97,7 @@ def test_every_kind_is_kept(version: str):
     assert {path.name for path in (HERE / version).iterdir()} == {*AGAIN, NOTE}
 
 
-def test_what_is_read_means_what_it_meant():
+def test_read_state_keeps_its_meaning():
     old = HERE / "4dbe14e"
     found: list[Any] = [
         [each.uid for each in book_in((old / "allocated_pods_state").read_bytes()).allocations],

@@ -15,7 +15,7 @@ def test_created_unchanged_and_changed(kubectl: Kubectl) -> None:
     assert labels == {"app": "web", "tier": "front"}
 
 
-def test_what_leaves_the_document_leaves_the_object_and_what_others_wrote_stays(kubectl: Kubectl) -> None:
+def test_apply_removes_dropped_fields_and_keeps_fields_of_others(kubectl: Kubectl) -> None:
     kubectl.apply(CHANGED)
     kubectl("label", "pod", "web", "mine=yes")
     kubectl.apply(POD)
@@ -71,7 +71,7 @@ def test_a_field_of_the_wrong_type_and_a_value_that_cannot_be_are_refused(kubect
     assert "spec" in said
 
 
-def test_what_does_not_change_in_a_pod_is_refused_with_the_list_of_what_does(kubectl: Kubectl) -> None:
+def test_changing_an_immutable_pod_field_is_refused_with_the_mutable_ones(kubectl: Kubectl) -> None:
     kubectl.apply(POD)
     said = kubectl.refused("apply", "-f", "-", stdin=POD.replace("containers:", "hostNetwork: true\n  containers:"))
     assert said.startswith('The Pod "web" is invalid: spec: Forbidden: pod updates may not change fields other than')

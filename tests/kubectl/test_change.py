@@ -105,7 +105,7 @@ def test_in_an_editor(kubectl: Kubectl) -> None:
     assert (unchanged.code, unchanged.err) == (0, "Edit cancelled, no changes made.\n")
 
 
-def test_two_who_change_the_same_version_do_not_overwrite_each_other(kubectl: Kubectl) -> None:
+def test_two_writers_of_one_version_do_not_overwrite_each_other(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "shared")
     seen = kubectl("get", "configmap", "shared", "-o", "yaml").out
     kubectl("label", "configmap", "shared", "first=yes")

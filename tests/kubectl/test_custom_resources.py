@@ -79,7 +79,7 @@ def test_a_definition_is_shown_as_it_is(shop: Kubectl) -> None:
     assert shop("apply", "-f", "-", "--server-side", stdin=DEFINITION).out.endswith("serverside-applied\n")
 
 
-def test_it_is_explained(shop: Kubectl) -> None:
+def test_a_custom_resource_is_explained(shop: Kubectl) -> None:
     assert "What the widget is to be like." in shop("explain", "wd").out
     told = shop("explain", "widgets.spec").out
     assert "The color of its case." in told

@@ -22,7 +22,7 @@ def test_a_pod_is_gone_when_the_command_ends(kubectl: Kubectl) -> None:
     assert killed.out == "Stopping container main"
 
 
-def test_what_is_not_there_cannot_be_deleted(kubectl: Kubectl) -> None:
+def test_deleting_a_missing_object_fails(kubectl: Kubectl) -> None:
     assert kubectl.refused("delete", "pod", "web") == 'Error from server (NotFound): pods "web" not found'
     assert kubectl("delete", "pod", "web", "--ignore-not-found").out == ""
 
@@ -122,7 +122,7 @@ def owned(kubectl: Kubectl, owner: str) -> None:
     kubectl.apply(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
 
 
-def test_what_is_owned_goes_as_the_cascade_says(kubectl: Kubectl) -> None:
+def test_the_cascade_option_decides_what_happens_to_dependents(kubectl: Kubectl) -> None:
     owned(kubectl, "first")
     kubectl("delete", "configmap", "first", "--cascade=orphan")
     assert kubectl("get", "configmap", "child", "-o", "jsonpath={.metadata.ownerReferences}").out == ""

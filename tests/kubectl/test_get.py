@@ -44,7 +44,7 @@ def test_nothing_is_said_in_words(kubectl: Kubectl) -> None:
     assert ran.err.strip() == f"No resources found in {kubectl.namespace} namespace."
 
 
-def test_what_is_not_there_is_an_error(kubectl: Kubectl) -> None:
+def test_getting_a_missing_object_is_an_error(kubectl: Kubectl) -> None:
     assert kubectl.refused("get", "pod", "nobody") == 'Error from server (NotFound): pods "nobody" not found'
 
 

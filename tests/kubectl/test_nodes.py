@@ -23,7 +23,7 @@ def test_a_cordoned_node_gets_no_new_pods(own_kubectl: Kubectl) -> None:
     kubectl("wait", "pod/late", "--for=condition=Ready", "--timeout=120s")
 
 
-def test_a_taint_keeps_away_who_does_not_tolerate_it(own_kubectl: Kubectl) -> None:
+def test_a_taint_keeps_away_pods_that_do_not_tolerate_it(own_kubectl: Kubectl) -> None:
     kubectl = own_kubectl
     assert kubectl("taint", "node", NODE, "gpu=yes:NoSchedule").out == f"node/{NODE} tainted\n"
     kubectl.apply(POD)

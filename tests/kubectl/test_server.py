@@ -41,7 +41,7 @@ def test_fields_are_explained(kubectl: Kubectl) -> None:
     assert 'field "nothing" does not exist' in kubectl.refused("explain", "pod.nothing")
 
 
-def test_who_am_i_and_what_may_i(kubectl: Kubectl) -> None:
+def test_kubectl_auth_shows_the_user_and_its_rights(kubectl: Kubectl) -> None:
     assert kubectl("auth", "whoami").row("Username")["VALUE"] == "kubernetes-admin"
     assert kubectl("auth", "can-i", "create", "pods").out == "yes\n"
     assert "*.*" in kubectl("auth", "can-i", "--list").out
@@ -57,7 +57,7 @@ def test_who_am_i_and_what_may_i(kubectl: Kubectl) -> None:
         ("get --raw /nowhere", f"Error from server (NotFound): {NOT_FOUND}"),
     ],
 )
-def test_what_there_is_not_is_said_as_on_any_cluster(kubectl: Kubectl, command: str, said: str) -> None:
+def test_missing_features_are_reported_as_on_any_cluster(kubectl: Kubectl, command: str, said: str) -> None:
     assert kubectl.refused(*command.split()) == said
 
 

@@ -65,7 +65,7 @@ def up(directory: Path) -> Iterator[Up]:
         process.stdout.close()
 
 
-def test_what_it_prints_is_all_that_kubectl_needs(tmp_path: Path) -> None:
+def test_the_output_of_up_is_all_that_kubectl_needs(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         kubectl = running.kubectl
         kubectl("wait", "pod/static-demo", "--for=create", "--timeout=120s")
@@ -95,7 +95,7 @@ def test_a_deleted_mirror_comes_back(tmp_path: Path) -> None:
         kubectl("wait", "pod/static-demo", "--for=condition=Ready", "--timeout=120s")
 
 
-def test_what_a_killed_one_has_left_is_gone_with_the_next(tmp_path: Path) -> None:
+def test_a_new_run_removes_the_leftovers_of_a_killed_one(tmp_path: Path) -> None:
     with up(tmp_path) as killed:
         killed.process.kill()
         killed.process.wait()
@@ -126,7 +126,7 @@ def test_logs_come_from_the_simulated_disk_and_sessions_are_refused_in_words(tmp
         assert kubectl("get", "--raw", "/api/v1/nodes/demo/proxy/healthz").out == "ok"
 
 
-def test_what_nodes_and_pods_use_is_shown(tmp_path: Path) -> None:
+def test_kubectl_top_shows_the_use_of_nodes_and_pods(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         kubectl = running.kubectl
         kubectl("wait", "pod/static-demo", "--for=create", "--timeout=120s")

@@ -98,7 +98,7 @@ def test_fields_of_the_classes_above_a_message_count() -> None:
     ]
 
 
-def test_what_is_no_message_of_the_kernel_may_be_mutable() -> None:
+def test_classes_that_are_no_kernel_messages_may_be_mutable() -> None:
     assert faults("class Record(msgspec.Struct):\n    it: dict[str, int]") == []
     assert faults("class Message(msgspec.Struct): ...\nclass Record(Message):\n    it: dict[str, int]") == []
 

@@ -41,7 +41,7 @@ def test_every_dependency_is_locked_at_a_release_that_it_allows(requirement: Req
 
 
 @pytest.mark.parametrize("package", sorted(PINS))
-def test_what_a_locked_package_needs_is_locked_too(package: str) -> None:
+def test_dependencies_of_locked_packages_are_locked_too(package: str) -> None:
     assert [str(each) for each in needs_of(package) if canonicalize_name(each.name) not in PINS] == []
 
 

@@ -35,7 +35,7 @@ def truth(shared_truth: Truth) -> Truth:
     return shared_truth
 
 
-def test_13_3_what_a_pod_knows_of_itself(agent: Agent, truth: Truth) -> None:
+def test_13_3_a_pod_gets_its_own_fields_as_variables_and_files(agent: Agent, truth: Truth) -> None:
     paths = {
         "NAME": "metadata.name",
         "NAMESPACE": "metadata.namespace",

@@ -125,7 +125,7 @@ def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
     assert [life.attempt for life in truth.lives("falls")] == [0]
 
 
-def test_3_11_who_sleeps_at_the_start_holds_up_the_next_and_at_the_end_the_signal(agent: Agent, truth: Truth) -> None:
+def test_3_11_a_sleep_hook_delays_the_next_container_and_the_stop_signal(agent: Agent, truth: Truth) -> None:
     naps = {"postStart": {"sleep": {"seconds": 6}}, "preStop": {"sleep": {"seconds": 4}}}
     at_once = {"postStart": {"sleep": {"seconds": 0}}}
     witness = Witness(agent.directory, "sleeps")
@@ -148,7 +148,7 @@ def test_3_11_who_sleeps_at_the_start_holds_up_the_next_and_at_the_end_the_signa
     assert signal_after_s(agent, "sleeps", witness) >= 4.0 - LATE_WORD_S
 
 
-def test_3_11_what_fails_at_the_start_ends_the_container_and_is_named(agent: Agent, truth: Truth) -> None:
+def test_3_11_a_failed_post_start_hook_ends_the_container_and_is_named(agent: Agent, truth: Truth) -> None:
     tcp = {"tcpSocket": {"port": 80}}
     agent.drop("starts.json", pod("starts", container(lifecycle={"postStart": tcp}), restartPolicy="Never"))
     manifest = agent.drop("stops.json", pod("stops", container(lifecycle={"preStop": tcp})))

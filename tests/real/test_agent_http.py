@@ -86,7 +86,7 @@ def session_works(kubectl: Kubectl, name: str, tmp_path: Path) -> None:
     assert back.read_text() == big
 
 
-def test_who_attaches_sees_what_is_written_from_now_on_and_is_heard(kubectl: Kubectl) -> None:
+def test_an_attached_client_sees_new_output_and_can_write_input(kubectl: Kubectl) -> None:
     echoes = container(script="while read line; do echo heard $line; done", stdin=True, stdinOnce=True)
     name = kubectl.run(pod("echo", echoes, restartPolicy="Never"))
     code, out, _ = kubectl.attempt("attach", "-i", name, stdin="one\ntwo\n")

@@ -258,7 +258,7 @@ def test_17_5_sysctls(agent: Agent, truth: Truth) -> None:
     assert said(agent, "bad", "SysctlForbidden")
 
 
-def test_what_this_runtime_cannot_do_is_refused_not_left_out(agent: Agent, truth: Truth) -> None:
+def test_a_feature_that_the_runtime_lacks_is_refused(agent: Agent, truth: Truth) -> None:
     """containerd 1.6 knows neither user namespaces nor the policy Strict of groups."""
     agent.drop("users.json", pod("users", hostUsers=False))
     strict = {"supplementalGroups": [4444], "supplementalGroupsPolicy": "Strict"}

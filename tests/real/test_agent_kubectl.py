@@ -136,7 +136,7 @@ def follow(kubectl: Kubectl, ends: threading.Event) -> int:
     return len(numbers)
 
 
-def test_all_of_it_at_once_and_for_a_while(agent: Agent, kubectl: Kubectl, tmp_path: Path) -> None:
+def test_kubectl_commands_work_side_by_side_for_a_while(agent: Agent, kubectl: Kubectl, tmp_path: Path) -> None:
     until(lambda: kubectl.attempt("logs", "loop", "--previous")[0] == 0, 30, "there is no life before")
     ends = threading.Event()
     done: Counter[str] = Counter()

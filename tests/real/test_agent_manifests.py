@@ -116,7 +116,7 @@ def test_a_renamed_manifest_is_one_pod_at_a_time(agent: Agent, truth: Truth) -> 
     witness.await_story("it begins", "it ends", "it begins")
 
 
-def test_of_a_pod_that_two_files_describe_one_runs(agent: Agent, truth: Truth) -> None:
+def test_only_one_of_two_files_with_the_same_pod_runs(agent: Agent, truth: Truth) -> None:
     agent.drop("a.json", pod("twin", container("of-a")))
     agent.drop("b.json", pod("twin", container("of-b")))
     agent.drop("c.json", pod("alone"))

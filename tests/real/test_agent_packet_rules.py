@@ -86,7 +86,7 @@ def test_makeIPTablesUtilChains_false_leaves_the_packet_filter_alone(namespace: 
     assert names(saved(namespace)) == set()
 
 
-def test_what_is_there_is_not_made_twice_and_a_flush_is_noticed(namespace: str) -> None:
+def test_existing_rules_are_not_duplicated_and_a_flush_is_repaired(namespace: str) -> None:
     rules = LocalPacketRules(inside(namespace))
     assert look_after(rules, IPV4, anew=True)
     before = without_times(saved(namespace))

@@ -102,7 +102,7 @@ def test_killed_at_any_moment_of_the_start_it_makes_nothing_twice(agent: Agent, 
     assert all(life.running for life in begun if life.status.labels[CONTAINER_NAME] != "first"), table
 
 
-def test_what_was_taken_away_while_the_agent_was_not_there_ends(agent: Agent, truth: Truth) -> None:
+def test_a_manifest_removed_during_downtime_ends_its_pod(agent: Agent, truth: Truth) -> None:
     goes = agent.drop("goes.json", pod("goes"))
     agent.drop("stays.json", pod("stays"))
     changes = agent.drop("changes.json", pod("changes"))

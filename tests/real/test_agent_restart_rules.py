@@ -113,7 +113,7 @@ def test_3_5_another_image_ends_the_wait_and_counts_outlive_lost_containers(agen
     agent.await_that(counted, "its lives before are not counted")
 
 
-def test_4_2_of_a_container_that_was_lost_its_end_is_told_and_counted(
+def test_4_2_a_lost_container_shows_its_end_and_counts_as_a_restart(
     cluster: Cluster, agent: Agent, truth: Truth
 ) -> None:
     """What the API server was told of it is all that is left."""

@@ -132,7 +132,7 @@ def test_17_4_apparmor_is_applied_or_the_pod_is_refused(agent: Agent, truth: Tru
     assert agent.events_of("confined", "AppArmor")
 
 
-def test_3_8_and_3_9_what_the_runtime_is_told_of_selinux_overhead_and_resources(agent: Agent, truth: Truth) -> None:
+def test_3_8_and_3_9_the_runtime_gets_selinux_options_overhead_and_resources(agent: Agent, truth: Truth) -> None:
     """Where the kernel has no SELinux, labels change nothing.
 
     The overhead is for who makes the cgroup of the pod.

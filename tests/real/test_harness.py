@@ -58,7 +58,7 @@ def test_nothing_is_left_of_pods_whether_containerd_was_stopped_or_killed(killed
     assert Path("/proc/sys/net/ipv4/ip_forward").read_text() == before
 
 
-def test_what_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_component_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(components.NEEDED, "no-such-tool", "a-package")
     said = components.complaint()
     assert said is not None

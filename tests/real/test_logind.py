@@ -74,7 +74,7 @@ def test_a_delay_that_cannot_be_raised_is_told_and_used(bus, loop, logind, tmp_p
     assert nowhere.hold.delay_ns == 7 * SECOND_NS
 
 
-def test_who_comes_in_the_middle_hears_of_it_and_keeps_what_he_has(bus, loop, logind, tmp_path):
+def test_an_agent_started_during_a_shutdown_hears_of_it(bus, loop, logind, tmp_path):
     machine = Logind(loop, bus.address, str(tmp_path))
     Holding(machine, 5)
     logind.begin()

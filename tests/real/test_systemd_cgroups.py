@@ -74,7 +74,7 @@ def test_10_2_slices_come_change_and_go_on_v2(bus, loop, v2, tmp_path):
     assert cgroups.remove(POD) == (), "what is not there is removed"
 
 
-def test_10_2_what_systemd_does_not_manage_on_v1_is_made_beside_it(bus, loop, tmp_path):
+def test_10_2_cgroups_that_systemd_does_not_manage_on_v1_are_made_directly(bus, loop, tmp_path):
     for controller in (*V1_OF_SYSTEMD, *V1_OTHERS):
         (tmp_path / controller).mkdir()
     for file in ("cpuset.cpus", "cpuset.mems"):
@@ -133,7 +133,7 @@ def test_many_are_made_at_a_time(bus, loop, v2, tmp_path):
     assert len(v2.units) == 30
 
 
-def test_what_systemd_refuses_is_told_and_nothing_is_made_behind_its_back(bus, loop, v2, tmp_path):
+def test_a_slice_that_systemd_refuses_is_reported_and_not_made_otherwise(bus, loop, v2, tmp_path):
     cgroups = cgroups_at(loop, bus, tmp_path)
     v2.result = "failed"
     (problem,) = cgroups.apply(KUBEPODS, CgroupLimits(pids=10))

@@ -279,7 +279,7 @@ def test_an_exit_code_has_its_reason(world: World, program: Program, code: int, 
     assert (exited.exit_code, exited.reason) == (code, reason)
 
 
-def test_what_ignores_the_stop_signal_is_killed_in_time(world: World) -> None:
+def test_a_container_that_ignores_the_stop_signal_is_killed_in_time(world: World) -> None:
     container = Pod(world, program=STUBBORN).run()
     stop(world, container, timeout=1)
     exited = status(world, container)
@@ -418,7 +418,7 @@ def test_an_empty_command_is_refused(world: World) -> None:
     assert failure(world, v.EXEC_SYNC, request).code == StatusCode.UNKNOWN
 
 
-def test_what_does_not_run_has_a_layer_in_the_list_and_no_stats_of_its_own(world: World) -> None:
+def test_a_stopped_container_is_listed_with_its_layer_and_has_no_stats(world: World) -> None:
     pod = Pod(world)
     made, ended = pod.create("made"), pod.run("ended")
     stop(world, ended)
@@ -434,7 +434,7 @@ def test_what_does_not_run_has_a_layer_in_the_list_and_no_stats_of_its_own(world
     assert failure(world, v.POD_SANDBOX_STATS, stats).code == StatusCode.UNKNOWN
 
 
-def test_what_is_no_image_name_is_no_image_and_cannot_be_pulled(world: World) -> None:
+def test_an_invalid_image_name_has_no_image_and_cannot_be_pulled(world: World) -> None:
     image = m.ImageSpec(image="A B")
     assert ask(world, v.IMAGE_STATUS, m.ImageStatusRequest(image=image)).image is None
     ask(world, v.REMOVE_IMAGE, m.RemoveImageRequest(image=image))

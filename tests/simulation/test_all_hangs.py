@@ -48,7 +48,7 @@ def hang_all(play: Play) -> Counter[str]:
     return hung
 
 
-def test_when_all_hangs_for_some_pods_fifty_others_start_and_end_as_ever():
+def test_fifty_pods_start_and_end_normally_while_every_call_of_others_hangs():
     played = Played(bounded(sick=len(HUNG_FROM_NS), others=OTHERS, patience_ns=PATIENCE_NS), hang_all)
     assert played.broken == []
     assert all(played.hung[what] for what in ("runtime", "lanes", "api"))

@@ -44,13 +44,13 @@ def played(wanted: Scenario, sink: Callable[[str], object] | None = None) -> Pla
     ],
     ids=lambda fault: type(fault).__name__,
 )
-def test_what_would_last_longer_ends_when_all_is_healed(fault: AnyFault):
+def test_a_long_fault_ends_when_the_world_is_healed(fault: AnyFault):
     outcome = played(scenario(fault, nodes_stay_ready=False, converges_within="2m"))
     assert outcome.converged, outcome.violations
     assert outcome.virtual_ns < 150 * SECOND
 
 
-def test_what_would_come_later_does_not_come():
+def test_a_fault_planned_after_the_healing_never_comes():
     faults = (ApiOutage(at="21s", lasts="5m"), AgentKills(at=("22s",)), AgentPauses(at=("22s",), lasts=("9s", "9s")))
     outcome = played(scenario(*faults))
     assert outcome.converged
@@ -70,7 +70,7 @@ def test_disks_that_are_filled_twice_have_their_room_back_in_the_end():
     assert tree.capacity_bytes == before
 
 
-def test_of_two_pauses_and_of_two_outages_the_longer_one_counts():
+def test_the_longer_of_two_pauses_or_outages_counts():
     world = World(1)
     agent = world.nodes["node-0"].agent
     world.pause_agent("node-0", 9 * SECOND)
@@ -97,7 +97,7 @@ def test_a_dead_agent_is_not_killed_again_but_when_it_is_back():
     assert world.sometimes()["agent-paused"] == 0
 
 
-def test_who_dies_at_a_operation_dies_once():
+def test_an_agent_killed_at_an_operation_dies_once():
     outcome = played(scenario(AgentKills(at_operations=0.2)))
     assert outcome.converged
     assert 0 < outcome.sometimes["agent-killed-at-an-operation"] <= outcome.sometimes["agent-killed"]

@@ -48,7 +48,7 @@ def test_health_looks_after_every_actor_of_a_node_and_asks_all_but_those_of_pods
     assert of_pods == [cell.path for cell in everyone if cell.path.startswith("/node/sync-loop/")] != []
 
 
-def test_every_pain_has_a_scenario_and_an_agent_that_does_not_get_through_it():
+def test_every_pain_has_a_scenario_and_a_mutated_agent_that_fails_it():
     page = scenarios_of_the_page()
     assert sorted(page) == list(PAINS), "each row of the list of pains, once"
     assert set().union(*page.values()) <= set(library())

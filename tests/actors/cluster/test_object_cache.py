@@ -179,7 +179,7 @@ def test_a_change_seen_by_the_watch_is_readable_and_announced(world: World):
     assert world.got() == ["5", "6"]
 
 
-def test_an_object_that_nobody_was_told_of_changes_in_silence(world: World):
+def test_a_change_of_an_object_that_nobody_read_is_not_announced(world: World):
     world.hold(pod("p", volume=True))
     world.listed(config_map(5))
     world.api.watches[0].say("MODIFIED", config_map(6), "10")

@@ -202,7 +202,7 @@ def test_remains_of_unknown_pods_are_kept_until_every_source_has_reported(world:
     assert ("/var/log/pods/ns_x_new",) not in world.logs.removed
 
 
-def test_a_pod_that_came_and_ended_since_the_last_word_is_still_known(world: World):
+def test_a_pod_that_came_and_ended_since_the_last_report_is_still_known(world: World):
     world.tell(KnownPods(frozenset()), PodWorkerStarted("p", world.worker), seconds=2)
     world.runtime.add(*crashed(times=1))
     world.tell(seconds=61)
@@ -213,7 +213,7 @@ def test_a_pod_that_came_and_ended_since_the_last_word_is_still_known(world: Wor
     assert world.left() == set()
 
 
-def test_a_worker_that_announced_itself_while_the_list_was_on_its_way_is_respected(world: World):
+def test_a_worker_announced_during_a_list_keeps_its_containers(world: World):
     world.tell(KnownPods(frozenset()), seconds=2)
     world.runtime.listing = Promise()
     world.tell(seconds=61)

@@ -146,7 +146,7 @@ def past(uid: str, *times: int) -> NoteHistory:
     return NoteHistory(uid, "shop", f"pod-{uid}", "syncing", 5, (), (), entries)
 
 
-def test_it_asks_for_what_can_be_seen_as_soon_as_it_begins(world: World):
+def test_the_historian_asks_for_the_current_state_when_it_begins(world: World):
     assert world.told == [HistorianStarted()]
 
 

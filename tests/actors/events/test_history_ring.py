@@ -55,7 +55,7 @@ def test_a_late_entry_is_placed_by_its_time():
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), st.integers(0, 1000)), max_size=300))
-def test_it_is_bounded_and_loses_no_count(happened: list[tuple[str, int]]):
+def test_the_history_ring_is_bounded_and_loses_no_count(happened: list[tuple[str, int]]):
     made = HistoryRing()
     for at, (text, _) in enumerate(happened):
         made.add((entry(text, at),))

@@ -330,7 +330,7 @@ def test_each_silent_reclaimer_is_waited_for_one_minute(scenes: list[Scene]) -> 
     assert scene.decided() == ["web"]
 
 
-def test_a_look_that_is_not_answered_ends_the_pass_and_the_next_begins(scenes: list[Scene]) -> None:
+def test_an_unanswered_measurement_ends_the_pass_and_the_next_begins(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.run(0.01)
     scene.answer_question()

@@ -46,7 +46,7 @@ def test_the_report_is_the_tree_depth_first_by_name(driver: Driver):
     assert info(driver, "/left/a").actor_class == "Puppet"
 
 
-def test_it_tells_what_waits_and_for_what_since_when(driver: Driver):
+def test_the_report_tells_what_each_actor_waits_for_and_since_when(driver: Driver):
     promise: Promise[None] = Promise()
     ref = driver.spawn()
     ref.tell(Later(lambda puppet: puppet.wait(promise, what="the runtime")))
@@ -62,7 +62,7 @@ def test_it_tells_what_waits_and_for_what_since_when(driver: Driver):
     driver.until(lambda: info(driver, "/it").handled == 4)
 
 
-def test_it_tells_of_failures_and_restarts(driver: Driver):
+def test_the_report_counts_failures_and_restarts(driver: Driver):
     ref = driver.spawn(Crash, [], strategy=QUICK)
     ref.tell(Fail())
     assert ref.ask(Say("")) == 2
@@ -70,7 +70,7 @@ def test_it_tells_of_failures_and_restarts(driver: Driver):
     assert (seen.restarts, seen.last_failure) == (1, "ValueError: as told")
 
 
-def test_it_remembers_the_slowest_message_and_does_not_count_waiting(pool: PoolDriver):
+def test_the_report_has_the_slowest_message_without_waiting_time(pool: PoolDriver):
     ref = pool.spawn(name="slow")
     ref.ask(Later(lambda puppet: puppet.sleep(50 * MS)))
     ref.ask(Do(lambda puppet: threading.Event().wait(0.01)))
@@ -79,7 +79,7 @@ def test_it_remembers_the_slowest_message_and_does_not_count_waiting(pool: PoolD
     assert 10 * MS <= seen.slowest_ns < 50 * MS
 
 
-def test_it_counts_what_was_dropped_effects_and_dead_letters(driver: Driver):
+def test_the_report_counts_drops_effects_and_dead_letters(driver: Driver):
     class Small(Puppet):
         mailbox_capacity = 2
 

@@ -72,7 +72,7 @@ def host() -> SimulatedHost:
     return made
 
 
-def test_the_next_agent_knows_what_was_decided_and_nothing_more(host: SimulatedHost) -> None:
+def test_the_next_agent_reads_the_decided_ends(host: SimulatedHost) -> None:
     first = Agent(host)
     first.decided.ends["x"] = NOTE
     first.decided.killed["x"] = KillCause.CHANGED
@@ -124,7 +124,7 @@ def test_decided_ends_of_removed_containers_are_forgotten_and_causes_with_their_
     assert (decided.ends, decided.killed) == ({}, {})
 
 
-def test_for_a_pod_without_a_directory_nothing_is_written(host: SimulatedHost) -> None:
+def test_a_pod_without_a_directory_gets_no_record_of_its_end(host: SimulatedHost) -> None:
     host.tree.remove_all("/root/pods/u1")
     agent = Agent(host)
     agent.decided.ends["x"] = NOTE

@@ -17,7 +17,7 @@ def test_fruitless_passes_pause_twice_as_long_each_time_up_to_a_minute():
     assert pauses(PassesInARow(), 14) == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 64, 64, 64]
 
 
-def test_a_row_ends_with_a_pass_that_finds_nothing_to_do():
+def test_a_pass_without_work_resets_the_pause():
     row = PassesInARow()
     assert pauses(row, 7)[-1] == 4
     row.ended()

@@ -58,7 +58,7 @@ def test_containers_wait_for_the_init_container_that_runs():
     assert (wait.subject, wait.then) == ("containers a, b", "they are started after that")
 
 
-def test_nobody_waits_for_the_end_of_a_sidecar():
+def test_no_container_waits_for_a_sidecar_to_end():
     assert container_waits(INIT, picture(seen("setup", EXITED), seen("proxy"), seen("app")), StartsUnderWay()) == ()
 
 

@@ -157,7 +157,7 @@ def test_runtime_news_before_admission_is_looked_at_after_it(slow_world: World):
     assert slow_world.cri.calls > looks
 
 
-def test_an_order_to_end_the_pod_goes_before_what_the_node_says(slow_world: World):
+def test_an_order_to_end_the_pod_goes_before_the_answer_of_admission(slow_world: World):
     slow_world.desire(web(DOWN), Operation.ADD)
     slow_world.tell(TerminatePod(None, removed=True), PodAdmitted(), seconds=5)
     assert [type(message) for message in slow_world.asked] == [ReleaseVolumes]
@@ -178,7 +178,7 @@ def test_a_change_of_metadata_that_a_volume_shows_renews_the_volumes(world: Worl
     assert world.asked[-1].pod is changed
 
 
-def test_a_change_before_the_first_answer_is_not_lost(world: World):
+def test_a_change_before_the_first_volume_answer_is_not_lost(world: World):
     world.desire(web(DOWN, labels={"a": "1"}), Operation.ADD)
     world.desire(web(DOWN, labels={"a": "2"}))
     world.tell(READY, seconds=30)

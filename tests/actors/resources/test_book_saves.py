@@ -61,7 +61,7 @@ def test_an_old_version_that_comes_late_is_written_over() -> None:
     assert saves.begin() is not None
 
 
-def test_nobody_waits_for_a_disk_on_which_everything_hangs_or_fails() -> None:
+def test_no_pod_waits_for_a_disk_that_hangs_or_fails() -> None:
     saves = changed()
     hung = [saves.begin(), None]
     assert hung[0] is not None

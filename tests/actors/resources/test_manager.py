@@ -159,7 +159,7 @@ def test_the_next_manager_knows_what_was_given_and_what_the_runtime_was_told(sce
     assert told == [PodAllocated(resources_of(given.spec), resources_of(given.spec)), PodAdmitted()]
 
 
-def test_nothing_is_refused_before_the_node_is_known() -> None:
+def test_no_pod_is_rejected_before_the_node_is_known() -> None:
     scene = Scene()
     told = scene.ask(pod("a"))
     assert [type(message) for message in told] == [AdmissionWaits]
@@ -250,7 +250,7 @@ def test_a_critical_pod_preempts_others_and_starts_when_they_have_ended(scene: S
     assert told[-1] == PodAdmitted()
 
 
-def test_a_pod_that_is_to_make_way_and_whose_worker_nobody_knew_yet_ends_as_soon_as_that_asks() -> None:
+def test_a_preempted_pod_without_a_known_worker_ends_when_its_worker_asks() -> None:
     tree = FileTree()
     Scene(tree, node()).ask(pod("large", "4"))
     after = Scene(tree, node())
@@ -262,7 +262,7 @@ def test_a_pod_that_is_to_make_way_and_whose_worker_nobody_knew_yet_ends_as_soon
     assert told[-1] == PodAdmitted()
 
 
-def test_a_critical_pod_that_goes_while_others_make_way_leaves_the_room_to_others(scene: Scene) -> None:
+def test_a_critical_pod_removed_during_preemption_frees_the_room(scene: Scene) -> None:
     scene.ask(pod("large", "4"))
     scene.ask(pod("critical", "2", priority=CRITICAL))
     scene.tell(AllocationReleased("critical"), AllocationReleased("large"))

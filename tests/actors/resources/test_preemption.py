@@ -74,7 +74,7 @@ def test_10_15_the_smallest_set(pods: list[Allocation], shortages: list[Shortage
     assert [each.uid for each in victims(CRITICAL, pods, shortages)] == ended
 
 
-def test_10_15_where_nothing_helps_nobody_is_ended() -> None:
+def test_10_15_no_pod_is_preempted_when_it_would_not_help() -> None:
     with pytest.raises(NoVictimsError, match="cpu by 500m"):
         victims(CRITICAL, [there("u", U, "1500m"), there("c", G, "9", critical=True)], [short("cpu", "2")])
 

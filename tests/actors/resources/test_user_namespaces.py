@@ -85,7 +85,7 @@ def test_another_life_of_the_agent_finds_what_it_gave() -> None:
     assert scene.ask("b").ids == IdRange(PER_POD, PER_POD)
 
 
-def test_a_record_that_cannot_be_kept_is_said_to_its_pod_until_it_is_released() -> None:
+def test_a_pod_whose_id_record_cannot_be_kept_gets_the_error_until_it_is_released() -> None:
     scene = Scene(Disk({"a": "{}", "b": document(IdRange(PER_POD, 2 * PER_POD))}))
     assert "cannot be read" in scene.ask("a").error
     assert "idsPerPod" in scene.ask("b").error

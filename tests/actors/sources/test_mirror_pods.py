@@ -164,7 +164,7 @@ def test_a_mirror_is_tried_ever_more_slowly_until_the_api_server_answers(world: 
     assert world.seen[-1] == MirrorPodSeen("h1", mirror())
 
 
-def test_a_name_that_another_pod_has_is_left_to_it(world: World):
+def test_a_mirror_does_not_replace_another_pod_of_its_name(world: World):
     taken = ApiError(409, "AlreadyExists", 'pods "web-n1" already exists', "create pods")
     world.tell(NodeObserved(NODE), StaticPodDesired(static()))
     world.api.fail(taken)
@@ -187,13 +187,13 @@ def test_a_mirror_made_by_a_call_whose_answer_was_lost_is_found(world: World):
     assert world.asked_for() == []
 
 
-def test_a_node_that_is_to_go_gets_no_mirrors(world: World):
+def test_a_node_under_deletion_gets_no_mirrors(world: World):
     going = Node(metadata=ObjectMeta(name="n1", uid="node-uid", deletion_timestamp="2026-11-21T00:00:00Z"))
     world.tell(NodeObserved(going), StaticPodDesired(static()))
     assert world.asked_for() == []
 
 
-def test_after_a_failure_it_asks_for_all_it_knew(world: World):
+def test_after_a_failure_the_mirror_actor_asks_for_everything_again(world: World):
     world.mirrors.tell(StaticPodDesired(None))  # type: ignore[arg-type]
     world.run(2 * SECOND_NS)
     assert len(world.asked) == 2

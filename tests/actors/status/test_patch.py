@@ -62,7 +62,7 @@ READY = condition("Ready")
         ),
     ],
 )
-def test_it_says_what_differs(api: PodStatus | None, wanted: PodStatus, changes: dict[str, Any]):
+def test_a_status_patch_has_only_the_differences(api: PodStatus | None, wanted: PodStatus, changes: dict[str, Any]):
     assert as_json(status_patch("u1", api, wanted)) == {"metadata": {"uid": "u1"}, "status": changes}
 
 

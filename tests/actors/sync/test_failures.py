@@ -58,7 +58,7 @@ def test_a_restart_keeps_the_workers_and_asks_for_everything_again(world: World)
     assert sorted(world.told.lives) == ["1", "2"]
 
 
-def test_after_a_restart_nobody_is_let_go_before_the_sources_have_spoken(world: World):
+def test_after_a_restart_no_pod_ends_before_the_sources_have_reported(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
     world.tell(Fail())
@@ -70,7 +70,7 @@ def test_after_a_restart_nobody_is_let_go_before_the_sources_have_spoken(world: 
     assert world.kept["volumes"] == [], "whoever removes remains is told nothing either"
 
 
-def test_after_a_restart_no_static_pod_starts_beside_one_that_was_not_heard_of_yet(world: World):
+def test_after_a_restart_no_static_pod_starts_beside_an_unreported_one(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1", "web")))
     world.told.obey = False
@@ -224,7 +224,7 @@ def hear(world: World, *pods: Pod) -> None:
         world.run(10 * SECOND_NS)
 
 
-def test_pods_on_which_it_fails_each_time_keep_no_other_from_being_heard(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_pods_that_crash_the_sync_loop_delay_no_other_pod(world: World, monkeypatch: pytest.MonkeyPatch):
     fails_on(monkeypatch, "bad", "worse")
     hear(world, pod("1"), pod("bad"), pod("2"), pod("worse"), pod("3"))
     assert sorted(world.workers()) == ["1", "2", "3"]
@@ -238,9 +238,7 @@ def test_pods_on_which_it_fails_each_time_keep_no_other_from_being_heard(world: 
     assert world.last_known() == {"1", "2", "3", "bad"}
 
 
-def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_in_quarantine_as_well(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_restarted_storage_is_asked_whether_quarantined_pods_are_gone(world: World, monkeypatch: pytest.MonkeyPatch):
     """The storage knows nothing of a pod that was removed meanwhile.
 
     If the question did not name it, the pod would be desired, and run, for ever.
@@ -253,9 +251,7 @@ def test_a_storage_that_begins_anew_is_asked_for_the_end_of_those_in_quarantine_
     assert {each.metadata.uid for each in asked.known} == {"1", "bad"}
 
 
-def test_a_pod_in_quarantine_that_runs_is_there_for_whoever_ends_pods_for_the_sake_of_the_node(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_quarantined_running_pod_can_still_be_evicted(world: World, monkeypatch: pytest.MonkeyPatch):
     """Its worker obeys orders.
 
     The machine must not go down under the pod, and an eviction is not taken for done.
@@ -272,7 +268,7 @@ def test_a_pod_in_quarantine_that_runs_is_there_for_whoever_ends_pods_for_the_sa
     assert (here.pod.metadata.uid, here.may_be_evicted()) == ("bad", True)
 
 
-def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
+def test_a_running_pod_that_crashes_the_sync_loop_runs_on_and_keeps_its_name(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     world.ready()
@@ -289,7 +285,7 @@ def test_a_pod_that_runs_and_on_which_it_fails_runs_on_and_its_name_stays_taken(
     assert world.said("bad")[before:] == ["SyncPod"], "it is met again by itself"
 
 
-def test_however_many_pods_it_fails_on_the_others_are_heard_at_once(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_many_pods_that_crash_the_sync_loop_delay_no_other_pod(world: World, monkeypatch: pytest.MonkeyPatch):
     """All replicas of a Deployment have the same form."""
     many = [f"bad{number}" for number in range(30)]
     fails_on(monkeypatch, *many)
@@ -301,7 +297,7 @@ def test_however_many_pods_it_fails_on_the_others_are_heard_at_once(world: World
     assert len(only(world.kept["storage"], PublishAgain)) == 1, "it does not begin anew for any of them"
 
 
-def test_a_pod_on_which_it_fails_once_is_met_again_a_second_later(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_a_pod_that_crashes_the_sync_loop_once_is_retried_after_a_second(world: World, monkeypatch: pytest.MonkeyPatch):
     world.ready()
     with monkeypatch.context() as patched:
         fails_on(patched, "1")
@@ -311,7 +307,7 @@ def test_a_pod_on_which_it_fails_once_is_met_again_a_second_later(world: World, 
     assert world.workers() == ["1"], "and has kept its place in the line"
 
 
-def test_the_end_of_a_pod_on_which_it_fails_is_not_lost(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_the_removal_of_a_pod_that_crashes_the_sync_loop_is_not_lost(world: World, monkeypatch: pytest.MonkeyPatch):
     world.ready()
     world.tell(changed(ADD, pod("1")))
     with monkeypatch.context() as patched:

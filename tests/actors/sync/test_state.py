@@ -82,9 +82,7 @@ def find(book: Quarantine) -> QuarantinedPod:
         pytest.param((change(FIRST, Operation.REMOVE),), change(FIRST), True, id="it came back after its end failed"),
     ],
 )
-def test_a_pod_is_left_alone_in_the_form_in_which_it_has_failed(
-    failed: tuple[PodChanged, ...], met: PodChanged, held: bool
-):
+def test_a_quarantined_pod_is_not_retried_in_the_same_form(failed: tuple[PodChanged, ...], met: PodChanged, held: bool):
     assert after(*failed).holds(met) == held
 
 
@@ -104,7 +102,7 @@ def test_a_quarantined_pod_is_retried_with_its_newest_change():
     assert (ending.change.operation, ending.failures) == (Operation.REMOVE, 2)
 
 
-def test_a_pod_that_did_no_harm_is_forgotten_unless_it_has_failed_once_more_meanwhile():
+def test_a_quarantined_pod_that_succeeds_is_forgotten_unless_it_failed_again():
     book = after(change(FIRST))
     quarantined = find(book)
     book.failed(change(FIRST), FAULT)

@@ -83,7 +83,7 @@ def test_a_desired_pod_is_no_orphan(world: World):
     assert "TerminatePod" not in world.said("1")
 
 
-def test_which_pods_are_known_is_told_when_nobody_can_still_turn_up_and_then_once_a_minute(worlds: list[World]):
+def test_known_pods_are_reported_once_all_sources_have_spoken_and_then_every_minute(worlds: list[World]):
     world = World(SOURCE_FILE, SOURCE_API)
     worlds.append(world)
     world.tell(changed(ADD, pod("1")))

@@ -418,7 +418,7 @@ def test_watched_objects_are_reread_rarely(strategy: str, seconds: int):
     assert resync_ns(60 * SECOND_NS, strategy) == seconds * SECOND_NS
 
 
-def test_nothing_of_a_released_pod_comes_back(world: World):
+def test_a_released_pod_gets_no_files_again(world: World):
     world.cluster.silent = True
     worker = world.start(pod_with(CONFIG_MAP))
     world.pods.clear()

@@ -187,7 +187,7 @@ MOUNTING = operations_of(with_both(), release=False)
 UNMOUNTING = operations_of(with_both(), release=True)
 
 
-def test_the_operations_are_many():
+def test_the_crash_tests_cover_many_operations():
     assert MOUNTING > 40
     assert UNMOUNTING >= 15
 

@@ -133,7 +133,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_in_the_end_every_file_is_what_it_should_be(seed: int):
+def test_after_any_problems_every_volume_file_is_right_in_the_end(seed: int):
     world = World(seed)
     for number in range(PODS):
         world.add(number)

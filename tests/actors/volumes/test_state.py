@@ -99,7 +99,7 @@ EVENTS: tuple[Event, ...] = (MakeBegun(), UnmakeBegun(), Succeeded(), Failed(), 
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=40))
-def test_on_every_way_calls_are_counted_and_never_too_many_run(events: list[Event]):
+def test_running_volume_calls_are_counted_and_bounded_on_every_path(events: list[Event]):
     life, running = ABSENT, 0
     for event in events:
         if isinstance(event, LostEnded) and life.lost == 0:
@@ -117,5 +117,5 @@ def test_on_every_way_calls_are_counted_and_never_too_many_run(events: list[Even
         assert not (is_usable(life) and isinstance(event, Found) and life.stage is ThingStage.ABSENT)
 
 
-def test_every_stage_is_left_again():
+def test_every_volume_stage_can_be_left():
     assert {stage for stage, _ in moves(TABLE)} == set(ThingStage)

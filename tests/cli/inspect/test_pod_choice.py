@@ -38,7 +38,7 @@ DATABASE = KnownPod("u4", "shop", "database", gone=False)
         "one that is gone",
     ],
 )
-def test_who_is_meant(wanted: str, known: tuple[KnownPod, ...], chosen: KnownPod):
+def test_a_pod_is_chosen_by_its_name(wanted: str, known: tuple[KnownPod, ...], chosen: KnownPod):
     assert choose(wanted, known, "node-1") == chosen
 
 
@@ -63,7 +63,7 @@ def test_who_is_meant(wanted: str, known: tuple[KnownPod, ...], chosen: KnownPod
     ],
     ids=["no pods", "typo", "beginning", "wrong namespace", "nothing like it", "several namespaces", "two lives"],
 )
-def test_who_is_not(wanted: str, known: tuple[KnownPod, ...], text: str):
+def test_an_unknown_or_ambiguous_pod_name_is_refused(wanted: str, known: tuple[KnownPod, ...], text: str):
     with pytest.raises(NoSuchPodError) as caught:
         choose(wanted, known, "node-1")
     assert str(caught.value) == text

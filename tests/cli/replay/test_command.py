@@ -78,7 +78,9 @@ def test_the_trace_is_written_for_people(saved: str, tmp_path: Path):
     assert all(" s  " in line for line in lines)
 
 
-def test_by_hand_it_goes_step_by_step(saved: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_an_interactive_replay_goes_step_by_step(
+    saved: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     words = "\nnext 9\nuntil 250ms\nactors lease\nactor no-such\nuntil soon\nnext x\nwhat\ntrace 2\ngo\nactor pleg\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(words))
     assert main([saved, "--step"]) == 1
@@ -95,7 +97,7 @@ def test_by_hand_it_goes_step_by_step(saved: str, capsys: pytest.CaptureFixture[
     assert "as saved" in out
 
 
-def test_by_hand_each_interrupt_ends_the_move_that_goes_on_and_not_the_conversation(saved: str):
+def test_an_interrupt_ends_the_current_move_of_an_interactive_replay(saved: str):
     interrupt, told = Interrupt(), []
 
     def out(line: str) -> None:
@@ -109,7 +111,7 @@ def test_by_hand_each_interrupt_ends_the_move_that_goes_on_and_not_the_conversat
     assert [line.split()[2] for line in told if line.startswith("-- step")] == ["1,", "2,", "3,"]
 
 
-def test_code_that_does_otherwise_is_told(saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_replay_of_changed_code_is_reported(saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / saved
     text = file.read_text()
     kept = next(line for line in text.splitlines() if line.startswith("traceHash"))
@@ -123,7 +125,7 @@ def test_code_that_does_otherwise_is_told(saved: str, tmp_path: Path, capsys: py
     assert "the failure is gone" in capsys.readouterr().out
 
 
-def test_what_is_wrong_with_the_file_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_broken_saved_run_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     broken = tmp_path / "broken.yaml"
     broken.write_text("format: actorlet.saved-run.v1\n")
     for file, told in ((str(broken), "missing required field"), ("/no/such/file", "No such file")):

@@ -139,7 +139,7 @@ def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -
 
 
 @pytest.mark.parametrize("inline", [True, False])
-def test_what_has_ended_is_not_valid_wherever_it_stands(joining: Joining, inline: bool) -> None:
+def test_an_expired_client_certificate_is_not_valid(joining: Joining, inline: bool) -> None:
     wall_ns = time.time_ns()
     keys = LocalCertificateKeys(str(joining.directory), CLIENT)
     signed = Authority(wall_ns).sign(keys.request("system:node:x", ()), server=False, wall_ns=wall_ns, lasts=HOUR)

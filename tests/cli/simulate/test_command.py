@@ -88,7 +88,7 @@ def test_for_a_program_failures_go_to_standard_error(impossible: Path, capsys: p
     assert len(list(Path().glob("*.failed.yaml"))) == 1
 
 
-def test_what_cannot_be_saved_here_is_saved_elsewhere(
+def test_a_failure_that_cannot_be_saved_here_is_saved_in_the_temporary_directory(
     impossible: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -167,7 +167,9 @@ def test_the_trace_is_a_line_for_each_message(tmp_path: Path, capsys: pytest.Cap
         ),
     ],
 )
-def test_what_cannot_be_played_is_said_in_one_line(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]):
+def test_an_unplayable_scenario_is_told_in_one_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+):
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert told in error
@@ -240,7 +242,7 @@ def test_rings_are_looked_for_when_there_are_as_many_objects_more_as_one_says():
         assert len(rings) < 20_000
 
 
-def test_what_is_there_at_the_end_is_not_looked_through_at_once_but_with_the_next_look_at_all():
+def test_garbage_left_at_the_end_is_collected_with_the_next_full_collection():
     rings: weakref.WeakSet[Ring] = weakref.WeakSet()
     with few_collections():
         rings.add(Ring())

@@ -189,7 +189,7 @@ def test_nodes_take_their_objects_with_them_where_that_is_asked_for(server: Embe
         (["--kubeconfig", "{kubeconfig}", "--config", "/nowhere"], "/nowhere"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place_before_anything_begins(
+def test_a_wrong_option_is_told_before_any_node_begins(
     words: list[str], told: str, server: EmbeddedApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate.main([word.format(kubeconfig=server.kubeconfig) for word in words]) == 2

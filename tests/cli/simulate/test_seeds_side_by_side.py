@@ -64,7 +64,9 @@ def seeds_of(out: str) -> list[int]:
     return [json.loads(line)["seed"] for line in out.splitlines()]
 
 
-def test_all_is_told_as_by_one_process_but_for_what_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_parallel_seeds_report_the_same_as_one_process_except_timings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     file = tmp_path / "unlucky.yaml"
     file.write_text(UNLUCKY)
     told = []
@@ -101,7 +103,7 @@ def bell() -> Iterator[tuple[int, int]]:
         os.close(end)
 
 
-def test_what_a_later_seed_has_broken_waits_until_those_before_it_are_told(
+def test_a_violation_of_a_later_seed_waits_for_the_earlier_reports(
     impossible: Path, bell: tuple[int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     """The first seed plays on only when the second one, with its violation, is over."""
@@ -152,7 +154,7 @@ def test_a_failure_whose_shrinking_dies_is_saved_as_it_is(
     assert "again: actorlet replay impossible-seed-3.failed.yaml" in out
 
 
-def test_what_a_play_raises_comes_through_with_its_place(monkeypatch: pytest.MonkeyPatch):
+def test_an_exception_in_a_play_is_raised_with_its_traceback(monkeypatch: pytest.MonkeyPatch):
     def fails(seed: int) -> None:
         raise ZeroDivisionError("as the test wants it")
 
@@ -309,7 +311,7 @@ def test_an_interrupt_ends_all_of_them_with_what_was_seen_so_far(endless: subpro
     assert seeds_of(out) == [1, 2]
 
 
-def test_whose_caller_is_killed_ends_too(endless: subprocess.Popen[str]):
+def test_worker_processes_end_when_their_caller_is_killed(endless: subprocess.Popen[str]):
     endless.kill()
     out, error = endless.communicate(timeout=60)  # that is, when nobody is left who could write
     assert (out, error) == ("", "")

@@ -60,7 +60,7 @@ class Served:
             return msgspec.json.decode(answer.read())
 
 
-def test_who_has_the_kubeconfig_is_served_and_nobody_else(tmp_path: Path) -> None:
+def test_only_the_holder_of_the_kubeconfig_is_served(tmp_path: Path) -> None:
     served = Served(tmp_path)
     try:
         assert served.kubeconfig.stat().st_mode & 0o077 == 0
@@ -103,7 +103,7 @@ def test_nodes_are_let_in_with_the_rights_of_nodes(tmp_path: Path) -> None:
     assert list(place.iterdir()) == []
 
 
-def test_what_a_killed_one_has_left_is_gone_with_the_next(tmp_path: Path) -> None:
+def test_a_new_run_removes_the_leftovers_of_a_killed_one(tmp_path: Path) -> None:
     killed = Served(tmp_path)
     killed.process.kill()
     killed.process.communicate()
@@ -134,7 +134,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[
         ("--node", "N 1", "is no name of a node"),
     ],
 )
-def test_what_is_wrong_with_an_option_is_said(
+def test_a_wrong_option_names_its_fault(
     option: str, value: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):

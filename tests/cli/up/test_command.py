@@ -85,7 +85,7 @@ def test_pods_that_do_not_arrive_are_told_with_their_reasons(tmp_path: Path) -> 
     assert f"{tmp_path}/bad.yaml:4: $.spec.containers" in done.stderr
 
 
-def test_it_ends_at_once_when_only_refused_manifests_are_missing(tmp_path: Path) -> None:
+def test_up_ends_at_once_when_only_refused_manifests_are_missing(tmp_path: Path) -> None:
     """The deadline is far beyond the patience of this test."""
     good = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: busybox}]}\n"
     for name, text in (("a", good), ("b", good), ("broken", "kind: Pod\n")):
@@ -105,7 +105,7 @@ def test_it_ends_at_once_when_only_refused_manifests_are_missing(tmp_path: Path)
     assert f"{tmp_path}/broken.yaml:1: $.apiVersion: is required" in alone.stderr
 
 
-def test_of_a_runtime_that_is_not_there_the_reasons_say_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_runtime_is_reported_with_its_endpoint_and_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n"
     )

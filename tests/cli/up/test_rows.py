@@ -20,7 +20,7 @@ def lines(shown: ShownRows, pods: int, pulls: int, told: list[int]) -> int:
 
 
 @given(st.integers(14, 80), st.integers(0, 120), st.integers(0, 20), st.lists(st.integers(1, 4), max_size=30))
-def test_what_is_shown_fits_and_pods_are_always_among_it(height: int, pods: int, pulls: int, told: list[int]) -> None:
+def test_the_shown_rows_fit_and_always_include_pods(height: int, pods: int, pulls: int, told: list[int]) -> None:
     shown = share_out(height, pods, pulls, told)
     assert lines(shown, pods, pulls, told) <= height
     assert min(pods, 3) <= shown.pods <= pods

@@ -25,7 +25,7 @@ def test_texts_of_a_config_map_are_utf_8() -> None:
     assert config_map_bytes(ConfigMap(data={"a": "ü"}, binary_data={"b": "AP8="})) == {"a": b"\xc3\xbc", "b": b"\0\xff"}
 
 
-def test_what_users_write_as_text_goes_over_the_data() -> None:
+def test_string_data_overrides_data() -> None:
     assert secret_bytes(Secret(data={"a": "AA==", "b": "AQ=="}, string_data={"a": "x"})) == {"a": b"x", "b": b"\1"}
 
 
@@ -34,7 +34,7 @@ def test_line_ends_inside_base64_are_no_fault() -> None:
 
 
 @pytest.mark.parametrize("bad", ["hunter2!", "aHVudGVyMg", "ü" * 4, "a b=", "="])
-def test_what_is_no_base64_is_told_with_its_place_and_not_shown(bad: str) -> None:
+def test_invalid_base64_is_reported_with_its_place_and_not_shown(bad: str) -> None:
     with pytest.raises(DocumentError) as caught:
         secret_bytes(Secret(data={"tls.key": bad}))
     assert caught.value.path == '$.data["tls.key"]'

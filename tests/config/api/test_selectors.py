@@ -178,7 +178,7 @@ def test_every_value_can_be_escaped(parts: list[tuple[str, str, bool]]) -> None:
         assert parse_field_selector(f"a={escape_field_value(value)}").exact("a") == value
 
 
-def test_what_a_server_may_look_up_in_an_index() -> None:
+def test_an_exact_field_selector_can_use_an_index() -> None:
     query = parse_field_selector("spec.nodeName=n1,metadata.name!=web")
     assert query.exact("spec.nodeName") == "n1"
     assert query.exact("metadata.name") is None

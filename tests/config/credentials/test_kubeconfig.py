@@ -174,7 +174,7 @@ def test_the_context_that_is_asked_for_wins_over_the_current_one() -> None:
         (["x"], "", ["$: must be an object; write key: value"]),
     ],
 )
-def test_a_document_that_leads_nowhere(value: Any, context: str, faults: list[str]) -> None:
+def test_a_kubeconfig_without_a_usable_context_is_refused(value: Any, context: str, faults: list[str]) -> None:
     check(value, context, faults)
 
 
@@ -282,7 +282,7 @@ def test_no_repr_and_no_fault_shows_a_secret() -> None:
     assert secret not in str(caught.value.faults)
 
 
-def test_what_is_written_can_be_read() -> None:
+def test_a_written_kubeconfig_reads_back() -> None:
     authority, certificate, key = Pem(data=PEM), Pem(data=PEM + "c"), Pem("/k")
     text = kubeconfig_document(
         SERVER,

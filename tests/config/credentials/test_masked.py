@@ -69,7 +69,7 @@ def test_a_broken_kubeconfig_is_complained_of_without_its_secrets(document: str)
     ],
     ids=lambda holder: type(holder).__name__,
 )
-def test_what_holds_a_secret_has_a_repr_without_it(holder: object) -> None:
+def test_holders_of_secrets_have_a_repr_without_them(holder: object) -> None:
     for text in (repr(holder), str([holder]), f"{holder}"):
         assert "s3cr3t" not in text
         assert "czNj" not in text

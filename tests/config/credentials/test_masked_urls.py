@@ -38,7 +38,7 @@ def test_an_address_is_shown_without_what_lets_somebody_in(url: str, shown: str)
         "bad token abcdef of node, s3cr%2Ft",
     ],
 )
-def test_what_a_library_says_of_it_is_shown_without_as_well(said: str) -> None:
+def test_secrets_of_a_url_are_masked_in_library_errors(said: str) -> None:
     shown = without_secrets(said, URL)
     assert "***" in shown
     assert not any(secret in shown for secret in ("s3cr/t", "s3cr%2Ft", "abcdef"))

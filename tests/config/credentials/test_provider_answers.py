@@ -85,7 +85,7 @@ def test_an_answer_may_have_no_credential(auth: Any) -> None:
         answer(**{SECRET: SECRET}),
     ],
 )
-def test_what_is_no_answer_is_refused_without_a_word_of_it(printed: bytes) -> None:
+def test_an_invalid_provider_answer_is_refused_without_quoting_it(printed: bytes) -> None:
     with pytest.raises(ProviderAnswerError) as caught:
         read_answer(PROVIDER, printed)
     assert SECRET not in str(caught.value)

@@ -144,7 +144,7 @@ def test_a_struct_that_is_no_kind_drops_what_it_does_not_know() -> None:
     assert decode(b'{"nodeName": "n", "newPolicy": 1}', PodSpec) == PodSpec(node_name="n")
 
 
-def test_what_the_api_forgives_is_forgiven() -> None:
+def test_nulls_and_numbers_that_the_api_accepts_are_accepted() -> None:
     pod = from_builtins(
         {
             "metadata": {"name": "web", "creationTimestamp": None, "labels": {"empty": None}},

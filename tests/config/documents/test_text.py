@@ -80,7 +80,7 @@ def test_plain_values_are_what_the_api_takes_them_for(text: str, value: object) 
         ("{a: " * 100_000, "$", "nested"),
     ],
 )
-def test_what_cannot_be_meant_is_a_fault_with_its_place(text: str, path: str, reason: str) -> None:
+def test_an_ambiguous_yaml_value_is_a_fault_with_its_place(text: str, path: str, reason: str) -> None:
     _, faults = read_document(text.encode())
     assert faults
     assert faults[0].path == path

@@ -37,7 +37,7 @@ def test_the_namespaces_of_kubernetes_are_closed_but_for_what_describes_a_node(k
 @pytest.mark.parametrize(
     ("key", "value"), [("-disk", "ssd"), ("disk", "s d"), ("a/b/c", "x"), ("", "x"), ("x" * 64, "")]
 )
-def test_what_is_no_label_is_refused_with_the_label_in_the_text(key: str, value: str) -> None:
+def test_an_invalid_node_label_is_refused_and_quoted(key: str, value: str) -> None:
     (fault, *_) = node_label_faults({key: value})
     assert fault.path == "--node-labels"
     assert f"{key}={value}: " in str(fault)

@@ -150,14 +150,14 @@ def pointers(value: Any, prefix: str = "") -> list[str]:
 
 
 @given(documents, documents, st.data())
-def test_what_replaces_something_is_found_in_its_place(document: Any, value: Any, data: st.DataObject) -> None:
+def test_a_replaced_value_is_found_in_its_place(document: Any, value: Any, data: st.DataObject) -> None:
     place = data.draw(st.sampled_from(pointers(document)))
     changed = apply_json_patch(document, [op("replace", place, value), op("test", place, value)])
     assert place in pointers(changed)
 
 
 @given(st.lists(documents, min_size=1, max_size=4), documents, st.data())
-def test_what_was_added_to_a_list_leaves_it_again(items: list[Any], value: Any, data: st.DataObject) -> None:
+def test_an_added_list_item_can_be_removed(items: list[Any], value: Any, data: st.DataObject) -> None:
     place = f"/a/{data.draw(st.integers(0, len(items)))}"
     added = apply_json_patch({"a": items}, [op("add", place, value), op("test", place, value)])
     assert len(added["a"]) == len(items) + 1
@@ -165,7 +165,7 @@ def test_what_was_added_to_a_list_leaves_it_again(items: list[Any], value: Any, 
 
 
 @given(st.lists(documents, min_size=1, max_size=4), st.data())
-def test_what_was_moved_can_be_moved_back(items: list[Any], data: st.DataObject) -> None:
+def test_a_moved_value_can_be_moved_back(items: list[Any], data: st.DataObject) -> None:
     one, other = (f"/{data.draw(st.integers(0, len(items) - 1))}" for _ in range(2))
     there_and_back = [op("move", other, source=one), op("move", one, source=other)]
     assert same_json(apply_json_patch(items, there_and_back), items)

@@ -112,7 +112,7 @@ def named(*names: str, **fields: Any) -> list[dict[str, Any]]:
         ({"other": named("a")}, {"other": named("b")}, {"other": named("b")}),
     ],
 )
-def test_what_a_patch_makes_of_a_document(original: Any, patch: Any, result: Any) -> None:
+def test_a_strategic_patch_changes_a_document(original: Any, patch: Any, result: Any) -> None:
     before = copy.deepcopy((original, patch))
     assert apply_strategic(original, patch, OURS) == result
     assert (original, patch) == before
@@ -140,7 +140,9 @@ def test_what_a_patch_makes_of_a_document(original: Any, patch: Any, result: Any
         ({"union": {"$retainKeys": ["a"], "b": 1}}, "$.union.$retainKeys", "the patch sets b", True),
     ],
 )
-def test_what_cannot_be_applied_is_told_with_its_place(patch: Any, where: str, reason: str, malformed: bool) -> None:
+def test_a_patch_that_cannot_be_applied_is_reported_with_its_place(
+    patch: Any, where: str, reason: str, malformed: bool
+) -> None:
     original = {"items": named("a", "b"), "words": ["a", "b"], "union": {"a": 1}}
     with pytest.raises(PatchError) as caught:
         apply_strategic(original, patch, OURS)
@@ -257,7 +259,7 @@ def test_a_condition_of_somebody_else_survives_the_patch_of_a_pods_status() -> N
     }
 
 
-def test_what_a_patch_does_not_touch_is_shared_and_not_copied() -> None:
+def test_a_patch_shares_the_parts_that_it_does_not_change() -> None:
     pod: dict[str, Any] = {"spec": {"containers": named("a")}, "status": {"phase": "Pending", "conditions": []}}
     patched = apply_strategic(pod, {"status": {"phase": "Running"}}, POD)
     assert patched["spec"] is pod["spec"]
@@ -315,7 +317,7 @@ def test_the_table_is_what_the_api_publishes(kind: str, api_schemas: dict[str, A
         assert ours(schema_for("v1", kind)) == published(api_schemas, name)
 
 
-def test_of_an_unknown_kind_the_metadata_is_known() -> None:
+def test_the_metadata_of_an_unknown_kind_has_a_schema() -> None:
     schema = schema_for("example.com/v1", "Custom")
     original = {"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "1"}]}, "spec": {"containers": [{}]}}
     patch = {"metadata": {"finalizers": ["b"], "ownerReferences": [{"uid": "2"}]}, "spec": {"containers": []}}

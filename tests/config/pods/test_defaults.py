@@ -47,7 +47,7 @@ def test_a_minimal_pod_gets_the_defaults_of_the_api() -> None:
     }
 
 
-def test_what_is_said_stays() -> None:
+def test_explicit_values_win_over_defaults() -> None:
     said = {
         "dnsPolicy": "Default",
         "enableServiceLinks": False,
@@ -104,7 +104,7 @@ def test_probes_and_hooks_are_completed() -> None:
     assert got["lifecycle"]["preStop"]["httpGet"] == {"port": 80, "path": "/", "scheme": "HTTP"}
 
 
-def test_what_is_limited_is_also_asked_for() -> None:
+def test_limits_become_the_default_requests() -> None:
     got = container(resources={"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}})
     assert got["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
 

@@ -66,7 +66,7 @@ def test_all_answers_go_with_their_spec() -> None:
     assert all(each() is None for each in kept)
 
 
-def test_that_there_is_nothing_is_an_answer_too() -> None:
+def test_none_is_cached_like_any_other_answer() -> None:
     asked: list[PodSpec] = []
     answer = once_per_spec(lambda spec: asked.append(spec))
     spec = spec_of("web")
@@ -119,7 +119,7 @@ def test_an_object_that_comes_where_another_was_in_memory_has_its_own_answer() -
         del each
 
 
-def test_of_one_spec_a_bounded_number_of_answers_is_kept() -> None:
+def test_the_answers_per_spec_are_bounded() -> None:
     numbers: OncePerSpecAnd[int] = OncePerSpecAnd()
     web = spec_of("web")
     for number in range(FACTS_AT_MOST):

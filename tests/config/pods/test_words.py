@@ -69,7 +69,7 @@ def test_a_pod_that_is_being_deleted_says_so_before_all_else() -> None:
     assert status_word(pod(status, deletionTimestamp=START)) == "Terminating"
 
 
-def test_what_has_ended_keeps_its_word_while_it_is_being_deleted() -> None:
+def test_a_finished_pod_keeps_its_word_while_it_is_deleted() -> None:
     status = {"phase": "Succeeded", "containerStatuses": [ended("c0", 0, "Completed")]}
     assert status_word(pod(status, deletionTimestamp=START)) == "Completed"
 

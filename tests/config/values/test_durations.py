@@ -64,7 +64,7 @@ def test_a_bad_duration_is_refused_in_words(text: str, word: str) -> None:
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_what_is_printed_reads_back_as_the_same(duration_ns: int) -> None:
+def test_a_printed_duration_reads_back_equal(duration_ns: int) -> None:
     assert parse_duration_ns(format_duration_ns(duration_ns)) == duration_ns
 
 

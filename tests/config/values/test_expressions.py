@@ -55,10 +55,10 @@ def test_ways_that_multiply_are_exponential(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)\1", "(?:" + "|".join(f"x{i}" for i in range(2000)) + ")*"])
-def test_what_is_too_large_to_tell_is_not_called_linear(pattern: str) -> None:
+def test_an_expression_too_large_to_judge_is_not_called_linear(pattern: str) -> None:
     assert cost_of(pattern, MATCH) is Cost.UNKNOWN
 
 
-def test_what_is_no_expression_is_said_to_be_none() -> None:
+def test_an_invalid_expression_is_an_error() -> None:
     with pytest.raises(re.error):
         cost_of("(", MATCH)

@@ -58,7 +58,7 @@ WORKER: Rules = (
         "An eviction marks it as evicted",
         (
             f"{_LIFE}::test_spec_2_6_marks_are_kept_and_times_are_set_once",
-            f"{_ENDS}::test_spec_2_6_who_orders_an_eviction_is_told_when_it_takes_too_long",
+            f"{_ENDS}::test_spec_2_6_an_eviction_that_takes_too_long_is_reported",
         ),
     ),
     (
@@ -156,7 +156,7 @@ WORKER: Rules = (
         "An end that was ordered for the node's sake and takes half as long again, 10 s at least, is told",
         (
             f"{_END}::test_spec_2_6_an_end_takes_too_long_after_half_as_much_again_and_10_s_at_least",
-            f"{_ENDS}::test_spec_2_6_who_orders_an_eviction_is_told_when_it_takes_too_long",
+            f"{_ENDS}::test_spec_2_6_an_eviction_that_takes_too_long_is_reported",
             f"{_ENDS}::test_spec_2_6_an_eviction_that_ends_in_time_is_not_complained_of",
         ),
     ),

@@ -166,7 +166,7 @@ def test_the_outcome_of_a_watch_decides_the_next_step(
     assert next_step(place, outcome, least) == (then, step)
 
 
-def test_it_begins_with_whatever_the_cache_of_the_server_has() -> None:
+def test_the_first_list_accepts_any_cached_version() -> None:
     assert first_step(WatchPlace()) == WatchStep(WatchAction.LIST, "0")
     assert first_step(WATCHING) == WatchStep(WatchAction.WATCH, "7")
 

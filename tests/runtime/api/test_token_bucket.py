@@ -31,7 +31,7 @@ def test_without_a_token_nothing_is_taken() -> None:
     assert bucket.take(SECOND_NS)
 
 
-def test_it_never_holds_more_than_the_burst() -> None:
+def test_a_token_bucket_never_holds_more_than_its_burst() -> None:
     bucket = TokenBucket(10, 2)
     assert [bucket.take(3600 * SECOND_NS) for _ in range(3)] == [True, True, False]
 
@@ -78,7 +78,7 @@ def test_a_configured_zero_is_the_default_of_a_client(qps: float, burst: int, at
     assert bucket.wait_ns(0) == wait_ns
 
 
-def test_no_limit() -> None:
+def test_a_bucket_without_a_limit_never_waits() -> None:
     assert bucket_of(None, 100) is None
     assert bucket_of(-1, 100) is None
 

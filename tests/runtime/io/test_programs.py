@@ -58,7 +58,7 @@ def test_standard_error_can_be_part_of_the_output() -> None:
     assert waited(run()) == (b"out,why", b"")
 
 
-def test_it_sees_the_environment_that_it_is_given() -> None:
+def test_a_program_sees_only_the_environment_that_it_is_given() -> None:
     async def run() -> bytes:
         async with running(python("import os; print(os.environ['WHO'])"), {"WHO": "me"}) as program:
             return await program.output.read()
@@ -86,7 +86,7 @@ def test_a_child_that_holds_the_pipe_open_does_not_hold_up_the_caller() -> None:
     assert waited(run()) == 0
 
 
-def test_its_children_end_with_it(tmp_path: Path) -> None:
+def test_children_of_a_program_end_with_it(tmp_path: Path) -> None:
     """The child holds a fifo open for writing, so a reader sees the end of it when the child is gone."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

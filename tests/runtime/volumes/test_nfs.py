@@ -160,7 +160,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_it_is_mounted_once(world: World):
+def test_an_nfs_volume_is_mounted_once(world: World):
     directory = world.place.directory
     assert world.prepare() == directory
     assert world.commands.lines == [f"mount -t nfs -- srv:/data {directory}"]
@@ -186,7 +186,7 @@ def test_a_mount_that_fails_leaves_nothing_and_says_why(world: World, ended: Com
     assert not os.path.exists(world.place.directory)
 
 
-def test_it_is_unmounted_by_the_hosts_program(world: World):
+def test_an_nfs_volume_is_unmounted_by_the_host_program(world: World):
     world.mounts.points.add(world.place.directory)
     world.plugin.release(world.place)
     assert world.commands.lines == [f"umount --no-canonicalize -- {world.place.directory}"]

@@ -54,7 +54,7 @@ def server() -> Server:
         ("DELETE", f"{PODS}/mine", {}),
     ],
 )
-def test_what_its_node_needs(server: Server, method: str, path: str, query: dict[str, str]) -> None:
+def test_an_agent_may_do_what_its_node_needs(server: Server, method: str, path: str, query: dict[str, str]) -> None:
     assert server.ask(method, path, user=AGENT, **query).code == 200
 
 
@@ -76,14 +76,16 @@ def test_what_its_node_needs(server: Server, method: str, path: str, query: dict
         ("DELETE", "/api/v1/nodes/n1", {}),
     ],
 )
-def test_what_is_not_its_business(server: Server, method: str, path: str, query: dict[str, str]) -> None:
+def test_an_agent_may_not_touch_objects_of_other_nodes(
+    server: Server, method: str, path: str, query: dict[str, str]
+) -> None:
     answer = server.ask(method, path, user=AGENT, **query)
     assert (answer.code, answer.value["reason"]) == (403, "Forbidden")
     assert 'User "system:node:n1" cannot ' in answer.message
     assert list(server.server.denied) == [answer.message]
 
 
-def test_it_writes_the_status_of_its_node_and_of_its_pods(server: Server) -> None:
+def test_an_agent_may_write_the_status_of_its_node_and_its_pods(server: Server) -> None:
     status = {"status": {"phase": "Running"}}
     assert server.ask("PATCH", f"{PODS}/mine/status", status, content_type=MERGE, user=AGENT).code == 200
     assert server.ask("PATCH", f"{PODS}/theirs/status", status, content_type=MERGE, user=AGENT).code == 403
@@ -110,7 +112,7 @@ def test_labels_that_it_may_give_itself(server: Server, labels: dict[str, str], 
     assert server.ask("PATCH", "/api/v1/nodes/n1", body, content_type=MERGE, user=AGENT).code == code
 
 
-def test_it_does_not_take_its_taints_away(server: Server) -> None:
+def test_an_agent_may_not_remove_taints_from_its_node(server: Server) -> None:
     body = {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}
     assert server.ask("PATCH", "/api/v1/nodes/n1", body, content_type=MERGE, user=AGENT).code == 403
 
@@ -122,7 +124,7 @@ def mirror_pod(**spec: Any) -> Any:
     return value
 
 
-def test_it_shows_its_static_pods_and_makes_no_others(server: Server) -> None:
+def test_an_agent_may_create_only_mirror_pods(server: Server) -> None:
     assert server.ask("POST", PODS, mirror_pod(), user=AGENT).code == 201
     assert server.ask("POST", PODS, pod("a", nodeName="n1"), user=AGENT).code == 403
     secret = [{"name": "s", "secret": {"secretName": "other"}}]
@@ -131,13 +133,13 @@ def test_it_shows_its_static_pods_and_makes_no_others(server: Server) -> None:
     assert "a mirror pod may not reference secrets" in refused.message
 
 
-def test_it_gets_tokens_for_the_accounts_of_its_pods_alone(server: Server) -> None:
+def test_an_agent_gets_tokens_only_for_accounts_of_its_pods(server: Server) -> None:
     server.ask("POST", f"{CORE}/serviceaccounts", {"metadata": {"name": "other"}})
     for name, code in (("default", 201), ("other", 403)):
         assert server.ask("POST", f"{CORE}/serviceaccounts/{name}/token", {"spec": {}}, user=AGENT).code == code
 
 
-def test_it_reads_the_secrets_of_volumes_that_its_pods_claim_and_not_those_of_their_controllers(server: Server) -> None:
+def test_an_agent_may_read_node_secrets_of_claimed_volumes_and_no_controller_secrets(server: Server) -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "claim"}}]
     server.ask("POST", PODS, pod("claims", nodeName="n1", volumes=volumes))
     secrets = {"nodeStageSecretRef": "stage", "controllerPublishSecretRef": "controller"}

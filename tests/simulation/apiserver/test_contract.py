@@ -44,7 +44,7 @@ def a_pod(name: str = "web", node: str | None = None) -> Pod:
     return Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=PodSpec(containers=containers, node_name=node))
 
 
-def test_what_is_created_is_read_listed_and_gone_after_its_deletion(front: Front) -> None:
+def test_a_created_object_is_read_listed_and_gone_after_deletion(front: Front) -> None:
     made = front.ask(create(PODS, "default", a_pod()))
     assert front.ask(get(PODS, "default", "web")) == made
     listed = front.ask(list_objects(PODS, "default"))
@@ -119,7 +119,7 @@ def test_patches_of_every_type(front: Front) -> None:
     assert again.code == 422
 
 
-def test_of_two_writers_of_a_lease_one_is_refused(front: Front) -> None:
+def test_the_second_of_two_lease_writers_is_refused(front: Front) -> None:
     lease = Lease(metadata=ObjectMeta(name="n1", namespace="kube-node-lease"), spec=LeaseSpec(holder_identity="n1"))
     made = front.ask(create(LEASES, "kube-node-lease", lease))
     assert front.refusal(create(LEASES, "kube-node-lease", lease)).already_exists
@@ -159,7 +159,7 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
         yield front
 
 
-def test_an_agent_may_what_its_node_needs_and_nothing_else(agent: Front) -> None:
+def test_an_agent_may_do_only_what_its_node_needs(agent: Front) -> None:
     made = agent.ask(create(NODES, "", Node(metadata=ObjectMeta(name="n1"))))
     assert agent.ask(patch(NODES, "", "n1", {"status": {"conditions": []}}, subresource="status")).metadata.name == "n1"
     assert agent.ask(list_objects(PODS, field_selector="spec.nodeName=n1")).items == ()

@@ -93,5 +93,5 @@ def test_one_group_and_the_plain_list_of_versions() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v2", "/apis/example.com", "/apis/apps/v2", "/api/v1/pods", "/healthz"])
-def test_what_is_not_served_is_not_told_of(path: str) -> None:
+def test_discovery_lists_nothing_that_is_not_served(path: str) -> None:
     assert discovery(path) is None

@@ -151,7 +151,7 @@ def test_the_policy_may_stand_in_the_query_and_in_the_old_word(cluster: Cluster)
     assert (refused.code, refused.value["reason"]) == (422, "Invalid")
 
 
-def test_who_waits_in_the_foreground_may_be_deleted_in_the_background_after_all(cluster: Cluster):
+def test_a_foreground_deletion_may_be_changed_to_a_background_one(cluster: Cluster):
     owner = cluster.make("owner")
     cluster.make("child", owned_by(owner, blockOwnerDeletion=True), finalizers=("example.com/mine",))
     cluster.delete("owner", "Foreground")
@@ -171,7 +171,7 @@ def test_one_owner_that_is_there_suffices_and_the_others_are_forgotten(cluster: 
     assert cluster.names() == []
 
 
-def test_who_names_an_owner_that_never_was_goes(cluster: Cluster):
+def test_an_object_with_a_nonexistent_owner_is_deleted(cluster: Cluster):
     owner = cluster.make("owner")
     cluster.make("foreign", {**owned_by(owner), "uid": "another"})
     cluster.make("late", {**owned_by(owner), "name": "nobody"})
@@ -254,7 +254,7 @@ def test_owners_in_another_namespace_do_not_count_and_an_event_says_so(cluster: 
     assert told["child"] == ("OwnerRefInvalidNamespace", f"ownerRef {ref}")
 
 
-def test_what_a_node_owns_goes_with_it(cluster: Cluster):
+def test_objects_owned_by_a_node_are_deleted_with_it(cluster: Cluster):
     node = cluster.make("n1", path=NODES)
     leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
     cluster.make("n1", owned_by(node), path=leases)
@@ -307,7 +307,7 @@ def test_a_namespace_ends_with_what_waits_in_it(cluster: Cluster):
     assert cluster.get(f"{NAMESPACES}/other").code == 404
 
 
-def test_without_it_nothing_is_collected_and_policies_mean_nothing():
+def test_without_garbage_collection_deletion_policies_have_no_effect():
     plain = Server()
     owner = plain.ask("POST", MAPS, {"metadata": {"name": "owner"}}).value
     child = {"metadata": {"name": "child", "ownerReferences": [owned_by(owner, blockOwnerDeletion=True)]}}
@@ -330,7 +330,7 @@ def left_of(owners: dict[str, set[str]], name: str, policy: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_owns_whatever_what_has_an_owner_left_stays_and_nothing_else(seed: int):
+def test_only_objects_with_a_remaining_owner_stay(seed: int):
     chance, cluster = Random(seed), Cluster()
     made: dict[str, Any] = {}
     model: dict[str, set[str]] = {}

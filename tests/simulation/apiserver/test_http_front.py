@@ -78,7 +78,7 @@ def test_yaml_is_read(front: Front) -> None:
     assert b'"data":{"a":"b"}' in say(front, "GET", f"{path}/c").body
 
 
-def test_who_wants_what_is_not_spoken_is_told_so(front: Front) -> None:
+def test_unsupported_media_types_and_methods_are_refused(front: Front) -> None:
     assert say(front, "GET", PODS, Accept="text/html").code == 406
     assert say(front, "POST", PODS, b"x", Content_Type="application/cbor").code == 415
     assert say(front, "POST", PODS, b"{").code == 400
@@ -261,7 +261,7 @@ def test_an_upgraded_connection_is_a_tunnel_to_the_agent(front: Front, agent_por
         ({"Content-Type": "", "Origin": "https://evil.example"}, 403),
     ],
 )
-def test_no_page_in_a_browser_makes_a_pod(front: Front, headers: dict[str, str], code: int) -> None:
+def test_a_web_page_in_a_browser_cannot_create_a_pod(front: Front, headers: dict[str, str], code: int) -> None:
     """Without TLS everybody who reaches the port is admin, and web pages can reach loopback."""
     refused = say(front, "POST", PODS, pod(), **headers)
     assert refused.code == code
@@ -275,7 +275,7 @@ def test_a_program_may_leave_out_the_type_of_its_body(front: Front) -> None:
 
 
 @pytest.mark.parametrize("header", ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"])
-def test_no_page_in_a_browser_opens_a_session(front: Front, header: str) -> None:
+def test_a_web_page_in_a_browser_cannot_open_a_session(front: Front, header: str) -> None:
     """Browsers let pages open websockets to any site, and say of which site the page is."""
     assert front.http is not None
     host, _, port = front.http.address.partition(":")

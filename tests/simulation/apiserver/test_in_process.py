@@ -157,7 +157,7 @@ def test_bookmarks_come_once_a_minute() -> None:
     assert world.events == ["BOOKMARK", "BOOKMARK"]
 
 
-def test_what_is_asked_is_counted() -> None:
+def test_api_calls_are_counted_by_verb_and_resource() -> None:
     world = World(latency_ns=0)
     world.make()
     for _ in range(2):
@@ -215,7 +215,7 @@ def test_pods_of_one_template_share_their_spec_and_nothing_that_may_change() -> 
     assert made[0].spec.containers[0].image == "nginx:1"
 
 
-def test_fields_that_nobody_knows_are_shown_to_who_reads_a_pod_without_a_text_between() -> None:
+def test_unknown_fields_of_a_pod_reach_an_in_process_reader() -> None:
     world = World(latency_ns=0)
     pod = {"metadata": {"name": "odd"}, "spec": {"newField": 1, "containers": [{"name": "main", "image": "a:1"}]}}
     world.server.handle(ApiRequest("POST", "/api/v1/namespaces/default/pods", body=msgspec.json.encode(pod)))
@@ -223,7 +223,7 @@ def test_fields_that_nobody_knows_are_shown_to_who_reads_a_pod_without_a_text_be
     assert unknown_fields(read) == ("$.spec.newField",)
 
 
-def test_an_event_that_was_written_down_is_as_it_was() -> None:
+def test_a_stored_event_keeps_its_reason_and_can_be_patched() -> None:
     world = World(latency_ns=0)
     path = "/api/v1/namespaces/default/events"
     for name in ("first", "second"):

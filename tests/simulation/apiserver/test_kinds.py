@@ -172,7 +172,7 @@ def test_a_trial_changes_nothing(server: Server) -> None:
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_applied_is_made_merged_and_gone_when_it_is_applied_no_longer(server: Server) -> None:
+def test_server_side_apply_creates_merges_and_removes_fields(server: Server) -> None:
     def apply(data: str, manager: str) -> Any:
         body = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {data}\n".encode()
         kind = "application/apply-patch+yaml"
@@ -231,7 +231,7 @@ def test_plain_text_of_a_secret_becomes_data(server: Server) -> None:
     assert server.ask("POST", f"{CORE}/secrets", {"metadata": {"name": "t"}, "data": {"a": "?"}}).code == 400
 
 
-def test_what_is_immutable_stays(server: Server) -> None:
+def test_an_immutable_config_map_cannot_change(server: Server) -> None:
     server.ask("POST", f"{CORE}/configmaps", {"metadata": {"name": "c"}, "data": {"a": "b"}, "immutable": True})
     answer = server.ask("PATCH", f"{CORE}/configmaps/c", {"data": {"a": "c"}}, content_type=MERGE)
     assert answer.code == 422

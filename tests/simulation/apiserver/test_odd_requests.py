@@ -54,7 +54,7 @@ def quiet() -> Any:
     body,
     st.sampled_from(["application/json", *PATCH_TYPES]),
 )
-def test_no_body_is_the_fault_of_the_server(method: str, path: str, body: Any, content_type: str) -> None:
+def test_no_odd_body_is_a_fault_of_the_server(method: str, path: str, body: Any, content_type: str) -> None:
     server = Server()
     server.make_pod()
     before = server.server.store.revision
@@ -67,7 +67,7 @@ def test_no_body_is_the_fault_of_the_server(method: str, path: str, body: Any, c
 
 @settings(deadline=None)
 @given(st.sampled_from(["", "/status", "/resize", "/ephemeralcontainers"]), json, st.sampled_from(PATCH_TYPES))
-def test_no_patch_of_a_pod_is(part: str, body: Any, content_type: str) -> None:
+def test_no_odd_patch_of_a_pod_is_a_fault_of_the_server(part: str, body: Any, content_type: str) -> None:
     server = Server()
     server.make_pod()
     for around in ("spec", "status", "metadata"):
@@ -77,7 +77,7 @@ def test_no_patch_of_a_pod_is(part: str, body: Any, content_type: str) -> None:
 
 @settings(deadline=None)
 @given(json)
-def test_no_new_pod_is(body: Any) -> None:
+def test_no_odd_new_pod_is_a_fault_of_the_server(body: Any) -> None:
     server = Server()
     value = pod()
     value["spec"]["containers"][0] |= body if isinstance(body, dict) else {"env": body, "ports": body}
@@ -87,7 +87,7 @@ def test_no_new_pod_is(body: Any) -> None:
 
 
 @given(st.text("abc/%?.\x00é", max_size=20), st.sampled_from(["GET", "DELETE", "PUT", "TRACE"]))
-def test_no_path_is(path: str, method: str) -> None:
+def test_no_odd_path_is_a_fault_of_the_server(path: str, method: str) -> None:
     assert Server().ask(method, f"/{path}").code in (404, 405)
 
 

@@ -95,7 +95,7 @@ def test_fields_have_their_types() -> None:
     assert "required" not in core()[f"{CORE}.ConfigMap"]
 
 
-def test_what_is_told_of_patches_is_what_the_server_does() -> None:
+def test_openapi_describes_the_patches_that_the_server_applies() -> None:
     containers = core()[f"{CORE}.PodSpec"]["properties"]["containers"]
     assert containers["x-kubernetes-patch-merge-key"] == "name"
     volumes = core()[f"{CORE}.PodSpec"]["properties"]["volumes"]
@@ -133,7 +133,7 @@ def test_only_the_verbs_of_a_resource_are_told_of() -> None:
     }
 
 
-def test_who_asks_for_the_old_version_in_protobuf_learns_that_it_has_no_kinds() -> None:
+def test_openapi_v2_in_protobuf_has_no_kinds() -> None:
     found = openapi("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
     assert found is not None
     assert found[0].endswith("+protobuf")

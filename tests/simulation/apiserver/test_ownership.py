@@ -41,7 +41,7 @@ DELETING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
         ((ORPHANS, "mine"), {"propagationPolicy": "Foreground"}, ["mine", WAITS]),
     ],
 )
-def test_what_a_deleted_object_waits_for(finalizers: tuple[str, ...], options: Any, left: list[str]):
+def test_the_deletion_policy_decides_the_finalizers(finalizers: tuple[str, ...], options: Any, left: list[str]):
     assert finalizers_for(policy_of(finalizers, options), finalizers) == left
 
 
@@ -83,7 +83,7 @@ SOLID, GONE, WAITING = State.SOLID, State.GONE, State.WAITING
         ((GONE,), (WAITS,), (), DependentVerdict(delete="Foreground")),
     ],
 )
-def test_what_becomes_of_a_dependent(
+def test_the_owners_decide_what_happens_to_a_dependent(
     states: tuple[State, ...], finalizers: tuple[str, ...], dependents: tuple[Any, ...], found: DependentVerdict
 ):
     owners = [Owner("v1", "ConfigMap", f"o{number}", str(number), False) for number in range(len(states))]

@@ -154,7 +154,7 @@ def test_a_kind_that_is_not_known_is_named() -> None:
         b"k8s\x00" + b"\xff" * 20,
     ],
 )
-def test_what_is_no_such_message_is_refused(body: bytes) -> None:
+def test_invalid_protobuf_is_refused(body: bytes) -> None:
     with pytest.raises(StatusError):
         read_protobuf(body)
 

@@ -156,7 +156,7 @@ def test_the_scale_of_a_workload_is_read_and_written() -> None:
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
 
 
-def test_what_a_deployment_owns_goes_with_it() -> None:
+def test_objects_owned_by_a_deployment_are_deleted_with_it() -> None:
     server = Server(Options(garbage_collection=True))
     path, pods = "/apis/apps/v1/namespaces/default/deployments", "/api/v1/namespaces/default/pods"
     deployment = next(one for one in PUBLISHED if one.kind == "Deployment")

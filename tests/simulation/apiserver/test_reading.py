@@ -54,7 +54,7 @@ def test_a_status_of_the_wrong_type_is_refused_each_time() -> None:
         assert server.ask("PATCH", STATUS, {"status": {"phase": 7}}, content_type=MERGE).code == 400
 
 
-def test_whoever_changes_a_status_is_warned_of_what_nobody_knows_in_the_rest_of_the_pod() -> None:
+def test_a_status_change_warns_of_unknown_fields_in_the_whole_pod() -> None:
     server = Server()
     server.make_pod(newField=1)
     answer = server.ask("PATCH", STATUS, {"status": {"phase": "Running"}}, content_type=MERGE)
@@ -62,7 +62,7 @@ def test_whoever_changes_a_status_is_warned_of_what_nobody_knows_in_the_rest_of_
     assert answer.answer.warnings == ('unknown field "spec.newField"',)  # type: ignore[union-attr]  # of an object
 
 
-def test_what_is_known_is_of_that_very_part_and_bounded() -> None:
+def test_the_cache_by_identity_is_bounded_and_never_matches_equal_objects() -> None:
     known: ByIdentity[str] = ByIdentity(3)
     part: dict[str, Any] = {"a": 1}
     assert known.put(part, "found") == "found"

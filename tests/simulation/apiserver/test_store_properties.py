@@ -101,7 +101,9 @@ def do(server: Server, operation: tuple[str, str, Any], followers: list[Follower
 
 
 @given(st.lists(operation, max_size=30), st.sampled_from([1, 2, 10_000]))
-def test_who_follows_knows_what_a_list_shows(operations: list[tuple[str, str, Any]], history_at_most: int) -> None:
+def test_a_follower_of_a_watch_knows_what_a_list_shows(
+    operations: list[tuple[str, str, Any]], history_at_most: int
+) -> None:
     server = Server(Options(history_at_most=history_at_most))
     followers = [Follower(server, query) for query in QUERIES]
     for one in operations:

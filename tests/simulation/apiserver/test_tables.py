@@ -190,7 +190,9 @@ def test_an_event_in_the_form_of_its_own_group() -> None:
         ),
     ],
 )
-def test_what_has_few_columns(plural: str, group: str, document: dict[str, Any], expected: list[Any]) -> None:
+def test_simple_kinds_have_their_columns(
+    plural: str, group: str, document: dict[str, Any], expected: list[Any]
+) -> None:
     assert row(plural, document, group) == expected
 
 

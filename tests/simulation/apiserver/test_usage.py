@@ -84,13 +84,13 @@ def test_pods_are_told_by_the_agents_of_their_nodes_alone() -> None:
         ("services", 404),
     ],
 )
-def test_what_is_not_there_or_not_known_is_refused(path: str, code: int) -> None:
+def test_usage_of_a_missing_or_unmeasured_object_is_refused(path: str, code: int) -> None:
     with pytest.raises(StatusError) as refusal:
         Cluster().usage(path)
     assert refusal.value.code == code
 
 
-def test_nobody_sees_here_what_he_may_not_see_elsewhere() -> None:
+def test_usage_needs_the_same_rights_as_the_objects() -> None:
     cluster = Cluster(Options(authorization="Node"))
     for path in ("nodes", "pods"):
         with pytest.raises(StatusError) as refusal:

@@ -31,7 +31,7 @@ def test_a_new_pod_is_defaulted_admitted_and_pending(server: Server) -> None:
     assert server.get(f"{PODS}/web").value == made
 
 
-def test_what_is_not_there_is_named(server: Server) -> None:
+def test_a_missing_object_is_named_in_the_404(server: Server) -> None:
     answer = server.get(f"{PODS}/web")
     assert answer.code == 404
     assert answer.value == {
@@ -47,7 +47,7 @@ def test_what_is_not_there_is_named(server: Server) -> None:
 
 
 @pytest.mark.parametrize("path", ["/apis/apps/v9/deployments", "/api/v1/nonsense", "/api/v1/namespaces/a/nodes", "/x"])
-def test_what_is_not_served_is_not_found(server: Server, path: str) -> None:
+def test_a_path_that_is_not_served_is_404(server: Server, path: str) -> None:
     answer = server.get(path)
     assert (answer.code, answer.message) == (404, "the server could not find the requested resource")
 
@@ -119,7 +119,7 @@ def test_a_patch_that_takes_the_namespace_away_leaves_it(server: Server, said: s
     assert [one["metadata"] for one in server.get("/api/v1/pods").value["items"]] == [made["metadata"]]
 
 
-def test_what_has_no_namespace_gets_none_by_a_patch(server: Server) -> None:
+def test_a_patch_gives_no_namespace_to_a_cluster_object(server: Server) -> None:
     server.ask("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
     patch = {"metadata": {"namespace": "default", "labels": {"a": "b"}}}
     assert server.ask("PATCH", "/api/v1/nodes/n", patch, content_type=STRATEGIC).code == 200
@@ -129,7 +129,7 @@ def test_what_has_no_namespace_gets_none_by_a_patch(server: Server) -> None:
 
 
 @pytest.mark.parametrize(("method", "media"), [("PATCH", APPLY), ("PUT", JSON)])
-def test_what_is_made_at_a_path_has_the_name_in_it(server: Server, method: str, media: str) -> None:
+def test_an_object_created_at_a_path_must_have_its_name(server: Server, method: str, media: str) -> None:
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     answer = server.ask(method, f"{leases}/web", {"metadata": {"name": "other"}}, content_type=media)
     assert (answer.code, answer.message) == (
@@ -179,7 +179,7 @@ def test_a_watch_of_a_node_in_one_namespace_is_told_of_no_other(server: Server) 
     assert watched.told == ["ADDED ours"]
 
 
-def test_who_ends_the_watch_of_another_while_all_are_told_disturbs_nobody_else(server: Server) -> None:
+def test_ending_another_watch_during_an_event_disturbs_no_third_watch(server: Server) -> None:
     def watch() -> Watcher:
         return server.server.store.watch("pods", "", EVERYTHING, None)
 

@@ -28,14 +28,14 @@ def test_delays_come_on_top_in_both_directions():
     assert all(10 * MS <= slow.back_ns() <= 20 * MS for _ in range(50))
 
 
-def test_what_is_lost_is_sent_again_later_each_time():
+def test_a_lost_packet_is_sent_again_after_growing_delays():
     lossy = link(LinkFaults(loss=0.5))
     took = {lossy.back_ns() // RESENT_AFTER_NS for _ in range(200)}
     assert {0, 1, 3, 7} <= took, "never, once, twice and three times"
     assert lossy.lost > 0
 
 
-def test_what_is_sent_while_the_way_is_cut_arrives_when_it_is_whole_again():
+def test_a_packet_sent_over_a_cut_link_arrives_when_it_is_repaired():
     now = [0]
     cut = NetworkLink(lambda: now[0], 2 * MS, "1")
     cut.cut(5 * SECOND)

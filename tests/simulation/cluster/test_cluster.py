@@ -52,13 +52,13 @@ def test_a_watch_with_a_timeout_ends_though_time_stands_still(shared: Cluster, a
     assert shared.now == before
 
 
-def test_until_stops_when_it_holds(shared: Cluster, api: PlainClient):
+def test_until_stops_when_the_condition_holds(shared: Cluster, api: PlainClient):
     before = shared.now
     api.create_pod("soon", container={"readinessProbe": {"tcpSocket": {"port": 80}, "initialDelaySeconds": 7}})
     assert 7 <= shared.until(lambda: api.is_ready("soon")) - before <= 12
 
 
-def test_until_gives_up_in_time(shared: Cluster):
+def test_until_gives_up_at_its_time_limit(shared: Cluster):
     before = shared.now
 
     def never() -> bool:
@@ -81,7 +81,7 @@ def test_time_that_goes_by_itself_goes_faster_than_real_and_can_leap():
         assert not api.pod("web")["metadata"]["creationTimestamp"].startswith("2026-01-01")
 
 
-def test_one_seed_is_one_course_of_things():
+def test_the_same_seed_gives_the_same_course_of_events():
     def course() -> tuple[list[str], list[str]]:
         with cluster(seed=3) as found:
             api = PlainClient(found.url)
@@ -111,7 +111,7 @@ def test_pods_end_as_they_were_told_before_they_were_made(shared: Cluster, api: 
     assert "annotations" not in api.pod("job-1")["metadata"]
 
 
-def test_what_runs_hears_it_too(shared: Cluster, api: PlainClient):
+def test_a_running_container_follows_a_new_behaviour(shared: Cluster, api: PlainClient):
     probe = {"tcpSocket": {"port": 80}, "periodSeconds": 2, "failureThreshold": 1}
     api.create_pod("flips", container={"readinessProbe": probe})
     shared.until(lambda: api.is_ready("flips"))
@@ -121,7 +121,7 @@ def test_what_runs_hears_it_too(shared: Cluster, api: PlainClient):
     shared.until(lambda: api.is_ready("flips"), within="10s")
 
 
-def test_of_what_runs_calls_fail_from_now_on_and_then_no_more(shared: Cluster, api: PlainClient):
+def test_runtime_calls_of_a_running_pod_fail_as_often_as_ordered(shared: Cluster, api: PlainClient):
     api.create_pod("stuck")
     shared.until(lambda: api.phase("stuck") == "Running")
     shared.behave("stuck", fail="StopContainer")
@@ -133,7 +133,7 @@ def test_of_what_runs_calls_fail_from_now_on_and_then_no_more(shared: Cluster, a
     assert "stuck" not in [pod["metadata"]["name"] for pod in api.ask("GET", PODS)["items"]]
 
 
-def test_of_two_orders_for_a_pod_the_last_counts_but_not_against_the_pod_itself(shared: Cluster, api: PlainClient):
+def test_the_last_order_for_a_pod_counts_unless_its_annotations_differ(shared: Cluster, api: PlainClient):
     probe = {"tcpSocket": {"port": 80}, "periodSeconds": 2, "failureThreshold": 1}
     shared.behave("turns*", readiness_probe="fail")
     api.create_pod("turns", container={"readinessProbe": probe})
@@ -278,7 +278,7 @@ def test_while_something_is_wrong_nothing_starts_and_healed_it_does(
         (lambda c: c.add_nodes(0), "$.count"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_the_cluster_goes_on(
+def test_an_impossible_order_is_refused_and_the_cluster_goes_on(
     shared: Cluster, api: PlainClient, order: Callable[[Cluster], object], told: str
 ):
     if "lonely" in told:
@@ -294,7 +294,7 @@ def test_a_cluster_that_cannot_be_does_not_begin():
         cluster(time="x0")
 
 
-def test_whoever_looks_without_letting_time_pass_is_told(shared: Cluster):
+def test_until_refuses_a_period_of_zero(shared: Cluster):
     with pytest.raises(ValueError, match="every='0s' lets no time pass"):
         shared.until(lambda: False, every="0s")
 
@@ -312,13 +312,13 @@ def test_nodes_are_of_the_size_that_is_asked_for():
         assert (has["cpu"], has["memory"], has["pods"]) == ("2", "3Gi", "5")
 
 
-def test_more_than_ten_nodes_have_the_names_that_those_have_who_come_later():
+def test_names_of_more_than_ten_nodes_match_those_of_added_nodes():
     with cluster(nodes=11) as found:
         assert found.nodes[0] == "node-0"
         assert found.add_nodes() == ("node-11",)
 
 
-def test_healed_no_outage_comes_that_was_announced(shared: Cluster, api: PlainClient):
+def test_a_healed_cluster_drops_announced_outages(shared: Cluster, api: PlainClient):
     shared.fault("api-outage", at="10s", lasts="1h")
     shared.fault("disk-full", lasts="1h")
     shared.heal()
@@ -373,7 +373,7 @@ def test_a_cluster_that_died_says_how():
         assert found.exit_status == -signal.SIGKILL
 
 
-def test_with_the_cluster_goes_all_it_had():
+def test_closing_a_cluster_removes_everything_it_had():
     with cluster() as found:
         kubeconfig, api = found.kubeconfig, PlainClient(found.url)
         assert os.stat(kubeconfig).st_mode & 0o777 == 0o600
@@ -409,7 +409,7 @@ def test_a_test_process_that_is_killed_takes_its_cluster_along(tmp_path: Path):
 
 
 @pytest.mark.parametrize("module", ["actorlet.pytest_plugin", "actorlet.testing"])
-def test_who_does_not_want_a_cluster_pays_nothing_for_it(module: str):
+def test_importing_the_plugin_loads_only_small_modules(module: str):
     standard = "import sys, pytest, subprocess, select, tempfile, json; before = set(sys.modules)"
     program = f"{standard}; import {module}; print(*sorted(set(sys.modules) - before))"
     ran = subprocess.run(

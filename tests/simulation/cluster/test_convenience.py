@@ -80,7 +80,7 @@ def test_a_folder_is_applied_with_what_others_need_first(shared: Cluster, api: P
     assert "team" not in [one["metadata"]["name"] for one in api.ask("GET", "/api/v1/namespaces")["items"]]
 
 
-def test_all_that_is_wrong_with_manifests_is_told_at_once(shared: Cluster, tmp_path: Path) -> None:
+def test_all_faults_of_manifests_are_reported_at_once(shared: Cluster, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(SITE)
     (tmp_path / "b.yaml").write_text(SETTINGS.replace("team", "nowhere").replace("\ndata:", "\ndate:"))
     with pytest.raises(ClusterError) as refused:
@@ -115,7 +115,7 @@ def test_a_pod_is_explained(shared: Cluster, api: PlainClient) -> None:
         shared.explain("goood")
 
 
-def test_reset_leaves_a_cluster_as_it_began(shared: Cluster, api: PlainClient) -> None:
+def test_reset_returns_a_cluster_to_its_first_state(shared: Cluster, api: PlainClient) -> None:
     shared.behave("*", ignore_stop_signal=True)
     web = shared.load("web", 3)
     shared.until(lambda: web.ready == 3)

@@ -42,7 +42,7 @@ def refusal(found: Cluster, pod: str, **query: Any) -> tuple[int, str, str]:
     return status["code"], status["reason"], status["message"]
 
 
-def test_what_a_container_writes_is_in_its_log_at_the_time_of_the_cluster(shared: Cluster, api: PlainClient):
+def test_container_output_is_logged_with_the_cluster_time(shared: Cluster, api: PlainClient):
     shared.behave("writes", output="one\ntwo", output_every="10s", start_delay="500ms")
     api.create_pod("writes")
     shared.step("25s")
@@ -94,7 +94,7 @@ def test_a_log_that_was_rotated_is_one_log(shared: Cluster, api: PlainClient):
     shared.step("1m")
 
 
-def test_whoever_does_not_say_which_container_is_told_the_choice(shared: Cluster, api: PlainClient):
+def test_a_log_request_without_a_container_name_lists_the_choices(shared: Cluster, api: PlainClient):
     init = {"name": "init", "image": "nginx:1"}
     both = [{"name": name, "image": "nginx:1"} for name in ("one", "two")]
     pod = {"metadata": {"name": "both"}, "spec": {"initContainers": [init], "containers": both}}
@@ -119,7 +119,7 @@ def test_a_container_that_has_not_started_says_what_it_waits_for(shared: Cluster
     assert refusal(shared, "nobody") == (404, "NotFound", 'pods "nobody" not found')
 
 
-def test_who_follows_reads_on_as_the_test_lets_time_pass(shared: Cluster, api: PlainClient):
+def test_a_follower_of_a_log_reads_on_as_time_passes(shared: Cluster, api: PlainClient):
     shared.behave("goes-on", output="tick", output_every="10s")
     api.create_pod("goes-on")
     shared.step("5s")
@@ -141,7 +141,7 @@ def test_an_output_that_is_taken_back_ends(shared: Cluster, api: PlainClient):
     assert log(shared, "falls-silent") == ["tick", "tick"]
 
 
-def test_those_who_follow_cost_the_cluster_no_thread(shared: Cluster, api: PlainClient):
+def test_log_followers_cost_the_cluster_no_thread(shared: Cluster, api: PlainClient):
     for number in range(5):
         api.create_pod(f"followed-{number}")
     shared.step("5s")

@@ -37,13 +37,13 @@ def test_orders_are_known_by_their_word(fields: dict[str, Any], order: object):
         ({"order": "begin", "nodes": -1}, "$.nodes"),
     ],
 )
-def test_what_is_no_order_is_refused_with_its_place(fields: dict[str, Any], told: str):
+def test_an_invalid_order_is_refused_with_its_place(fields: dict[str, Any], told: str):
     with pytest.raises(OrderError) as refused:
         read(**fields)
     assert told in str(refused.value)
 
 
-def test_what_pods_are_told_is_what_they_could_say_themselves():
+def test_a_behave_order_becomes_annotations():
     said = Behave("web", "*", "app", {"run-for": "3s", "exit-code": "1"}).annotations()
     assert said == {"simulated.actorlet.dev/run-for.app": "3s", "simulated.actorlet.dev/exit-code.app": "1"}
     with pytest.raises(OrderError, match="no knob 'run-fro'"):

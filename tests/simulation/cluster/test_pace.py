@@ -94,7 +94,7 @@ def test_a_leap_is_over_when_all_of_its_last_moment_has_happened(tick_s: float):
     driven(0, tick_s, course)
 
 
-def test_others_have_the_loop_in_the_middle_of_a_leap():
+def test_other_tasks_get_the_event_loop_during_a_leap():
     async def course(pace: Pace, dispatcher: SimulatedDispatcher) -> None:
         busy(dispatcher, SECOND_NS, 5000, [])
         leap = asyncio.create_task(pace.leap(2 * SECOND_NS))

@@ -119,7 +119,7 @@ def test_a_runtime_that_does_not_run_it_says_so_in_the_status(shared: Cluster, a
     assert "the runtime does not run it" in executed(shared, "fails")[1]["message"]
 
 
-def test_who_attaches_reads_what_is_written_from_then_on(shared: Cluster, api: PlainClient):
+def test_an_attached_client_reads_the_output_from_then_on(shared: Cluster, api: PlainClient):
     shared.behave("watched", output="before")
     api.create_pod("watched")
     shared.step("5s")
@@ -193,7 +193,7 @@ def test_sessions_that_are_over_leave_nothing_open(shared: Cluster, api: PlainCl
     assert open_files() <= before
 
 
-def test_what_cannot_be_is_refused_in_words(shared: Cluster, api: PlainClient):
+def test_an_impossible_session_is_refused_with_a_reason(shared: Cluster, api: PlainClient):
     api.create_pod("refuses", restartPolicy="Never")
     for headers in ({}, SPDY):
         told = refusal(shared, "refuses/exec?command=ls&stdout=true", headers)

@@ -210,7 +210,7 @@ def test_a_larger_node_takes_more() -> None:
     assert [place(ledger, number, PodDemand()) for number in range(5)] == ["large", "large", "large", "small", None]
 
 
-def test_what_a_pod_takes_is_free_again_when_it_has_gone() -> None:
+def test_the_room_of_a_removed_pod_is_free_again() -> None:
     ledger = filled(node())
     big = demand_of(pod({"cpu": "1500m"}))
     assert place(ledger, 0, big) == "n1"

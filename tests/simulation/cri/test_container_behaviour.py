@@ -81,7 +81,7 @@ def test_stop_kills_what_does_not_end_in_time(annotations: dict[str, str]) -> No
     assert (pods.status(container).exit_code, pods.status(container).reason) == (137, "Error")
 
 
-def test_who_gives_up_stopping_does_not_kill() -> None:
+def test_a_stop_call_that_times_out_kills_no_container() -> None:
     pods = Pods()
     container = pods.run(pods.sandbox(ignore_stop_signal="true"))
     stopping = pods.stop(container, timeout=10, timeout_ns=5 * SECOND)

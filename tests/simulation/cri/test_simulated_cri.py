@@ -211,7 +211,7 @@ def test_an_image_that_the_registry_does_not_have_cannot_be_pulled() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "UPPER", "a b", "x:", "host:port/x"])
-def test_what_is_no_image_name_is_refused(name: str) -> None:
+def test_pulling_an_invalid_image_name_fails(name: str) -> None:
     pods = Pods()
     request = m.PullImageRequest(image=m.ImageSpec(image=name))
     assert pods.error(v.PULL_IMAGE, request).code == StatusCode.UNKNOWN

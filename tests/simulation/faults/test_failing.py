@@ -86,7 +86,7 @@ class Node:
         (ActorFailures(share=0.0), set()),
     ],
 )
-def test_who_is_named_fails_so_many_times_and_gets_over_it(fault: ActorFailures, who: set[str]):
+def test_a_named_actor_fails_as_often_as_ordered_and_recovers(fault: ActorFailures, who: set[str]):
     node = Node(fault)
     node.add(20)
     assert set(node.told) == who
@@ -112,7 +112,7 @@ def test_some_fail_before_their_work_and_some_after_it():
     assert 0 < lost < len(node.told)
 
 
-def test_a_healed_world_has_none_of_it():
+def test_a_healed_world_has_no_failing_actors():
     node = Node(ActorFailures(share=1.0))
     node.failing.heal()
     node.add(5)
@@ -120,7 +120,7 @@ def test_a_healed_world_has_none_of_it():
     assert node.done == {"one": [*range(5)], "other": [*range(5)]}
 
 
-def test_who_fails_too_often_is_tried_again_slowly():
+def test_an_actor_that_fails_too_often_is_parked_and_retried():
     node = Node(ActorFailures(share=1.0, times=10, actor="Sum"))
     node.add(20)
     assert node.sometimes.counts["actor-parked"] > 0
@@ -182,7 +182,7 @@ def test_a_failure_amid_the_work_comes_when_what_was_waited_for_has_come(
     assert seen == [*done, "left in order"]
 
 
-def test_who_is_stopped_while_it_waits_stops():
+def test_an_actor_stopped_while_waiting_stops():
     dispatcher = SimulatedDispatcher(1)
     system = ActorSystem(dispatcher)
     seen = list[str]()
@@ -195,7 +195,7 @@ def test_who_is_stopped_while_it_waits_stops():
     assert not patient.is_alive()
 
 
-def test_only_what_is_meant_to_fail_may_fail():
+def test_an_unplanned_failure_of_an_actor_is_a_violation():
     chronicle = Chronicle(lambda: 0)
     chronicle.means_to_fail("node-0/node/pleg")
     for actor in ("node-0/node/pleg", "node-1/node/pleg", "node-0/node/pleg"):

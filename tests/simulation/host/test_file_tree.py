@@ -11,7 +11,7 @@ from simulation.host.file_nodes import Directory
 from simulation.host.file_tree import FileTree
 
 
-def test_what_a_directory_takes_is_the_sum_of_its_files() -> None:
+def test_the_use_of_a_directory_is_the_sum_of_its_files() -> None:
     tree = FileTree()
     tree.make_directories("/a/b")
     tree.write("/a/one", b"12345")
@@ -42,7 +42,7 @@ def test_the_size_of_a_plain_file_is_true_after_whatever_was_done_to_it_and_to_t
     assert tree.plain_size("/other/b/log") == 4
 
 
-def test_what_a_link_takes_the_place_of_is_free_again():
+def test_a_file_replaced_by_a_link_frees_its_space():
     tree = FileTree(capacity_bytes=10)
     tree.write("/log", b"0123456789")
     old = tree.open("/log")
@@ -97,7 +97,7 @@ def _done(operation: Callable[..., None], *args: object) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_what_the_tree_remembers_of_where_things_lie_is_never_seen(seed: int) -> None:
+def test_the_path_cache_of_the_tree_never_changes_a_result(seed: int) -> None:
     """Directories go, come again and are renamed, links take their place, and paths are odd."""
     chance, tree, other = random.Random(seed), FileTree(), _Forgetful()
     names = ("a", "b", "c")

@@ -158,7 +158,7 @@ def test_a_watch_tells_of_changes_from_its_first_renewal_until_it_is_closed() ->
     assert watch.renew() == "the watch is closed"
 
 
-def test_what_a_simulated_container_writes_is_what_the_agent_reads() -> None:
+def test_the_agent_reads_the_output_of_a_simulated_container() -> None:
     host = SimulatedHost()
     host.pod_files.prepare_container(APP)
     pods = Pods(files=host.container_files)

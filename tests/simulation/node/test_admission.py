@@ -78,7 +78,7 @@ def test_others_make_way_for_a_critical_pod():
     assert "Preempting" in cluster.events("large")
 
 
-def test_for_whom_a_critical_pod_waits_is_told_as_soon_as_that_is_decided():
+def test_a_critical_pod_says_which_pods_it_waits_for():
     cluster = Cluster()
     cluster.run(SECOND)
     cluster.create("large", containers=asking("3"), annotations={"simulated.actorlet.dev/ignore-stop-signal": "true"})
@@ -141,7 +141,7 @@ def test_no_more_pods_than_the_node_has_places_for():
     assert status(cluster, "pod-2")["reason"] == "OutOfpods"
 
 
-def test_what_a_pod_had_that_only_the_runtime_knows_is_free_when_it_has_ended():
+def test_the_room_of_a_pod_known_only_to_the_runtime_is_free_after_its_end():
     """The actor that allocates the node hears of the workers again after its failure.
 
     Workers of such pods are among them.

@@ -37,7 +37,7 @@ def test_waits_double_up_to_the_most_that_the_configuration_allows(maximum_s: in
     assert waits(world)[: len(expected)] == expected
 
 
-def test_of_what_its_containers_have_said_at_their_ends_a_worker_keeps_what_can_still_be_shown():
+def test_a_worker_keeps_only_termination_messages_that_can_be_shown():
     behaviour = {**FAILS, "termination-message": "tired"}
     world = World({"web.yaml": manifest("web", behaviour=behaviour)}, configuration=configured(3)).start()
     world.run(5 * MINUTE)

@@ -300,7 +300,7 @@ def test_two_pods_share_a_volume_which_goes_with_the_last():
     cluster.until(lambda: cluster.phases() == {} and not cluster.node.volumes.mounted, 30 * SECOND)
 
 
-def test_what_is_in_use_is_said_until_it_is_given_back_and_a_new_agent_says_the_same():
+def test_volumes_in_use_are_listed_until_released_and_across_a_restart():
     cluster = StorageCluster()
     cluster.claim()
     cluster.bind()

@@ -100,7 +100,7 @@ def test_pressure_comes_one_pod_goes_by_rank_and_the_condition_stays_for_a_while
         ("memory", ("ListContainerStats",), ["greedy"]),
     ],
 )
-def test_nobody_goes_by_chance_while_the_runtime_does_not_say_what_is_used(short_of, silent, gone):
+def test_no_pod_is_evicted_while_the_runtime_reports_no_usage_in_the_world(short_of, silent, gone):
     faults = Faults(FaultPlan(), seed=1)
     world = cluster(faults=faults)
     for name in ("a", "b", "c", "greedy", "d", "e"):
@@ -172,7 +172,7 @@ def test_a_dead_volume_of_a_pod_does_not_hide_what_its_others_take():
     world.until(lambda: evicted(world) == ["hoard"], 3 * MINUTE)
 
 
-def test_nothing_is_looked_at_where_nobody_could_be_evicted():
+def test_nothing_is_measured_without_eviction_thresholds():
     world = cluster(eviction_hard={})
     world.create("web")
     world.until(lambda: world.all_are("Running", 1))
@@ -215,7 +215,7 @@ def test_a_static_pod_that_is_done_is_not_begun_again_though_the_disk_was_full()
     assert world.phases() == {"job": "Succeeded"}
 
 
-def test_what_is_dead_of_pods_that_the_api_shows_as_ended_goes_when_the_disk_is_full():
+def test_a_full_disk_removes_dead_containers_of_pods_ended_in_the_api():
     world = cluster()
     world.create("job", annotations={"simulated.actorlet.dev/run-for": "1s"}, restartPolicy="Never")
     world.until(lambda: world.all_are("Succeeded", 1))

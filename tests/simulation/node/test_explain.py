@@ -273,7 +273,7 @@ def test_a_hook_that_failed_tells_why_here_though_its_event_does_not():
     assert "FailedPreStopHook: PreStopHook failed" in world.said("web")
 
 
-def test_what_is_waited_for_without_an_end_in_sight_is_told_with_its_length():
+def test_an_open_ended_wait_is_explained_with_its_length():
     large = manifest("web", [container(image="docker.io/library/large:1")], behaviour={"image-size": "100Gi"})
     explained = told(node(30, web=large), "web")
     assert explained.why[0].endswith("its image docker.io/library/large:1 is being pulled, for 30 s by now")

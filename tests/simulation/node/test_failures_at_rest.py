@@ -59,7 +59,7 @@ def restarts(cluster: StorageCluster, name: str) -> int:
 
 
 @pytest.mark.parametrize("names", [*[(name,) for name in FAILING], tuple(FAILING)], ids=lambda names: "+".join(names))
-def test_what_comes_after_the_failure_is_done_as_ever(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
+def test_a_new_pod_starts_after_a_failure_of_an_actor_at_rest(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
     for name in names:
         let_fail(monkeypatch, FAILING[name])
     cluster = at_rest()

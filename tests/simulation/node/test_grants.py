@@ -140,11 +140,11 @@ def test_every_grant_is_used(tmp_path: Path) -> None:
         (Grant("patch", "", "nodes"), False),
     ],
 )
-def test_what_the_file_grants(asked: Grant, granted: bool) -> None:
+def test_the_cluster_role_grants_or_denies_each_call(asked: Grant, granted: bool) -> None:
     assert (grant_for(asked) is not None) is granted
 
 
-def test_who_joins_may_ask_for_a_certificate_and_nothing_else() -> None:
+def test_a_joining_node_may_only_request_a_certificate() -> None:
     group = "certificates.k8s.io"
     assert grants("actorlet-bootstrap") == {
         Grant("create", group, "certificatesigningrequests"),

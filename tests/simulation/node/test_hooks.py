@@ -101,7 +101,7 @@ def test_a_hook_has_its_time_and_no_more_also_when_the_worker_is_late_and_its_ma
     assert lived_on_s(world, began_ns) == pytest.approx(41, abs=2)
 
 
-def test_what_the_hook_has_used_is_taken_off_what_the_container_gets():
+def test_the_time_of_the_hook_is_taken_off_the_grace():
     behaviour = {"exec-delay": "10s", "ignore-stop-signal": "true"}
     world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
     world.run(5 * SECOND)

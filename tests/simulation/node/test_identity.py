@@ -288,7 +288,7 @@ def test_conformance_sysctls(spec: dict[str, Any], reason: str) -> None:
         assert linux.sysctls == {"kernel.shm_rmid_forced": "1"}
 
 
-def test_what_was_taken_once_is_not_refused_by_an_agent_that_would_not_take_it_now() -> None:
+def test_a_running_pod_is_not_refused_by_a_stricter_agent() -> None:
     spec = {"securityContext": {"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}}
     allowed = msgspec.structs.replace(IN_A_CLUSTER, allowed_unsafe_sysctls=("kernel.msg*",))
     world = settled(configuration=allowed, **spec)

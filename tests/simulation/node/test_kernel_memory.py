@@ -17,7 +17,7 @@ def test_a_kill_for_the_whole_machine_is_an_event_of_the_node_and_one_in_a_pod_i
     world.until(lambda: "SystemOOM" in world.events("node"), 10 * SECOND)
 
 
-def test_who_is_told_by_the_kernel_does_not_wait_for_the_next_look() -> None:
+def test_a_kernel_memory_notice_causes_an_eviction_at_once() -> None:
     # Looks come every ten seconds; of two moments four seconds apart one at least is far from the next.
     for moment in (2, 6):
         world = cluster(kernel_memcg_notification=True)

@@ -62,7 +62,7 @@ def test_an_agent_that_stands_still_does_nothing_and_then_everything():
     assert world.run() == ["told", "timer"]
 
 
-def test_of_a_period_an_agent_that_stood_still_is_told_once_and_a_dead_one_never_again():
+def test_a_paused_agent_gets_one_late_tick_and_a_dead_one_none():
     world = World()
     ticks: list[int] = []
     world.agent.schedule(SECOND, lambda: ticks.append(world.dispatcher.now_ns() // SECOND), every_ns=SECOND)
@@ -144,7 +144,7 @@ def test_a_frozen_actor_keeps_its_messages_and_the_others_go_on():
         ({}, {"Other": 1.0}, ["a", "b"], {}),
     ],
 )
-def test_what_a_narrow_mailbox_refuses_is_told_of(
+def test_messages_refused_by_a_narrow_mailbox_are_counted(
     sizes: dict[str, int], lost: dict[str, float], noted: list[str], counted: dict[str, int]
 ):
     sometimes = Sometimes()
@@ -186,7 +186,7 @@ def test_an_actor_that_is_frozen_while_its_agent_is_paused_lets_nobody_else_run(
     assert world.run() == ["free"]
 
 
-def test_of_watches_that_have_ended_nothing_is_kept():
+def test_ended_watches_leave_nothing_behind():
     class Once:
         """An API server whose watches end at once, or when they are told to."""
 

@@ -181,7 +181,7 @@ def test_a_container_killed_by_the_kernel_is_shown_so_and_starts_again():
     assert status.restart_count == 1
 
 
-def test_what_the_runtime_runs_and_nobody_desires_is_ended_once_the_sources_have_spoken():
+def test_an_unwanted_running_pod_is_ended_once_every_source_has_reported():
     world = World({"web": manifest("web"), "gone": manifest("gone")}).start()
     world.run(5 * SECOND)
     world.node.kill()

@@ -251,7 +251,7 @@ def test_an_agent_may_die_at_every_single_step_of_a_rotation():
     assert len(found) >= 4, f"the kills have met too few different moments: {found}"
 
 
-def test_what_is_being_rotated_when_a_pod_ends_goes_with_it():
+def test_logs_under_rotation_are_removed_with_their_pod():
     node = world()
     node.until(lambda: node.running() == ["chatty/app"])
     directory = Logs(node, "chatty").directory()

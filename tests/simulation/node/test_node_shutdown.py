@@ -82,7 +82,7 @@ def down_after(world, began, limit=120):
     return (world.node.shutdown.down_at_ns - began) / SECOND
 
 
-def test_those_of_little_priority_end_first_and_the_critical_ones_last():
+def test_pods_end_by_priority_and_critical_ones_last():
     world = cluster()
     create(world, "web", annotations=DEAF, grace=8)
     create(world, "job")
@@ -170,7 +170,7 @@ def test_a_node_that_goes_down_takes_no_pod():
         assert status["message"] == "Pod was rejected: Pod was rejected as the node is shutting down."
 
 
-def test_who_has_run_to_its_end_keeps_its_status():
+def test_a_succeeded_pod_keeps_its_status_in_a_node_shutdown():
     world = cluster()
     create(world, "done", restartPolicy="Never", annotations={"simulated.actorlet.dev/run-for": "1s"})
     create(world, "web")
@@ -222,7 +222,7 @@ def test_an_agent_that_comes_in_the_middle_goes_on(after_ms):
 
 
 @over_seeds(3)
-def test_what_has_ended_is_not_begun_again_by_an_agent_that_comes_in_the_middle(seed):
+def test_a_new_agent_during_a_shutdown_restarts_no_ended_pod(seed):
     world = cluster(seed, manifests={"web.json": manifest("web", terminationGracePeriodSeconds=1)})
     create(world, "dns", priority=CRITICAL, annotations=DEAF, grace=5)
     world.until(lambda: world.all_are("Running", 2))

@@ -58,14 +58,14 @@ def runs(cluster: StorageCluster) -> Callable[[], bool]:
     return lambda: cluster.phases() == {"web": "Running"}
 
 
-def test_that_a_volume_is_attached_is_heard_of_also_after_that():
+def test_an_attachment_is_noticed_after_a_failure_of_the_node_actor():
     cluster = with_a_claimed_pod()
     begin_anew(cluster)
     cluster.attach()
     cluster.until(runs(cluster), 30 * SECOND)
 
 
-def test_what_is_in_use_no_more_is_taken_back_though_the_word_of_it_was_lost():
+def test_a_released_volume_is_unlisted_even_if_its_message_was_lost():
     """Nobody could detach the volume."""
     cluster = with_a_claimed_pod()
     cluster.attach()
@@ -77,7 +77,7 @@ def test_what_is_in_use_no_more_is_taken_back_though_the_word_of_it_was_lost():
     cluster.until(lambda: not cluster.in_use(), 10 * SECOND)
 
 
-def test_a_node_that_is_deleted_after_that_comes_back_with_its_storage_drivers():
+def test_a_node_deleted_after_the_failure_comes_back_with_its_drivers():
     cluster = StorageCluster()
     begin_anew(cluster)
     cluster.ask("DELETE", "/api/v1/nodes/node")
@@ -89,7 +89,7 @@ def test_a_node_that_is_deleted_after_that_comes_back_with_its_storage_drivers()
     assert [each["nodeID"] for each in of_storage["spec"]["drivers"]] == ["node-1"]
 
 
-def test_a_node_without_its_csi_node_does_not_become_ready_by_that():
+def test_the_failure_does_not_make_a_node_without_csi_node_ready():
     cluster = Cluster()
 
     def misdirect(asked: ApiCall[Any]) -> ApiCall[Any]:
@@ -103,7 +103,7 @@ def test_a_node_without_its_csi_node_does_not_become_ready_by_that():
 
 
 @pytest.mark.parametrize("later_s", [1, 3])
-def test_a_node_that_goes_down_does_not_become_ready_by_that(later_s: int):
+def test_the_failure_does_not_make_a_node_in_shutdown_ready(later_s: int):
     """Whenever the runtime was listed last, by which it would be ready."""
     configuration = KubeletConfiguration(enforce_node_allocatable=(), shutdown_grace_period=60 * SECOND)
     cluster = Cluster(configuration=configuration)

@@ -90,7 +90,7 @@ def test_cpu_and_memory_alone() -> None:
     assert set(told["pods"][0]) == {"podRef", "startTime", "containers", "cpu", "memory"}
 
 
-def test_nobody_is_asked_while_nobody_asks_and_within_ten_seconds_once() -> None:
+def test_the_summary_asks_the_runtime_on_request_and_once_in_ten_seconds() -> None:
     counted = Counted()
     assert counted.calls_of("list_container_stats") == 2, "the page itself has asked, for the disks"
     counted.dispatcher.run_for(600 * SECOND_NS)

@@ -149,7 +149,7 @@ def test_the_remains_of_a_pod_are_listed_only_where_something_was_told_since_its
 
 
 @pytest.mark.parametrize("trouble", ["hang", "fail", "late"])
-def test_that_containers_of_a_deleted_pod_have_ended_is_shown_while_their_sandbox_does_not_stop(trouble: str):
+def test_a_deleted_pod_shows_ended_containers_while_its_sandbox_hangs(trouble: str):
     rule = "StopPodSandbox=40s" if trouble == "late" else "StopPodSandbox"
     cluster = Cluster()
     cluster.create("web", annotations={PREFIX + trouble: rule})
@@ -159,7 +159,7 @@ def test_that_containers_of_a_deleted_pod_have_ended_is_shown_while_their_sandbo
 
 
 @pytest.mark.parametrize(("grace_s", "told_after_s"), [(1, 10), (20, 30)])
-def test_spec_2_6_who_orders_an_eviction_is_told_when_it_takes_too_long(grace_s: int, told_after_s: int):
+def test_spec_2_6_an_eviction_that_takes_too_long_is_reported(grace_s: int, told_after_s: int):
     world = World({"web": manifest("web", behaviour={"hang": "StopContainer"})}).start()
     world.run(5 * SECOND)
     order = TerminatePod(grace_seconds=grace_s, evicted=True, reason="Evicted", message="the node was low on memory")

@@ -183,7 +183,7 @@ def test_a_stop_that_failed_is_tried_again_though_nobody_could_see_that_the_cont
     assert 10 <= second - first <= 24
 
 
-def test_two_failures_are_not_three() -> None:
+def test_two_probe_failures_below_the_threshold_change_nothing() -> None:
     world = aged()
     behaviour = {"liveness-probe": ", ".join(["fail*2, ok"] * 30)}
     world.node.put_manifest("a.json", manifest("a", [container(livenessProbe=probe())], behaviour=behaviour))
@@ -298,7 +298,7 @@ def test_a_container_whose_exec_readiness_probe_answers_late_is_not_ready() -> N
     world.until(lambda: not ready(world, "a"), 60 * SECOND)
 
 
-def test_what_cannot_be_asked_or_never_answers_kills_nobody() -> None:
+def test_a_liveness_probe_that_errors_or_hangs_kills_no_container() -> None:
     world = aged()
     for operation in ("error", "silent"):
         app = container(livenessProbe=probe(failureThreshold=1))
@@ -311,7 +311,7 @@ def test_what_cannot_be_asked_or_never_answers_kills_nobody() -> None:
     assert f"Unhealthy: Liveness probe errored and resulted in unknown state: {text}" in world.said("error")
 
 
-def test_what_hangs_until_its_timeout_has_failed() -> None:
+def test_a_probe_that_hangs_until_its_timeout_has_failed() -> None:
     world = aged()
     app = container(livenessProbe=probe(timeoutSeconds=2, failureThreshold=2))
     world.node.put_manifest("a.json", manifest("a", [app], behaviour={"liveness-probe": "hang"}))

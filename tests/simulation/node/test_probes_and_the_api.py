@@ -53,7 +53,7 @@ def test_a_static_pod_is_shown_ready_at_once_and_does_not_flip_when_the_agent_re
         assert is_ready(cluster, "a-node")
 
 
-def test_what_was_not_ready_is_not_shown_ready_by_a_restart() -> None:
+def test_an_unready_pod_is_not_shown_ready_after_a_restart() -> None:
     cluster = Cluster()
     probed(cluster, {"readiness-probe": "fail"}, readinessProbe={**TCP, "periodSeconds": 5})
     cluster.until(lambda: cluster.pods()["a"].get("status", {}).get("phase") == "Running")

@@ -74,7 +74,7 @@ def test_the_same_again_changes_nothing_and_another_replaces() -> None:
     assert held(node) == ["default/web"]
 
 
-def test_who_withdraws_a_manifest_ends_its_pod() -> None:
+def test_withdrawing_a_manifest_ends_its_pod() -> None:
     node = world()
     take(node, listed("one", "two"))
     node.until(lambda: node.running() == ["one/app", "two/app"])
@@ -86,7 +86,7 @@ def test_who_withdraws_a_manifest_ends_its_pod() -> None:
     assert held(node) == ["default/two"]
 
 
-def test_what_was_taken_survives_the_agent_and_its_containers_do_not_notice() -> None:
+def test_pushed_manifests_survive_a_restart_without_restarting_containers() -> None:
     node = world()
     take(node, listed("one", "two"))
     node.until(lambda: node.running() == ["one/app", "two/app"])

@@ -117,7 +117,7 @@ def test_a_missing_key_is_told_as_people_know_it(cluster: Cluster):
     assert "couldn't find key SIZE in ConfigMap default/settings" in message
 
 
-def test_what_is_optional_may_be_missing(cluster: Cluster):
+def test_an_optional_config_map_may_be_missing(cluster: Cluster):
     missing = {"configMapRef": {"name": "settings", "optional": True}}
     cluster.create("shop", containers=[container(envFrom=[missing])])
     assert cluster.until(lambda: runs(cluster, "shop")) <= SECOND

@@ -138,7 +138,7 @@ def test_a_container_that_does_not_run_shows_what_it_is_given() -> None:
     assert "terminated" in shown(world)["state"]
 
 
-def test_what_does_not_fit_waits_until_others_go() -> None:
+def test_a_resize_that_does_not_fit_waits_until_others_end() -> None:
     world = cluster()
     half = {"requests": {"cpu": "1500m"}}
     running(world, "other", resources=half)

@@ -99,7 +99,7 @@ def test_an_agent_that_dies_in_the_middle_leaves_it_to_the_next():
         assert len(world.starts_of("web", "setup")) == 2
 
 
-def test_with_the_gate_off_the_rule_is_none():
+def test_with_the_gate_off_the_restart_rule_has_no_effect():
     world = world_with(gates=FeatureGates({"RestartAllContainersOnContainerExits": False}))
     world.run(60 * SECOND)
     assert world.running() == ["web/other"]
@@ -113,7 +113,7 @@ def test_a_container_that_keeps_failing_so_backs_off():
     assert 3 <= len(world.starts_of("web", "app")) <= 7
 
 
-def test_what_it_owes_survives_the_agent_as_well():
+def test_the_back_off_of_a_restart_of_all_survives_the_agent():
     behaviour = {"run-for.app": "1s", "exit-code.app": "42", "run-for.setup": "1s"}
     world = world_with(behaviour)
     for _ in range(24):

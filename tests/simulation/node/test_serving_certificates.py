@@ -119,7 +119,7 @@ class WithoutAddresses(LocalCertificateKeys):
         return msgspec.structs.replace(super().accept(certificate), names=("node",))
 
 
-def test_what_the_cluster_leaves_out_of_a_certificate_is_not_asked_for_again_and_again(tmp_path: Path) -> None:
+def test_a_name_missing_in_a_certificate_causes_no_repeated_requests(tmp_path: Path) -> None:
     keys = WithoutAddresses(str(tmp_path), SERVER)
     made = Cluster(configuration=KubeletConfiguration(server_tls_bootstrap=True), serving_keys=keys)
     signed(made)

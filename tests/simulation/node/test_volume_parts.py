@@ -211,7 +211,7 @@ def events(world: World, message: str) -> list[RecordedEvent]:
     return [each for each in world.node.node.events() if each.event.message == message]
 
 
-def test_what_of_its_mounts_a_container_waits_for_is_explained():
+def test_explain_names_the_mounted_images_a_container_waits_for():
     slowly = Settings(images=(IMAGE,), pull_rate_bytes_per_s=1)
     world = World({"web": showing(pictures("docker.io/library/pictures:7"))}, settings=slowly).start()
     world.run(30 * SECOND)

@@ -50,7 +50,7 @@ def test_a_container_starts_only_when_all_its_volumes_are_there():
     assert world.running() == ["web/app"]
 
 
-def test_what_is_the_hosts_or_a_servers_keeps_its_selinux_labels():
+def test_volumes_of_the_host_or_a_server_keep_their_selinux_labels():
     world = World({"web": with_volumes("web", FIVE)}).start()
     world.until(lambda: world.running() == ["web/app"])
     [made] = world.node.containers()

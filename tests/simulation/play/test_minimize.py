@@ -21,7 +21,7 @@ from simulation.play.minimize import minimize, smallest
         (tuple("abcdefghijklmnop"), ("b", "g", "p")),
     ],
 )
-def test_what_is_needed_is_left_and_nothing_else(things: tuple[str, ...], needed: tuple[str, ...]):
+def test_minimizing_keeps_exactly_the_needed_things(things: tuple[str, ...], needed: tuple[str, ...]):
     assert minimize(things, lambda part: set(needed) <= set(part)) == needed
 
 
@@ -55,7 +55,7 @@ def test_small_numbers_are_tried_first_since_they_cost_least():
     assert max(asked) == 8
 
 
-def test_from_none_on_and_of_one():
+def test_minimizing_works_from_zero_and_of_one_thing():
     assert smallest(8, 0, lambda n: n >= 0) == 0
     assert smallest(8, 0, lambda n: n >= 1) == 1
     assert smallest(1, 1, lambda _: pytest.fail("nothing is smaller")) == 1

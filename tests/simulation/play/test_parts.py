@@ -53,7 +53,7 @@ def test_every_pod_is_on_one_node_and_no_node_has_two_more_than_another(counts: 
 
 
 @pytest.mark.parametrize("scenario", [replace(APART, apart=False), replace(APART, nodes=1)])
-def test_what_is_one_world_is_one_part_with_its_own_seed(scenario: Scenario):
+def test_a_scenario_of_one_world_is_one_part_with_its_seed(scenario: Scenario):
     assert parts_of(scenario, 7) == (PlayPart(replace(scenario, apart=False), 7),)
 
 

@@ -75,7 +75,7 @@ def test_a_step_is_one_turn_of_an_actor_and_gives_its_lines(run: SavedRun):
     assert replay.finding() is Finding.NOT_YET
 
 
-def test_until_a_time_all_of_that_time_has_happened(run: SavedRun):
+def test_replaying_until_a_time_includes_everything_at_that_time(run: SavedRun):
     replay, lines = lines_of(run)
     replay.until_ns(250 * MS)
     assert replay.now_ns == 250 * MS
@@ -84,7 +84,7 @@ def test_until_a_time_all_of_that_time_has_happened(run: SavedRun):
     assert replay.now_ns == 250 * MS
 
 
-def test_whoever_moves_it_can_stop_it(run: SavedRun):
+def test_a_replay_can_be_stopped_at_a_step(run: SavedRun):
     replay, _ = lines_of(run)
     replay.until_violated(go_on=lambda: replay.step < 10)
     assert replay.step == 10

@@ -31,7 +31,7 @@ RUN = SavedRun(
 )
 
 
-def test_what_was_written_reads_back():
+def test_a_saved_run_reads_back():
     assert read_saved_run(written(RUN)) == RUN
 
 
@@ -71,7 +71,7 @@ def test_a_copy_is_written_as_the_first_one(copy: Callable[[SavedRun], SavedRun]
         (written(RUN).decode().replace("lasts: 1m", "about2: x"), "about2"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text: str, told: str):
+def test_a_fault_of_a_saved_run_is_told_with_its_place(text: str, told: str):
     with pytest.raises(ScenarioError) as refused:
         read_saved_run(text.encode())
     assert told in str(refused.value)

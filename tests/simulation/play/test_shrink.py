@@ -50,13 +50,13 @@ def count_of(scenario: Scenario, mix: str) -> int:
     return sum(each.count for each in scenario.pods if each.name == mix)
 
 
-def test_pods_nodes_faults_and_time_go_that_do_not_matter():
+def test_shrinking_drops_pods_nodes_faults_and_time_that_the_failure_does_not_need():
     found = shrink(BIG, lambda scenario: True).scenario
     assert [mix.count for mix in found.pods] == [1]
     assert (found.nodes, found.faults, found.lasts) == (1, (), "0s")
 
 
-def test_what_matters_stays():
+def test_shrinking_keeps_what_the_failure_needs():
     def fails(scenario: Scenario) -> bool:
         kills = sum(fault.times for fault in scenario.faults if isinstance(fault, AgentKills))
         lost = any(fault.lose >= 0.5 for fault in scenario.faults if isinstance(fault, RuntimeEvents))
@@ -135,7 +135,7 @@ def failing(fails: Callable[[Scenario, int], bool], ran: list[int]) -> Again:
 FOUND = Failure(BIG, 7, Violated(invariant="untrue", what="so", at_ns=9), Moment(200, 9, "00", ()))
 
 
-def test_what_fails_seldom_is_shrunk_with_more_seeds_than_its_own():
+def test_a_rare_failure_is_shrunk_with_several_seeds():
     ran: list[int] = []
 
     def seldom(scenario: Scenario, seed: int) -> bool:
@@ -157,7 +157,7 @@ def test_looking_for_something_smaller_has_a_price_that_is_not_exceeded():
     assert runs == len(ran) == 80
 
 
-def test_whoever_has_enough_gets_what_there_is():
+def test_an_interrupted_shrink_returns_the_smallest_so_far():
     ran: list[int] = []
     small, runs = shrunk_failure(
         FOUND, 200, stop=lambda: len(ran) >= 2, told=lambda _: None, again=failing(lambda *_: True, ran)

@@ -128,7 +128,7 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ),
     ],
 )
-def test_what_is_wrong_with_a_scenario_is_told_with_its_place(text: str, told: str):
+def test_a_fault_of_a_scenario_has_its_place(text: str, told: str):
     with pytest.raises(ScenarioError) as refused:
         read_scenario(text.encode())
     assert told in str(refused.value)
@@ -158,7 +158,7 @@ def test_pods_whose_image_has_no_valid_name_can_be_played():
     assert images_of(read_scenario(text).pods) == ()
 
 
-def test_what_containers_do_becomes_annotations_of_the_simulated_runtime():
+def test_container_behaviour_becomes_annotations_of_the_simulated_runtime():
     text = b"about: x\npods: [{name: a, count: 1, containers: [{name: job, runsFor: 3s, exitCode: '1'}]}]"
     (mix,) = read_scenario(text).pods
     assert annotations_of(mix) == {f"{PREFIX}run-for.job": "3s", f"{PREFIX}exit-code.job": "1"}

@@ -51,7 +51,7 @@ def test_a_scenario_holds_over_seeds_is_played_twice_alike_and_reaches_what_it_m
         ),  # the sandbox that a killed agent had asked for came when the pod had been taken down
     ],
 )
-def test_what_one_seed_in_a_hundred_has_shown_holds(name: str, seed: int):
+def test_seeds_that_once_failed_hold(name: str, seed: int):
     outcome = played(name, seed, MIDDLE[name])
     assert (outcome.violations, outcome.converged) == ((), True)
 

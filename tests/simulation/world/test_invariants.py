@@ -75,7 +75,7 @@ def shown(phase: str, ready: bool = False, restarts: int = 0) -> dict[str, Any]:
         (told(deleted=True, ends_within="2s"), []),
     ],
 )
-def test_what_a_pod_shows_is_judged(violations: list[str], broken: list[str]):
+def test_invariants_judge_the_status_of_a_pod(violations: list[str], broken: list[str]):
     assert violations == broken
 
 
@@ -123,7 +123,7 @@ def test_a_job_that_was_soon_over_has_started_in_time_though_nobody_saw_it_run()
     assert watched.chronicle.sometimes.counts["pod-deleted-before-it-ran"] == 0
 
 
-def test_what_begins_to_run_when_its_pod_has_gone_is_told():
+def test_a_container_started_after_its_pod_is_gone_is_a_violation():
     watched = Watched()
     watched.chronicle.pod_changed(DELETED, version({}, True))
     watched.start()
@@ -162,7 +162,7 @@ def test_the_first_violation_of_each_rule_is_kept_however_many_there_were_of_oth
     assert [each.invariant for each in chronicle.violations] == ["one"] * VIOLATIONS_KEPT + ["another"]
 
 
-def test_what_the_world_itself_looks_at_is_no_look_of_the_agent():
+def test_readings_by_the_world_do_not_count_as_readings_of_the_agent():
     node = SimulatedNode(SimulatedDispatcher(1))
     leave(node.usage, "memory", 10**9)
     leave(node.usage, "pids", 10)

@@ -29,7 +29,7 @@ def traced(*lines: Handled) -> RollingTrace:
         ("node-0", 5, "/node/pleg", "Relist", "interrupted"),
     ],
 )
-def test_whatever_is_another_makes_another_hash(other: Handled) -> None:
+def test_any_difference_changes_the_hash_of_a_trace(other: Handled) -> None:
     assert traced(FIRST).hash() == traced(FIRST).hash()
     assert traced(FIRST, FIRST).hash() != traced(FIRST, other).hash()
 

@@ -277,14 +277,14 @@ def test_an_object_is_seen_in_every_version_that_is_served() -> None:
         ({"deprecated": True, "deprecationWarning": "use v2"}, "use v2"),
     ],
 )
-def test_who_asks_for_a_version_that_is_deprecated_is_told(more: Any, warning: str) -> None:
+def test_a_request_for_a_deprecated_version_gets_a_warning(more: Any, warning: str) -> None:
     server = defined(version(storage=False, **more), version("v2"))
     for asked in (server.ask("POST", WIDGETS, widget()), server.get(LAMP), server.get(WIDGETS)):
         assert asked.answer.warnings == (warning,)  # type: ignore[union-attr]
     assert server.get(WIDGETS.replace("/v1/", "/v2/")).answer.warnings == ()  # type: ignore[union-attr]
 
 
-def test_what_was_stored_before_is_seen_as_the_definition_says_now(server: Server) -> None:
+def test_stored_objects_are_shown_by_the_current_definition(server: Server) -> None:
     make(server, spec={"color": "red"})
     before, watched = server.get(LAMP).value, server.watch(WIDGETS)
     spec: Any = {**SPEC, "properties": {"replicas": {"type": "integer"}, "size": {"type": "integer", "default": 3}}}
@@ -298,7 +298,7 @@ def test_what_was_stored_before_is_seen_as_the_definition_says_now(server: Serve
     assert labelled["metadata"]["generation"] == 1
 
 
-def test_what_was_wrong_before_may_stay_while_it_is_not_touched(server: Server) -> None:
+def test_an_invalid_stored_field_may_stay_while_it_is_unchanged(server: Server) -> None:
     make(server, spec={"color": "red", "replicas": 5})
     stricter: Any = {**SPEC, "properties": {**SPEC["properties"], "replicas": {"type": "integer", "maximum": 3}}}  # type: ignore[dict-item]
     schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "spec": stricter}}
@@ -311,7 +311,7 @@ def test_what_was_wrong_before_may_stay_while_it_is_not_touched(server: Server) 
 # --- who may, and what has the name of something else ---------------------------------------------------------------
 
 
-def test_agents_get_nothing_of_it_whatever_it_is_called() -> None:
+def test_agents_may_not_read_custom_objects_whatever_their_name() -> None:
     server = Server(Options(authorization="Node"))
     agent = ApiUser("system:node:n1", ("system:nodes",))
     for plural, kind in (("leases", "Lease"), ("runtimeclasses", "RuntimeClass"), ("pods", "Pod"), ("events", "Event")):
@@ -322,7 +322,7 @@ def test_agents_get_nothing_of_it_whatever_it_is_called() -> None:
     assert server.ask("GET", DEFINITIONS, user=agent).code == 403
 
 
-def test_a_resource_with_the_name_of_another_is_not_it() -> None:
+def test_a_custom_resource_named_like_a_builtin_is_separate() -> None:
     server = Server()
     for plural, kind in (("pods", "Pod"), ("tokenreviews", "TokenReview"), ("bindings", "Binding")):
         define(server, plural=plural, kind=kind)

@@ -178,7 +178,7 @@ def test_a_webhook_that_has_nothing_to_convert_is_warned_of() -> None:
         ({"group": "other.example.com"}, "spec.group"),
     ],
 )
-def test_what_cannot_change(change: Any, field: str) -> None:
+def test_immutable_fields_of_a_definition_cannot_change(change: Any, field: str) -> None:
     refused = defined().ask("PATCH", ONE, {"spec": change}, content_type=MERGE)
     assert refused.code == 422
     causes = {cause["field"]: cause["message"] for cause in refused.value["details"]["causes"]}
@@ -211,7 +211,7 @@ def test_a_definition_that_goes_takes_its_objects_along_and_watches_end() -> Non
     assert server.get(WIDGETS).value["items"] == []
 
 
-def test_it_waits_for_the_finalizers_of_its_objects_and_lets_nothing_new_in() -> None:
+def test_a_deleted_definition_waits_for_its_objects_and_accepts_no_new_ones() -> None:
     server = defined()
     make(server, metadata={"finalizers": ["example.com/mine"]})
     server.ask("DELETE", ONE)
@@ -242,7 +242,7 @@ def test_a_trial_defines_nothing() -> None:
     assert server.get(WIDGETS).code == 404
 
 
-def test_another_server_knows_nothing_of_it() -> None:
+def test_a_definition_is_known_to_its_own_server_only() -> None:
     assert defined().get(WIDGETS).code == 200
     assert Server().get(WIDGETS).code == 404
 

@@ -45,7 +45,7 @@ VALUE = {
         ("$.spec.size", [3]),
     ],
 )
-def test_what_a_path_finds(path: str, found: list[Any]) -> None:
+def test_a_json_path_finds_its_values(path: str, found: list[Any]) -> None:
     assert list(find_all(VALUE, parse_path(path))) == found
 
 
@@ -53,7 +53,7 @@ def test_what_a_path_finds(path: str, found: list[Any]) -> None:
     "path",
     ["spec", ".spec...size", ".spec[", ".spec.list[?(@.n==x)]", ".spec.list[?(@.n>1)]", "..n", ".spec.[0]", "{.spec}"],
 )
-def test_what_is_not_understood_is_named(path: str) -> None:
+def test_an_unsupported_json_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match=r"is no JSONPath|is neither"):
         parse_path(path)
 

@@ -99,7 +99,7 @@ def test_the_definition_is_good() -> None:
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_no_definition_is_the_fault_of_the_server(odd: Any) -> None:
+def test_no_odd_definition_is_a_fault_of_the_server(odd: Any) -> None:
     for place in places(WHOLE):
         server = Server()
         made = server.ask("POST", DEFINITIONS, with_odd(WHOLE, place, odd))
@@ -124,7 +124,7 @@ def test_no_definition_is_the_fault_of_the_server(odd: Any) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_no_object_is(odd: Any) -> None:
+def test_no_odd_object_is_a_fault_of_the_server(odd: Any) -> None:
     server = Server()
     define(server, VERSION)
     server.ask("POST", WIDGETS, WIDGET)

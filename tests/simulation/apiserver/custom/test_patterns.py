@@ -26,7 +26,7 @@ from simulation.apiserver.custom.formats import SLOW_TEXT_AT_MOST, compiled, tak
         ("^(?P<name>x)(?:y)?$", "xy", "y"),
     ],
 )
-def test_what_a_pattern_finds(pattern: str, good: str, bad: str) -> None:
+def test_a_pattern_matches_as_in_go(pattern: str, good: str, bad: str) -> None:
     expression = compiled(pattern)
     assert expression is not None
     assert expression.search(good)
@@ -34,12 +34,12 @@ def test_what_a_pattern_finds(pattern: str, good: str, bad: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["[", "(", ")", "a)b(", "*", "(?i"])
-def test_what_is_no_pattern(pattern: str) -> None:
+def test_an_invalid_pattern_is_an_error(pattern: str) -> None:
     with pytest.raises(re.error):
         compiled(pattern)
 
 
-def test_what_python_lacks_is_not_read() -> None:
+def test_patterns_that_python_lacks_are_not_compiled() -> None:
     assert compiled(r"^\p{L}+$") is None
     assert compiled(r"^\\p$")
 

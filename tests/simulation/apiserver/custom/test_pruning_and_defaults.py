@@ -62,7 +62,7 @@ EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True}
         pytest.param(TEXT, {"a": 1}, {}, ["spec.a"], id="of another type"),
     ],
 )
-def test_what_is_pruned(of_spec: Any, spec: Any, left: Any, unknown: list[str]) -> None:
+def test_unknown_fields_are_pruned_and_listed(of_spec: Any, spec: Any, left: Any, unknown: list[str]) -> None:
     told: list[str] = []
     value = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, "spec": spec}
     assert pruned(value, object_of(spec=of_spec), told) == {**value, "spec": left}
@@ -77,7 +77,7 @@ def test_type_and_metadata_need_no_schema_and_metadata_has_its_own() -> None:
     assert told == ["metadata.color", "x"]
 
 
-def test_what_is_known_is_the_same_object() -> None:
+def test_a_value_without_changes_stays_the_same_object() -> None:
     value = {"spec": {"list": [{"b": "1"}]}}
     schema = object_of(spec=object_of(list={"type": "array", "items": object_of(b=TEXT)}))
     assert pruned(value, schema, []) is value
@@ -111,7 +111,7 @@ ONE = {"type": "integer", "default": 1}
         pytest.param(object_of(a={"type": "boolean", "default": False}), {}, {"a": False}, id="false is a default"),
     ],
 )
-def test_what_gets_a_default(schema: Any, before: Any, after: Any) -> None:
+def test_missing_fields_get_their_defaults(schema: Any, before: Any, after: Any) -> None:
     assert with_defaults(before, schema) == after
 
 

@@ -138,7 +138,7 @@ OBJECT = {
         ("date", ".spec.size", None),
     ],
 )
-def test_what_a_column_shows(kind: str, path: str, cell: Any) -> None:
+def test_a_printer_column_shows_its_value(kind: str, path: str, cell: Any) -> None:
     column = {"name": "C", "type": kind, "jsonPath": path, "priority": 1, "description": "Words."}
     table = table_of(resource(column), [OBJECT], wall_ns=WALL_NS)
     assert [(each["name"], each["type"], each["priority"]) for each in table["columnDefinitions"]] == [

@@ -37,7 +37,7 @@ def root(**properties: Any) -> dict[str, Any]:
         {"type": "integer", "default": 0, "maximum": 2.5, "format": "int32", "nullable": True},
     ],
 )
-def test_what_is_structural(of_a: Any) -> None:
+def test_a_structural_schema_has_no_faults(of_a: Any) -> None:
     assert faults(root(a=of_a)) == []
 
 
@@ -69,7 +69,7 @@ LIST_OF_MAPS = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-
         ),
     ],
 )
-def test_what_is_not(of_a: Any, field: str, message: str) -> None:
+def test_a_schema_that_is_not_structural_is_refused(of_a: Any, field: str, message: str) -> None:
     found = {where: text for _, text, where in faults(root(a=of_a))}
     assert message in found[f"s.properties[a]{field}"]
 
@@ -84,12 +84,12 @@ def test_what_is_not(of_a: Any, field: str, message: str) -> None:
         ("text", "s", "must be of type object"),
     ],
 )
-def test_what_is_special_at_the_root(schema: Any, field: str, message: str) -> None:
+def test_the_root_of_a_schema_has_rules_of_its_own(schema: Any, field: str, message: str) -> None:
     found = {where: text for _, text, where in faults(schema)}
     assert message in found[field]
 
 
-def test_words_that_are_none_and_rules_that_are_not_evaluated_have_their_places() -> None:
+def test_unknown_keywords_and_unevaluated_rules_are_named_with_their_places() -> None:
     rules = [{"rule": "self.a > 1"}]
     schema = {**root(a={**TEXT, "maxlength": 3, "x-kubernetes-validations": rules}), "x-kubernetes-validations": rules}
     unknown: list[str] = []

@@ -43,7 +43,7 @@ def list_of(items: Any, **more: Any) -> dict[str, Any]:
         ({"type": "object", "required": ["a"], "properties": {"a": {**TEXT, "nullable": True}}}, {"a": None}),
     ],
 )
-def test_what_is_good(schema: Any, value: Any) -> None:
+def test_a_valid_value_has_no_faults(schema: Any, value: Any) -> None:
     assert faults_of(value, schema, ("spec", "x")) == []
 
 
@@ -133,11 +133,11 @@ def test_what_is_good(schema: Any, value: Any) -> None:
         ),
     ],
 )
-def test_what_is_said_of_a_value(schema: Any, value: Any, reason: str, message: str) -> None:
+def test_an_invalid_value_has_a_fault_with_its_message(schema: Any, value: Any, reason: str, message: str) -> None:
     assert faults_of(value, schema, ("spec", "x"))[0].cause == (f"FieldValue{reason}", message, "spec.x")
 
 
-def test_what_is_missing_or_doubled_has_its_own_place() -> None:
+def test_missing_and_duplicate_values_are_faults_at_their_own_path() -> None:
     schema = {"type": "object", "required": ["a"], "properties": {"a": TEXT}}
     assert [fault.cause for fault in faults_of({}, schema, ("spec",))] == [
         ("FieldValueRequired", "Required value", "spec.a")

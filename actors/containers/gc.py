@@ -58,6 +58,8 @@ from actors.messages.reclaim import ContainersReclaimed, ReclaimContainers
 from actors.messages.status import PodFinished
 from runtime.cri.identity import POD_UID
 from runtime.logs.pod_logs import uid_of_log_directory
+from runtime.traces.rounds import Rounds
+from runtime.traces.spans import TraceContext
 
 SECOND_NS = 1_000_000_000
 PASS_NS = 60 * SECOND_NS
@@ -115,6 +117,7 @@ class ContainerGCActor(Actor):
         self._askers: dict[str, ActorRef] = {}
         self._asked_by: tuple[ActorRef, ...] = ()
         """Who asked for the pass under way."""
+        self._spans = Rounds("Containers/GarbageCollect", tools.tracer)
 
     def on_start(self) -> None:
         # Children outlive a restart of this actor, but their work for the last life is unknown.
@@ -251,6 +254,7 @@ class ContainerGCActor(Actor):
     def _answer_if_done(self, error: str = "") -> None:
         """Tell the requesters of the pass if it is over."""
         if not self._busy and not self._queue:
+            self._spans.end(error)
             askers, self._asked_by = self._asked_by, ()
             for asker in askers:
                 asker.tell(ContainersReclaimed(error))
@@ -268,7 +272,8 @@ class ContainerGCActor(Actor):
             self._pass_is_due = False
             self._listing = True
             self._asked_by, self._askers = tuple(self._askers.values()), {}
-            self.children[LISTER].tell(ListDead("", True))
+            self._spans.begin()
+            self.children[LISTER].tell(ListDead("", True, self._spans.context))
         elif self._deaths:
             self._looking_at, self._deaths = frozenset(self._deaths), set()
             self._listing = True
@@ -305,12 +310,14 @@ class ContainerGCActor(Actor):
         if self._asked_by:
             policy, is_spent = msgspec.structs.replace(policy, min_age_ns=0), self._is_gone_or_finished
         dead = dead_containers(containers, policy, self.wall_ns(), is_spent)
-        self._enqueue_containers([victim_of(container, places) for container in dead])
+        trace = listed.asked.trace
+        self._enqueue_containers([victim_of(container, places) for container in dead], trace)
         self._enqueue(
             Remove(
                 sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, is_spent)),
                 log_directories=self._orphaned_logs(listed),
-                links=_orphaned_links(listed),
+                links=listed.orphaned_links(),
+                trace=trace,
             )
         )
 
@@ -333,14 +340,14 @@ class ContainerGCActor(Actor):
 
     # --- removing ---------------------------------------------------------------------------------------------------
 
-    def _enqueue_containers(self, victims: list[DeadContainer]) -> None:
+    def _enqueue_containers(self, victims: list[DeadContainer], trace: TraceContext | None = None) -> None:
         new = [victim for victim in victims if victim.id not in self._taken]
         self._taken.update(victim.id for victim in new)
         for start in range(0, len(new), CHUNK):
-            self._enqueue(Remove(containers=tuple(new[start : start + CHUNK])))
+            self._enqueue(Remove(containers=tuple(new[start : start + CHUNK]), trace=trace))
 
     def _enqueue(self, work: Remove) -> None:
-        if work != Remove():
+        if not work.is_nothing():
             self._queue.append(work)
             self._give_work()
 
@@ -386,11 +393,3 @@ class ContainerGCActor(Actor):
         """Answer the requesters: the restart loses their pass."""
         for asker in {each.path: each for each in (*self._asked_by, *self._askers.values())}.values():
             asker.tell(ContainersReclaimed("the collection failed"))
-
-
-def _orphaned_links(listed: DeadListed) -> tuple[str, ...]:
-    """Dead links of containers that no longer exist."""
-    if not listed.dead_links:
-        return ()
-    alive = {each.id for each in listed.containers}
-    return tuple(link.path for link in listed.dead_links if link.container_id not in alive)

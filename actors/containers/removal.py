@@ -56,6 +56,7 @@ from runtime.cri.verbs import (
     Verb,
 )
 from runtime.logs.pod_logs import DeadLink, PodLogs
+from runtime.traces.spans import TraceContext, Tracer, below
 
 T = TypeVar("T")
 
@@ -77,6 +78,7 @@ class GcTools(msgspec.Struct, frozen=True):
     places: Places
     node: str = ""
     events: ActorRef | None = None
+    tracer: Tracer | None = None
 
     def tell_failure(self, text: str) -> None:
         """Record an event about the node: dead containers could not be collected."""
@@ -87,11 +89,12 @@ class GcTools(msgspec.Struct, frozen=True):
 class ListDead(Message, frozen=True):
     """Parent -> DeadLister: list the containers of `uid` (empty: of all pods).
 
-    With `disk`, all that a pass needs.
+    With `disk`, all that a pass needs. `trace`: the span that the calls belong to.
     """
 
     uid: str
     disk: bool
+    trace: TraceContext | None = None
 
 
 class DeadListed(Message, frozen=True):
@@ -104,14 +107,25 @@ class DeadListed(Message, frozen=True):
     dead_links: tuple[DeadLink, ...] = ()
     error: str = ""
 
+    def orphaned_links(self) -> tuple[str, ...]:
+        """Dead links of containers that no longer exist."""
+        if not self.dead_links:
+            return ()
+        alive = {each.id for each in self.containers}
+        return tuple(link.path for link in self.dead_links if link.container_id not in alive)
+
 
 class Remove(Message, frozen=True):
-    """Parent -> Remover: remove these, in this order."""
+    """Parent -> Remover: remove these, in this order. `trace`: the span that the calls belong to."""
 
     containers: tuple[DeadContainer, ...] = ()
     sandboxes: tuple[str, ...] = ()
     log_directories: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    trace: TraceContext | None = None
+
+    def is_nothing(self) -> bool:
+        return not (self.containers or self.sandboxes or self.log_directories or self.links)
 
 
 class Removed(Message, frozen=True):
@@ -187,7 +201,7 @@ class DeadLister(GcChild):
     @handles(ListDead)
     async def list_dead(self, message: ListDead) -> None:
         try:
-            self.parent.tell(await self._listed(message))
+            self.parent.tell(await below(message.trace, self._listed(message)))
         except Failures as failure:
             self.parent.tell(DeadListed(message, error=str(failure)))
 
@@ -214,6 +228,10 @@ class Remover(GcChild):
     @handles(Remove)
     async def remove(self, message: Remove) -> None:
         self._errors, self._removed = [], 0
+        await below(message.trace, self._remove(message))
+        self.parent.tell(Removed(self.ref, self._removed, tuple(self._errors)))
+
+    async def _remove(self, message: Remove) -> None:
         for victim in message.containers:
             await self._try(self.remove_container(victim), f"container {victim.name} ({victim.id[:13]})")
         for sandbox_id in message.sandboxes:
@@ -222,7 +240,6 @@ class Remover(GcChild):
             await self._try(self.on_disk(directory, self.tools.logs.remove_pod, directory), directory)
         for link in message.links:
             await self._try(self.on_disk(link, self.tools.logs.remove_link, link), link)
-        self.parent.tell(Removed(self.ref, self._removed, tuple(self._errors)))
 
     async def _try(self, operation: Awaitable[object], what: str) -> None:
         try:

@@ -37,6 +37,8 @@ from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.stats.capability import HostStats
 from runtime.stats.readings import FsReading
+from runtime.traces.rounds import Rounds
+from runtime.traces.spans import Tracer
 
 SECOND_NS = 1_000_000_000
 PASS_NS = 300 * SECOND_NS
@@ -65,6 +67,7 @@ class ImageTools(msgspec.Struct, frozen=True):
     meters: Meters = UNMEASURED
     pulls: ActorRef | None = None
     """Who keeps the records of pulled images."""
+    tracer: Tracer | None = None
 
 
 class Settled(Message, frozen=True):
@@ -124,6 +127,7 @@ class ImageGCActor(Actor):
         self._is_due = False
         self._askers: dict[str, ActorRef] = {}
         self._pass: _Pass | None = None
+        self._spans = Rounds("Images/GarbageCollect", tools.tracer)
         self._failed_before = False
         self._leaving_since: dict[str, int] = {}
 
@@ -186,7 +190,9 @@ class ImageGCActor(Actor):
 
     def _look(self, this: _Pass) -> None:
         self._pass, this.began_ns = this, self.now_ns()
-        self.children[REMOVER].tell(LookAtImages(this.number))
+        if not this.only_look:
+            self._spans.begin()
+        self.children[REMOVER].tell(LookAtImages(this.number, self._spans.context))
 
     @handles(ImagesLooked)
     def looked(self, message: ImagesLooked) -> None:
@@ -233,7 +239,7 @@ class ImageGCActor(Actor):
         self._leases.leaves(image)
         self._leaving_since[image.id] = self.now_ns()
         this.leaving = image.id
-        self.children[REMOVER].tell(RemoveOne(image))
+        self.children[REMOVER].tell(RemoveOne(image, self._spans.context))
 
     def _next_free(self, queue: deque[Image]) -> Image | None:
         """The next image that nobody has leased since the look."""
@@ -314,6 +320,7 @@ class ImageGCActor(Actor):
             self._begin()
             return
         error = "; ".join(this.errors[:3])
+        self._spans.end(error)
         for asker in this.askers:
             asker.tell(ImagesReclaimed(this.freed, error))
         if error:

@@ -25,6 +25,7 @@ from runtime.cri.messages import (
 from runtime.cri.verbs import IMAGE_FS_INFO, LIST_CONTAINERS, LIST_IMAGES, REMOVE_IMAGE, STATUS, Req, Res, Verb
 from runtime.stats.capability import HostStats
 from runtime.stats.readings import FsReading
+from runtime.traces.spans import TraceContext, below
 
 SECOND_NS = 1_000_000_000
 GIVE_UP_NS = 300 * SECOND_NS
@@ -38,9 +39,13 @@ Failures = (CriError, DeadlineExceededError, LaneExhaustedError, OSError)
 
 
 class LookAtImages(Message, frozen=True):
-    """Parent -> ImageRemover: list the images. `number` comes back with the answer."""
+    """Parent -> ImageRemover: list the images. `number` comes back with the answer.
+
+    `trace`: the span that the calls belong to.
+    """
 
     number: int
+    trace: TraceContext | None = None
 
 
 class ImagesLooked(Message, frozen=True):
@@ -58,9 +63,13 @@ class ImagesLooked(Message, frozen=True):
 
 
 class RemoveOne(Message, frozen=True):
-    """Parent -> ImageRemover: remove this image with all its names, and measure the file system."""
+    """Parent -> ImageRemover: remove this image with all its names, and measure the file system.
+
+    `trace`: the span that the call belongs to.
+    """
 
     image: Image
+    trace: TraceContext | None = None
 
 
 class OneRemoved(Message, frozen=True):
@@ -91,7 +100,7 @@ class ImageRemover(Actor):
     @handles(LookAtImages)
     async def look(self, message: LookAtImages) -> None:
         try:
-            self._parent.tell(await self._looked(message.number))
+            self._parent.tell(await below(message.trace, self._looked(message.number)))
         except Failures as failure:
             self._parent.tell(ImagesLooked(message.number, error=str(failure)))
 
@@ -111,7 +120,8 @@ class ImageRemover(Actor):
     async def remove_one(self, message: RemoveOne) -> None:
         image = message.image
         try:
-            await self._call(REMOVE_IMAGE, RemoveImageRequest(image=ImageSpec(image=image.id)))
+            request = RemoveImageRequest(image=ImageSpec(image=image.id))
+            await below(message.trace, self._call(REMOVE_IMAGE, request))
         except CriError as failure:
             if not failure.not_found:
                 certain = failure.code not in UNCERTAIN

@@ -290,6 +290,7 @@ def _serve(
             capabilities.api,
             loop,
             capabilities.meters,
+            capabilities.tracer,
         )
         server.start()
     except (CertificateError, PortTakenError) as error:

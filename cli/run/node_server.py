@@ -38,6 +38,7 @@ from runtime.logs.source import LogSource
 from runtime.metrics import kubelet as metric_names
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.traces.spans import Tracer
 
 SECOND_NS = 1_000_000_000
 
@@ -119,6 +120,7 @@ def node_server(
     api: ApiLines | None,
     loop: LoopThread,
     meters: Meters = UNMEASURED,
+    tracer: Tracer | None = None,
 ) -> NodeServer:
     """Not started yet. Raises CertificateError, GateError."""
     configuration = serving.configuration
@@ -142,7 +144,7 @@ def node_server(
         websockets=(serving.gates or FeatureGates({})).enabled("ExtendWebSocketsToKubelet"),
     )
     shown_by = tls.shown_by if tls is not None else lambda _: NOTHING
-    endpoints = NodeEndpoints(facts, window, cri, logs, gate, meters, shown_by)
+    endpoints = NodeEndpoints(facts, window, cri, logs, gate, meters, shown_by, tracer)
     return NodeServer(configuration, ports, endpoints, tls, loop)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 
-from runtime.traces.spans import Span, Tracer
+from runtime.traces.spans import Span, SpanKind, Tracer
 
 
 def begin_request(tracer: Tracer, method: str, url: str, host: str, port: int) -> Span:
@@ -19,7 +19,7 @@ def begin_request(tracer: Tracer, method: str, url: str, host: str, port: int) -
         "server.address": host,
         "server.port": port,
     }
-    return tracer.begin(f"HTTP {method}", attributes, is_call=True)
+    return tracer.begin(f"HTTP {method}", attributes, kind=SpanKind.CALL)
 
 
 def ended(span: Span, status: int, failure: BaseException | None) -> None:

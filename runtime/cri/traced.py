@@ -12,7 +12,7 @@ from typing import Any
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.verbs import EXEC_SYNC, PULL_IMAGE, Verb
 from runtime.io.pending import PendingAnswer
-from runtime.traces.spans import Span, Tracer, current
+from runtime.traces.spans import Span, SpanKind, Tracer, current
 
 _UNTOLD = frozenset({EXEC_SYNC.name, PULL_IMAGE.name})
 """The text of their errors may quote the command, its output, or what a registry was asked with."""
@@ -21,7 +21,8 @@ _UNTOLD = frozenset({EXEC_SYNC.name, PULL_IMAGE.name})
 def begin_call(tracer: Tracer, verb: Verb[Any, Any]) -> Span:
     """The span of a call that begins now, below the caller's."""
     name = verb.path.removeprefix("/")
-    return tracer.begin(name, {"rpc.system.name": "grpc", "rpc.method": name}, parent=current(), is_call=True)
+    attributes = {"rpc.system.name": "grpc", "rpc.method": name}
+    return tracer.begin(name, attributes, parent=current(), kind=SpanKind.CALL)
 
 
 def answered(span: Span, verb: Verb[Any, Any], done: PendingAnswer[Any]) -> None:

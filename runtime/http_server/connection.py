@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from runtime.http_server.heads import Head, HttpRefusal, head_of
-from runtime.http_server.tunnel import CannotReach, Way, bad_gateway, open_tunnel
+from runtime.http_server.tunnel import SWITCHED, CannotReach, Way, bad_gateway, open_tunnel
 
 LOG = logging.getLogger("actorlet.http-server")
 
@@ -81,6 +81,9 @@ class ServedConnection(asyncio.Protocol):
         """The client ended its side before the tunnel was open."""
         self._moved = False
         """A byte has passed through the tunnel since the last check."""
+        self._way: Way | None = None
+        self._status = SWITCHED
+        """What a client that asked for a tunnel gets."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -123,6 +126,8 @@ class ServedConnection(asyncio.Protocol):
             self._task.cancel()
         if self._tunnel is not None:
             self._tunnel.close()
+        if self._way is not None and self._way.ended is not None:
+            self._way.ended(self._status)
 
     def eof_received(self) -> bool | None:
         if self._inner is not None:
@@ -164,6 +169,7 @@ class ServedConnection(asyncio.Protocol):
 
     def _refuse(self, refusal: HttpRefusal) -> None:
         transport = self._transport
+        self._status = refusal.status
         assert transport is not None
         if not transport.is_closing():
             transport.write(refusal.as_bytes())
@@ -192,7 +198,7 @@ class ServedConnection(asyncio.Protocol):
             head = head_of(text)
             if head.header("content-length").strip() not in ("", "0") or head.header("transfer-encoding"):
                 raise HttpRefusal(400, "a request to upgrade has no body")
-            way = await self._find_way(head, transport)
+            way = self._way = await self._find_way(head, transport)
             tunnel, first = await open_tunnel(way, _Backward(transport, self.moved), self._cannot_reach)
         except HttpRefusal as refusal:
             self._refuse(refusal)

@@ -13,10 +13,10 @@ import asyncio
 import hmac
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -36,7 +36,7 @@ from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wante
 from runtime.http_server.local_site import refuse_other_pages
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.manifest_door import ManifestDoor
-from runtime.http_server.measured import MAIN, READ_ONLY, label_of, measured
+from runtime.http_server.measured import MAIN, READ_ONLY, RequestRecords, label_of
 from runtime.http_server.numbers import Numbers, NumbersView
 from runtime.http_server.observer import Observer, ObserverView, asking_for_token, is_observed
 from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, ServerEndpoint, Switch, asked, paths_of
@@ -51,12 +51,13 @@ from runtime.io.daemon_threads import DaemonThreads
 from runtime.logs.source import LogSource
 from runtime.metrics import kubelet as metric_names
 from runtime.metrics.meters import UNMEASURED, Meters
+from runtime.traces.spans import Tracer
 
 T = TypeVar("T")
 
 THREADS = 4
 JSON = "application/json"
-Answer = Callable[[web.BaseRequest, Mapping[str, str]], Awaitable[web.StreamResponse]]
+Answer = Callable[[web.BaseRequest, Mapping[str, str]], Coroutine[Any, Any, web.StreamResponse]]
 """An endpoint: takes the request and the names in its path. Raises Refusal."""
 _NO_SWITCH: frozenset[Switch] = frozenset()
 _VAR_LOG = SystemLogPlaces()
@@ -96,7 +97,7 @@ class NodeEndpoints:
     """See the module.
 
     `main`, `read_only` and `health` are handlers for listeners; `upgrade` for the main one. `shown_by`: the certificate
-    of the client at the other end.
+    of the client at the other end. `tracer` None: no request is traced.
     """
 
     def __init__(
@@ -108,9 +109,11 @@ class NodeEndpoints:
         gate: AccessGate,
         meters: Meters = UNMEASURED,
         shown_by: Callable[[asyncio.BaseTransport | None], Shown] = lambda _: NOTHING,
+        tracer: Tracer | None = None,
     ) -> None:
         self._facts = facts
         self._meters = meters
+        self._records = RequestRecords(meters, tracer)
         self._numbers = Numbers(view)
         self._view = view
         self._cri = cri
@@ -213,8 +216,7 @@ class NodeEndpoints:
             raise HttpRefusal(400, "nothing is upgraded here")
         if head.header("upgrade").lower() == "websocket":
             self._meters.count(metric_names.WEBSOCKETS, label_of(what.pattern))
-        with measured(self._meters, head.method, what, MAIN):
-            return await self._way(what, head)
+        return await self._records.tunnel(head, transport, what, self._way(what, head))
 
     async def read_only(self, request: web.BaseRequest) -> web.StreamResponse:
         """Raises Refusal."""
@@ -237,10 +239,9 @@ class NodeEndpoints:
     # --- answers ----------------------------------------------------------------------------------------------------
 
     async def _answer(self, request: web.BaseRequest, what: Asked, server: str = MAIN) -> web.StreamResponse:
-        with measured(self._meters, request.method, what, server):
-            if what.endpoint in UPGRADED:
-                return await self._session(request, what)
-            return await self._answers[what.endpoint](request, what.names)
+        upgraded = what.endpoint in UPGRADED
+        work = self._session(request, what) if upgraded else self._answers[what.endpoint](request, what.names)
+        return await self._records.answer(request, what, server, work)
 
     async def _session(self, request: web.BaseRequest, what: Asked) -> web.StreamResponse:
         """Serve a client whose websocket is translated; `upgrade` serves the others."""

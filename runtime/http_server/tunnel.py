@@ -22,6 +22,8 @@ from runtime.http_client import HttpConnection, HttpError, HttpOrigin, HttpRespo
 from runtime.http_server.heads import HttpRefusal, head_of
 
 ANSWER_SECONDS = 30.0
+SWITCHED = 101
+"""The status of an answer that opens a tunnel."""
 _SHOWN_BYTES = 16 * 1024
 _FRAMING = frozenset({"content-length", "transfer-encoding", "expect", "trailer"})
 
@@ -33,6 +35,8 @@ class Way:
     `first` is the head of the request that goes there, with the empty line at its end.
 
     `here`: for another side that lives in this process, makes a connected socket to it.
+
+    `ended`: is told the status that the client got, once, when its connection has ended.
     """
 
     host: str
@@ -41,6 +45,7 @@ class Way:
     tls: ssl.SSLContext | None = None
     who: str = "the other side"
     here: Callable[[], socket.socket] | None = None
+    ended: Callable[[int], None] | None = None
 
 
 CannotReach = Callable[[Way, str], HttpRefusal]
@@ -58,7 +63,7 @@ async def agreed(way: Way, request: h11.Request, cannot_reach: CannotReach) -> t
         connection = await _connected(way)
         async with asyncio.timeout(ANSWER_SECONDS):
             response = await connection.ask(request)
-            if response.status == 101:
+            if response.status == SWITCHED:
                 upgraded, connection = connection, None
                 return upgraded, response
             said = await _beginning(response)

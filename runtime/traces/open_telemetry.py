@@ -20,18 +20,19 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, Tra
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 from opentelemetry.trace import (
+    Link,
     NonRecordingSpan,
     SpanContext,
-    SpanKind,
     Status,
     StatusCode,
     TraceFlags,
     set_span_in_context,
 )
 from opentelemetry.trace import Span as SdkSpan
+from opentelemetry.trace import SpanKind as SdkSpanKind
 from opentelemetry.trace import Tracer as SdkTracer
 
-from runtime.traces.spans import Attributes, TraceContext
+from runtime.traces.spans import Attributes, SpanKind, TraceContext
 
 LOG = logging.getLogger(__name__)
 
@@ -48,6 +49,11 @@ TEXT_AT_MOST = 1024
 MILLION = 1_000_000
 
 _NO_PARENT = Context()
+_KINDS = {
+    SpanKind.OWN: SdkSpanKind.INTERNAL,
+    SpanKind.CALL: SdkSpanKind.CLIENT,
+    SpanKind.ANSWER: SdkSpanKind.SERVER,
+}
 
 
 class OpenTelemetryTracer:
@@ -85,12 +91,18 @@ class OpenTelemetryTracer:
         return self._queue.dropped
 
     def begin(
-        self, name: str, attributes: Attributes, *, parent: TraceContext | None = None, is_call: bool = False
+        self,
+        name: str,
+        attributes: Attributes,
+        *,
+        parent: TraceContext | None = None,
+        kind: SpanKind = SpanKind.OWN,
+        link: TraceContext | None = None,
     ) -> _Span:
         """See `Tracer.begin`."""
-        kind = SpanKind.CLIENT if is_call else SpanKind.INTERNAL
-        context = _NO_PARENT if parent is None else _below(parent)
-        return _Span(self._tracer.start_span(name, context, kind, attributes))
+        context = _NO_PARENT if parent is None else set_span_in_context(NonRecordingSpan(_named(parent)), _NO_PARENT)
+        links = () if link is None else (Link(_named(link)),)
+        return _Span(self._tracer.start_span(name, context, _KINDS[kind], attributes, links))
 
     def close(self) -> None:
         """Send what waits, for as long as `CLOSE_SECONDS`. What is not sent then is lost."""
@@ -187,7 +199,6 @@ class _Counted(SpanExporter):
         return self._exporter.force_flush(timeout_millis)
 
 
-def _below(parent: TraceContext) -> Context:
-    flags = TraceFlags(TraceFlags.SAMPLED if parent.sampled else TraceFlags.DEFAULT)
-    name = SpanContext(parent.trace_id, parent.span_id, is_remote=False, trace_flags=flags)
-    return set_span_in_context(NonRecordingSpan(name), _NO_PARENT)
+def _named(span: TraceContext) -> SpanContext:
+    flags = TraceFlags(TraceFlags.SAMPLED if span.sampled else TraceFlags.DEFAULT)
+    return SpanContext(span.trace_id, span.span_id, is_remote=False, trace_flags=flags)

@@ -7,7 +7,9 @@ tracer nobody calls anything of this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Mapping
+import enum
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -16,6 +18,7 @@ import msgspec
 
 T = TypeVar("T")
 Attributes: TypeAlias = Mapping[str, str | int]
+_HEADER = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.ASCII)
 
 
 class TraceContext(msgspec.Struct, frozen=True):
@@ -28,6 +31,28 @@ class TraceContext(msgspec.Struct, frozen=True):
     def header(self) -> tuple[str, str]:
         """The header of HTTP, or metadata of gRPC, that tells a server whose child the call is."""
         return "traceparent", f"00-{self.trace_id:032x}-{self.span_id:016x}-{int(self.sampled):02x}"
+
+    @classmethod
+    def of_header(cls, value: str) -> TraceContext | None:
+        """The span that a client names in that header; None if it names none."""
+        parts = _HEADER.fullmatch(value.strip())
+        if parts is None:
+            return None
+        version, trace_id, span_id, flags, more = parts.groups()
+        if version == "ff" or (version == "00" and more):
+            return None
+        trace, span = int(trace_id, 16), int(span_id, 16)
+        return cls(trace, span, bool(int(flags, 16) & 1)) if trace and span else None
+
+
+class SpanKind(enum.Enum):
+    """On which side of a call the work is done."""
+
+    OWN = enum.auto()
+    CALL = enum.auto()
+    """A server does the work."""
+    ANSWER = enum.auto()
+    """A client asked for it."""
 
 
 class Span(Protocol):
@@ -50,9 +75,15 @@ class Tracer(Protocol):
     """Begins spans. Never waits, and never fails."""
 
     def begin(
-        self, name: str, attributes: Attributes, *, parent: TraceContext | None = None, is_call: bool = False
+        self,
+        name: str,
+        attributes: Attributes,
+        *,
+        parent: TraceContext | None = None,
+        kind: SpanKind = SpanKind.OWN,
+        link: TraceContext | None = None,
     ) -> Span:
-        """A span of the trace of `parent`; without one a new trace begins. `is_call`: a server does the work."""
+        """A span of the trace of `parent`; without one a new trace begins. `link`: a span of another trace."""
 
 
 _CURRENT: ContextVar[TraceContext | None] = ContextVar("trace", default=None)
@@ -70,6 +101,11 @@ def under(context: TraceContext | None, work: Callable[[], T]) -> T:
         return work()
     finally:
         _CURRENT.reset(token)
+
+
+def below(context: TraceContext | None, coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
+    """The result of the coroutine, which works for that span, if there is one."""
+    return coroutine if context is None else within(context, coroutine)
 
 
 class within(Generic[T]):  # noqa: N801  # used as a function: `await within(context, coroutine)`

@@ -83,6 +83,7 @@ def _start_images(node: Wiring) -> None:
         node_status=actors.node_status,
         meters=can.meters,
         pulls=actors.image_pull,
+        tracer=can.tracer,
     )
     node.make(actors.image_gc, ImageGCActor, tools=tools)
 
@@ -99,7 +100,7 @@ def _pull_records(node: Wiring) -> PullRecords | None:
 def _start_clean_up(node: Wiring) -> None:
     can, actors, pod_logs = node.can, node.actors, node.configuration.pod_logs_dir
     places = Places(pod_logs, node.plan.facts.container_logs_directory)
-    tools = GcTools(can.cri, can.logs, node.plan.gc_policy, places, node.name, actors.events)
+    tools = GcTools(can.cri, can.logs, node.plan.gc_policy, places, node.name, actors.events, can.tracer)
     node.make(actors.container_gc, ContainerGCActor, sync_loop=actors.sync_loop, tools=tools)
     limits = log_limits(node.configuration)
     if limits is not None:

@@ -5,6 +5,7 @@ The agent is a process of its own; the simulated runtime, the API server and the
 
 from __future__ import annotations
 
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,9 +17,12 @@ import pytest
 from actors.kernel import PoolDispatcher
 from cli.simulated.embedded_api import ApiServerOptions, embedded_api
 from runtime.cri.server import CriServer
+from runtime.traces.spans import TraceContext
 from simulation.cri import SimulatedCri
 from tests.cli.run.test_command import MANIFEST, PATIENCE_S, ROOT, Agent, actorlet, flags
+from tests.ports import free_ports
 from tests.real.waiting import until
+from tests.runtime.http_server.clients import ask
 from tests.runtime.traces.collector import Collector, GotSpan
 from tests.runtime.traces.trace_parents import TraceParents
 
@@ -26,7 +30,7 @@ SECRET = "hunter2"
 CONFIGURATION = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-authentication: {{anonymous: {{enabled: false}}, webhook: {{enabled: false}}}}
+authentication: {{anonymous: {{enabled: {anonymous}}}, webhook: {{enabled: false}}}}
 authorization: {{mode: AlwaysAllow}}
 tracing: {{endpoint: "{endpoint}", samplingRatePerMillion: {rate}}}
 """
@@ -49,9 +53,9 @@ class Node:
         endpoint = f"unix://{directory}/cri.sock"
         stack.enter_context(CriServer(SimulatedCri(dispatcher), endpoint, (self.parents,)))
 
-    def configured(self, endpoint: str, rate: int = 1_000_000) -> str:
+    def configured(self, endpoint: str, rate: int = 1_000_000, anonymous: str = "false") -> str:
         file = self.directory / "config.yaml"
-        file.write_text(CONFIGURATION.format(endpoint=endpoint, rate=rate))
+        file.write_text(CONFIGURATION.format(endpoint=endpoint, rate=rate, anonymous=anonymous))
         return f"--config={file}"
 
     def asked(self, method: str) -> bool:
@@ -110,6 +114,53 @@ def test_a_pod_that_ends_is_traced_to_its_end(node: Node) -> None:
     for name in (hook, stop):
         assert any(span.parent in endings for span in collector.named(name)), collector.named(name)
     assert SECRET not in "\n".join(map(repr, collector.spans))
+
+
+def test_collections_are_traces_with_their_calls(node: Node) -> None:
+    images, containers = "Images/GarbageCollect", "Containers/GarbageCollect"
+    with Collector() as collector:
+        agent = Agent(node.directory, node.configured(collector.endpoint))
+        try:
+            collector.wait_for(images, containers)
+        finally:
+            assert agent.end() == 0
+    for name, call in ((images, f"{IMAGES}/ListImages"), (containers, f"{RUNTIME}/ListPodSandbox")):
+        spans = {span.id for span in collector.named(name)}
+        assert all((span.parent, span.attributes) == ("", {}) for span in collector.named(name))
+        assert any(span.parent in spans for span in collector.named(call)), collector.named(call)
+
+
+def test_requests_to_the_node_are_spans_below_their_clients(node: Node) -> None:
+    port, read_only = free_ports(2)
+    above = TraceContext(11, 12, True)
+    with Collector() as collector:
+        own = ["--enable-server=true", f"--cert-dir={node.directory}/pki", f"--port={port}", "--address=127.0.0.1"]
+        own.append(f"--read-only-port={read_only}")
+        agent = Agent(node.directory, node.configured(collector.endpoint, rate=0, anonymous="true"), *own)
+        tls = ssl.create_default_context(cafile=f"{node.directory}/pki/kubelet.crt")
+        tls.check_hostname = False
+        try:
+            until(lambda: node.asked(f"{RUNTIME}/StartContainer"), PATIENCE_S, "the pod does not start")
+            log = "/containerLogs/default/web-n/main"
+            for path in ("/pods", f"{log}?tailLines=77"):
+                ask(port, path, tls=tls, traceparent=above.header()[1])
+            ask(port, "/pods", tls=tls)
+            ask(read_only, "/pods", traceparent=above.header()[1])
+        finally:
+            assert agent.end() == 0
+    listed, logged = (
+        collector.named("/pods/")[0],
+        collector.named("/containerLogs/{podNamespace}/{podID}/{containerName}")[0],
+    )
+    for span, path in ((listed, "/pods"), (logged, log)):
+        assert (span.trace, span.parent) == (f"{above.trace_id:032x}", f"{above.span_id:016x}")
+        assert span.kind == 2, "a server's"
+        assert span.attributes["url.path"] == path
+        assert span.attributes["server.address"] == "kubelet"
+    assert listed.attributes["http.response.status_code"] == 200
+    assert any(span.parent == logged.id for span in collector.named(f"{RUNTIME}/ContainerStatus")), collector.spans
+    assert len(collector.named("/pods/")) == 1, "neither without a client that asks for it, nor on the public port"
+    assert "tailLines" not in "".join(map(repr, collector.spans))
 
 
 def test_a_collector_that_hangs_delays_neither_pods_nor_the_end_of_the_agent(node: Node) -> None:

@@ -12,7 +12,7 @@ import pytest
 import runtime.cri.transport  # noqa: F401  # before the exporter, which imports gRPC
 from runtime.traces import open_telemetry
 from runtime.traces.open_telemetry import WAITING_AT_MOST, OpenTelemetryTracer
-from runtime.traces.spans import TraceContext
+from runtime.traces.spans import SpanKind, TraceContext
 from tests.ports import free_ports
 from tests.real.waiting import until
 from tests.runtime.traces.collector import PATIENCE_S, Collector
@@ -33,7 +33,7 @@ def tracer_to(endpoint: str, per_million: int = ALL) -> OpenTelemetryTracer:
 def test_spans_arrive_with_their_parents_attributes_and_failures(collector: Collector) -> None:
     with closing(tracer_to(collector.endpoint)) as tracer:
         whole = tracer.begin("whole", {"k8s.pod.name": "web"})
-        part = tracer.begin("part", {}, parent=whole.context, is_call=True)
+        part = tracer.begin("part", {}, parent=whole.context, kind=SpanKind.CALL)
         part.put("rpc.response.status_code", "NOT_FOUND")
         part.fail("no such container")
         whole.end()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.traces.spans import TraceContext, current, under, within
+from runtime.traces.spans import TraceContext, below, current, under, within
 
 ONE = TraceContext(0xAB, 0xCD, True)
 OTHER = TraceContext(1, 2, False)
@@ -22,6 +22,29 @@ class Pause:
 def test_the_header_is_that_of_w3c_trace_context() -> None:
     assert ONE.header() == ("traceparent", f"00-{'ab':0>32}-{'cd':0>16}-01")
     assert OTHER.header()[1].endswith("-00")
+
+
+TRACE, SPAN = f"{'ab':0>32}", f"{'cd':0>16}"
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [
+        (ONE.header()[1], ONE),
+        (f"  00-{TRACE}-{SPAN}-00 ", TraceContext(0xAB, 0xCD, False)),
+        (f"00-{TRACE}-{SPAN}-03", ONE),
+        (f"01-{TRACE}-{SPAN}-01-later", ONE),
+        (f"00-{TRACE}-{SPAN}-01-later", None),
+        (f"ff-{TRACE}-{SPAN}-01", None),
+        (f"00-{'0' * 32}-{SPAN}-01", None),
+        (f"00-{TRACE}-{'0' * 16}-01", None),
+        (f"00-{TRACE.upper()}-{SPAN}-01", None),
+        (f"00-{TRACE}-{SPAN}", None),
+        ("", None),
+    ],
+)
+def test_a_client_names_its_span_or_none(header: str, named: TraceContext | None) -> None:
+    assert TraceContext.of_header(header) == named
 
 
 def test_work_under_a_span_is_its_child_and_what_follows_is_not() -> None:
@@ -76,6 +99,18 @@ def test_exceptions_pass_into_and_out_of_a_traced_coroutine() -> None:
     coroutine.send(None)
     with pytest.raises(ValueError, match="of the coroutine"):
         coroutine.throw(KeyError())
+
+
+def test_a_coroutine_without_a_span_runs_as_it_is() -> None:
+    async def work() -> TraceContext | None:
+        return current()
+
+    async def whole() -> tuple[TraceContext | None, TraceContext | None]:
+        return await below(None, work()), await below(ONE, work())
+
+    with pytest.raises(StopIteration) as ended:
+        whole().send(None)
+    assert ended.value.value == (None, ONE)
 
 
 def test_a_coroutine_that_is_given_up_ends() -> None:

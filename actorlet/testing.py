@@ -177,12 +177,8 @@ class Cluster:
         `spec` is a PodSpec as JSON has it; without one, each pod has a container that runs for ever. All pods have the
         label `app: name`.
         """
-        template = {
-            "labels": {"app": name, **(labels or {})},
-            "annotations": dict(annotations or {}),
-            "spec": dict(spec or {"containers": [{"name": "app", "image": "registry.example/app:1"}]}),
-        }
-        self._ask({"order": "load", "name": name, "namespace": namespace, "replicas": replicas, "template": template})
+        pods = {"spec": dict(spec or {}), "labels": dict(labels or {}), "annotations": dict(annotations or {})}
+        self._ask({"order": "load", "name": name, "namespace": namespace, "replicas": replicas, **pods})
         return Load(self._ask, name, namespace)
 
     # --- objects ----------------------------------------------------------------------------------------------------

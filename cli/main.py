@@ -41,6 +41,9 @@ COMMANDS: Mapping[str, Command] = {
     "replay": Command(
         "cli.replay.command", "a failure that simulate has saved, again: to any step, with a look at any actor"
     ),
+    "simulate-cluster": Command(
+        "cli.simulated.cluster", "a simulated cluster on loopback, for tests in any language: nodes, time, faults"
+    ),
     "simulated-cri": Command("cli.simulated.cri", "a simulated container runtime behind a socket, for any CRI client"),
     "simulated-apiserver": Command(
         "cli.simulated.apiserver", "an API server in memory on loopback, for kubectl and agents"

@@ -1,4 +1,4 @@
-"""`actorlet simulated-cri` and `simulated-apiserver`: parts of the simulated world behind a socket.
+"""Parts of the simulated world behind a socket: a cluster, a runtime, an API server.
 
-Open `cri.py` or `apiserver.py`. `embedded_api.py` starts the API server for other commands too.
+Open `cluster.py`, `cri.py` or `apiserver.py`. `embedded_api.py` starts the API server for other commands too.
 """

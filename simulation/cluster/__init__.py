@@ -1,4 +1,6 @@
-"""The process behind `actorlet.testing`: a simulated cluster that a test of another program drives.
+"""A simulated cluster that a test of another program drives.
 
-Open `child.py` first: it is the process. `orders.py` has its orders; `cluster_world.py` is the world that they change.
+Open `running_cluster.py` first: a world, its API server and the orders that it obeys. `child.py` is the process behind
+`actorlet.testing`; `control_port.py` takes orders over HTTP. `orders.py` has the orders, and `cluster_world.py` is the
+world that they change.
 """

@@ -245,7 +245,7 @@ class ClusterWorld(World):
         key = (order.namespace, order.name)
         if key in self._loads:
             raise OrderError(f"there is a load {order.name!r} in {order.namespace}; scale it")
-        load = Replicas(self.server, self.dispatcher, order.namespace, order.name, order.template)
+        load = Replicas(self.server, self.dispatcher, order.namespace, order.name, order.template())
         load.start(order.replicas)
         self._loads[key] = load
 

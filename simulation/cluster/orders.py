@@ -22,6 +22,9 @@ NODES_AT_MOST = 1000
 SPEED_AT_MOST = 10_000.0
 YEARS = range(1970, 2200)
 
+DEFAULT = "default"
+"""The namespace of an order that names none."""
+
 Count = Annotated[int, Meta(ge=0, le=PODS_AT_MOST)]
 
 
@@ -47,7 +50,7 @@ class Begin(_Order, frozen=True, tag="begin"):
 
 
 class Now(_Order, frozen=True, tag="now"):
-    pass
+    """The cluster's time: seconds since its nodes were ready."""
 
 
 class Step(_Order, frozen=True, tag="step"):
@@ -69,10 +72,12 @@ class Limit(_Order, frozen=True, tag="limit"):
 
 
 class Behave(_Order, frozen=True, tag="behave"):
-    name: str
-    namespace: str
-    container: str
-    knobs: Mapping[str, str]
+    """Say what containers do; `knobs` are those of the simulated runtime."""
+
+    name: str = "*"
+    namespace: str = "*"
+    container: str = ""
+    knobs: Mapping[str, str] = {}
 
     def annotations(self) -> dict[str, str]:
         """As a pod would say it. Raises OrderError."""
@@ -93,12 +98,14 @@ class Apply(_Order, frozen=True, tag="apply"):
     """Apply the manifests in a file or a folder."""
 
     path: str
-    namespace: str
+    namespace: str = DEFAULT
 
 
 class Explain(_Order, frozen=True, tag="explain"):
+    """Why a pod is in its state."""
+
     pod: str
-    namespace: str
+    namespace: str = DEFAULT
 
 
 class Troubles(_Order, frozen=True, tag="troubles"):
@@ -106,82 +113,113 @@ class Troubles(_Order, frozen=True, tag="troubles"):
 
 
 class Reset(_Order, frozen=True, tag="reset"):
-    pass
+    """Delete what has come since the beginning; end faults, loads and orders to pods."""
 
 
 class Exit(_Order, frozen=True, tag="exit"):
+    """End the containers of a pod, or the one of that name."""
+
     pod: str
-    namespace: str
-    container: str
-    code: Annotated[int, Meta(ge=0, le=255)]
-    oom: bool
+    namespace: str = DEFAULT
+    container: str = ""
+    code: Annotated[int, Meta(ge=0, le=255)] = 0
+    oom: bool = False
 
 
 class Hang(_Order, frozen=True, tag="hang"):
+    """Let the containers of a pod answer no probe and ignore SIGTERM."""
+
     pod: str
-    namespace: str
+    namespace: str = DEFAULT
 
 
 class Say(_Order, frozen=True, tag="say"):
     """A container writes lines to its log now."""
 
     pod: str
-    namespace: str
-    container: str
     text: Annotated[str, Meta(min_length=1)]
+    namespace: str = DEFAULT
+    container: str = ""
 
 
 class StartLoad(_Order, frozen=True, tag="load"):
+    """Keep so many pods `NAME-N`. Without a spec, each has one container that runs for ever."""
+
     name: str
-    namespace: str
     replicas: Count
-    template: Mapping[str, Any]
+    namespace: str = DEFAULT
+    spec: Mapping[str, Any] = {}
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+
+    def template(self) -> dict[str, Any]:
+        """Labels, annotations and spec of a pod. All pods have the label `app: NAME`."""
+        spec = self.spec or {"containers": [{"name": "app", "image": "registry.example/app:1"}]}
+        return {"labels": {"app": self.name, **self.labels}, "annotations": self.annotations, "spec": spec}
 
 
 class Scale(_Order, frozen=True, tag="scale"):
+    """Keep another number of pods of a load."""
+
     name: str
-    namespace: str
     replicas: Count
+    namespace: str = DEFAULT
 
 
 class CountReady(_Order, frozen=True, tag="count-ready"):
+    """How many pods of a load are Ready."""
+
     name: str
-    namespace: str
+    namespace: str = DEFAULT
 
 
 class AddNodes(_Order, frozen=True, tag="add-nodes"):
-    count: Annotated[int, Meta(ge=1, le=NODES_AT_MOST)]
+    """Add nodes like the others."""
+
+    count: Annotated[int, Meta(ge=1, le=NODES_AT_MOST)] = 1
 
 
 class KillNode(_Order, frozen=True, tag="kill-node"):
+    """Cut the power of a node."""
+
     node: str
 
 
 class StartNode(_Order, frozen=True, tag="start-node"):
+    """Boot a killed node, with the disk it had."""
+
     node: str
 
 
 class KillAgent(_Order, frozen=True, tag="kill-agent"):
+    """Kill the agent of a node; a new one starts after `away`."""
+
     node: str
-    away: str
+    away: str = "0s"
 
 
 class PauseAgent(_Order, frozen=True, tag="pause-agent"):
+    """Give the agent of a node no CPU for so long."""
+
     node: str
     lasts: str
 
 
 class CutNetwork(_Order, frozen=True, tag="cut-network"):
+    """Lose all packets between a node and the API server for so long."""
+
     node: str
     lasts: str
 
 
 class Befall(_Order, frozen=True, tag="fault"):
+    """Begin a fault, in the words of a scenario."""
+
     fault: AnyFault
 
 
 class Heal(_Order, frozen=True, tag="heal"):
-    pass
+    """End all faults."""
 
 
 Order = (

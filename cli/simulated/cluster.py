@@ -1,0 +1,145 @@
+"""`actorlet simulate-cluster`: a simulated cluster for tests in any language.
+
+It serves the API server, and on a second port the orders of the test kit: time, faults, nodes, what pods do. It runs
+until SIGINT or SIGTERM, and with `--until-input-ends` also until its standard input ends. It leaves no files behind. A
+fault of the command line, a port or a file is reported in one line on standard error. The exit status is 2 for the
+command line, 1 for the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+
+import msgspec
+
+from cli.file_errors import why
+from cli.main import own_version
+from cli.simulated.embedded_api import PASSING_PREFIX, new_file, port
+from runtime.files.lock_file import LockFileError
+from runtime.files.passing_directory import passing_directory
+from runtime.io.event_loop import LoopThread
+from simulation.cluster.control_port import ControlPort
+from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST, Begin, OrderError
+from simulation.cluster.running_cluster import RunningCluster
+
+_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    options = _parser().parse_args(argv)
+    begin = Begin(
+        nodes=options.nodes,
+        time=options.time,
+        start=options.start,
+        seed=options.seed,
+        scheduler=options.scheduler,
+        cpus=options.cpus,
+        memory=options.memory,
+        pods_per_node=options.pods_per_node,
+    )
+    # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    logging.disable(logging.WARNING)
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        with ExitStack() as after:
+            _serve(begin, options, after)
+            signal.sigwait(_SIGNALS)
+    except OrderError as error:
+        print(f"actorlet simulate-cluster: {error}", file=sys.stderr)
+        return 2
+    except (OSError, LockFileError) as error:
+        print(f"actorlet simulate-cluster: {why(error)}", file=sys.stderr)
+        return 1
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+    return 0
+
+
+def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
+    """Start the cluster, say where it is, and leave its end to `after`."""
+    directory = after.enter_context(passing_directory(PASSING_PREFIX))
+    loop = after.enter_context(closing(LoopThread("cluster")))
+    cluster = RunningCluster(
+        begin, loop, options.kubeconfig or os.path.join(directory, "kubeconfig"), port=options.port
+    )
+    after.callback(lambda: loop.submit(cluster.end()).result())
+    facts = loop.submit(cluster.begin()).result()
+    if options.kubeconfig:
+        after.callback(_remove, options.kubeconfig)
+    control = ControlPort(cluster, own_version())
+    after.callback(lambda: loop.submit(control.end()).result())
+    facts["control"] = loop.submit(control.serve(options.control_port)).result()
+    if options.until_input_ends:
+        loop.submit(_end_with_input())
+    if options.json:
+        print(msgspec.json.encode(facts).decode(), flush=True)
+    else:
+        print(f"simulated cluster of {len(facts['nodes'])} nodes at {facts['url']}, time {begin.time}")
+        print(f"orders at {facts['control']}, described in {facts['control']}/openapi.json")
+        print(f"export KUBECONFIG={facts['kubeconfig']}", flush=True)
+
+
+async def _end_with_input() -> None:
+    """Send this process SIGTERM when its standard input has ended."""
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while await reader.read(2**16):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _remove(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorlet simulate-cluster",
+        description="Serve a simulated cluster on loopback, with orders for its time, faults and nodes over HTTP; see "
+        "docs/how-to/test-in-any-language.md. Who reaches its ports is admin.",
+    )
+    parser.add_argument("--nodes", type=_up_to(NODES_AT_MOST), default=1, metavar="N", help="default: 1")
+    parser.add_argument(
+        "--time",
+        default="stepped",
+        metavar="SPEED",
+        help="stepped: time passes by orders only (default); real; or x60: sixty times as fast as real time",
+    )
+    parser.add_argument("--start", default="", metavar="MOMENT", help="time of day at the start: 2026-01-31T09:00:00Z")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="decides all that is random (default: 1)")
+    parser.add_argument(
+        "--scheduler", action=argparse.BooleanOptionalAction, default=True, help="bind pods to nodes (default)"
+    )
+    parser.add_argument("--cpus", type=_up_to(1024), default=4, metavar="N", help="of each node (default: 4)")
+    parser.add_argument("--memory", default="16Gi", metavar="SIZE", help="of each node (default: 16Gi)")
+    parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
+    parser.add_argument("--port", type=port, default=0, metavar="PORT", help="of the API server (default: a free one)")
+    parser.add_argument("--control-port", type=port, default=0, metavar="PORT", help="for orders (default: a free one)")
+    parser.add_argument(
+        "--kubeconfig", type=new_file, metavar="FILE", help="where to write the kubeconfig (default: a passing place)"
+    )
+    parser.add_argument("--json", action="store_true", help="print where the cluster is as one line of JSON")
+    parser.add_argument(
+        "--until-input-ends", action="store_true", help="also end when standard input does: with the test that holds it"
+    )
+    return parser
+
+
+def _up_to(most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:10]) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {most}")
+        return int(text)
+
+    return number

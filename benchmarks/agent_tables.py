@@ -18,7 +18,7 @@ from simulation.world.world import World
 
 _OURS = ("actors.", "runtime.")
 _TABLES = (dict, list, set, frozenset, deque, tuple, Mapping)
-_OF_THE_KERNEL = frozenset({"actor_inbox", "actor_ref", "actor_stopped", "ref", "log", "_cell"})
+_OF_THE_KERNEL = frozenset({"actor_inbox", "actor_ref", "ref", "log", "_cell"})
 
 
 def tables(world: World) -> Counter[str]:

@@ -41,7 +41,6 @@ class Actor(ActorBase):
         # outlive restarts and are the same in every run of a simulation.
         self.actor_inbox = self._create_actor_inbox()
         self.actor_urn = cell.path
-        self.actor_stopped = cell.stopped
         self._actor_ref = self.ref = cell.ref
         self.log = cell.system.logger_of(type(self))
 

@@ -71,7 +71,6 @@ class Cell:
     handlers: Mapping[type[Any], Handler] = field(init=False)
     mailbox: Mailbox = field(init=False)
     ref: ActorRef = field(init=False)
-    stopped: threading.Event = field(init=False, default_factory=threading.Event)
     lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] | None = None
@@ -122,6 +121,9 @@ class Cell:
         self.handlers = self.dispatcher.handlers_of(self.actor_class)
         self.mailbox = self.dispatcher.new_mailbox(self.actor_class)
         self.ref = ActorRef(self)
+
+    def has_stopped(self) -> bool:
+        return self.life is ActorLife.STOPPED
 
     # --- called on any thread: set a flag, ask for a turn -------------------------------------------------------------
 

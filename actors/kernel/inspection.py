@@ -22,9 +22,7 @@ MAX_MESSAGES = 50
 """How many waiting messages a detailed report shows."""
 MAX_TEXT = 400
 """Length of the value of one field, in characters."""
-_OF_THE_KERNEL = frozenset(
-    {"_cell", "_actor_ref", "actor_urn", "actor_inbox", "actor_ref", "actor_stopped", "ref", "log"}
-)
+_OF_THE_KERNEL = frozenset({"_cell", "_actor_ref", "actor_urn", "actor_inbox", "actor_ref", "ref", "log"})
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

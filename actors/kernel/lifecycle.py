@@ -186,7 +186,6 @@ def finish_stop(cell: Cell) -> None:
         if cell.life is ActorLife.STOPPED:
             return
         cell.life = TABLE.target(cell.life, cell, ActorStopEnded())
-        cell.stopped.set()
         left = cell.mailbox.close()
         watchers, cell.watchers = cell.watchers, None
         replies, cell.stop_replies = cell.stop_replies, None

@@ -5,7 +5,6 @@ It is Pykka's reference, and stays valid when the actor is restarted.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable
 from typing import Any, NoReturn, Protocol
 
@@ -17,10 +16,10 @@ class Addressee(Protocol):
 
     path: str
     name: str
-    stopped: threading.Event
 
     @property
     def actor_class(self) -> type[Any]: ...
+    def has_stopped(self) -> bool: ...
     def post(self, message: Any, reply_to: None = None, key: Hashable | None = None) -> None: ...
 
 
@@ -33,7 +32,6 @@ class ActorRef(pykka.ActorRef[Any]):
         self.actor_class: type[Any] = cell.actor_class
         self.actor_urn: str = cell.path
         self.actor_inbox: Any = cell
-        self.actor_stopped: threading.Event = cell.stopped
 
     @property
     def path(self) -> str:
@@ -42,6 +40,9 @@ class ActorRef(pykka.ActorRef[Any]):
     @property
     def name(self) -> str:
         return self._cell.name
+
+    def is_alive(self) -> bool:
+        return not self._cell.has_stopped()
 
     def tell(self, message: Any) -> None:
         """Send a message. Never raises or blocks: what cannot be delivered becomes a dead letter."""

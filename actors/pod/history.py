@@ -34,7 +34,7 @@ class PodHistory:
         self._seen: ObservedPod | None = None
         self._past: tuple[HistoryEntry, ...] = ()
         """Entries about the time before this worker, until they are told."""
-        self._ended: frozenset[str] = frozenset()
+        self._ended: tuple[str, ...] = ()
         """Ids of containers whose end has been noted, while the runtime lists them."""
 
     def named(self, namespace: str, name: str) -> None:
@@ -100,7 +100,7 @@ class PodHistory:
                 self.note(_EVENT, *found(container))
         self._looked = True
         if ended or self._ended:
-            self._ended = frozenset(ended)
+            self._ended = ended
 
     def waits(self, waits: tuple[PodWait, ...]) -> None:
         """Set everything that the pod waits for now. New waits become part of the history."""
@@ -118,7 +118,7 @@ class PodHistory:
 
     def anew(self) -> None:
         """The historian has lost the history: tell again with the next look what can be seen."""
-        self._looked, self._ended, self._said, self._seen = False, frozenset(), None, None
+        self._looked, self._ended, self._said, self._seen = False, (), None, None
 
     def over(self) -> None:
         """The pod is gone.

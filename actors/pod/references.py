@@ -77,6 +77,8 @@ class ReferenceTag(msgspec.Struct, frozen=True, gc=False):
 class _Asked(Generic[Answer]):
     """One kind of question, its newest answer, and which users have taken it."""
 
+    __slots__ = ("_answer", "_ask", "_at_ns", "_question", "_tag", "_used", "_worker", "waiters")
+
     def __init__(self, worker: Actor, what: str, ask: Callable[[Pod, ReferenceTag], None]) -> None:
         self._worker = worker
         self._ask = ask
@@ -84,7 +86,7 @@ class _Asked(Generic[Answer]):
         self._tag = ReferenceTag(what, 0)
         self._answer: Answer | None = None
         self._at_ns = 0
-        self._used = _NOBODY
+        self._used: tuple[str, ...] = ()
         self.waiters = _NOBODY
         """Users that wait for an answer; the question may be due again."""
 
@@ -109,8 +111,8 @@ class _Asked(Generic[Answer]):
     def take(self, user: str) -> Answer:
         """The answer, after `has_for` has returned True."""
         assert self._answer is not None, "whoever takes has looked before"
-        self._used |= {user}
-        self.waiters -= {user}
+        self._used += (user,)
+        self.waiters = self.waiters - {user} or _NOBODY
         return self._answer
 
     def answered(self, answer: Answer) -> bool:
@@ -120,13 +122,13 @@ class _Asked(Generic[Answer]):
         self._question.answered()
         self._answer, self._at_ns = answer, self._worker.now_ns()
         waited = bool(self.waiters)
-        self._used = self.waiters = _NOBODY
+        self._used, self.waiters = (), _NOBODY
         return waited
 
     def told(self, answer: Answer) -> None:
         """Store an answer that came without a question."""
         self._answer, self._at_ns = answer, self._worker.now_ns()
-        self._used = _NOBODY
+        self._used = ()
 
     def waiting(self) -> frozenset[str]:
         """Users that wait for an answer on its way."""
@@ -156,10 +158,10 @@ class PodReferences:
         self._worker = worker
         self._services = services
         self._view = view
-        self._objects = _Asked[ObjectsRead](worker, "objects", self._ask_for_objects)
-        self._secrets = _Asked[ObjectsRead](worker, "pull secrets", self._ask_for_secrets)
-        self._around = _Asked[PodInputsRead](worker, "pod_inputs", self._ask_for_pod_inputs)
-        self._class = _Asked[RuntimeClassRead](worker, "runtime class", self._ask_for_class)
+        self._objects: _Asked[ObjectsRead] = _Asked(worker, "objects", self._ask_for_objects)
+        self._secrets: _Asked[ObjectsRead] = _Asked(worker, "pull secrets", self._ask_for_secrets)
+        self._around: _Asked[PodInputsRead] = _Asked(worker, "pod_inputs", self._ask_for_pod_inputs)
+        self._class: _Asked[RuntimeClassRead] = _Asked(worker, "runtime class", self._ask_for_class)
         self._held: tuple[NeededObject, ...] = ()
         self._said: tuple[str, ...] = ()
 

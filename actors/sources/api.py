@@ -58,12 +58,14 @@ class ApiSourceActor(Follower):
         """Last objects of deleted pods, when their grace period has not been told yet."""
         self._gone: set[str] = set()
         self._known = False
+        self._newest: Pod | None = None
+        """The pod that became known last."""
 
     def on_start(self) -> None:
         self.follow(FOLLOWED, PODS, field_selector=f"spec.nodeName={self._node_name}")
 
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
-        self._pods = {pod.metadata.uid: pod for pod in objects}
+        self._pods = {pod.metadata.uid: self._alike(pod) for pod in objects}
         self._known = True
         self._tell_all()
 
@@ -78,7 +80,7 @@ class ApiSourceActor(Follower):
                 self._last_forms[uid] = pod  # tells the grace period
             self._gone.add(uid)
         elif uid not in self._pods:
-            self._pods[uid] = self._changed[uid] = pod
+            self._pods[uid] = self._changed[uid] = self._alike(pod)
             self._gone.discard(uid)
         else:
             before = self._pods[uid]
@@ -96,6 +98,14 @@ class ApiSourceActor(Follower):
             self.ref.tell(TellChanges())
         else:
             self.tell_changes(TellChanges())
+
+    def _alike(self, pod: Pod) -> Pod:
+        """A new pod, with the spec of the new pod before if equal: pods of one template often come together."""
+        before, self._newest = self._newest, pod
+        if before is None or before.spec is pod.spec:
+            return pod
+        self._newest = _with_spec_of(pod, before)
+        return self._newest
 
     def _drop_echo(self, uid: str) -> None:
         if self._echoes.pop(uid, None) is not None and not self._echoes:
@@ -138,11 +148,17 @@ class ApiSourceActor(Follower):
 
 
 def _sharing(pod: Pod, before: Pod) -> Pod:
-    """`pod` with the spec object of `before`, if equal.
+    """`pod` with the spec and the metadata of `before`, as far as they are equal.
 
-    A spec is most of a pod, and nearly every change is of the status. Sharing also makes comparing the two fast.
+    These are most of a pod, and nearly every change is of the status. Sharing also makes comparing the two fast.
     """
-    return msgspec.structs.replace(pod, spec=before.spec) if pod.spec == before.spec else pod
+    now = pod.metadata
+    metadata = msgspec.structs.replace(before.metadata, resource_version=now.resource_version)
+    return _with_spec_of(msgspec.structs.replace(pod, metadata=metadata) if metadata == now else pod, before)
+
+
+def _with_spec_of(pod: Pod, other: Pod) -> Pod:
+    return msgspec.structs.replace(pod, spec=other.spec) if pod.spec == other.spec else pod
 
 
 def _grace_of(pod: Pod) -> int | None:

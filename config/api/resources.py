@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+import msgspec
+
 from config.documents.codec import decode
 from config.objects import (
     ApiObject,
@@ -20,6 +22,7 @@ from config.objects import (
     Lease,
     Namespace,
     Node,
+    ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
@@ -71,8 +74,20 @@ class Resource(Generic[K]):
         return f"{path}/{name}/{subresource}" if subresource else f"{path}/{name}"
 
     def decode(self, body: bytes) -> K:
-        """One object. Raises DocumentError."""
-        return decode(body, self.kind)
+        """One object, as `read_object`. Raises DocumentError."""
+        return read_object(body, self.kind)
+
+
+def read_object(body: bytes, kind: type[K]) -> K:
+    """An object as an API server shows it, without its managedFields. Raises DocumentError.
+
+    Nobody here reads these, and they take more memory than the rest of a pod.
+    """
+    read = decode(body, kind)
+    metadata = getattr(read, "metadata", None)
+    if not isinstance(metadata, ObjectMeta) or not metadata.managed_fields:
+        return read
+    return msgspec.structs.replace(read, metadata=msgspec.structs.replace(metadata, managed_fields=()))
 
 
 PODS = Resource("", "v1", "pods", Pod)

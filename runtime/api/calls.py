@@ -223,7 +223,7 @@ def value_name(value: ApiObject) -> str:
 def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
     def read(body: bytes) -> ObjectList[K]:
         listed = _LIST.decode(body)
-        items = tuple(decode(bytes(item), resource.kind) for item in listed.items or ())
+        items = tuple(resource.decode(bytes(item)) for item in listed.items or ())
         return ObjectList(items, listed.metadata.resource_version, listed.metadata.continue_ or "")
 
     return read

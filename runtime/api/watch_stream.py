@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from config.documents.codec import DocumentError, decode
+from config.api.resources import read_object
+from config.documents.codec import DocumentError
 from runtime.api.answers import not_understood, stream_error
 from runtime.api.calls import K, WatchCall, WatchEvent
 from runtime.api.errors import UNREACHABLE, ApiError
@@ -79,7 +80,7 @@ def read_event(line: bytes, call: WatchCall[K]) -> WatchEvent[K]:
     try:
         event = _EVENT.decode(line)
         if event.type in _CHANGES:
-            changed = decode(bytes(event.object), call.kind)
+            changed = read_object(bytes(event.object), call.kind)
             metadata: Any = getattr(changed, "metadata", None)
             return WatchEvent(event.type, changed, metadata.resource_version if metadata is not None else "")
         if event.type == "BOOKMARK":

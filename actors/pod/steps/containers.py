@@ -121,7 +121,7 @@ class ContainerStarts:
         self._stops = stops
         self._post_starts = post_starts
         self._lives = view.start_lives
-        self._present: set[str] = set()
+        self._present: tuple[str, ...] = ()
         """Containers whose image was reported as present since they were last created."""
 
     async def step(self, this: PodPass) -> Outcome:
@@ -238,7 +238,7 @@ class ContainerStarts:
         if verdict.action is PULL:
             return PullNeeded(self._worker.now_ns())
         if name not in self._present:
-            self._present.add(name)
+            self._present += (name,)
             self._say(name, verdict.said)
         return ImageFound()
 
@@ -328,7 +328,7 @@ class ContainerStarts:
             made = await self._calls.create_container(one.place.id, one.config, one.place.config)
         except CriError as failure:
             return self._failed_to(CREATE_ERROR, one, failure)
-        self._present.discard(one.name)
+        self._present = tuple(name for name in self._present if name != one.name)
         self.images.created(one.pod, one.container)
         self._view.say("Normal", "Created", "Container created", one.name)
         return Created(made)

@@ -273,3 +273,29 @@ def test_a_pod_that_is_deleted_at_once_goes_in_its_last_form_which_says_how_fast
     world.run()
     last = only(world.told, PodChanged)[-1]
     assert (last.operation.name, last.pod.metadata.deletion_grace_period_seconds) == ("REMOVE", 0)
+
+
+def copied(one: Pod) -> Pod:
+    """As if decoded again."""
+    return msgspec.json.decode(msgspec.json.encode(one), type=Pod)
+
+
+def test_forms_of_a_pod_and_pods_of_one_template_share_what_is_equal(world: World):
+    world.api.answer(ObjectList((pod("a"), copied(pod("b"))), "5"))
+    world.run()
+    watch = world.api.watches[0]
+    watch.say("ADDED", copied(pod("c")), "6")
+    watch.say("MODIFIED", copied(with_phase(pod("a", version="7"), "Running")), "7")
+    world.run(ECHO_NS)
+    changes = only(world.told, PodChanged)
+    assert len({id(each.pod.spec) for each in changes}) == 1
+    first, last = (each.pod.metadata for each in changes if each.pod.metadata.name == "a")
+    assert (last.resource_version, last.annotations) == ("7", first.annotations)
+    assert last.uid is first.uid
+
+
+def test_a_pod_of_another_template_keeps_its_own_spec(world: World):
+    world.api.answer(ObjectList((pod("a"), copied(pod("b", "i:2")), pod("c")), "5"))
+    world.run()
+    images = {each.pod.metadata.name: each.pod.spec.containers[0].image for each in only(world.told, PodChanged)}
+    assert images == {"a": "i:1", "b": "i:2", "c": "i:1"}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tracemalloc
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config.api.resources import PODS
-from runtime.api import ApiError, watch_objects
+from runtime.api import ApiError, get, list_objects, watch_objects
 from runtime.api.watch_stream import LineSplitter, LineTooLongError, cut_short, read_event
 from tests.runtime.api.scripted_server import event_line, pod
 
@@ -74,3 +75,14 @@ def test_an_end_between_two_lines_is_in_order() -> None:
     assert cut_short(splitter, WATCH) is None
     splitter.feed(b"{")
     assert cut_short(splitter, WATCH) is not None
+
+
+def test_managed_fields_are_left_out_of_changes_lists_and_answers() -> None:
+    shown = pod("a", "5")
+    plain = read_event(event_line("ADDED", shown), WATCH).object
+    shown["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {"f:containers": {}}}}]
+    assert read_event(event_line("ADDED", shown), WATCH).object == plain
+    body = msgspec.json.encode(shown)
+    assert get(PODS, "default", "a").read(body) == plain
+    listed = list_objects(PODS).read(b'{"metadata": {"resourceVersion": "5"}, "items": [' + body + b"]}")
+    assert listed.items == (plain,)

@@ -4,6 +4,8 @@ The runtime reports limits and weights of the kernel. Where they equal what the 
 the spec is kept. The runtime may not report a value, and the kernel does not know memory requests: these are taken from
 the time when the container was made. So a pod whose resources were changed since never shows the new value before it
 applies.
+
+A container with limits of its own also shows one that it has from its pod, and so for requests, as a kubelet does.
 """
 
 from __future__ import annotations
@@ -38,17 +40,22 @@ def actual_resources(
 def _shown(asked: ResourceRequirements, actual: LinuxContainerResources) -> ResourceRequirements:
     limits = dict(asked.limits)
     requests = dict(asked.requests)
-    if "cpu" in limits and actual.cpu_quota > 0 and actual.cpu_period > 0:
-        milli = -(-actual.cpu_quota * 1000 // actual.cpu_period)
-        limits["cpu"] = _cpu(limits["cpu"], milli, LEAST_LIMIT_MILLI)
-    if "memory" in limits and actual.memory_limit_in_bytes > 0:
-        limits["memory"] = _memory(limits["memory"], actual.memory_limit_in_bytes)
-    if "cpu" in requests and actual.cpu_shares > 0:
-        milli = -(-actual.cpu_shares * 1000 // 1024)
-        requests["cpu"] = _cpu(requests["cpu"], milli, LEAST_REQUEST_MILLI)
+    if limits and actual.cpu_quota > 0 and actual.cpu_period > 0:
+        _put_cpu(limits, -(-actual.cpu_quota * 1000 // actual.cpu_period), LEAST_LIMIT_MILLI)
+    if limits and actual.memory_limit_in_bytes > 0:
+        limits["memory"] = _memory(limits.get("memory", "0"), actual.memory_limit_in_bytes)
+    if requests and actual.cpu_shares > 0:
+        _put_cpu(requests, -(-actual.cpu_shares * 1000 // 1024), LEAST_REQUEST_MILLI)
     if limits == asked.limits and requests == asked.requests:
         return asked
     return msgspec.structs.replace(asked, limits=limits, requests=requests)
+
+
+def _put_cpu(amounts: dict[str, str], milli: int, least_milli: int) -> None:
+    if "cpu" in amounts:
+        amounts["cpu"] = _cpu(amounts["cpu"], milli, least_milli)
+    elif milli > least_milli:
+        amounts["cpu"] = str(of_milli(milli))
 
 
 @lru_cache(maxsize=4096)

@@ -69,6 +69,22 @@ def asked(requests: dict[str, str], limits: dict[str, str]) -> ResourceRequireme
             ({"cpu": "1"}, {}),
             id="limits of the pod are none of the container's",
         ),
+        pytest.param(
+            {"memory": "8Mi"},
+            {"memory": "64Mi"},
+            LinuxContainerResources(
+                cpu_shares=204, cpu_quota=20_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB
+            ),
+            ({"memory": "8Mi", "cpu": "200m"}, {"memory": "64Mi", "cpu": "200m"}),
+            id="unless it has some of its own",
+        ),
+        pytest.param(
+            {"vendor.example/gpu": "1"},
+            {"vendor.example/gpu": "1"},
+            LinuxContainerResources(cpu_shares=2, cpu_quota=1_000, cpu_period=100_000, memory_limit_in_bytes=8 * MIB),
+            ({"vendor.example/gpu": "1"}, {"vendor.example/gpu": "1", "memory": "8Mi"}),
+            id="but never the kernel's least amounts",
+        ),
     ],
 )
 def test_resources_of_what_runs_spec_4_2(

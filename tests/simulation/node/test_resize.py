@@ -67,6 +67,10 @@ def has_all(world: Cluster, resources: dict[str, Any], name: str = "web") -> boo
     return (status["resources"], status["allocatedResources"]) == (resources, resources["requests"])
 
 
+def shows(world: Cluster, resources: dict[str, Any]) -> bool:
+    return bool(shown(world)["resources"] == resources)
+
+
 def resized_to(world: Cluster, resources: dict[str, Any], name: str = "web") -> bool:
     return has_all(world, resources, name) and not conditions(world, name)
 
@@ -355,6 +359,17 @@ def test_guaranteed_pods_of_several_containers_grow_and_shrink(wanted: tuple[dic
     assert not conditions(world)
     memory = sum(int(each["limits"]["memory"].removesuffix("Mi")) for each in wanted)
     assert cgroup(world, pod, QosClass.GUARANTEED).memory_bytes == memory * 2**20
+
+
+def test_a_container_shows_the_limit_that_it_has_from_its_pod_beside_its_own() -> None:
+    world = cluster()
+    own = {"requests": {"memory": "64Mi"}, "limits": {"memory": "64Mi"}}
+    world.create("web", containers=[container(resources=own)], resources=full("200m", "128Mi"))
+    world.until(lambda: world.all_are("Running", 1))
+    for cpu in ("200m", "300m"):
+        whole(world, full(cpu, "128Mi"))
+        world.until(partial(shows, world, full(cpu, "64Mi")))
+    assert shown(world)["allocatedResources"] == own["requests"]
 
 
 def test_a_burstable_pod_changes_what_it_has_in_many_ways_at_once() -> None:

@@ -142,9 +142,13 @@ class PodRejected(Message, frozen=True):
 
 
 class AdmissionWaits(Message, frozen=True):
-    """ResourceManagerActor -> PodWorker: not yet; the text says what for, for people."""
+    """ResourceManagerActor, CgroupActor -> PodWorker: not yet; the text says what for, for people.
+
+    `taken`: the node takes the pod, and only something of its own is missing.
+    """
 
     text: str
+    taken: bool = False
 
 
 class PodTurnedAway(Message, frozen=True):

@@ -73,8 +73,8 @@ class PodParts:
             PodDeadline(worker, view).step,
             self.look.step,
             runtime_answers,
-            network_ready,
             self.admission.step,
+            network_ready,
             self.volumes.step,
         )
         """May the pod go on?"""

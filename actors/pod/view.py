@@ -135,6 +135,8 @@ class PodView:
         """What the status says of resizes; None: it is not known yet."""
         self.forced = NOT_FORCED
         """A status that overrides the computed one: rejection, eviction, deadline."""
+        self.is_admission_decided = False
+        """Whether the node is known to take the pod, or not to take it."""
         self.start_lives = StartLives()
         self.decided = DecidedEnds(worker, services.files, services.node.root_directory, uid, self.on_disk)
         """What was decided about its containers."""

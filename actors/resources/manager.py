@@ -55,6 +55,8 @@ from runtime.state.allocation_file import AllocationFile
 
 SECOND_NS = 1_000_000_000
 READ_NODE_NS = 10 * SECOND_NS
+WAITS_FOR_BOOK = "the record of what pods were given is being read"
+WAITS_FOR_LABELS = "the labels of the node are read again"
 WAITS_FOR_NODE = "what the node has is not known yet"
 WAITS_FOR_SHUTDOWN = "the machine goes down"
 
@@ -129,7 +131,7 @@ class ResourceManagerActor(Actor):
         """A write of the book takes long: tell whoever waits for it."""
         for uid in self._unsaid:
             if (asked := self._asking.get(uid)) is not None:
-                asked.worker.tell(AdmissionWaits(WAITS_FOR_DISK))
+                asked.worker.tell(AdmissionWaits(WAITS_FOR_DISK, taken=True))
 
     def _saved(self, version: int) -> None:
         """Nobody has to wait for the disk up to this version of the book."""
@@ -160,11 +162,13 @@ class ResourceManagerActor(Actor):
     def _consider(self, asked: AdmitPod) -> None:
         book, pod = self._keeper.book, asked.pod
         if book is None:
+            if not asked.runs:
+                asked.worker.tell(AdmissionWaits(WAITS_FOR_BOOK))
             return
         uid = pod.metadata.uid
         if self._going_down and (asked.runs or uid in book):
             # What runs of it goes on until its turn to end; nothing new is started.
-            asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN))
+            asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN, taken=True))
             return
         has = book.get(uid)
         if has is not None and uid not in self._heirs:
@@ -194,6 +198,7 @@ class ResourceManagerActor(Actor):
         if isinstance(verdict, NodeIsStale) and self._api is not None:
             self._doubtful.add(uid)
             self._read_node()
+            asked.worker.tell(AdmissionWaits(WAITS_FOR_LABELS))
         elif isinstance(verdict, Admitted):
             self._take(asked, wanted)
         elif isinstance(verdict, Preempts):

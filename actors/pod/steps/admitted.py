@@ -71,6 +71,7 @@ class PodAdmission:
     def admitted(self, message: PodAdmitted) -> Pass | None:
         self._question.answered()
         self._answer = message
+        self._view.is_admission_decided = True
         waited, self._held_up = self._held_up, False
         return self._worker.go_on() if waited else None
 
@@ -82,6 +83,7 @@ class PodAdmission:
 
     def turn_away(self, reason: str, message: str) -> None:
         """The node does not take the pod: it fails without having begun."""
+        self._view.is_admission_decided = True
         self._view.forced = Forced(FAILED, reason, f"{PREFIX}{message}", rejected=True)
         self._services.meters.count(names.ADMISSION_REJECTIONS, reason)
         self._services.sync_loop.tell(PodTurnedAway(self._view.uid))
@@ -91,4 +93,5 @@ class PodAdmission:
     def waits(self, message: AdmissionWaits) -> Pass | None:
         """Admission is delayed for this reason; the next pass shows it."""
         self._waits_for = message.text
+        self._view.is_admission_decided = self._view.is_admission_decided or message.taken
         return self._worker.go_on()

@@ -5,6 +5,7 @@ It answers; the network of the node is ready.
 A look that fails raises, and what was known before then stays. The first look recalls what an earlier worker has
 decided about the containers. A pod whose phase is final goes no further.
 
+A status is published only once the node has taken the pod or refused it: so one that is refused never seems to begin.
 The status is computed only when one of its inputs has changed: most looks on the way to Running show nothing new.
 
 The termination message of each container is read once, on the disk lane, before its end is shown. If the disk hangs,
@@ -31,7 +32,7 @@ from actors.pod.view import PodView
 from actors.pod_rules.lifecycle import is_termination_requested
 from actors.pod_rules.restart_all import in_progress
 from actors.pod_rules.restart_rules import coming_again
-from actors.pod_status.api_status import NO_WAITING, compute_pod_status, family_differs
+from actors.pod_status.api_status import NO_WAITING, NOT_FORCED, compute_pod_status, family_differs
 from actors.pod_status.conditions import TERMINAL
 from actors.pod_status.container_statuses import ContainerWaiting
 from actors.pod_status.final import final_status
@@ -44,7 +45,7 @@ from actors.start.cri_configs import (
     message_share_bytes,
 )
 from config.objects import Pod, PodStatus
-from config.pods.identity import has_probes, is_static, restarts_all_containers
+from config.pods.identity import has_ended, has_probes, is_static, restarts_all_containers
 from runtime.cri import CriError
 
 PROBES_RETRY_NS = 1_000_000_000
@@ -95,6 +96,7 @@ class PodLook:
         self._settled: ObservedPod | None = None
         """The last look that the ends and hooks in progress know of."""
         self._removed = _NOBODY
+        self._waits_to_be_taken = False
         self._computed: PodStatus | None = None
         self._computed_from: tuple[object, ...] = ()
         self._looked_at: ObservedPod | None = None
@@ -113,8 +115,25 @@ class PodLook:
         except CriError:
             self._publish_unseen()
             raise
+        if self._is_yet_to_be_taken(this.pod, this.observed):
+            return CONTINUE
         this.phase = await self.publish(this.observed)
         return WAIT if this.phase in TERMINAL else CONTINUE
+
+    def _is_yet_to_be_taken(self, pod: Pod, observed: ObservedPod) -> bool:
+        """Whether the node may still refuse the pod.
+
+        If that takes more than a pass, the pod is shown as its source has it.
+        """
+        view = self._view
+        has_begun = observed.sandboxes or view.published is not None or has_ended(pod)
+        if view.is_admission_decided or has_begun or view.forced != NOT_FORCED:
+            return False
+        self._history.seen(observed)
+        if self._waits_to_be_taken:
+            self._publish_unseen()
+        self._waits_to_be_taken = True
+        return True
 
     async def see(self) -> ObservedPod:
         """The whole pod in the runtime, as it is now. Raises CriError; what was known before then stays.
@@ -220,7 +239,7 @@ class PodLook:
         return self._removed
 
     def _publish_unseen(self) -> None:
-        """The runtime or a probe has not answered.
+        """The runtime, a probe, or who admits pods has not answered.
 
         A pod without a published status is shown as its source has it.
 

@@ -336,7 +336,7 @@ class CgroupActor(Actor):
         if self._failing.get(uid) != text:
             self._failing[uid] = text
             self._tools.events.tell(pod_event(request.pod, "Warning", FAILED_POD, text))
-        request.worker.tell(AdmissionWaits(text))
+        request.worker.tell(AdmissionWaits(text, taken=True))
         self._book.put_off(request)
         self.after(TRY_AGAIN_NS, TryAgain())
 

@@ -30,7 +30,7 @@ from actors.messages.node import NodePressureObserved
 from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
 from actors.model.pod_resources import resources_of
 from actors.resources.abilities import Abilities
-from actors.resources.manager import ResourceManagerActor
+from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceManagerActor
 from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
 from simulation.host.file_tree import FileTree
 from simulation.host.host import SimulatedAllocationFile
@@ -162,7 +162,7 @@ def test_the_next_manager_knows_what_was_given_and_what_the_runtime_was_told(sce
 def test_no_pod_is_rejected_before_the_node_is_known() -> None:
     scene = Scene()
     told = scene.ask(pod("a"))
-    assert [type(message) for message in told] == [AdmissionWaits]
+    assert told == [AdmissionWaits(WAITS_FOR_BOOK), AdmissionWaits(WAITS_FOR_NODE)]
     scene.tell(NodeObserved(node()))
     assert told[-1] == PodAdmitted()
 

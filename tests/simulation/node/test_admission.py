@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from actors.messages.admission import ResourceManagerStarted
 from cli.inspect.local_views import explanation
 from config.kubelet import KubeletConfiguration
+from runtime.state.allocation_file import NAME as ALLOCATIONS
+from simulation.node.simulated_node import ROOT
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
@@ -76,6 +80,25 @@ def test_others_make_way_for_a_critical_pod():
     [target] = [each for each in ended["conditions"] if each["type"] == "DisruptionTarget"]
     assert (target["status"], target["reason"]) == ("True", "TerminationByKubelet")
     assert "Preempting" in cluster.events("large")
+
+
+@pytest.mark.parametrize(("cpu", "phase"), [("99", "Failed"), ("1", "Running")])
+def test_a_pod_has_one_write_after_it_is_decided_whether_the_node_takes_it_and_none_before(cpu: str, phase: str):
+    cluster = Cluster()
+    cluster.run(SECOND)
+    cluster.node.kill()
+    path = f"{ROOT}/{ALLOCATIONS}"
+    cluster.node.host.tree.hang(path)
+    written = cluster.written()
+    cluster.create("web", containers=asking(cpu))
+    cluster.node.restart_agent()
+    cluster.run(4 * SECOND)
+    assert (written, cluster.phases()) == ([], {"web": "Pending"})
+    assert [pod.metadata.name for pod in cluster.node.pods()] == ["web"], "who asks this node is told of it"
+    cluster.node.host.tree.heal(path)
+    cluster.until(lambda: cluster.phases()["web"] == phase)
+    cluster.run(20 * SECOND)
+    assert written == ["web"]
 
 
 def test_a_critical_pod_says_which_pods_it_waits_for():

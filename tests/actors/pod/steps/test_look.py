@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from actors.kernel import Message
+from actors.messages.admission import AdmissionWaits, PodAdmitted, PodRejected
 from actors.pod.one_pass import CONTINUE, WAIT, Outcome
 from actors.pod_status.conditions import TERMINAL
 from config.objects import Pod, PodStatus
@@ -22,9 +24,29 @@ from tests.actors.pod_pictures import pod
 )
 def test_a_look_publishes_what_it_shows(web: Pod, expected: Outcome, phase: str):
     bench = Bench()
+    bench.tell(PodAdmitted())
     this = bench.passing(web)
     assert bench.take(bench.parts.look.step, this, seconds=5) == expected
     assert (this.phase, this.phase in TERMINAL) == (phase, expected is WAIT)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_shown"),
+    [
+        pytest.param(None, False, id="nobody has answered"),
+        pytest.param(AdmissionWaits("others make way"), False, id="it may still be refused"),
+        pytest.param(AdmissionWaits("its cgroup", taken=True), True, id="it is taken"),
+        pytest.param(PodRejected("OutOfcpu", "too big"), True, id="it is refused"),
+    ],
+)
+def test_a_pod_is_shown_as_this_node_sees_it_once_it_is_decided_whether_it_is_taken(
+    answer: Message | None, is_shown: bool
+):
+    bench = Bench()
+    bench.tell(*(() if answer is None else (answer,)))
+    for _ in range(3):
+        bench.take(bench.parts.look.step, bench.passing(pod("app")), seconds=5)
+    assert (bench.parts.view.published is not None) is is_shown
 
 
 def test_the_first_look_at_a_new_pod_reads_no_files():

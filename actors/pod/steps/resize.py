@@ -68,6 +68,8 @@ SHOWN_NS = SECOND_NS
 """The runtime is asked again after this whether it shows the new numbers."""
 LOOKS_AT_MOST = 10
 """After so many looks it is told them again."""
+NOBODY_KNOWS = LinuxContainerResources()
+"""What an earlier life has told the runtime of the whole pod: it is told anew."""
 NOT_SHOWN = "the runtime was told the new resources and shows others"
 NEVER = "Infeasible"
 
@@ -160,7 +162,7 @@ class PodResize:
         self._given, self._earlier, self._decided_for = message.resources, message.actuated, None
         self._view.pod = self.given(self._desired)
         if self._progress is None and not same_resources(message.resources, message.actuated):
-            self._begin(_generation_shown(self._view.pod, RESIZE_IN_PROGRESS))
+            self._begin(_generation_shown(self._view.pod, RESIZE_IN_PROGRESS), NOBODY_KNOWS)
         self._show()
         return self._worker.go_on()
 
@@ -201,12 +203,12 @@ class PodResize:
         self._show()
         return self._worker.go_on()
 
-    def _begin(self, generation: int | None) -> None:
+    def _begin(self, generation: int | None, whole: LinuxContainerResources | None = None) -> None:
         """Carry out what was given. A resize under way begins anew, from what it has come to."""
-        earlier = self._progress
-        if earlier is None:
+        if self._progress is None:
             self._services.meters.add(names.RESIZES_IN_PROGRESS, 1)
-        whole = earlier.whole if earlier is not None else None
+        else:
+            whole = self._progress.whole
         self._progress = _Progress(generation, self._worker.now_ns(), whole=whole)
 
     # --- carrying it out --------------------------------------------------------------------------------------------

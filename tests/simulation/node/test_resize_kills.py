@@ -20,18 +20,21 @@ from tests.simulation.node.worlds import MS, SECOND, container
 
 KILLS = 12
 """For each seed: at so many awaits of the resizes, each with one of the next life."""
-PODS: dict[str, dict[str, Any]] = {"plain": {}, "strict": {"resizePolicy": RESTARTS}, "shrinks": {}}
-BEFORE = {"plain": SMALL, "strict": SMALL, "shrinks": BIG}
-AFTER = {"plain": BIG, "strict": BIG, "shrinks": SMALL}
+STRICT: dict[str, Any] = {"resizePolicy": RESTARTS}
+PODS: dict[str, dict[str, Any]] = {"plain": {}, "strict": STRICT, "shrinks": {}, "strict-shrinks": STRICT}
+BEFORE = {"plain": SMALL, "strict": SMALL, "shrinks": BIG, "strict-shrinks": BIG}
+AFTER = {"plain": BIG, "strict": BIG, "shrinks": SMALL, "strict-shrinks": SMALL}
+TOLD, WRITTEN = "after UpdatePodSandboxResources", "before CgroupOperations.resize"
+"""Between these two the runtime has heard of a pod's new cgroup, and the cgroup is as before."""
 
 
 class Play:
-    """Three pods that run; then all are resized at once. The agent dies at the given awaits after that."""
+    """Four pods that run; then all are resized at once. The agent dies at the given awaits after that."""
 
     def __init__(self, seed: int, *kills: int) -> None:
         self.world: Cluster = cluster(seed=seed)
         self._kills = kills
-        self.awaits = 0
+        self.awaits: list[str] = []
         for name, fields in PODS.items():
             self.world.create(name, containers=[container(resources=BEFORE[name], **fields)])
         self.world.until(lambda: self.world.all_are("Running", len(PODS)))
@@ -41,15 +44,15 @@ class Play:
         for name, wanted in AFTER.items():
             resize(self.world, wanted, name)
 
-    def _come(self, _: str) -> None:
-        self.awaits += 1
-        if self.awaits in self._kills:
+    def _come(self, what: str) -> None:
+        self.awaits.append(what)
+        if len(self.awaits) in self._kills:
             self.world.node.kill()
 
     def run_until_killed(self, at: int) -> None:
         """Until the await of that number, or for half a minute."""
         began = self.world.dispatcher.now_ns()
-        while self.awaits < at and self.world.dispatcher.now_ns() - began < 30 * SECOND:
+        while len(self.awaits) < at and self.world.dispatcher.now_ns() - began < 30 * SECOND:
             self.world.run(10 * MS)
         self.world.run(SECOND)  # what the runtime had been asked, it finishes
         self.assert_nothing_is_lost()
@@ -72,15 +75,26 @@ class Play:
             assert app_in(allocated[uid]) == app_in(actuated[uid]) == wanted, (when, name)
             big = wanted == BIG
             limits = cgroup(world, pods[name])
-            assert (limits.cpu_shares, limits.memory_bytes) == ((512, 2**27) if big else (102, 2**26)), (when, name)
+            numbers = (512, 2**27) if big else (102, 2**26)
+            assert (limits.cpu_shares, limits.memory_bytes) == numbers, (when, name)
+            assert self._told_of_sandbox(uid) == numbers, (when, name)
             restarts = pods[name]["status"]["containerStatuses"][0]["restartCount"]
-            assert restarts == (1 if name == "strict" else 0), (when, name)
+            assert restarts == (1 if PODS[name] is STRICT else 0), (when, name)
         running = [each for each in world.node.containers() if each.state is ContainerState.CONTAINER_RUNNING]
         assert len(running) == len(PODS), when
-        assert len(self.first & {each.id for each in running}) == len(PODS) - 1, when
+        untouched = self.first & {each.id for each in running}
+        assert len(untouched) == sum(each is not STRICT for each in PODS.values()), when
         for each in running:
             assert each.resources is not None
             assert each.resources.cpu_shares in (102, 512), when
+
+    def _told_of_sandbox(self, uid: str) -> tuple[int, int]:
+        """What the runtime was told last of the whole pod."""
+        (record,) = (each for each in self.world.node.cri.state.sandboxes.values() if each.pod_uid == uid)
+        assert record.config.linux is not None
+        told = record.config.linux.resources
+        assert told is not None
+        return told.cpu_shares, told.memory_limit_in_bytes
 
     def _read(self, name: str) -> bytes:
         return self.world.node.host.tree.read(f"{ROOT}/{name}")
@@ -92,22 +106,34 @@ def app_in(record: bytes) -> dict[str, Any]:
     return {"requests": dict(found.requests), "limits": dict(found.limits)}
 
 
-def awaits_of(seed: int) -> int:
+def awaits_of(seed: int) -> list[str]:
     """Every await of the agent until all resizes are done, undisturbed."""
     play = Play(seed)
     play.world.until(lambda: all(resized_to(play.world, wanted, name) for name, wanted in AFTER.items()))
-    awaits = play.awaits
+    awaits = list(play.awaits)
     play.world.run(10 * SECOND)
     play.assert_all_is_done("undisturbed")
     return awaits
+
+
+def between(awaits: list[str]) -> list[int]:
+    """Numbers of the awaits between the runtime's word on a pod and the next write of a cgroup."""
+    found: list[int] = []
+    told = False
+    for number, what in enumerate(awaits, 1):
+        told = what == TOLD or (told and what != WRITTEN)
+        if told or (what == WRITTEN and found[-1:] == [number - 1]):
+            found.append(number)
+    return found
 
 
 @over_seeds(2)
 def test_an_agent_that_is_killed_at_any_await_of_a_resize_finishes_it(seed: int) -> None:
     chance = Random(seed)
     awaits = awaits_of(seed)
-    for first in chance.sample(range(1, awaits + 1), KILLS):
-        second = first + chance.randint(1, awaits)  # in the next life, or never
+    anywhere = chance.sample(range(1, len(awaits) + 1), KILLS - 1)
+    for first in (*anywhere, chance.choice(between(awaits))):
+        second = first + chance.randint(1, len(awaits))  # in the next life, or never
         play = Play(seed, first, second)
         for at in (first, second):
             play.run_until_killed(at)

@@ -2,9 +2,11 @@
 
 A container has what the runtime was told last: at its creation (a note on it says that), or by an update since. Where
 that is not what it is given now, it is updated in place, or restarts if its `resizePolicy` says so for a resource that
-changes. A limit that it lacks is that of the pod, and changes with it. Containers that only shrink are updated before
-the others, so that all together stay within the bounds of the pod. A container that does not run takes what it is given
-at its next start.
+changes. A limit that it lacks is that of the pod, and changes with it. A container that does not run takes what it is
+given at its next start.
+
+Containers that get more memory are updated last, so that all limits together never exceed what the pod had before and
+has after. Of the others, those that get more CPU are updated last.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ MOST_SHARES, LEAST_SHARES, MOST_WEIGHT = 262_144, 2, 10_000
 class Update(msgspec.Struct, frozen=True):
     """Tell the runtime the `resources` of a running container.
 
-    `lowers_memory_to`: its new limit in bytes, if that is lower than before; else 0. `grows`: it gets more of
-    something. `whole`: those of the pod level that are in them.
+    `lowers_memory_to`: its new limit in bytes, if that is lower than before; else 0. `turn`: the lowest comes first.
+    `whole`: those of the pod level that are in them.
     """
 
     id: str
@@ -40,7 +42,7 @@ class Update(msgspec.Struct, frozen=True):
     attempt: int
     resources: LinuxContainerResources
     lowers_memory_to: int = 0
-    grows: bool = False
+    turn: int = 0
     whole: ResourceRequirements | None = None
 
 
@@ -129,7 +131,7 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
         unsure = newest.id in told.unsure
         if not same_amounts(container.resources, has) or wanted != now or unsure:
             updates.append(_update(pod, container, newest, now, wanted, unsure))
-    return ResizePlan(tuple(sorted(updates, key=attrgetter("grows"))), frozenset(restarts))
+    return ResizePlan(tuple(sorted(updates, key=attrgetter("turn"))), frozenset(restarts))
 
 
 def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple[str, ...]:
@@ -232,8 +234,14 @@ def _update(
 ) -> Update:
     most, most_now = wanted.memory_limit_in_bytes, now.memory_limit_in_bytes
     lowered = most if most and (not most_now or most < most_now or unsure) else 0
-    grows = most > most_now or wanted.cpu_quota > now.cpu_quota or wanted.cpu_shares > now.cpu_shares
-    return Update(newest.id, container, newest.attempt, wanted, lowered, grows, pod.spec.resources)
+    more_cpu = _exceeds(wanted.cpu_quota, now.cpu_quota) or wanted.cpu_shares > now.cpu_shares
+    turn = 2 if _exceeds(most, most_now) else 1 if more_cpu else 0
+    return Update(newest.id, container, newest.attempt, wanted, lowered, turn, pod.spec.resources)
+
+
+def _exceeds(limit: int, other: int) -> bool:
+    """Of two limits, of which 0 and -1 are none."""
+    return other > 0 and (limit <= 0 or limit > other)
 
 
 def _shows(shown: LinuxContainerResources, wanted: LinuxContainerResources) -> bool:

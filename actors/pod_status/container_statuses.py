@@ -315,7 +315,7 @@ def _status(
     asked = shown = container.resources or _NO_RESOURCES
     if newest.running:
         given = view.told.containers.get(newest.id) or resources_given(container, newest.annotations)
-        shown = actual_resources(given, newest.resources) or _NO_RESOURCES
+        shown = _NO_RESOURCES if given is None else actual_resources(given, newest.resources) or given
     return ContainerStatus(
         name=container.name,
         state=state,

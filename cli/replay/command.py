@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 saved = read_saved_run(file.read())
             trace = stack.enter_context(TraceFile(options.trace, "replay")) if options.trace else None
         except ScenarioError as error:
-            print(f"actorlet replay: {options.file}: {error}", file=sys.stderr)
+            for fault in error.of_file(options.file):
+                print(f"actorlet replay: {fault}", file=sys.stderr)
             return 2
         except OSError as error:
             print(f"actorlet replay: {why(error)}", file=sys.stderr)

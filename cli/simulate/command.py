@@ -71,7 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         scenario = _scenario(options)
-    except (ScenarioError, OSError) as error:
+    except ScenarioError as error:
+        for fault in error.faults:
+            print(f"actorlet simulate: {fault}", file=sys.stderr)
+        return 2
+    except OSError as error:
         print(f"actorlet simulate: {why(error)}", file=sys.stderr)
         return 2
     interrupt = Interrupt()
@@ -225,7 +229,7 @@ def _scenario(options: argparse.Namespace) -> Scenario:
         try:
             scenario = read_scenario(data)
         except ScenarioError as error:
-            raise ScenarioError(f"{named}: {error}") from None
+            raise ScenarioError(*error.of_file(named)) from None
     else:
         raise ScenarioError(f"there is no scenario {named!r}; {nearest_scenarios(named)}")
     if options.nodes is not None:

@@ -87,17 +87,18 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
     return _read_yaml(text)
 
 
-def read_document(data: bytes) -> tuple[object, Faults]:
-    """(value of the only document, faults).
-
-    Nothing at all is (None, []), and several documents are a fault.
-    """
+def only_document(data: bytes) -> Document:
+    """The only document. Nothing at all is null, and several documents are a fault."""
     documents = read_documents(data)
-    if not documents:
-        return None, Faults()
     if len(documents) > 1:
-        return None, Faults([DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")])
-    document = documents[0]
+        fault = DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")
+        return Document(None, (fault,))
+    return documents[0] if documents else Document(None)
+
+
+def read_document(data: bytes) -> tuple[object, Faults]:
+    """(value of the only document, faults with their lines)."""
+    document = only_document(data)
     return document.value, Faults(_with_line(fault, document.line_of(fault.path)) for fault in document.faults)
 
 

@@ -85,7 +85,7 @@ class _Walker:
 _Shape = Callable[[_Walker, Any], Any]
 
 
-def _named(value: object) -> str:
+def named(value: object) -> str:
     """How a value is called in a sentence."""
     if value is None:
         return "null"
@@ -102,21 +102,21 @@ def _text(walker: _Walker, value: Any) -> Any:
     if not isinstance(value, str):
         scalar = isinstance(value, (int, float))
         walker.fault(
-            f"must be text, not {_named(value)}", 'put it in quotes, such as "8080" or "true"' if scalar else ""
+            f"must be text, not {named(value)}", 'put it in quotes, such as "8080" or "true"' if scalar else ""
         )
     return value
 
 
 def _quantity(walker: _Walker, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        walker.fault(f"must be a quantity, not {_named(value)}", "write a number, or text such as 500m or 1Gi")
+        walker.fault(f"must be a quantity, not {named(value)}", "write a number, or text such as 500m or 1Gi")
     return value if isinstance(value, str) else str(value)
 
 
 def _integer(walker: _Walker, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         quoted = isinstance(value, str) and value.lstrip("-").isdecimal()
-        walker.fault(f"must be a whole number, not {_named(value)}", "remove the quotes" if quoted else "")
+        walker.fault(f"must be a whole number, not {named(value)}", "remove the quotes" if quoted else "")
     return value
 
 
@@ -147,20 +147,20 @@ def _check_range(walker: _Walker, value: object, least: int, most: int) -> None:
 
 def _number(walker: _Walker, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        walker.fault(f"must be a number, not {_named(value)}")
+        walker.fault(f"must be a number, not {named(value)}")
     return value
 
 
 def _boolean(walker: _Walker, value: Any) -> Any:
     if not isinstance(value, bool):
         quoted = value in ("true", "false")
-        walker.fault(f"must be true or false, not {_named(value)}", "remove the quotes" if quoted else "")
+        walker.fault(f"must be true or false, not {named(value)}", "remove the quotes" if quoted else "")
     return value
 
 
 def _integer_or_text(walker: _Walker, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        walker.fault(f"must be a number or a name, not {_named(value)}")
+        walker.fault(f"must be a number or a name, not {named(value)}")
     return value
 
 
@@ -183,7 +183,7 @@ def _one_of(choices: tuple[Any, ...]) -> _Shape:
 
     def one_of(walker: _Walker, value: Any) -> Any:
         if value not in choices:
-            walker.fault(f"must be {expected}, not {_named(value)}")
+            walker.fault(f"must be {expected}, not {named(value)}")
         return value
 
     return one_of
@@ -192,7 +192,7 @@ def _one_of(choices: tuple[Any, ...]) -> _Shape:
 def _list_of(shape: _Shape) -> _Shape:
     def list_of(walker: _Walker, value: Any) -> Any:
         if not isinstance(value, list):
-            walker.fault(f"must be a list, not {_named(value)}", "start each item with a dash, or write it in [ ]")
+            walker.fault(f"must be a list, not {named(value)}", "start each item with a dash, or write it in [ ]")
             return value
         items = []
         for index, item in enumerate(value):
@@ -206,7 +206,7 @@ def _list_of(shape: _Shape) -> _Shape:
 def _map_of(shape: _Shape) -> _Shape:
     def map_of(walker: _Walker, value: Any) -> Any:
         if not isinstance(value, dict):
-            walker.fault(f"must be a map, not {_named(value)}", "write key: value lines below it")
+            walker.fault(f"must be a map, not {named(value)}", "write key: value lines below it")
             return value
         if shape is _text:
             # The API reads a key without a value as one with an empty text.
@@ -230,7 +230,7 @@ def _shape(kind: type[ApiStruct]) -> _Shape:
 
     def struct(walker: _Walker, value: Any) -> Any:
         if not isinstance(value, dict):
-            walker.fault(f"must be a map, not {_named(value)}", "write its fields as key: value lines below it")
+            walker.fault(f"must be a map, not {named(value)}", "write its fields as key: value lines below it")
             return value
         outer = walker.record, walker.depth_of_kind
         record: list[tuple[tuple[Step, ...], bytes]] = []

@@ -15,7 +15,7 @@ from msgspec import Meta
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
 from simulation.cri.behaviour_values import duration_ns
 from simulation.scenarios.faults import AnyFault
-from simulation.scenarios.misspelt import with_hint
+from simulation.scenarios.mistakes import mistakes
 
 PODS_AT_MOST = 100_000
 NODES_AT_MOST = 1000
@@ -257,8 +257,8 @@ def read_order(line: bytes) -> Order:
     """Raises OrderError."""
     try:
         return _DECODER.decode(line)
-    except msgspec.ValidationError as error:
-        raise OrderError(with_hint(str(error), Order, msgspec.json.decode(line))) from None
+    except msgspec.ValidationError:
+        raise OrderError("; ".join(map(str, mistakes(Order, msgspec.json.decode(line))))) from None
     except msgspec.MsgspecError as error:
         raise OrderError(str(error)) from None
 

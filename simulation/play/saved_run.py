@@ -14,8 +14,9 @@ import yaml
 from msgspec import Meta
 from msgspec.structs import fields, replace
 
-from config.documents.text import read_document
-from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario
+from config.documents.text import only_document
+from simulation.scenarios.mistakes import mistakes
+from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario, with_lines
 
 FORMAT: Final = "actorlet.saved-run.v1"
 
@@ -60,13 +61,13 @@ class SavedRun(_Part, frozen=True):
 
 def read_saved_run(data: bytes) -> SavedRun:
     """Of YAML or JSON. Raises `ScenarioError`."""
-    value, faults = read_document(data)
-    if faults:
-        raise ScenarioError("; ".join(str(fault) for fault in faults))
+    document = only_document(data)
+    if document.faults:
+        raise with_lines(document, map(str, document.faults))
     try:
-        saved = msgspec.convert(value, SavedRun)
-    except msgspec.ValidationError as error:
-        raise ScenarioError(str(error)) from None
+        saved = msgspec.convert(document.value, SavedRun)
+    except msgspec.ValidationError:
+        raise with_lines(document, map(str, mistakes(SavedRun, document.value))) from None
     check_scenario(saved.scenario)
     return saved
 

@@ -9,7 +9,7 @@ likely or how often it is. A fault that has its time says when it begins and how
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -240,8 +240,8 @@ AnyFault = (
 )
 
 
-def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iterator[str]:
-    """What is wrong with it in a scenario that `lasts` so long."""
+def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int | None) -> Iterator[str]:
+    """What is wrong with it in a scenario that `lasts` so long on so many nodes, if that is known."""
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
     yield from alone(fault, path)
@@ -249,8 +249,9 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int) -> Iter
         yield f"{path}: write `times`, `at`, `atOperations` or `atMoments`, or no agent is ever killed"
     if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
         yield f"{path}: write `times` or `at`, or no agent ever stands still"
-    if isinstance(fault, Network | NetworkCuts) and fault.node not in {EVERYWHERE, *names_of_nodes(nodes)}:
-        yield f"{path}.node: there is no {fault.node!r}; nodes are {names_of_nodes(nodes)[0]} and so on"
+    known = () if nodes is None else names_of_nodes(nodes)
+    if isinstance(fault, Network | NetworkCuts) and known and fault.node not in {EVERYWHERE, *known}:
+        yield f"{path}.node: there is no {fault.node!r}; nodes are {known[0]} and so on"
 
 
 def alone(fault: Fault, path: str) -> Iterator[str]:
@@ -293,10 +294,13 @@ def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
             yield f"{path}.{field}: {refusal}"
 
 
-def said_twice(faults: Sequence[Fault]) -> Iterator[str]:
-    """Of two faults about the same calls, events, messages or ways only one would count."""
+def said_twice(faults: Mapping[int, Fault]) -> Iterator[str]:
+    """Of two faults about the same calls, events, messages or ways only one would count.
+
+    `faults`: by their numbers in the scenario.
+    """
     seen: Counter[tuple[object, ...]] = Counter()
-    for number, fault in enumerate(faults):
+    for number, fault in faults.items():
         if not isinstance(fault, RuntimeCalls | RuntimeEvents | ApiCalls | ApiWatches | LostMessages | Network):
             continue
         about = tuple(getattr(fault, name, None) for name in ("verb", "message", "node"))

@@ -8,7 +8,7 @@ Refuses to know where in a scenario it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import actors.node.node  # noqa: F401 - with it all actors and messages of an agent are there
@@ -17,8 +17,11 @@ from config.objects import Volume
 from config.values.nearest import did_you_mean
 from runtime.cri.verbs import ALL_VERBS
 from simulation.apiserver import resources
+from simulation.chance.sometimes import KNOWN
 
 EVERYTHING = "*"
+LISTED_AT_MOST = 50
+"""Of more names than that nobody reads a list."""
 
 
 def wrong_runtime_verb(verb: str) -> str | None:
@@ -50,11 +53,19 @@ def wrong_actor(name: str) -> str | None:
     return _unless_in(name, _ACTORS, "a class of actors")
 
 
+def wrong_events(names: Iterable[str]) -> Iterator[str]:
+    """Which of the rare events that a scenario reaches nobody counts, and why, with their paths."""
+    for number, name in enumerate(names):
+        if name not in KNOWN:
+            hint = did_you_mean(name, KNOWN)
+            yield f"$.reaches[{number}]: {name!r} is none of {', '.join(KNOWN)}" + (f"; {hint}" if hint else "")
+
+
 def _unless_in(word: str, known: Iterable[str], what: str) -> str | None:
     known = set(known)
     if word in known:
         return None
-    hint = did_you_mean(word, known)
+    hint = did_you_mean(word, known, f"there are {', '.join(sorted(known))}" if len(known) <= LISTED_AT_MOST else "")
     return f"{word!r} is not the name of {what}" + (f"; {hint}" if hint else "")
 
 

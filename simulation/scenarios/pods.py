@@ -56,7 +56,7 @@ class PodMix(ScenarioPart, frozen=True):
     count: Annotated[int, Meta(ge=0, le=1_000_000)]
     containers: Annotated[tuple[ContainerMix, ...], Meta(min_length=1)] = (ContainerMix(),)
     volumes: tuple[VolumeMix, ...] = ()
-    restart_policy: Annotated[str, Meta(pattern="^(Always|OnFailure|Never)$")] = "Always"
+    restart_policy: Literal["Always", "OnFailure", "Never"] = "Always"
     grace_seconds: Annotated[int, Meta(ge=1)] = 5
     behaviour: Mapping[str, str] = {}
     """Knobs of the simulated runtime for the whole pod, without their prefix."""

@@ -11,26 +11,23 @@ has the format for users.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from config.documents.text import read_document
+from config.documents.text import Document, only_document
 from config.kubelet import KubeletConfiguration
 from config.kubelet.reading import read_plain
 from config.values.nearest import did_you_mean
-from simulation.chance.sometimes import KNOWN
 from simulation.cri.behaviour_values import duration_ns
 from simulation.host.facts import MAX_PODS
-from simulation.scenarios.faults import AnyFault, said_twice
-from simulation.scenarios.faults import faults_in as faults_of_fault
-from simulation.scenarios.misspelt import with_hint
-from simulation.scenarios.names import wrong_actor
-from simulation.scenarios.objects import refused_pods
+from simulation.scenarios.checks import Parts, faults_in_parts
+from simulation.scenarios.faults import AnyFault
+from simulation.scenarios.mistakes import mistakes
+from simulation.scenarios.names import wrong_actor, wrong_events
 from simulation.scenarios.pods import PodMix
-from simulation.scenarios.pods import faults_in as faults_of_mix
 from simulation.scenarios.words import Duration, ScenarioPart, Size, faults_in_words
 
 DEFAULT = "everyday"
@@ -38,7 +35,20 @@ _LIBRARY = os.path.dirname(__file__)
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be played. The text has a reason per fault, with its path."""
+    """A scenario that cannot be played: a text for each fault, with its path in the document.
+
+    `lines`: where each is in the file, when it came from one.
+    """
+
+    def __init__(self, *faults: str, lines: tuple[int | None, ...] = ()) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+        self.lines = lines or (None,) * len(faults)
+
+    def of_file(self, file: str) -> tuple[str, ...]:
+        """Each fault after the file and the line in it."""
+        places = (file if line is None else f"{file}:{line}" for line in self.lines)
+        return tuple(f"{place}: {fault}" for place, fault in zip(places, self.faults, strict=True))
 
 
 class NodeRules(ScenarioPart, frozen=True):
@@ -95,16 +105,29 @@ class Scenario(ScenarioPart, frozen=True):
 
 
 def read_scenario(data: bytes) -> Scenario:
-    """Raises `ScenarioError`."""
-    value, faults = read_document(data)
-    if faults:
-        raise ScenarioError("; ".join(str(fault) for fault in faults))
+    """Raises `ScenarioError` with all that is wrong with it."""
+    document = only_document(data)
+    if document.faults:
+        raise with_lines(document, map(str, document.faults))
     try:
-        scenario = msgspec.convert(value, Scenario)
-    except msgspec.ValidationError as error:
-        raise ScenarioError(with_hint(str(error), Scenario, value)) from None
-    check_scenario(scenario)
+        scenario = msgspec.convert(document.value, Scenario)
+    except msgspec.ValidationError:
+        formal = mistakes(Scenario, document.value)
+        rest = _faults_in_what_can_be_read(document.value)
+        raise with_lines(document, [*map(str, formal), *rest]) from None
+    if faults := list(_faults_in(scenario)):
+        raise with_lines(document, faults)
     return scenario
+
+
+def with_lines(document: Document, faults: Iterable[str]) -> ScenarioError:
+    """The error that has these faults in the order of the file, each with its line."""
+    found = sorted(((document.line_of(fault.partition(": ")[0]), fault) for fault in faults), key=_line_first)
+    return ScenarioError(*(fault for _, fault in found), lines=tuple(line for line, _ in found))
+
+
+def _line_first(fault: tuple[int | None, str]) -> int:
+    return fault[0] or 0
 
 
 def library() -> tuple[str, ...]:
@@ -148,8 +171,8 @@ def with_pods(scenario: Scenario, count: int) -> Scenario:
             continue
         share = left * mix.count // of if of else 0
         left, of = left - share, of - mix.count
-        pods.append(msgspec.structs.replace(mix, count=share))
-    return msgspec.structs.replace(scenario, pods=tuple(pods))
+        pods.append(structs.replace(mix, count=share))
+    return structs.replace(scenario, pods=tuple(pods))
 
 
 def lasting(scenario: Scenario, lasts: str) -> Scenario:
@@ -161,40 +184,67 @@ def lasting(scenario: Scenario, lasts: str) -> Scenario:
         words = msgspec.convert(lasts, Duration)
     except msgspec.ValidationError:  # such as .5h: scenarios have fewer ways to write it, and this may be saved
         words = f"{duration_ns(lasts)}ns"
-    return msgspec.structs.replace(scenario, lasts=words)
+    return structs.replace(scenario, lasts=words)
 
 
 def with_nodes(scenario: Scenario, nodes: int) -> Scenario:
     """The same scenario on that many nodes. Raises `ScenarioError` when one is missing that a fault names."""
-    on_so_many = msgspec.structs.replace(scenario, nodes=nodes)
+    on_so_many = structs.replace(scenario, nodes=nodes)
     check_scenario(on_so_many)
     return on_so_many
 
 
 def check_scenario(scenario: Scenario) -> None:
     """What its types do not say: raises `ScenarioError` when it cannot be played."""
-    if faults := list(faults_in_words(scenario, "$")):
-        raise ScenarioError("; ".join(faults))
-    names: set[str] = set()
-    for number, mix in enumerate(scenario.pods):
-        path = f"$.pods[{number}]"
-        if mix.name in names:
-            faults.append(f"{path}.name: there is another mix {mix.name!r}")
-        names.add(mix.name)
-        of_mix = list(faults_of_mix(mix, path, lasts=scenario.lasts))
-        faults += of_mix or refused_pods(mix, path)
-    for number, fault in enumerate(scenario.faults):
-        faults += faults_of_fault(fault, f"$.faults[{number}]", lasts=scenario.lasts, nodes=scenario.nodes_together())
-    faults += said_twice(scenario.faults)
-    faults += configuration_of(scenario.node)[1]
+    if faults := list(_faults_in(scenario)):
+        raise ScenarioError(*faults)
+
+
+def _faults_in(scenario: Scenario) -> Iterator[str]:
+    pods, faults = dict(enumerate(scenario.pods)), dict(enumerate(scenario.faults))
+    return _faults_beyond_types(scenario, Parts(pods, faults, scenario.lasts, scenario.nodes_together()))
+
+
+def _faults_beyond_types(scenario: Scenario, parts: Parts) -> Iterator[str]:
+    """`parts`: what to look at instead of the pods and the faults of the scenario."""
+    yield from faults_in_words(structs.replace(scenario, pods=(), faults=()), "$")
+    yield from faults_in_parts(parts)
+    yield from configuration_of(scenario.node)[1]
     for name in scenario.node.mailboxes:
         if refusal := wrong_actor(name):
-            faults.append(f"$.node.mailboxes.{name}: {refusal}")
-    for number, name in enumerate(scenario.reaches):
-        if name not in KNOWN:
-            faults.append(f"$.reaches[{number}]: {name!r} is none of {', '.join(KNOWN)}")
-    if faults:
-        raise ScenarioError("; ".join(faults))
+            yield f"$.node.mailboxes.{name}: {refusal}"
+    yield from wrong_events(scenario.reaches)
+
+
+def _faults_in_what_can_be_read(document: object) -> Iterator[str]:
+    """Faults beyond types, of the fields, pods and faults that are well-formed.
+
+    The others count as left out.
+    """
+    fields = document if isinstance(document, dict) else {}
+    hints = get_type_hints(Scenario, include_extras=True)
+    given = {each.name: fields[each.encode_name] for each in structs.fields(Scenario) if each.encode_name in fields}
+    read = {name: found for name, value in given.items() for found in _converted(value, hints[name])}
+    pods, faults = (_numbered(given.get(name), kind) for name, kind in (("pods", PodMix), ("faults", AnyFault)))
+    scenario = Scenario(**{"about": "", "pods": (), **read})
+    lasts = "1h" if "lasts" in given and "lasts" not in read else scenario.lasts
+    unsure = any(name in given and name not in read for name in ("nodes", "apart"))
+    parts = Parts(pods, faults, lasts, None if unsure else scenario.nodes_together())
+    return _faults_beyond_types(scenario, parts)
+
+
+def _numbered(items: object, kind: Any) -> dict[int, Any]:
+    """By number, the items that are well-formed."""
+    listed = enumerate(items if isinstance(items, list) else ())
+    return {number: found for number, item in listed for found in _converted(item, kind)}
+
+
+def _converted(value: object, kind: Any) -> list[Any]:
+    """The value as that type; nothing when it is ill-formed."""
+    try:
+        return [msgspec.convert(value, kind)]
+    except msgspec.ValidationError:
+        return []
 
 
 def configuration_of(node: NodeRules) -> tuple[KubeletConfiguration, list[str]]:

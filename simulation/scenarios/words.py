@@ -15,10 +15,16 @@ Duration = Annotated[
     str, Meta(pattern=r"^([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$|^0$", description="as in Go: 90s, 1m30s, 250ms, 0")
 ]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$")]
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$",
+        description="as small letters, digits and dashes between them, at most 40 characters",
+    ),
+]
 Range = tuple[Duration, Duration]
 Size = Annotated[
-    str, Meta(pattern=r"^[0-9]+(\.[0-9]+)?(k|[MGT]|[KMGT]i)?$", description="bytes, or so many: 64Mi, 2G, 500")
+    str, Meta(pattern=r"^[0-9]+(\.[0-9]+)?(k|[MGT]|[KMGT]i)?$", description="as bytes, or so many: 64Mi, 2G, 500")
 ]
 Times = Annotated[int, Meta(ge=1, le=1000)]
 

@@ -125,14 +125,19 @@ def test_a_replay_of_changed_code_is_reported(saved: str, tmp_path: Path, capsys
     assert "the failure is gone" in capsys.readouterr().out
 
 
-def test_a_broken_saved_run_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_all_that_is_wrong_with_a_saved_run_is_told_each_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     broken = tmp_path / "broken.yaml"
-    broken.write_text("format: actorlet.saved-run.v1\n")
-    for file, told in ((str(broken), "missing required field"), ("/no/such/file", "No such file")):
-        assert main([file]) == 2
-        error = capsys.readouterr().err
-        assert told in error
-        assert error.count("\n") == 1
+    broken.write_text("format: actorlet.saved-run.v1\nseed: seven\n")
+    missing = ("violated", "step", "traceHash", "actorlet", "foundIn", "scenario")
+    told = {f"{broken}:1: $: has no field {name}; write it" for name in missing}
+    assert main([str(broken)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert set(lines) == {
+        f"actorlet replay: {each}"
+        for each in told | {f"{broken}:2: $.seed: must be a whole number, not the text 'seven'"}
+    }
+    assert main(["/no/such/file"]) == 2
+    assert capsys.readouterr().err == "actorlet replay: /no/such/file: No such file or directory\n"
 
 
 def test_an_actor_that_is_not_there_is_no_success(saved: str, capsys: pytest.CaptureFixture[str]):

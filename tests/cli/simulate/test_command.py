@@ -176,11 +176,16 @@ def test_an_unplayable_scenario_is_told_in_one_line(
     assert error.count("\n") == 1
 
 
-def test_a_fault_of_a_scenario_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_every_fault_of_a_scenario_is_told_in_a_line_with_its_file_and_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     file = tmp_path / "mine.yaml"
-    file.write_text("about: x\npods: [{name: a, count: many}]\n")
+    file.write_text("about: x\npods: [{name: a, count: many}]\nfaults:\n- {fault: api-calls, fial: 1}\n")
     assert main([str(file)]) == 2
-    assert f"{file}: Expected `int`, got `str` - at `$.pods[0].count`" in capsys.readouterr().err
+    assert capsys.readouterr().err.splitlines() == [
+        f"actorlet simulate: {file}:2: $.pods[0].count: must be a whole number from 0 to 1000000, not the text 'many'",
+        f"actorlet simulate: {file}:4: $.faults[0].fial: unknown field; did you mean fail?",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_copy_is_written_as_the_first_one(copy: Callable[[SavedRun], SavedRun]
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "Expected `object`"),
+        ("", "$: must be a map, not null"),
         ("format: actorlet.saved-run.v9", "$.format"),
         (written(RUN).decode().replace("seed: 7", "seed: seven"), "$.seed"),
         (written(RUN).decode().replace("count: 1", "count: -1"), "$.scenario.pods[0].count"),

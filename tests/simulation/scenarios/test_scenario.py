@@ -48,7 +48,7 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("about: x", "missing required field `pods`"),
+        ("about: x", "$: has no field pods"),
         ("about: x\npods: []", "$.pods"),
         ("about: x\npods: [{name: a, count: -1}]", "$.pods[0].count"),
         ("about: x\npods: [{name: A_b, count: 1}]", "$.pods[0].name"),
@@ -106,10 +106,10 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ),
         ("about: x\nnode: {mailboxes: {PodWroker: 1}}\npods: [{name: a, count: 1}]", "did you mean PodWorker?"),
         ("abuot: x\npods: [{name: a, count: 1}]", "did you mean about?"),
-        ("about: x\npods: [{name: a, count: 1, lifes: 5s}]", "`lifes` - at `$.pods[0]`; did you mean lives?"),
-        (FAULTS + "[{fault: frozen-acto}]", "'frozen-acto' - at `$.faults[0].fault`; did you mean frozen-actor?"),
-        (FAULTS + "[{fault: api-outage, last: 5s}]", "`last` - at `$.faults[0]`; did you mean lasts?"),
-        (FAULTS + "[{fault: network, lost: 0.1}]", "`lost` - at `$.faults[0]`; did you mean loss?"),
+        ("about: x\npods: [{name: a, count: 1, lifes: 5s}]", "$.pods[0].lifes: unknown field; did you mean lives?"),
+        (FAULTS + "[{fault: frozen-acto}]", "; did you mean frozen-actor?"),
+        (FAULTS + "[{fault: api-outage, last: 5s}]", "$.faults[0].last: unknown field; did you mean lasts?"),
+        (FAULTS + "[{fault: network, lost: 0.1}]", "$.faults[0].lost: unknown field; did you mean loss?"),
         (FAULTS + "[{fault: runtime-calls, fail: 0.6, lose: 0.6}]", "$.faults[0]: the chances of fail"),
         (FAULTS + "[{fault: runtime-calls, verb: StartContianer}]", "$.faults[0].verb: 'StartContianer' is not"),
         (FAULTS + "[{fault: api-calls, verb: patch}]", "$.faults[0].verb: 'patch' is no call"),
@@ -132,6 +132,70 @@ def test_a_fault_of_a_scenario_has_its_place(text: str, told: str):
     with pytest.raises(ScenarioError) as refused:
         read_scenario(text.encode())
     assert told in str(refused.value)
+
+
+MANY_MISTAKES = b"""\
+abuot: everything is wrong
+nodes: some
+pods:
+  - {name: web, count: many, lifes: [1s, 2s]}
+  - {name: web, count: 1, lives: [5s, 1s], restartPolicy: Allways}
+  - name: job
+    count: 1
+    lives: [5s, 1s]
+    containers: [{readinessEvery: -1, volumes: []}]
+  - {name: ends, count: 1, lives: [5s, 1s]}
+  - {name: refused, count: 1, spec: {hostnetwork: true}}
+faults:
+  - {fault: meteor}
+  - {lasts: 1s}
+  - {fault: runtime-calls, verb: StartContianer, fail: 2}
+  - {fault: runtime-calls, verb: StartContianer}
+  - {fault: clock-jumps, times: 1, by: [soon, 1h], direction: sideways}
+  - {fault: network, node: node-9}
+lasts: soon
+converges-within: 5m
+reaches: [agent-kiled]
+"""
+
+
+def test_all_mistakes_are_told_at_once_with_line_path_allowed_values_and_nearest_name():
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(MANY_MISTAKES)
+    names = "Always, OnFailure, Never"
+    duration = "is not allowed here; write it as in Go: 90s, 1m30s, 250ms, 0"
+    wanted = [
+        "1: $.abuot: unknown field; did you mean about?",
+        "1: $: has no field about; write it",
+        "2: $.nodes: must be a whole number from 1 to 1000, not the text 'some'",
+        "4: $.pods[0].count: must be a whole number from 0 to 1000000, not the text 'many'",
+        "4: $.pods[0].lifes: unknown field; did you mean lives?",
+        f"5: $.pods[1].restartPolicy: the text 'Allways' is none of {names}; did you mean Always?",
+        "9: $.pods[2].containers[0].readinessEvery: must be a whole number, at least 0, not the number -1",
+        "9: $.pods[2].containers[0].volumes: unknown field; there are behaviour, exitCode, image, livenessEvery, ",
+        "10: $.pods[3].lives: write the shorter of 5s and 1s first",
+        "11: $.pods[4]: the API server refuses its pods: ",
+        "13: $.faults[0].fault: the text 'meteor' is none of runtime-calls, runtime-events, api-calls, ",
+        "14: $.faults[1]: has no field fault; write fault: one of runtime-calls, runtime-events, api-calls, ",
+        "15: $.faults[2].fail: must be a number from 0 to 1, not the number 2",
+        "16: $.faults[3].verb: 'StartContianer' is not the name of a call to the runtime; did you mean StartContainer?",
+        f"17: $.faults[4].by[0]: the text 'soon' {duration}",
+        "17: $.faults[4].direction: the text 'sideways' is none of forward, back, both",
+        f"19: $.lasts: the text 'soon' {duration}",
+        "20: $.converges-within: unknown field; did you mean convergesWithin?",
+        "21: $.reaches[0]: 'agent-kiled' is none of ",
+    ]
+    told = [f"{line}: {fault}" for line, fault in zip(refused.value.lines, refused.value.faults, strict=True)]
+    assert len(told) == len(wanted)
+    assert [line[: len(start)] for line, start in zip(told, wanted, strict=True)] == wanted
+    assert told[-1].endswith("; did you mean agent-killed?")
+
+
+def test_a_document_of_any_size_has_at_most_a_hundred_mistakes_of_form():
+    text = json.dumps({"about": "x", "pods": [{f"field-{number}": 1 for number in range(50_000)}]})
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(text.encode())
+    assert len(refused.value.faults) <= 100
 
 
 def test_another_number_of_pods_keeps_the_fixed_ones_and_the_shares_of_the_others():

@@ -14,6 +14,7 @@ from actors.node.packet_rules import CANARIES, CHAINS, FIREWALL, RULES, look_aft
 from runtime.host.packet_rules import IPV4, IPV6, Chain, LocalPacketRules, PacketRulesError, Rule
 from tests.cli.run.test_command import PATIENCE_S, ROOT, actorlet, directory, flags, pod_when_it_runs
 from tests.real.components import complaint
+from tests.real.test_service_unit import held_back
 from tests.real.waiting import until
 
 __all__ = ["directory"]
@@ -73,6 +74,13 @@ def test_an_agent_makes_the_chains_and_rules_of_a_kubelet(namespace: str, direct
         agent.send_signal(signal.SIGTERM)
         assert agent.wait(PATIENCE_S) == 0
     assert names(saved(namespace)), "they stay when the agent ends, as a kubelet's do"
+
+
+@pytest.mark.parametrize("family", [IPV4, IPV6])
+def test_the_rights_of_the_service_unit_suffice_for_the_chains(namespace: str, family: str) -> None:
+    rules = LocalPacketRules([*inside(namespace), *held_back()])
+    assert look_after(rules, family, anew=False)
+    assert all(rules.has_chain(family, chain) for chain in CHAINS[family])
 
 
 def test_makeIPTablesUtilChains_false_leaves_the_packet_filter_alone(namespace: str, directory: Path) -> None:  # noqa: N802  # the field's name

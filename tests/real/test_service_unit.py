@@ -13,10 +13,10 @@ from tests.real.components import complaint
 from tests.real.pods import Truth, container, pod
 
 UNIT = TREE / "deploy" / "actorlet.service"
-EXPOSURE_AT_MOST = 5.6
+EXPOSURE_AT_MOST = 5.8
 """As `systemd-analyze security` counts: 10 is a service with all rights.
 
-It was 9.6 before anything was taken away.
+It was 9.6 before anything was taken away. The right to make chains of iptables counts 0.2.
 """
 
 
@@ -47,7 +47,7 @@ def test_systemd_counts_it_as_less_exposed(unit: Path) -> None:
 
 
 def test_an_agent_with_these_rights_runs_pods_with_volumes_of_every_local_kind(agent: Agent, truth: Truth) -> None:
-    agent.start(command=[*_held_back(), *agent.command()])
+    agent.start(command=[*held_back(), *agent.command()])
     status = Path(f"/proc/{agent.pid}/status").read_text()
     assert "NoNewPrivs:\t1" in status
     volumes = [
@@ -78,7 +78,7 @@ def _ready(agent: Agent) -> bool:
     return status is not None and bool(status.ready)
 
 
-def _held_back() -> list[str]:
+def held_back() -> list[str]:
     """A prefix for a command, which takes away what the unit takes away.
 
     These are capabilities and new privileges.

@@ -29,7 +29,6 @@ PROTOS = (
     Path("runtime/probes/health_v1/health.proto"),
     Path("runtime/csi/v1/csi.proto"),
     Path("runtime/plugin_registration/v1/registration.proto"),
-    Path("simulation/apiserver/v1/bodies.proto"),
 )
 MESSAGES = PROTO.with_name("messages.py")
 VERBS = PROTO.with_name("verbs.py")

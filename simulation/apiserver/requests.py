@@ -26,10 +26,10 @@ from simulation.apiserver.status import (
     unsupported_media_type,
 )
 from simulation.apiserver.store import Version, Watcher
-from simulation.apiserver.v1 import PROTOBUF
 
 JSON = "application/json"
 YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 APPLY = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -238,7 +238,7 @@ def read_body(body: bytes, content_type: str) -> Any:
             raise bad_request(f"error parsing the body of the request: {faults[0]}")
         return value
     if media == PROTOBUF:
-        from simulation.apiserver.protobuf_bodies import read_protobuf  # slow to import, and seldom wanted
+        from simulation.apiserver.builtin.protobuf import read_protobuf  # slow to import, and seldom wanted
 
         return read_protobuf(body)
     if media not in _AS_JSON:

@@ -6,14 +6,13 @@ import logging
 import re
 
 from actors.kernel import SimulatedDispatcher
+from simulation.apiserver.builtin.protobuf import read_protobuf
 from simulation.apiserver.core import Options
 from simulation.apiserver.custom.formats import FORMATS, compiled, takes_long
 from simulation.apiserver.custom.json_paths import find_all, parse_path
-from simulation.apiserver.protobuf_bodies import read_protobuf
 from simulation.apiserver.requests import ApiRequest, JsonAnswer, WatchAnswer
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import StatusError
-from simulation.apiserver.v1 import bodies_pb2
 from tests.hostile.decoder import Decoder, text_of
 from tests.hostile.documents import POD
 
@@ -78,12 +77,8 @@ def json_path(data: bytes) -> object:
     return path, list(find_all({"a": [{"type": "Ready", "b": 1}, {"c": [1, 2]}], "b": "x"}, path))
 
 
-def _protobuf() -> bytes:
-    envelope = bodies_pb2.Unknown(raw=bodies_pb2.DeleteOptions(gracePeriodSeconds=3).SerializeToString())
-    envelope.typeMeta.apiVersion, envelope.typeMeta.kind = "v1", "DeleteOptions"
-    return b"k8s\0" + envelope.SerializeToString()
-
-
+# DeleteOptions with a gracePeriodSeconds of 3.
+_PROTOBUF = b"k8s\0\n\x13\n\x02v1\x12\rDeleteOptions\x12\x02\x08\x03"
 PODS = b"/api/v1/namespaces/default/pods"
 CLUSTER = (
     Decoder(
@@ -122,5 +117,5 @@ CLUSTER = (
         (b'.a[?(@.type=="Ready")].b', b"$.a[*]['c'][-1:]", b".a[0:1]", b".x\\.y"),
         (b"[?(@", b")]", b"==", b"[:", b".*"),
     ),
-    Decoder("protobuf", read_protobuf, (StatusError,), (_protobuf(),)),
+    Decoder("protobuf", read_protobuf, (StatusError,), (_PROTOBUF,)),
 )

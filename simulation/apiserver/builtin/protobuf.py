@@ -1,14 +1,18 @@
-"""Protobuf bodies of the kinds that are stored with their published schema.
+"""Bodies in protobuf, which typed clients such as `kubectl create` write.
 
-Typed clients, such as `kubectl create`, write them.
+They are read here, and never written.
 
-`messages.json` has numbers and types of fields: `[]T` is a list, `{}T` a map; the fields of a message marked `+`
-stand in JSON beside those around it. The message classes are made when the first such body comes. Pure.
+`messages.json` has the kinds that are stored with their published schema, `bodies.json` the others that kubectl sends
+so: configuration, tokens, requests, reviews and options, without what nobody reads here. Both have numbers and types of
+fields: `[]T` is a list, `{}T` a map; the fields of a message marked `+` stand in JSON beside those around it. Any other
+kind is refused (415), as by a server that does not know protobuf. The message classes are made when the first such body
+comes. Pure.
 """
 
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,12 +20,14 @@ from typing import Any
 import msgspec
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.unknown_fields import UnknownFieldSet
 
-from simulation.apiserver.builtin.schemas import INT_OR_TEXT, META, QUANTITY
-from simulation.apiserver.protobuf_times import time_text
+from simulation.apiserver.builtin.schemas import INT_OR_TEXT, META, QUANTITY, published_name
+from simulation.apiserver.status import Json, bad_request, unsupported_media_type
 
+_MAGIC = b"k8s\x00"
 Types = dict[str, dict[str, tuple[int, str]]]
 _SCALARS = {
     "bool": FieldDescriptorProto.TYPE_BOOL,
@@ -34,12 +40,35 @@ _TIMES = (f"{META}.Time", f"{META}.MicroTime")
 _JSON_IN_BYTES = (f"{META}.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension")
 
 
+def read_protobuf(body: bytes) -> Json:
+    """The object in a body. Raises StatusError (400, 415)."""
+    if not body.startswith(_MAGIC):
+        raise bad_request("the body of the request does not begin like protobuf of Kubernetes")
+    try:
+        envelope = _read("Unknown", body[len(_MAGIC) :])
+        identity, raw = envelope.get("typeMeta", {}), base64.b64decode(envelope.get("raw", ""))
+        kind = identity.get("kind", "")
+        published = published_name(identity.get("apiVersion", ""), kind)
+        name = published if knows(published) else kind
+        if not (name == published or name == "DeleteOptions" or "metadata" in _types().get(name, ())):
+            raise unsupported_media_type(f"protobuf for {kind or 'an unknown kind'}", ("application/json",))
+        return {**identity, **_read(name, raw)}
+    except (DecodeError, ValueError, OverflowError, OSError) as error:
+        raise bad_request(f"the protobuf in the body of the request cannot be read: {error}") from None
+
+
 def knows(name: str) -> bool:
     """Whether the type of that name has a message."""
     return name in _types()
 
 
-def read_message(name: str, data: bytes) -> Any:
+def time_text(seconds: int, nanos: int) -> str:
+    """RFC3339, with microseconds where there are some. Raises OverflowError, OSError, ValueError."""
+    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{nanos // 1000:06}Z" if nanos else f"{text}Z"
+
+
+def _read(name: str, data: bytes) -> Any:
     """What a message of that type says, as JSON has it. Raises DecodeError, ValueError."""
     message = GetMessageClass(_pool().FindMessageTypeByName(_name(name))).FromString(data)
     try:
@@ -50,7 +79,9 @@ def read_message(name: str, data: bytes) -> Any:
 
 @cache
 def _types() -> Types:
-    return msgspec.json.decode(Path(__file__).with_name("messages.json").read_bytes(), type=Types)
+    files = [Path(__file__).with_name(name).read_bytes() for name in ("messages.json", "bodies.json")]
+    messages, bodies = (msgspec.json.decode(file, type=Types) for file in files)
+    return messages | bodies
 
 
 @cache
@@ -98,12 +129,17 @@ def _value(name: str, value: Any) -> Any:
         return time_text(said.seconds, said.nanos) if value.ListFields() else None
     if name == INT_OR_TEXT:
         return said.strVal if said.type == 1 else said.intVal
+    if name == "ExtraValue":
+        return list(said.items)
     if name == QUANTITY:
         return said.string
     if name in _JSON_IN_BYTES:
         return msgspec.json.decode(said.raw or b"{}")
     found: dict[str, Any] = {}
-    types = _types()[name]
+    types, known, unread = _types()[name], value.DESCRIPTOR.fields_by_number, UnknownFieldSet(value)
+    for number in (unread[at].field_number for at in range(len(unread))):
+        if number in known:
+            raise ValueError(f"{known[number].full_name} has another type on the wire")
     for descriptor, item in value.ListFields():
         field, kind = descriptor.name, types[descriptor.name][1]
         if kind.startswith("[]"):

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 
 MADE_BY_TOOLS = (
     *("runtime/cri/v1/", "runtime/probes/health_v1/", "runtime/csi/v1/", "runtime/plugin_registration/v1/"),
-    "simulation/apiserver/v1/",
 )
 """Nobody writes these by hand, so nobody has to mend them."""
 

@@ -5,8 +5,9 @@ as in `api/openapi-spec/v3` of a release. PROTOS is the folder of that release w
 `generated.proto` say how the same types look in protobuf.
 
 Taken are the facts of the interface: names, types and numbers of fields, which are required, allowed values, defaults,
-and how lists are merged. The prose stays behind. Only types that the kinds under `published` in `resources.yaml` are
-made of are written, one a line. A field of a message that JSON does not name (`+`) has its own fields in its place.
+and how lists are merged. The prose stays behind. Types are written one a line. `schemas.json` has those that the kinds
+under `published` in `resources.yaml` are made of; `messages.json` has those of all kinds there that have a message. A
+field of a message that JSON does not name (`+`) has its own fields in its place.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1] / "simulation/apiserver"
 RESOURCES, SCHEMAS = ROOT / "resources.yaml", ROOT / "builtin/schemas.json"
-MESSAGES = ROOT / "builtin/messages.json"
+MESSAGES, KINDS = ROOT / "builtin/messages.json", ROOT / "builtin/message_kinds.json"
 IDENTITY = "x-kubernetes-group-version-kind"
 REFERENCE = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -31,6 +32,8 @@ KEPT = (
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"),
     *("x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"),
 )
+SCALE = ("autoscaling", "v1", "Scale")
+ENVELOPES = (f"{META}DeleteOptions", "io.k8s.apimachinery.pkg.runtime.Unknown")
 ELSEWHERE = (f"{META}ObjectMeta", "io.k8s.apimachinery.pkg.api.resource.Quantity")
 INT_OR_TEXT = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 """Described by the server itself, as `ELSEWHERE` is."""
@@ -42,12 +45,12 @@ FIELD = re.compile(r"\s+(optional|repeated|map<string, )\s?([\w.]+)>? (\w+) = (\
 
 
 def main(directory: Path, protos: Path) -> None:
-    """Read the documents and the protos, and write both files."""
+    """Read the documents and the protos, and write the files."""
     published: dict[str, Json] = {}
     for file in sorted(directory.glob("*.json")):
         published |= json.loads(file.read_text()).get("components", {}).get("schemas", {})
-    entries = yaml.safe_load(RESOURCES.read_text())["published"]
-    wanted = {(entry.get("group", ""), entry.get("version", "v1"), entry["kind"]) for entry in entries}
+    resources = yaml.safe_load(RESOURCES.read_text())
+    wanted = set(kinds_of(resources["published"]))
     kinds = {name: kind for name, schema in published.items() if (kind := kind_of(schema)) in wanted}
     missing = wanted - set(kinds.values())
     if missing:
@@ -59,13 +62,31 @@ def main(directory: Path, protos: Path) -> None:
         written[name] = {**written[name], IDENTITY: [dict(zip(("group", "version", "kind"), kind, strict=True))]}
     write(SCHEMAS, written)
     messages = read_messages(protos, published)
+    served = wanted | set(kinds_of(resources["resources"])) | {SCALE}
+    bodies = {kind: name for name, schema in published.items() if (kind := kind_of(schema)) in served}
     wanted_messages: dict[str, Json] = {}
-    for name in kinds:
+    for name in (*bodies.values(), *ENVELOPES):
         gather_messages(name, messages, wanted_messages)
+    known = {api_kind(*kind): name for kind, name in sorted(bodies.items()) if name in wanted_messages}
     write(MESSAGES, wanted_messages)
+    write(KINDS, known)
 
 
-def write(file: Path, types: Mapping[str, Json]) -> None:
+def kinds_of(entries: list[Json]) -> Iterator[tuple[str, str, str]]:
+    """Group, version and kind of each resource, and of its subresources."""
+    for entry in entries:
+        version = entry.get("version", "v1")
+        yield entry.get("group", ""), version, entry["kind"]
+        for below in (entry.get("subresources") or {}).values():
+            yield below.get("group", entry.get("group", "")), version, below["kind"]
+
+
+def api_kind(group: str, version: str, kind: str) -> str:
+    """`apps/v1/Deployment`, `v1/Pod`."""
+    return f"{group}/{version}/{kind}" if group else f"{version}/{kind}"
+
+
+def write(file: Path, types: Mapping[str, Any]) -> None:
     """One type a line."""
     lines = [f"{json.dumps(name)}: {json.dumps(types[name])}" for name in sorted(types)]
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n")

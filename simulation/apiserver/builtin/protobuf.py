@@ -1,12 +1,10 @@
-"""Bodies in protobuf, which typed clients such as `kubectl create` write.
+"""Bodies in protobuf, which typed clients write: kubectl, and programs with client-go.
 
 They are read here, and never written.
 
-`messages.json` has the kinds that are stored with their published schema, `bodies.json` the others that kubectl sends
-so: configuration, tokens, requests, reviews and options, without what nobody reads here. Both have numbers and types of
-fields: `[]T` is a list, `{}T` a map; the fields of a message marked `+` stand in JSON beside those around it. Any other
-kind is refused (415), as by a server that does not know protobuf. The message classes are made when the first such body
-comes. Pure.
+`message_kinds.json` names the message of each kind, `messages.json` has the numbers and types of its fields. `[]T` is a
+list, `{}T` a map; the fields of a message marked `+` stand in JSON beside those around it. Any other kind is refused
+(415), as by a server that does not know protobuf. The message classes are made when the first such body comes. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from simulation.apiserver.builtin.schemas import INT_OR_TEXT, META, QUANTITY, published_name
+from simulation.apiserver.builtin.schemas import INT_OR_TEXT, META, QUANTITY
 from simulation.apiserver.status import Json, bad_request, unsupported_media_type
 
 _MAGIC = b"k8s\x00"
@@ -36,6 +34,8 @@ _SCALARS = {
     "int64": FieldDescriptorProto.TYPE_INT64,
     "string": FieldDescriptorProto.TYPE_STRING,
 }
+_ENVELOPE = "io.k8s.apimachinery.pkg.runtime.Unknown"
+_OPTIONS = f"{META}.DeleteOptions"
 _TIMES = (f"{META}.Time", f"{META}.MicroTime")
 _JSON_IN_BYTES = (f"{META}.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension")
 
@@ -45,21 +45,21 @@ def read_protobuf(body: bytes) -> Json:
     if not body.startswith(_MAGIC):
         raise bad_request("the body of the request does not begin like protobuf of Kubernetes")
     try:
-        envelope = _read("Unknown", body[len(_MAGIC) :])
+        envelope = _read(_ENVELOPE, body[len(_MAGIC) :])
         identity, raw = envelope.get("typeMeta", {}), base64.b64decode(envelope.get("raw", ""))
         kind = identity.get("kind", "")
-        published = published_name(identity.get("apiVersion", ""), kind)
-        name = published if knows(published) else kind
-        if not (name == published or name == "DeleteOptions" or "metadata" in _types().get(name, ())):
+        # Each group has options for deletions, of one type.
+        name = _OPTIONS if kind == "DeleteOptions" else _kinds().get(f"{identity.get('apiVersion')}/{kind}")
+        if name is None:
             raise unsupported_media_type(f"protobuf for {kind or 'an unknown kind'}", ("application/json",))
         return {**identity, **_read(name, raw)}
     except (DecodeError, ValueError, OverflowError, OSError) as error:
         raise bad_request(f"the protobuf in the body of the request cannot be read: {error}") from None
 
 
-def knows(name: str) -> bool:
-    """Whether the type of that name has a message."""
-    return name in _types()
+def knows(api_version: str, kind: str) -> bool:
+    """Whether the kind may be sent in protobuf."""
+    return f"{api_version}/{kind}" in _kinds()
 
 
 def time_text(seconds: int, nanos: int) -> str:
@@ -79,9 +79,13 @@ def _read(name: str, data: bytes) -> Any:
 
 @cache
 def _types() -> Types:
-    files = [Path(__file__).with_name(name).read_bytes() for name in ("messages.json", "bodies.json")]
-    messages, bodies = (msgspec.json.decode(file, type=Types) for file in files)
-    return messages | bodies
+    return msgspec.json.decode(Path(__file__).with_name("messages.json").read_bytes(), type=Types)
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    """`apps/v1/Deployment` -> the name of its message."""
+    return msgspec.json.decode(Path(__file__).with_name("message_kinds.json").read_bytes(), type=dict[str, str])
 
 
 @cache
@@ -129,7 +133,7 @@ def _value(name: str, value: Any) -> Any:
         return time_text(said.seconds, said.nanos) if value.ListFields() else None
     if name == INT_OR_TEXT:
         return said.strVal if said.type == 1 else said.intVal
-    if name == "ExtraValue":
+    if name.endswith(".ExtraValue"):
         return list(said.items)
     if name == QUANTITY:
         return said.string

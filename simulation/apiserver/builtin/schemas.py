@@ -34,12 +34,6 @@ _SCHEMAS: Mapping[str, dict[str, Any]] = msgspec.json.decode(Path(__file__).with
 _NAMES = {tuple(kind.values()): name for name, schema in _SCHEMAS.items() for kind in schema.get(_IDENTITY, ())}
 
 
-def published_name(api_version: str, kind: str) -> str:
-    """What the schema of a kind is called; empty for a kind that is not stored as published."""
-    group, _, version = api_version.rpartition("/")
-    return _NAMES.get((group, version, kind), "")
-
-
 def schema_name(group: str, version: str, kind: str) -> str:
     """What the schema of a kind is called: `io.k8s.api.apps.v1.Deployment`."""
     return _NAMES[group, version, kind]

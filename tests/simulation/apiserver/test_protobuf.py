@@ -41,6 +41,13 @@ def request(kind: str, *fields: tuple[int, Any], version: str = "v1") -> bytes:
 
 # What Go writes for metadata: empty text and an empty time, too.
 META = message((1, "demo"), (2, ""), (3, "default"), (5, ""), (7, 0), (8, b""), (11, message((1, "a"), (2, "b"))))
+GROUPS = {"TokenRequest": "authentication.k8s.io/v1", "SelfSubjectAccessReview": "authorization.k8s.io/v1"}
+LIMITS = message((1, message((1, "cpu"), (2, message((1, "500m"))))))
+PROBE = message((1, message((1, message((1, "true"))))), (4, 5))
+CONTAINER = message((1, "app"), (2, "nginx"), (8, LIMITS), (10, PROBE), (6, message((2, 0), (3, 80))))
+CACHE = message((1, "cache"), (2, message((2, message((1, "Memory"))))))
+TOLERATION = message((1, "dedicated"), (2, "Exists"), (5, 300))
+CPUS = message((1, "cpu"), (2, message((1, "4"))))
 METADATA = {"name": "demo", "namespace": "default", "labels": {"a": "b"}}
 
 
@@ -54,6 +61,41 @@ def said(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("kind", "fields", "expected"),
     [
+        (
+            "Pod",
+            [
+                (2, message((2, CONTAINER), (1, CACHE), (4, 20), (22, TOLERATION))),
+                (3, message((1, "Pending"), (2, message((1, "Ready"), (2, "False"))))),
+            ],
+            {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "app",
+                            "image": "nginx",
+                            "resources": {"limits": {"cpu": "500m"}},
+                            "livenessProbe": {"exec": {"command": ["true"]}, "periodSeconds": 5},
+                            "ports": [{"containerPort": 80}],
+                        }
+                    ],
+                    "volumes": [{"name": "cache", "emptyDir": {"medium": "Memory"}}],
+                    "terminationGracePeriodSeconds": 20,
+                    "tolerations": [{"key": "dedicated", "operator": "Exists", "tolerationSeconds": 300}],
+                },
+                "status": {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}]},
+            },
+        ),
+        (
+            "Node",
+            [
+                (2, message((4, 1), (5, message((1, "gpu"), (3, "NoSchedule"))))),
+                (3, message((1, CPUS), (5, message((1, "InternalIP"), (2, "10.0.0.1"))))),
+            ],
+            {
+                "spec": {"unschedulable": True, "taints": [{"key": "gpu", "effect": "NoSchedule"}]},
+                "status": {"capacity": {"cpu": "4"}, "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]},
+            },
+        ),
         (
             "ConfigMap",
             [(2, message((1, "x"), (2, "1"))), (2, message((1, "y"), (2, ""))), (3, message((1, "z"), (2, b"\xff")))],
@@ -121,8 +163,9 @@ def said(value: Any) -> Any:
     ],
 )
 def test_a_kind(kind: str, fields: list[tuple[int, Any]], expected: dict[str, Any]) -> None:
-    decoded = read_protobuf(request(kind, (1, META), *fields))
-    assert said(decoded) == {"apiVersion": "v1", "kind": kind, "metadata": METADATA, **expected}
+    version = GROUPS.get(kind, "v1")
+    decoded = read_protobuf(request(kind, (1, META), *fields, version=version))
+    assert said(decoded) == {"apiVersion": version, "kind": kind, "metadata": METADATA, **expected}
 
 
 def test_options_that_are_zero_on_purpose_are_kept() -> None:

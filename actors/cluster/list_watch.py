@@ -45,7 +45,7 @@ PAGE = 500
 class Attempt(msgspec.Struct, frozen=True):
     """One list or one watch.
 
-    Its messages count while it is the newest of its key. `number`: unique within a life.
+    Its messages are ignored once a newer attempt of its key has begun. `number`: unique within a life.
     """
 
     key: Hashable
@@ -77,7 +77,7 @@ class PageListed(Message, frozen=True):
 class WatchArrived(Message, frozen=True):
     """To itself, from the watch.
 
-    Of each object only the newest form waits: a busy machine holds no queue of forms.
+    Only the newest version of each object waits, so a busy machine builds up no queue.
     """
 
     attempt: Attempt
@@ -106,7 +106,8 @@ class FollowAgain(Message, frozen=True):
 class _Followed(msgspec.Struct, eq=False):
     """One set: what is followed, and its progress.
 
-    `items`: of the pages so far. `said`: the error logged, or "". `version`: the last one that the watch has reported.
+    `items`: the objects of the pages so far. `said`: the logged error, or "". `version`: the last one that the watch
+    has reported.
     """
 
     attempt: Attempt

@@ -79,9 +79,9 @@ class ObjectGot(Message, frozen=True):
 
 
 class AnswerDue(Message, frozen=True):
-    """To itself: this reading has waited long enough for watches that have a trouble.
+    """To itself: this reading has waited long enough for failing watches.
 
-    If `last`, for all of them.
+    `last`: it has waited long enough for any watch.
     """
 
     reading: int
@@ -89,7 +89,7 @@ class AnswerDue(Message, frozen=True):
 
 
 class DropIdle(SoleMessage, frozen=True):
-    """To itself: stop to follow objects that nobody reads."""
+    """To itself: stop following objects that nobody reads."""
 
 
 class ObjectCacheActor(Follower):

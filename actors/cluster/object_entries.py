@@ -26,7 +26,7 @@ class Reading(msgspec.Struct, eq=False):
 
 
 class Untold:
-    """Nobody has been told anything of the object yet."""
+    """Marks an object of which no reader has been told anything yet."""
 
 
 UNTOLD = Untold()

@@ -30,7 +30,7 @@ NOT_ISSUED = "credential bundle is not issued yet"
 
 
 class CertificateVerdict(enum.Enum):
-    """What has become of a request."""
+    """The outcome of a certificate request."""
 
     WAITS = "waits"
     DENIED = "denied"

@@ -63,7 +63,7 @@ class ProjectionKey(msgspec.Struct, frozen=True):
 
 
 class StepEnded(Message, frozen=True):
-    """To itself: one step of asking has ended. `value`: of the step; None with an `error`."""
+    """To itself: one step of asking has ended. `value`: its result; None with an `error`."""
 
     key: ProjectionKey
     flight: int

@@ -2,8 +2,9 @@
 
 Pure.
 
-A service counts when it has an address of its own. Every pod is told of `kubernetes` in `default`; of the services of
-its namespace it is told unless `enableServiceLinks` is false. One of its namespace wins over another of the same name.
+A service counts when it has an address of its own. Every pod gets variables for `kubernetes` in `default`. It gets
+those of the services in its namespace unless `enableServiceLinks` is false. A service of its namespace wins over
+another of the same name.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class LinkPort(msgspec.Struct, frozen=True, gc=False):
 
 
 class ServiceLink(msgspec.Struct, frozen=True):
-    """What of a service matters here, and is kept of each service of the cluster."""
+    """The part of a service that the node keeps."""
 
     namespace: str
     name: str
@@ -36,7 +37,7 @@ class ServiceLink(msgspec.Struct, frozen=True):
 
 
 def link_of(service: Service) -> ServiceLink | None:
-    """None for a service without an address of its own."""
+    """The link of a service; None for one without an address of its own."""
     spec = service.spec
     address = spec.cluster_ip if spec is not None else None
     if spec is None or not address or address == "None":
@@ -46,7 +47,7 @@ def link_of(service: Service) -> ServiceLink | None:
 
 
 def service_variables(links: Iterable[ServiceLink], namespace: str, own_namespace: bool) -> dict[str, str]:
-    """For a pod of `namespace`; `own_namespace`: its `enableServiceLinks`.
+    """The variables for a pod of `namespace`; `own_namespace`: its `enableServiceLinks`.
 
     `links` may be of any namespaces.
     """

@@ -28,7 +28,7 @@ DEFAULT_ACCOUNT = "default"
 
 
 class TokenKey(msgspec.Struct, frozen=True):
-    """What a token is for."""
+    """The pod, account, audience and lifetime that a token is for."""
 
     uid: str
     account: str

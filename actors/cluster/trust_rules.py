@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CER
 
 
 class TrustBundle(msgspec.Struct, frozen=True):
-    """One ClusterTrustBundle. `signer_name`: "" for none. `anchors`: certificates in DER."""
+    """One ClusterTrustBundle. `signer_name`: "" without a signer. `anchors`: certificates in DER."""
 
     signer_name: str
     labels: Mapping[str, str]
@@ -33,7 +33,7 @@ class NoAnchorsError(Exception):
 
 
 def bundle_of(found: ClusterTrustBundle) -> TrustBundle:
-    """What is kept of an object."""
+    """The kept part of a ClusterTrustBundle object."""
     return TrustBundle(found.spec.signer_name or "", found.metadata.labels, tuple(anchors_in(found.spec.trust_bundle)))
 
 

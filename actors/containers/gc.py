@@ -2,7 +2,7 @@
 
 It decides and never waits: its children list and remove (`actors.containers.removal`). It acts on four occasions.
 
-- A container dies: only the newest dead one of its name and pod stays. Deaths within a second share one list.
+- A container dies: only the newest dead container of its name and pod stays. Deaths within a second share one list.
 - A pod ends (`CollectPod`): everything of it goes at once, independent of other work, and its worker is told.
 - Every minute: removes what is over the limits, and what is left of unknown pods. A pod is unknown when every source is
   ready (`KnownPods`), none has it, and no worker has announced itself for it.
@@ -11,7 +11,7 @@ It decides and never waits: its children list and remove (`actors.containers.rem
   succeeded would be started again, and a static pod would not be known to have run.
 
 A worker announces itself before it makes anything in the runtime, and a list reaches the mailbox after that
-announcement. So whatever a list shows of a pod without a worker is old. What fails is left for the next pass.
+announcement. So whatever a list shows of a pod without a worker is old. A failed removal is left for the next pass.
 
 A log belongs to `LogRotationActor` while its container runs, then to this actor. It is removed after its container,
 with all rotated files beside it. Workers make the links to logs; only this actor removes them.

@@ -63,7 +63,7 @@ class DeadContainer(msgspec.Struct, frozen=True):
 
 
 def unit_of(container: Container) -> Unit:
-    """What the container counts for."""
+    """The unit (pod and container name) that a container counts for."""
     return container.labels.get(POD_UID, ""), container.labels.get(CONTAINER_NAME, "")
 
 
@@ -93,7 +93,7 @@ def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: 
 def dead_containers(
     containers: Iterable[Container], policy: GcPolicy, now_wall_ns: int, is_gone: Callable[[str], bool]
 ) -> list[Container]:
-    """What a regular pass removes: everything of pods that are gone, then what is over the limits."""
+    """What a regular pass removes: everything of removed pods, then what is over the limits."""
     of_gone: list[Container] = []
     of_others: list[Container] = []
     for container in containers:
@@ -171,7 +171,7 @@ def _over_limits(units: dict[Unit, list[Container]], policy: GcPolicy) -> list[C
 def _keep_per_unit(
     units: dict[Unit, list[Container]], keep: int
 ) -> tuple[dict[Unit, list[Container]], list[Container]]:
-    """What stays when each unit keeps its newest `keep` (negative: all), and what goes."""
+    """Split containers: each unit keeps its newest `keep` (negative: all), the others are removed."""
     if keep < 0:
         return units, []
     return (

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 GIVE_UP_NS = 130 * SECOND_NS
-"""For a runtime client that does not keep the deadline of a verb."""
+"""A deadline for runtime clients that do not keep the deadline of a verb."""
 REOPEN_LIMIT_NS = 15 * SECOND_NS
 """Short, because meanwhile the log does not exist under its name and readers find nothing."""
 DISK_LIMIT_NS = 60 * SECOND_NS
@@ -58,7 +58,7 @@ class LogTools(msgspec.Struct, frozen=True):
 
 
 class LogOperation(enum.Enum):
-    """What a log needs."""
+    """The work that a log needs."""
 
     ROTATE = "rotate"
     REOPEN = "reopen"
@@ -70,9 +70,9 @@ class MeasureLogs(Message, frozen=True):
 
 
 class LogsMeasured(Message, frozen=True):
-    """LogSurveyor -> parent: logs, and the size of each in bytes, None where there is none.
+    """LogSurveyor -> parent: logs, and the size of each in bytes; None for a missing log.
 
-    `error` is empty when all is told. The very same message as before when nothing has changed.
+    `error` is empty when the list is complete. Without a change it is the same message object as before.
     """
 
     logs: tuple[RunningLog, ...]
@@ -113,7 +113,7 @@ class LogCompressed(Message, frozen=True):
 
 
 class LogChild(Actor):
-    """What the children have in common."""
+    """The common part of the children."""
 
     mailbox_capacity: ClassVar[int] = 100
     health_limit_ns: ClassVar[int | None] = 2 * COMPRESS_LIMIT_NS

@@ -93,7 +93,7 @@ def rotated_path(log: str, names: Sequence[str], wall_ns: int) -> str:
 
 
 def tidying(log: str, names: Sequence[str], max_files: int) -> Tidying:
-    """What to do beside an existing `log`, given the `names` beside it."""
+    """Which files beside an existing `log` to remove or compress, given their `names`."""
     directory, own = os.path.split(log)
     remove = [name for name in names if name.endswith(HALF) and _time_of(own, name.removesuffix(HALF))]
     packed = [name for name in names if name.endswith(GZIP) and _time_of(own, name)]

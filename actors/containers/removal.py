@@ -62,7 +62,7 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 GIVE_UP_NS = 300 * SECOND_NS
-"""For a runtime client that does not keep the deadline of a verb."""
+"""A deadline for runtime clients that do not keep the deadline of a verb."""
 DISK_LIMIT_NS = 60 * SECOND_NS
 STOP_SECONDS = 2
 
@@ -145,7 +145,7 @@ class Collected(Message, frozen=True):
 
 
 class GcChild(Actor):
-    """What the children share: short calls that raise one of `Failures`."""
+    """The common part of the children: short calls that raise one of `Failures`."""
 
     mailbox_capacity: ClassVar[int] = 100
     health_limit_ns: ClassVar[int | None] = 2 * GIVE_UP_NS

@@ -80,7 +80,7 @@ class HistoryRing:
         return self._dropped
 
     def entries(self) -> tuple[HistoryEntry, ...]:
-        """By the time at which they came last, oldest first."""
+        """Entries by the time of their last occurrence, oldest first."""
         self._take_in()
         return tuple(sorted(self._entries, key=lambda entry: entry.last_wall_ns))
 
@@ -135,7 +135,7 @@ class _History(msgspec.Struct, eq=False):
     __repr__ = object.__repr__  # a close look shows the fields, each in short
 
     def story(self, uid: str) -> PodStory:
-        """As it is told."""
+        """The history of a pod in the form that `explain` gets."""
         return PodStory(
             uid=uid,
             namespace=self.namespace,

@@ -54,7 +54,7 @@ def shortened(text: str, limit: int = DETAIL_LIMIT) -> str:
 
 
 def cause_of(event: Event, life: PodLife) -> str:
-    """What made the pod's life move on, if the rule does not say it. `life`: after the event."""
+    """The cause of a change of the pod's life, if the rule does not state it. `life`: after the event."""
     if isinstance(event, KillRequested):
         if event.evicted:
             return shortened(f"evicted: {event.message or event.reason}")
@@ -69,7 +69,7 @@ def cause_of(event: Event, life: PodLife) -> str:
 
 
 def decision(actions: PodActions) -> tuple[str, str]:
-    """(text, detail) of what to do now; both empty if nothing."""
+    """(text, detail) of the next actions; both empty without any."""
     parts: list[str] = []
     details: list[str] = []
     if actions.kill_pod:
@@ -146,9 +146,9 @@ def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str 
 
 
 def past(observed: ObservedPod) -> tuple[tuple[str, str, int], ...]:
-    """(text, detail, wall ns) of what the runtime shows of the time before.
+    """(text, detail, wall ns) of each earlier event that the runtime shows.
 
-    Ends have entries of their own.
+    Ends of containers have entries of their own.
     """
     made = [
         ("its sandbox was made", f"attempt {each.attempt}" if each.attempt else "", each.created_at_ns)
@@ -174,11 +174,11 @@ _NO_TIMES: Mapping[str, int] = {}
 
 
 class StartsUnderWay(msgspec.Struct, frozen=True):
-    """What is known of containers that do not run yet, by name.
+    """The known waits of containers that do not run yet, by name.
 
     `reasons`: (reason, message) of why not. `retry_at`: wall ns of the next try. `pulling`: their image is being
-    pulled; `queued`: why that pull has not begun. `asking`: they wait for objects that they refer to. `mounting`: what
-    they wait for of their mounts.
+    pulled; `queued`: why that pull has not begun. `asking`: they wait for objects that they refer to. `mounting`: the
+    mounts that they wait for.
     """
 
     reasons: Mapping[str, tuple[str, str]] = {}

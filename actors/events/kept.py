@@ -24,7 +24,7 @@ _decode = msgspec.msgpack.Decoder(tuple[RecordedEvent, ...]).decode
 
 
 class KeptEvents:
-    """At most `KEPT`; the oldest go first, and those of pods that are gone before the others."""
+    """At most `KEPT` events. Those of removed pods are dropped first, then the oldest."""
 
     def __init__(self) -> None:
         self._here: FIFOCache[RecordEvent, RecordedEvent] = FIFOCache(KEPT)

@@ -44,7 +44,7 @@ FORGET_NS = 10 * SECOND_NS
 class EventCallEnded(Message, frozen=True):
     """To itself: the call of this number has ended.
 
-    `created`: it was to create the event. `count`: what it sent.
+    `created`: it created the event. `count`: the count that it sent.
     """
 
     number: int
@@ -54,11 +54,11 @@ class EventCallEnded(Message, frozen=True):
 
 
 class RecorderPauseOver(Message, frozen=True):
-    """To itself: try again whether the API server answers."""
+    """To itself: the pause is over; try the API server again."""
 
 
 class ForgetGone(Message, frozen=True):
-    """To itself: drop what is remembered of pods that are gone."""
+    """To itself: forget the events of removed pods."""
 
 
 class EventRecorderActor(Actor):

@@ -20,15 +20,15 @@ from runtime.api import ApiCall, create_unread, patch, unread
 
 SECOND_NS = 1_000_000_000
 REMEMBERED = 4096
-"""Of each rule: series, objects, and kinds of events of objects."""
+"""Limit of each rule: series, objects, and kinds of events per object."""
 PLAIN_MESSAGES = 9
 """Different messages of one object, type and reason that are events of their own."""
 COMBINING_NS = 600 * SECOND_NS
 BURST = 25
 REFILL_NS = 300 * SECOND_NS
-"""One more event of an object and type every so often."""
+"""An object may send one more event of a type every so often."""
 FULL_NS = BURST * REFILL_NS
-"""What it saves up at most."""
+"""The time that an object can save up at most."""
 COMBINED = "(combined from similar events): "
 MAX_WAITING = 5_000
 MAX_AGE_NS = 3600 * SECOND_NS
@@ -46,7 +46,7 @@ _About = tuple[str, str, str, str]
 class Series(msgspec.Struct, eq=False):
     """One event as the API server will know it, and how far it has been sent.
 
-    `count`, `message` and `last_wall_ns` are of the newest event. The fields below them belong to whoever sends.
+    `count`, `message` and `last_wall_ns` are of the newest event. Only the sender uses the fields below them.
     """
 
     key: Hashable
@@ -149,7 +149,7 @@ class _Kind(msgspec.Struct, eq=False):
 
 
 class _Allowance(msgspec.Struct, eq=False):
-    """What one object may still send of one type, as time saved up."""
+    """How many events of one type an object may still send, as saved-up time."""
 
     _at_ns: int
     _saved_ns: int = FULL_NS

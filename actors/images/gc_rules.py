@@ -1,8 +1,8 @@
 """Decides which images are removed, and in which order (spec 6.5). Pure.
 
-An image stays if it is pinned, leased, the sandbox image, or used by a container, dead or alive. Of the rest the least
-recently used go first, and none before a minimum age. An image counts as used while something needs it. If an image was
-never used since the agent started, the time it was first seen counts as its last use.
+An image stays if it is pinned, leased, the sandbox image, or used by a container, dead or alive. The others are removed
+from the least recently used one on, and none before a minimum age. An image counts as used while something needs it. If
+an image was never used since the agent started, the time it was first seen counts as its last use.
 
 Needs are texts: ids, and names as pods write them (`busybox`). An image's forms are all the ways to name it.
 """
@@ -22,9 +22,9 @@ _ALL = 100
 
 
 class GcLimits(msgspec.Struct, frozen=True):
-    """No image goes before `min_age_ns`; one unused for `max_age_ns` goes (0: never because of age).
+    """Images younger than `min_age_ns` stay. Those unused for `max_age_ns` are removed (0: never).
 
-    At `high_percent` of the file system, images go until it is at `low_percent`; 100 means never.
+    When the file system is `high_percent` full, images are removed down to `low_percent`; 100 means never.
     """
 
     min_age_ns: int

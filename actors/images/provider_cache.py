@@ -1,7 +1,7 @@
-"""What credential programs have answered, for as long as it is good (spec 6.3). Pure, without a clock.
+"""Caches the answers of credential programs while they are valid (spec 6.3). Pure, without a clock.
 
-An answer is good for an image, for its registry or for all images, and for one account. A service account cannot use
-what a program gives for another. Nothing here is written to disk or shown.
+An answer is valid for an image, for its registry or for all images, and for one account. A service account cannot use
+an answer for another one. Nothing here is written to disk or shown.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from config.credentials.docker_config import Entries
 from config.credentials.provider_answers import CacheScope, ProviderAnswer
 
 ANSWERS_AT_MOST = 1000
-"""Of one program. Pods name the images, so their number must have a limit."""
+"""Limit per program. Pods name the images, so their number must have a limit."""
 
 
 class Account(msgspec.Struct, frozen=True):
-    """On whose behalf a program answers: a service account as it is now.
+    """The service account, as it is now, that a program answers for.
 
-    `token`: digest of the one token for which the answer is good, empty: for all of the account.
+    `token`: digest of the one token that the answer is valid for; empty: all tokens of the account.
     """
 
     namespace: str
@@ -43,7 +43,7 @@ def token_digest(token: str) -> str:
 def annotations_for(
     required: tuple[str, ...], optional: tuple[str, ...], annotations: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...] | None:
-    """Those that the program is told; None: a required one is missing, and it is not to be asked."""
+    """The annotations to pass to a program; None: a required one is missing, so do not run it."""
     if any(key not in annotations for key in required):
         return None
     return tuple((key, annotations[key]) for key in sorted((*required, *optional)) if key in annotations)

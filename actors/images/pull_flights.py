@@ -1,4 +1,4 @@
-"""Records of the `ImagePullActor`: limits, pulls, who waits for one, and what is reported of it."""
+"""Records of the `ImagePullActor`: limits, pulls, the waiting requests of each pull, and its reports."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Flight:
         self.asks = self.resumes = self.is_uncertain = False
 
     def hear(self, answer: ProviderCredentials) -> None:
-        """What the credential programs have said."""
+        """Store the answer of the credential programs."""
         self.heard, self.problems = True, answer.problems
         self.provided = tuple(each.credential for each in answer.found)
         for each in answer.found:
@@ -149,7 +149,7 @@ class Flight:
         return self.tried[-1]
 
     def grants(self) -> Grants:
-        """Whom the credential that was tried last opens the image to."""
+        """The grants of a successful pull: who may use the image after it."""
         credential = self.tried[-1]
         secrets = {each.secret for each in self.secrets if each.credential == credential}
         if secrets:
@@ -163,7 +163,7 @@ class Flight:
         return next((each.request.image for each in self.waiters.values()), self.image)
 
     def progress(self, now_ns: int) -> PullInProgress:
-        """For people."""
+        """The progress of the pull, in words for people."""
         pods = tuple(waiter.request.pod.metadata for waiter in self.waiters.values())
         names = tuple(f"{meta.namespace}/{meta.name}" for meta in pods)
         return PullInProgress(self.image, now_ns - self.since_ns, self.started_ns is not None, names)
@@ -184,7 +184,7 @@ class Flight:
 class PullEnded(Message, frozen=True):
     """To itself: one try of a flight has ended, well or not (`error`).
 
-    Not `certain`: the runtime has not said how, and may still bring the image.
+    Not `certain`: the outcome is unknown, and the runtime may still bring the image.
     """
 
     key: FlightKey
@@ -217,7 +217,7 @@ class AskProvidersAgain(Message, frozen=True):
 
 
 def together(errors: list[str]) -> str:
-    """One text for the errors of all tries."""
+    """One text with the errors of all tries."""
     return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else ""
 
 
@@ -234,7 +234,7 @@ def shown(credential: Credential | None) -> AuthConfig | None:
 
 
 def secrets_of(auth: AuthConfig | None) -> tuple[str, ...]:
-    """What a registry or the runtime may repeat; the name and password together as headers have them."""
+    """The secrets that a registry or the runtime may repeat in errors, also joined as in headers."""
     if auth is None:
         return ()
     return (auth.password, f"{auth.username}:{auth.password}", auth.identity_token, auth.registry_token)

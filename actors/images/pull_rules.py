@@ -54,7 +54,7 @@ class ImageEvent(msgspec.Struct, frozen=True):
 
 
 class ImageAction(enum.Enum):
-    """What to do about the image of a container."""
+    """The decision about the image of a container."""
 
     USE = "it is here"
     PULL = "it must be pulled"
@@ -91,7 +91,9 @@ def must_look(policy: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
-    """What to do about `image`. `present`: the runtime has it (ignored with policy Always)."""
+    """Decide whether to pull, use or refuse `image`. `present`: the runtime has it (ignored with policy
+    Always).
+    """
     try:
         full = with_default_tag(image)
     except InvalidImageNameError as failure:
@@ -117,11 +119,10 @@ def inspect_failed(image: str, error: str) -> ImageVerdict:
 
 
 def look_labels(policy: str, verdict: ImageVerdict | None, *, present: bool) -> tuple[str, str, str]:
-    """What the metric says of a look: the policy, whether the image is here, whether it is pulled.
+    """The metric labels of a look, as a kubelet's: the policy, whether the image is present, whether to
+    pull.
 
-    As a kubelet's.
-
-    `verdict` None: nobody could say.
+    `verdict` None: the decision failed.
     """
     if verdict is None or verdict.reason == INVALID_IMAGE_NAME:
         return policy.lower(), UNKNOWN, UNKNOWN
@@ -147,13 +148,13 @@ def pulled(image: str, pull_ns: int, with_waiting_ns: int, size_bytes: int) -> I
 
 
 def pull_failed(image: str, reason: str, error: str) -> tuple[ImageEvent, ImageEvent]:
-    """What failed, and the reason that the container's state will show."""
+    """The error of a failed pull, and the reason that the container's state shows."""
     failed = ImageEvent("Warning", "Failed", f'Failed to pull image "{image}": {error}')
     return failed, ImageEvent("Warning", "Failed", f"Error: {reason}")
 
 
 def refused(verdict: ImageVerdict) -> tuple[ImageEvent, ...]:
-    """What is wrong, and the reason that the container's state will show."""
+    """The error of a refused image, and the reason that the container's state shows."""
     last = ImageEvent("Warning", "Failed", f"Error: {verdict.reason}")
     return (last,) if verdict.said is None else (verdict.said, last)
 
@@ -219,7 +220,7 @@ def is_forgotten(back_off: BackOff, now_ns: int) -> bool:
 
 
 class BackOffs:
-    """Which pods wait before the next try of which image."""
+    """The back-off of each pod and image."""
 
     def __init__(self) -> None:
         self._all: dict[tuple[str, str], BackOff] = {}
@@ -344,11 +345,11 @@ def access_policy(configuration: KubeletConfiguration) -> AccessPolicy:
 
 
 class KnownPulls(msgspec.Struct):
-    """What the node knows of pulls.
+    """The pull records that the node knows.
 
     `intents`: images; `records`: by reference; `unreadable`: names of files.
 
-    The `PullBook` changes it, and pod workers read it on their threads: each value that they read is whole.
+    The `PullBook` replaces its values. Pod workers read them on their threads and never see half a change.
     """
 
     policy: AccessPolicy

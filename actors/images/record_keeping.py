@@ -3,8 +3,8 @@
 See spec 6.4.
 
 The files are read once, at the start. While they cannot be read, nobody knows who may use which image: no pull begins,
-and whoever asks is refused after each try. Changes are written on a lane of their own, one after the other. A change
-that cannot be written is told in the log; the book goes on, and the next start asks for credentials where it must.
+and requests are refused after each try. Changes are written on a lane of their own, one after the other. The log
+reports a change that cannot be written. The book goes on, and the next start asks for credentials where needed.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _SAID = ("false", "true")
 
 
 class PullRecords(msgspec.Struct, frozen=True):
-    """The files and the book, which outlives the actor.
+    """The files and the book. Both outlive a restart of the actor.
 
-    The limits are those of a kubelet's memory, for its metrics.
+    The limits are those of a kubelet's cache; its metrics need them.
     """
 
     files: PullRecordFiles
@@ -57,7 +57,7 @@ class RecordsLoaded(Message, frozen=True):
 
 
 class RecordsWritten(Message, frozen=True):
-    """To itself: changes of the files are made, or not (`error`)."""
+    """To itself: the changes are on disk, or not (`error`)."""
 
     error: str
 
@@ -235,7 +235,10 @@ class RecordKeeper(Actor):
     # --- telling ----------------------------------------------------------------------------------------------------
 
     def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
-        """Only a container has a field path. What a mounted image means for containers their worker says."""
+        """Refuse a request.
+
+        Only a container has a field path. For a mounted image, the worker reports what it means for containers.
+        """
         for each in said if request.field_path else said[:1]:
             if each is not None:
                 self._say(request, each)

@@ -29,7 +29,7 @@ from runtime.traces.spans import TraceContext, below
 
 SECOND_NS = 1_000_000_000
 GIVE_UP_NS = 300 * SECOND_NS
-"""For a runtime client that does not keep the deadline of a verb."""
+"""A deadline for runtime clients that do not keep the deadline of a verb."""
 DISK_LIMIT_NS = 10 * SECOND_NS
 
 UNCERTAIN = (StatusCode.DEADLINE_EXCEEDED, StatusCode.UNAVAILABLE, StatusCode.CANCELLED)

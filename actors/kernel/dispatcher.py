@@ -32,13 +32,13 @@ class Runnable(Protocol):
 
     path: str
     slice_since_ns: int | None
-    """Since when the actor holds its thread, ns; None while it does not."""
+    """The time since which the actor holds its thread, in ns; None while it does not."""
 
     def run(self, turns: int = 1) -> None: ...
 
 
 class LaneReport(msgspec.Struct, frozen=True):
-    """One lane as data. `written_off` lists what hangs past its deadline: (key, call, since ns)."""
+    """One lane as data. `written_off` lists calls that hang past their deadline: (key, call, since ns)."""
 
     name: str
     size: int
@@ -67,7 +67,7 @@ class Dispatcher(abc.ABC):
     """True: all actors, timers and calls run on one thread."""
     trace: Trace | None = None
     chance: random.Random
-    """What actors draw from. The order of actors is drawn from another stream."""
+    """Random numbers for actors. The order of actors is drawn from another stream."""
 
     @abc.abstractmethod
     def enqueue(self, cell: Runnable) -> None:

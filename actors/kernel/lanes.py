@@ -40,7 +40,7 @@ PATIENCE_NS = 1_000_000_000
 
 
 class CallStage(enum.Enum):
-    """Where a call is. LOST: it is written off and still runs."""
+    """The stage of a call. LOST: it is written off and still runs."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -50,7 +50,7 @@ class CallStage(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class LaneCall:
-    """One call and the promise of its result. `slow`: it is not counted in the size of its lane."""
+    """One call and the promise of its result. `slow`: it does not count towards the size of its lane."""
 
     key: Hashable
     fn: Callable[..., Any]
@@ -120,7 +120,9 @@ class LaneBase(abc.ABC):
             )
 
     def _promise_ended(self, call: LaneCall) -> None:
-        """By the call itself, by its deadline, or by a cancel: a call that is not over is given up."""
+        """The promise of a call has ended, by the call itself, its deadline or a cancel: give up a running
+        call.
+        """
         if call.deadline is not None:
             call.deadline.cancel()
         with self._lock:
@@ -140,7 +142,7 @@ class LaneBase(abc.ABC):
         return len(self._running) - self._slow >= self._size
 
     def _start_all_with_a_slot(self) -> None:
-        """In the order in which they came; one that waits for its key lets the others pass."""
+        """Start waiting calls in their order. A call that waits for its key lets the others pass."""
         for call in list(self._waiting):
             if self._is_full():
                 self._watch_for_slow()

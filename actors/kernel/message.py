@@ -76,7 +76,7 @@ class Escalated(Signal, frozen=True):
 
 
 class MailboxOverflowed(Signal, frozen=True):
-    """To the owner of a full mailbox: `dropped` messages were refused. Look at the truth again."""
+    """To the owner of a full mailbox: `dropped` messages were refused. Read the real state again."""
 
     dropped: int = 0
 

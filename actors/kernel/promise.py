@@ -189,7 +189,7 @@ class Suspension(Generic[T]):
 
 
 class Waiter(Protocol):
-    """What waits outside of actors: a dispatcher."""
+    """A dispatcher that waits outside of actors."""
 
     def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool: ...
 

@@ -1,5 +1,6 @@
-"""What pod workers, the sync loop and the owners of resources say to each other of pods. See
-`actors/messages/pods.py`.
+"""Messages about pods between pod workers, the sync loop and the owners of resources.
+
+See `actors/messages/pods.py`.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class PodAdmitted(Message, frozen=True):
 class PodAllocated(Message, frozen=True):
     """ResourceManagerActor -> PodWorker: the resources that your pod was given before.
 
-    An earlier life of the worker or of the agent did it, perhaps in a resize.
+    It got them in an earlier life of the worker or of the agent, perhaps by a resize.
 
-    `resources`: what the node has given your pod. `actuated`: what the runtime was told of that.
+    `resources`: allocated to your pod. `actuated`: those that the runtime was told.
     """
 
     resources: PodResources
@@ -100,7 +101,7 @@ class ResizeDecided(Message, frozen=True):
 
 
 class ResourcesActuated(Message, frozen=True):
-    """PodWorker -> ResourceManagerActor: the runtime was told this, for the next life."""
+    """PodWorker -> ResourceManagerActor: the runtime was told these resources; remember them."""
 
     uid: str
     resources: PodResources
@@ -110,10 +111,10 @@ class ResourcesActuated(Message, frozen=True):
 
 
 class ResizeCgroup(Message, frozen=True):
-    """PodWorker -> CgroupActor: bound the cgroup of my pod anew.
+    """PodWorker -> CgroupActor: set new limits on the cgroup of my pod.
 
-    `pod`: as it was given. `before`: as the runtime was told before, while containers of both forms may run: the wider
-    of both bounds holds. None: all its containers have what it was given.
+    `pod`: with its new resources. `before`: with those the runtime was told earlier; containers of both forms may run,
+    so the wider limits hold. None: all containers have the new resources.
     """
 
     worker: ActorRef
@@ -125,7 +126,9 @@ class ResizeCgroup(Message, frozen=True):
 
 
 class CgroupResized(Message, frozen=True):
-    """CgroupActor -> PodWorker: the bounds of the cgroup hold, or why not. `wide`: those of both forms."""
+    """CgroupActor -> PodWorker: the limits of the cgroup are set, or the error. `wide`: the limits for
+    both forms.
+    """
 
     wide: bool
     error: str = ""

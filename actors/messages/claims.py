@@ -1,4 +1,4 @@
-"""What `VolumeReconcilerActor` and the resolver of claims say to each other.
+"""Messages between `VolumeReconcilerActor` and the resolver of claims.
 
 See `actors/messages/pods.py`.
 
@@ -23,10 +23,10 @@ from runtime.volumes.capability import VolumeSpec
 class VolumeWait(msgspec.Struct, frozen=True):
     """Why a volume cannot be made yet.
 
-    `reason`: that of the event, FailedMount or FailedAttachVolume; empty where nothing is wrong and there is none.
+    `reason`: of the event, FailedMount or FailedAttachVolume; empty without a fault and an event.
 
-    `in_use`: see `VolumeSpec`; set while the volume is to be attached, because it is attached only when the node says
-    that it is in use. `full`: the node holds no more volumes of this driver, so it refuses the pod.
+    `in_use`: see `VolumeSpec`. It is set before the volume is attached: only volumes that the node reports in use are
+    attached. `full`: the driver's volume limit on this node is reached, so the node refuses the pod.
     """
 
     text: str
@@ -36,7 +36,7 @@ class VolumeWait(msgspec.Struct, frozen=True):
 
 
 class ResolveClaims(Message, frozen=True):
-    """VolumeReconcilerActor -> who resolves claims: what are these volumes of the pod?
+    """VolumeReconcilerActor -> claim resolver: what are these volumes of the pod?
 
     Answered by `ClaimsResolved`.
     """
@@ -67,9 +67,9 @@ class ClaimsChanged(Message, frozen=True):
 
 
 class ForgetClaims(Message, frozen=True):
-    """VolumeReconcilerActor -> who resolves claims: the pod's volumes are gone.
+    """VolumeReconcilerActor -> claim resolver: the pod's volumes are gone.
 
-    Nothing about them is asked again.
+    It asks nothing more about them.
     """
 
     uid: str

@@ -1,4 +1,4 @@
-"""What is told to `EventRecorderActor`. See `actors/messages/pods.py`."""
+"""Messages to `EventRecorderActor`. See `actors/messages/pods.py`."""
 
 from __future__ import annotations
 

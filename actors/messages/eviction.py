@@ -1,4 +1,4 @@
-"""What `EvictionActor`, `ShutdownActor` and the sync loop say to each other.
+"""Messages between `EvictionActor`, `ShutdownActor` and the sync loop.
 
 See `actors/messages/pods.py`.
 """

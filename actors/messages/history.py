@@ -16,19 +16,19 @@ from actors.kernel import Message, SoleMessage
 from config.objects import Pod
 
 WAITING_FIRST, WAITING_LAST = 16, 48
-"""Of one pod so many entries wait, its first and its last ones.
+"""Limit of the waiting entries of one pod: its first and its last ones.
 
-A history keeps no more, and a busy machine may let it wait for long.
+The history keeps no more, and a busy machine may let it wait for long.
 """
 
 
 class HistoryKind(enum.StrEnum):
-    """What an entry is about."""
+    """The subject of an entry."""
 
     STAGE = "stage"
-    """The pod's life has moved on; the reason is that of the rule in `pod_lifecycle`."""
+    """The pod's life has moved on; the rule in `pod_lifecycle` gives the reason."""
     DECISION = "decision"
-    """What is to be done next, and why."""
+    """The next actions, and their reasons."""
     EVENT = "event"
     """Something was done or seen that is also an event."""
     END = "end"
@@ -42,7 +42,7 @@ class HistoryKind(enum.StrEnum):
 class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
     """Something that happened, `count` times, first and last at these times.
 
-    `detail` is that of the last time.
+    `detail` is of the last time.
     """
 
     kind: HistoryKind
@@ -54,12 +54,12 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):
-    """What a pod waits for now: `subject` (the volumes, container app) waits because of `text`.
+    """One wait of a pod: `subject` (the volumes, container app) waits because of `text`.
 
-    `then` is tried next.
+    `then` is the next step.
 
-    `reason` is the word of the status, where it has one. `until_wall_ns` is when `then` comes; None when that is not a
-    matter of time.
+    `reason` is the reason in the status, if any. `until_wall_ns`: the time of `then`; None if it does not depend on
+    time.
     """
 
     subject: str
@@ -72,11 +72,11 @@ class PodWait(msgspec.Struct, frozen=True, gc=False):
 class NoteHistory(Message, frozen=True):
     """PodWorker, SyncLoopActor -> HistorianActor: this happened to the pod.
 
-    `waits` is all it waits for from now on.
+    `waits`: everything that it waits for from now on.
 
-    `stage` is where its life is since `since_wall_ns`; empty, and `waits` None, leave what is known. `past`: what can
-    be seen of the time before; it counts where nothing is remembered of that. `gone_wall_ns`: since when this node is
-    done with the pod, None while it is not. What waits of one pod is one message.
+    `stage`: of its life, since `since_wall_ns`. An empty `stage` and `waits` None change nothing. `past`: earlier
+    events that can still be seen; used only if the history has none. `gone_wall_ns`: since when the node is done with
+    the pod, or None. Waiting notes of one pod merge into one message.
     """
 
     uid: str
@@ -125,7 +125,7 @@ class HistorianStarted(SoleMessage, frozen=True):
 
 
 def note_of(pod: Pod, kind: HistoryKind, text: str, detail: str, wall_ns: int) -> NoteHistory:
-    """One entry, from somebody who knows nothing of the pod's stage."""
+    """A note of one entry, from a sender that does not know the pod's stage."""
     meta = pod.metadata
     entry = HistoryEntry(kind, text, detail, wall_ns, wall_ns)
     return NoteHistory(meta.uid, meta.namespace, meta.name, "", 0, (entry,))

@@ -1,4 +1,4 @@
-"""What pod workers and the owner of the ids of user namespaces say to each other (spec 17.6)."""
+"""Messages between pod workers and the owner of user namespace ids (spec 17.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pod workers, `ImagePullActor`, `ImageCredentialsActor` and `ImageGCActor` say to each other."""
+"""Messages between pod workers, `ImagePullActor`, `ImageCredentialsActor` and `ImageGCActor`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FindCredentials(Message, frozen=True):
 
 
 class ProvidedCredential(msgspec.Struct, frozen=True):
-    """What a program gave, and for which service account; without a name for no certain one."""
+    """A credential from a program, and its service account; without a name: no certain account."""
 
     credential: Credential
     namespace: str = ""

@@ -22,9 +22,9 @@ class TakeManifests(Message, frozen=True):
 class WithdrawManifest(Message, frozen=True):
     """Edge -> PushSourceActor (ask): this pod is no longer desired.
 
-    Namespace and name are those with which it was handed over.
+    Namespace and name are those in the pushed manifest.
 
-    Answered with `ManifestsTaken` of that one, of none when there is no such manifest, or `ManifestsRefused`.
+    Answered with `ManifestsTaken`, which is empty when there is no such manifest, or with `ManifestsRefused`.
     """
 
     namespace: str
@@ -39,7 +39,7 @@ class ListManifests(Message, frozen=True):
 
 
 class ManifestChange(enum.StrEnum):
-    """What became of a manifest."""
+    """The outcome for a manifest."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -48,7 +48,7 @@ class ManifestChange(enum.StrEnum):
 
 
 class TakenManifest(msgspec.Struct, frozen=True):
-    """One pod of a manifest. `pod` is its name on the node, `uid` the one it has there."""
+    """One pod of a manifest. `pod` and `uid`: its name and UID on the node."""
 
     namespace: str
     name: str
@@ -72,7 +72,7 @@ class ManifestsTaken(msgspec.Struct, frozen=True):
 
 
 class ManifestsRefused(msgspec.Struct, frozen=True):
-    """Nothing of it was taken. `unable`: nothing is wrong with the manifest, but with the node."""
+    """No part was taken. `unable`: the fault is in the node, not in the manifest."""
 
     problems: tuple[SourceProblem, ...]
     unable: bool = False

@@ -1,4 +1,4 @@
-"""What is said about static pods and their pictures in the API. See `actors/messages/pods.py`."""
+"""Messages about static pods and their mirror pods. See `actors/messages/pods.py`."""
 
 from __future__ import annotations
 

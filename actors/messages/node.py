@@ -1,8 +1,8 @@
 """Messages about the node itself.
 
-Whoever knows a part of its state tells the `NodeStatusActor`, which publishes it.
+Each owner of a part of its state sends it to `NodeStatusActor`, which publishes it.
 
-All of it is state, not news: each message replaces the last one of its kind, and may be told again at any time.
+Each message is a state and replaces the last one of its kind, so it may be sent again at any time.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from runtime.host.network import NetworkFacts
 
 
 class NodeStatusStarted(SoleMessage, frozen=True):
-    """NodeStatusActor -> who tells it something only when that changes: I know nothing (any more).
+    """NodeStatusActor -> senders that report only changes: I know nothing (any more).
 
-    Tell it again.
+    Send your state again.
     """
 
 

@@ -53,7 +53,7 @@ class AskDriverAgain(Message, frozen=True):
 
 
 class DriversChanged(SoleMessage, frozen=True):
-    """PluginWatcherActor -> who waits for drivers: these are registered now."""
+    """PluginWatcherActor -> waiting actors: these drivers are registered now."""
 
     names: tuple[str, ...]
 

@@ -58,9 +58,9 @@ class SourceRead(Message, frozen=True):
 class SourceChanged(Message, frozen=True):
     """SourceActor -> StorageActor: changes of the set that it sent last.
 
-    They are pods that are new or changed, and UIDs that are gone.
+    New or changed pods, and removed UIDs.
 
-    `source_ref` is told `ReadAgain` when the storage does not know that set.
+    `source_ref` gets `ReadAgain` if the storage does not know that set.
     """
 
     source: str
@@ -119,10 +119,10 @@ _MERGED = _merged_operations()
 
 
 class SourceReady(Message, frozen=True):
-    """StorageActor -> SyncLoopActor: the first full set of `source` has been told.
+    """StorageActor -> SyncLoopActor: the first full set of `source` has been sent.
 
-    `all_ready`: of every source (spec 1.5). `asked`: the number of the last `PublishAgain` answered before. If it is
-    not the reader's own number, the set was told to an earlier life of the reader.
+    `all_ready`: so have those of every source (spec 1.5). `asked`: the number of the last `PublishAgain` answered
+    before. If it is not the reader's own number, the set was sent to an earlier life of the reader.
     """
 
     source: str
@@ -227,7 +227,7 @@ class WorkersKnown(SoleMessage, frozen=True):
 
 
 class AnnounceYourself(Message, frozen=True):
-    """SyncLoopActor -> PodWorker: say `PodWorkerStarted` again to whoever needs to know you."""
+    """SyncLoopActor -> PodWorker: send `PodWorkerStarted` again to all that need to know you."""
 
 
 class RuntimePod(msgspec.Struct, frozen=True):
@@ -290,11 +290,11 @@ class RuntimeStateObserved(SoleMessage, frozen=True):
 
 
 class NodeObserved(SoleMessage, frozen=True):
-    """NodeStatusActor -> whoever uses the Node object: the Node object as it is now.
+    """NodeStatusActor -> its followers: the Node object as it is now.
 
     They use its labels, addresses, resources and UID.
 
-    Told when something other than heartbeats has changed. A node that stands alone has one as well, without a UID.
+    Sent when something other than heartbeats has changed. A standalone node has one too, without a UID.
     """
 
     node: Node
@@ -313,7 +313,7 @@ class FollowNode(Message, frozen=True):
 
 
 class Remains(msgspec.Struct, frozen=True, gc=False):
-    """What is left of a pod in which nothing runs: sandbox ids and log links.
+    """The remains of a pod in which nothing runs: sandbox ids and log links.
 
     Sandboxes include their containers.
     """

@@ -1,4 +1,4 @@
-"""What a pod worker and the runner of its pod's probes say to each other."""
+"""Messages between a pod worker and its probe runner."""
 
 from __future__ import annotations
 

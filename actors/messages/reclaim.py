@@ -1,5 +1,6 @@
-"""What `EvictionActor` asks of actors that can free disk space before a pod has to go (spec 7.3). See
-`actors/messages/pods.py`.
+"""Requests of `EvictionActor` to free disk space before it evicts a pod (spec 7.3).
+
+See `actors/messages/pods.py`.
 
 Every request is answered, even if nothing was freed; the requester gives up after a while. A request that comes while
 the same work is under way is answered when that ends.

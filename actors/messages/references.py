@@ -94,10 +94,11 @@ class ObjectCacheStarted(SoleMessage, frozen=True):
 
 
 class ReadPodInputs(Message, frozen=True):
-    """PodWorker -> ClusterCacheActor: what a container is told of services (spec 13.1) and of the node.
+    """PodWorker -> ClusterCacheActor: the variables of services (spec 13.1) and the resources of the node,
+    please.
 
     `own_namespace`: the pod's `enableServiceLinks`. With `wait` the answer may take seconds, until the services are
-    known; with `needs_node` until the node is. Answered once by `PodInputsRead` with the same `tag`.
+    known, and with `needs_node` until the node is known. Answered once by `PodInputsRead` with the same `tag`.
     """
 
     reader: ActorRef
@@ -123,10 +124,10 @@ class PodInputsRead(Message, frozen=True):
 
 
 class PodInputs(msgspec.Struct, frozen=True):
-    """What pods need to know of the cluster at one moment (spec 13.1): services, and the node's resources.
+    """The inputs of pods from the cluster (spec 13.1) at one moment: services, and the node's resources.
 
-    `allocatable`: quantities by resource, None while the node is not known. `variables`: those of services, for pods
-    of each namespace that has services. `everywhere`: for all other pods.
+    `allocatable`: quantities by resource, None while the node is not known. `variables`: of services, by namespace.
+    `everywhere`: those for pods of all other namespaces.
     """
 
     variables: FrozenMap[str, FrozenMap[str, str]]

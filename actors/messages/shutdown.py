@@ -1,4 +1,4 @@
-"""What `ShutdownActor` says to others. See `actors/messages/pods.py`."""
+"""Messages from `ShutdownActor`. See `actors/messages/pods.py`."""
 
 from __future__ import annotations
 

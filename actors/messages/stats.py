@@ -1,4 +1,4 @@
-"""What is asked of the `NodeStatsActor` and what it says. See `actors/messages/pods.py`."""
+"""Questions to `NodeStatsActor`, and its answers. See `actors/messages/pods.py`."""
 
 from __future__ import annotations
 

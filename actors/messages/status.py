@@ -1,4 +1,4 @@
-"""What is said about the published status of pods, and about their end. See `actors/messages/pods.py`."""
+"""Messages about the published status of pods, and about their end. See `actors/messages/pods.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pod workers, the sync loop and `VolumeReconcilerActor` say to each other.
+"""Messages between pod workers, the sync loop and `VolumeReconcilerActor`.
 
 See `actors/messages/pods.py`.
 """
@@ -17,7 +17,7 @@ from config.objects import Pod
 class WantedSubPath(msgspec.Struct, frozen=True):
     """One mount.
 
-    `index`: in the container; `volume`: its name in the pod; `make`: what is missing is made.
+    `index`: in the container; `volume`: its name in the pod; `make`: create a missing path.
     """
 
     index: int

@@ -1,13 +1,12 @@
-"""What the node has allocated: one `Allocation` per admitted pod, and the sums (spec 10.14, 10.16).
+"""The allocations of the node: one `Allocation` per admitted pod, and the sums (spec 10.14, 10.16).
 
 Pure.
 
-An allocation holds from the admission of its pod until nothing of the pod runs any more. It has all that a later
-decision needs, and is kept on disk. So after a restart the node knows its allocations before it hears of the pods
-again.
+An allocation holds from the admission of its pod until nothing of the pod runs any more. It has all inputs of later
+decisions, and is kept on disk. So after a restart the node knows its allocations before it hears of the pods again.
 
-The file is a kubelet's file, too: beside `allocations`, which a kubelet passes over, stands what it keeps
-(`actors.model.kubelet_records`), which earlier agents pass over.
+The file is a kubelet's file, too: a kubelet ignores `allocations`; earlier agents ignore the kubelet's records beside
+it (`actors.model.kubelet_records`).
 """
 
 from __future__ import annotations
@@ -61,15 +60,15 @@ class _Written(msgspec.Struct, frozen=True):
 
     allocations: tuple[Allocation, ...] = ()
     data: str = ""
-    """What a kubelet keeps."""
+    """The records of a kubelet."""
 
 
 class KeptBook(msgspec.Struct, frozen=True):
-    """What was read from the disk.
+    """The book as read from disk.
 
-    `records`: UID -> record of those pods that have an allocation and a record.
+    `records`: UID -> record of each pod that has both an allocation and a record.
 
-    `actuated`: the same of what the runtime was told, from the other file.
+    `actuated`: the same for the resources that the runtime was told, from the other file.
     """
 
     allocations: tuple[Allocation, ...] = ()
@@ -106,14 +105,14 @@ def book_in(text: bytes) -> KeptBook:
 
 
 def actuated_in(text: bytes) -> FrozenMap[str, bytes]:
-    """Parse the file of what the runtime was told: UID -> record. Raises msgspec.MsgspecError."""
+    """Parse the file of resources that the runtime was told: UID -> record. Raises msgspec.MsgspecError."""
     return FrozenMap(records_in(msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).data))
 
 
 class Book:
-    """All allocations of a node, added up.
+    """All allocations of a node, and their sums.
 
-    And of each pod what it was given, and what the runtime was told of that.
+    For each pod it also has its resources, and those that the runtime was told.
     """
 
     def __init__(self, kept: KeptBook = NOTHING_KEPT) -> None:
@@ -166,12 +165,12 @@ class Book:
         return True
 
     def resources(self, uid: str) -> PodResources | None:
-        """What the pod was given; None: there is no record."""
+        """The resources of a pod; None: there is no record."""
         record = self._records.get(uid)
         return None if record is None else resources_in(record)
 
     def actuated(self, uid: str) -> PodResources | None:
-        """What the runtime was told of that; None: there is no record."""
+        """The resources that the runtime was told of a pod; None: there is no record."""
         record = self._told(uid)
         return None if record is None else resources_in(record)
 
@@ -184,7 +183,7 @@ class Book:
             self._note_told(allocation.uid, told)
 
     def actuate(self, uid: str, told: PodResources) -> bool:
-        """The runtime was told this of a pod. Returns whether that is new, of a pod that is in the book."""
+        """Note that the runtime was told these resources. True if that is news about a known pod."""
         record = record_from(told)
         if uid not in self._records or self._told(uid) == record:
             return False
@@ -201,7 +200,7 @@ class Book:
 
     @contextmanager
     def without(self, uid: str) -> Iterator[None]:
-        """In the block the pod is not counted, so that it may be asked whether it fits with other requests."""
+        """A block in which the pod does not count, to check whether it fits with other requests."""
         has = self._by_uid.get(uid)
         self._drop(uid)
         try:

@@ -64,7 +64,7 @@ class Expansion:
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """One text alone. Raises ExpansionTooLongError."""
+    """Expand one text. Raises ExpansionTooLongError."""
     return Expansion().expand(text, variables)
 
 

@@ -2,11 +2,11 @@
 
 A kubelet reads two files at its start and refuses to start if it cannot: `allocated_pods_state` and
 `actuated_pods_state`. Both are a checkpoint: `data`, which is JSON in a string, and the checksum of that string, which
-`runtime.state.checkpoint` adds. A pod without a record gets its resources set anew, and a container with `resizePolicy:
-RestartContainer` restarts.
+`runtime.state.checkpoint` adds. A pod without a record gets its resources set again, and a container with
+`resizePolicy: RestartContainer` restarts.
 
-Of each pod there are two records: what it was allocated, and what the runtime was told of that. They differ while a
-resize is in progress, and the agent that reads them goes on with it. Pure.
+Each pod has two records: its allocated resources, and those that the runtime was told. They differ while a resize is in
+progress, and the agent that reads them goes on with it. Pure.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def record_from(has: PodResources) -> bytes:
 
 
 def resources_in(record: bytes) -> PodResources:
-    """What a record says that the pod has."""
+    """The resources of the pod in a record."""
     found = msgspec.json.decode(record, type=KubeletRecord)
     containers = {name: _requirements(each) for name, each in found.ContainerResources.items()}
     whole = found.PodLevelResources
@@ -77,7 +77,7 @@ def _requirements(written: _Resources) -> ResourceRequirements:
 def records_in(data: str) -> Mapping[str, bytes]:
     """UID -> record, from the `data` of a checkpoint.
 
-    What cannot be read holds none: records can be made anew.
+    Unreadable data gives no records; they can be made again.
     """
     try:
         entries = msgspec.json.decode(data, type=_Data).entries if data else {}
@@ -97,7 +97,7 @@ class KubeletRecords:
         return uid in self._entries
 
     def get(self, uid: str) -> bytes | None:
-        """The record of a pod, or None."""
+        """The record of a pod as JSON, or None."""
         entry = self._entries.get(uid)
         return None if entry is None else entry[len(msgspec.json.encode(uid)) + 1 :]
 

@@ -3,17 +3,17 @@
 Pure functions build it from the CRI's own messages.
 
 Everything that is decided or published about a pod is computed from this picture. It is made of one look: two lists,
-and one status for each thing in them. It says nothing of what was not looked at. Times are wall-clock nanoseconds as
-the runtime gives them, zero when the event has not happened.
+and one status for each thing in them. It says nothing about anything else. Times are wall-clock nanoseconds as the
+runtime gives them, zero when the event has not happened.
 
 A container belongs to the sandbox whose attempt it carries as a label. A container that another agent made belongs to
 the newest sandbox that is not younger than itself.
 
 `sandbox_change` tells whether the pod needs a new sandbox, and why (spec 3.1).
 
-`ProbeResults` are the verdicts of probes, by container id: those of a container that is gone say nothing of its
-successor (spec 5). Without a result the probe has not decided yet. `active` is False where no prober works at all;
-containers then count as started and ready as soon as they run.
+`ProbeResults` are the verdicts of probes, by container id. A verdict about a removed container says nothing about its
+successor (spec 5). Without a result the probe has not decided yet. `active` is False if there is no prober; containers
+then count as started and ready as soon as they run.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def with_starting(observed: ObservedPod, starting: Collection[str]) -> ObservedP
 
 
 def observed_sandbox(status: PodSandboxStatus) -> ObservedSandbox:
-    """What the runtime says of a sandbox."""
+    """A sandbox status of the runtime as an `ObservedSandbox`."""
     ips: tuple[str, ...] = ()
     network = status.network
     if network is not None and network.ip:
@@ -237,7 +237,7 @@ def observed_sandbox(status: PodSandboxStatus) -> ObservedSandbox:
 
 
 def observed_container(status: ContainerStatus) -> ObservedContainer:
-    """What the runtime says of a container; `sandbox_attempt` is None where no label tells it."""
+    """A container status of the runtime; `sandbox_attempt` is None if no label tells it."""
     labels, annotations = status.labels, status.annotations
     metadata = status.metadata
     attempt = whole_number(annotations.get(RESTART_COUNT))
@@ -270,7 +270,7 @@ def observed_container(status: ContainerStatus) -> ObservedContainer:
 
 
 def _mounted_message(status: ContainerStatus) -> str:
-    """Where a kubelet keeps the message of this container; no other file of the host is one."""
+    """The mount in which a kubelet keeps this container's message; no other host file counts."""
     place, name = status.annotations.get(TERMINATION_MESSAGE_PATH), status.labels.get(CONTAINER_NAME, "")
     if not place:
         return ""

@@ -28,13 +28,13 @@ class PodResources(msgspec.Struct, frozen=True):
     whole: ResourceRequirements | None = None
 
     def of(self, container: Container) -> ResourceRequirements:
-        """Those of a container; one that is not in here has what its spec says."""
+        """The resources of a container; one without an entry has those of its spec."""
         return self.containers.get(container.name) or container.resources or NO_RESOURCES
 
 
 @once_per_spec
 def resources_of(spec: PodSpec) -> PodResources:
-    """Those that the spec asks for."""
+    """The resources that the spec requests."""
     everyone = (*spec.init_containers, *spec.containers)
     return PodResources(FrozenMap({each.name: each.resources or NO_RESOURCES for each in everyone}), spec.resources)
 

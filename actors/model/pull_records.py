@@ -1,8 +1,8 @@
-"""Who may use which image of the node, in the shape of a kubelet 1.36 (KEP-2535, spec 6.4). Pure.
+"""Records of who may use which image, in the format of a kubelet 1.36 (KEP-2535, spec 6.4). Pure.
 
-An `ImagePullIntent` says that a pull of an image has begun. An `ImagePulledRecord` says of an image, by its reference
-in the runtime, under which name and with which credentials it was pulled. Credentials stand there as digests. A kubelet
-reads both, and the agent reads those of a kubelet.
+An `ImagePullIntent` says that a pull of an image has begun. An `ImagePulledRecord` says under which name and with which
+credentials an image was pulled. It names the image by its reference in the runtime, and credentials by digests. A
+kubelet reads both, and the agent reads those of a kubelet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RecordError(ValueError):
 
 
 class PullSecret(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A secret that has opened the image once, and the digest of what stood in it."""
+    """A secret that a pull of the image has used, and the digest of its content."""
 
     uid: str
     namespace: str
@@ -77,7 +77,7 @@ def file_name(key: str) -> str:
 
 
 def credential_hash(credential: Credential) -> str:
-    """As a kubelet computes it: the SHA-256 of the credential as JSON, without what is empty."""
+    """The hash that a kubelet computes: SHA-256 of the credential as JSON, without empty fields."""
     fields = {
         "username": credential.username,
         "password": credential.password,
@@ -126,7 +126,7 @@ def decode_record(content: bytes) -> PulledRecord:
 
 
 def _decode(content: bytes, kind: str, shape: type[T]) -> T:
-    """As strict as a kubelet: a field that it does not know may close the image to somebody."""
+    """Decode as strictly as a kubelet: an unknown field may restrict who may use the image."""
     try:
         fields = msgspec.json.decode(content, type=dict[str, Any])
         if fields.pop("kind", None) != kind or fields.pop("apiVersion", None) not in READ_VERSIONS:

@@ -1,4 +1,4 @@
-"""What the runtime has reported of one pod: the state of each of its sandboxes and containers. Pure.
+"""The reported state of each sandbox and container of one pod. Pure.
 
 Most reports repeat what a worker has just done and looked at. A worker that has seen every reported state does not look
 again. That is safe because states never come back: a sandbox ends; a container is made, runs, ends and is removed.
@@ -23,7 +23,7 @@ Shown = FrozenMap[str, int]
 
 
 def shown_by(event: ContainerEventResponse) -> Shown | None:
-    """What an event tells of its pod; None if it lacks the state of its own subject."""
+    """The states in an event; None if it lacks the state of its own subject."""
     shown: dict[str, int] = {}
     for each in event.containers_statuses:
         shown[each.id] = each.state

@@ -52,7 +52,7 @@ def why_due(held: HeldCertificate | None, names: Sequence[str], renew_at_ns: int
 
 
 def verdict_of(request: CertificateSigningRequest) -> tuple[CertificateVerdict, str]:
-    """The state, and the reason given by whoever decided."""
+    """The state of the request, and the reason of the decision."""
     status = request.status
     if status is None:
         return CertificateVerdict.WAITS, ""

@@ -100,7 +100,7 @@ class NodeAgent:
         return self._ask("events", ListEvents(), ())
 
     def problems(self) -> tuple[SourceProblem, ...]:
-        """What the sources cannot use now."""
+        """The current problems of the sources."""
         none: tuple[SourceProblem, ...] = ()
         sources = ("source-file", "source-http", "source-http-push", "source-api")
         return tuple(problem for name in sources for problem in self._ask(name, ListProblems(), none))
@@ -172,7 +172,7 @@ class NodeAgent:
         return self.system.dispatcher.wall_ns()
 
     def worker_waits_for(self, uid: str) -> tuple[str, int]:
-        """What the pod's worker waits for in the middle of a pass, and for how long (ns); ("", 0) for nothing."""
+        """The current wait of the pod's worker within a pass, and its length in ns; ("", 0) without one."""
         path = f"/node/sync-loop/{uid}"
         for actor in self.system.report().actors:
             if actor.path == path and actor.waiting_for:

@@ -242,7 +242,7 @@ def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tupl
 
 
 def _abnormal_rows(sample: NodeSample, volumes: Iterable[PodVolume]) -> list[MetricRow]:
-    """Of the claims whose drivers say how well they are."""
+    """Rows for the claims whose drivers report a volume condition."""
     namespaces = {pod.uid: pod.namespace for pod in sample.pods}
     told = {
         (namespaces[each.uid], each.claim): each.abnormal
@@ -261,7 +261,7 @@ _LABELS = {
     (OF_A_VOLUME, True): selinux.VOLUME_LABEL_ERRORS,
     (OF_A_VOLUME, False): selinux.VOLUME_LABEL_WARNINGS,
 }
-"""By whose trouble it is, and whether it is an error."""
+"""By origin of the label or fault, and whether it is an error."""
 
 
 def _context_rows(counted: VolumeCount) -> Iterable[FamilyRows]:

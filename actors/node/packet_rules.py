@@ -42,7 +42,7 @@ RULES = {
     ),
     IPV6: (),
 }
-"""By family. IPv6 has one loopback address, which is not routed in."""
+"""Loopback range by family. IPv6 has one loopback address, which is never routed."""
 
 
 class LookAfterRules(SoleMessage, frozen=True):
@@ -50,7 +50,7 @@ class LookAfterRules(SoleMessage, frozen=True):
 
 
 class RulesLookedAfter(Message, frozen=True):
-    """To itself: `made` says for which families everything was made; `error` is empty on success."""
+    """To itself: `made`: the families for which everything exists; `error` is empty on success."""
 
     made: tuple[str, ...]
     error: str

@@ -115,7 +115,7 @@ class NodePlan:
     registration: Registration = _UNREMARKABLE
     gates: FeatureGates = _DEFAULT_GATES
     file_label: FileLabel | None = None
-    """Of files of containers; None without SELinux."""
+    """The SELinux label of container files; None without SELinux."""
     pushed_manifests: str = ""
     """The directory of manifests handed to the node; empty: it takes none."""
     remarks: tuple[Remark, ...] = ()

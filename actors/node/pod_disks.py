@@ -1,8 +1,8 @@
-"""What pods have on disk: a part of the `NodeStatsActor`.
+"""The disk use of pods: a part of the `NodeStatsActor`.
 
-The disk of a pod is counted at most once a minute, on a lane. What something is mounted at is looked at by itself. The
-volume of a storage driver that measures is not looked at: its driver says what it holds. A dead mount and a driver that
-hangs cost their own volumes' numbers alone, and nobody waits for them twice.
+The disk of a pod is counted at most once a minute, on a lane. Each mount is measured by itself. If a storage driver
+measures its volumes, its numbers are used instead. A dead mount or a hanging driver costs only the numbers of its own
+volumes, and nothing waits for it twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FAILURES = (OSError, VolumeFailedError, DeadlineExceededError, LaneExhaustedErr
 
 
 class _Count(NamedTuple):
-    """What is asked of one pod's disk."""
+    """The measurement of one pod's disk."""
 
     disk: Pending[PodDisk]
     of_drivers: Pending[tuple[tuple[VolumePlace, str], ...]]
@@ -92,7 +92,7 @@ class PodDisks:
         """UID, or key of a volume -> why it has no numbers."""
 
     def known(self) -> Mapping[str, PodDisk]:
-        """By UID, with what is known of the volumes that are mounted."""
+        """Known disk use by UID, with the measured mounts."""
         return {uid: self._whole(uid, disk) for uid, disk in self._disks.items()}
 
     async def count(self, listed: StatsListing) -> Iterable[str]:
@@ -204,7 +204,7 @@ class PodDisks:
 
 
 def disk_lane(actor: Actor) -> Lane:
-    """Where the disks of the node and its pods are looked at."""
+    """The lane that measures the disks of the node and its pods."""
     return actor.lane("stats-disk", size=2, per_key=1)
 
 

@@ -79,7 +79,7 @@ class ShutdownStage(Enum):
 
 
 class StateRead(Message, frozen=True):
-    """To itself: the state that an earlier agent has saved, None for none; or why its file is of no use."""
+    """To itself: the saved state of an earlier agent (None: none), or why its file is unusable."""
 
     shutdown: Shutdown | None
     error: str = ""

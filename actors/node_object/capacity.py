@@ -71,9 +71,9 @@ def allocatable(capacities: Mapping[str, str], configuration: KubeletConfigurati
 
 
 def reservations(capacities: Mapping[str, str], configuration: KubeletConfiguration) -> dict[str, Quantity]:
-    """What pods cannot have, by resource.
+    """The reserved resources, which pods cannot have.
 
-    It is reserved for the system, for the agent, and by the hard eviction thresholds.
+    They are reserved for the system, for the agent, and by the hard eviction thresholds.
     """
     kept = reserved(configuration)
     thresholds = hard_thresholds(configuration)

@@ -45,9 +45,9 @@ def status_patch(before: NodeStatus, after: NodeStatus) -> dict[str, Any]:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What to merge into `before` to get `after`.
+    """The merge patch from `before` to `after`.
 
-    Removed fields are null, objects are compared in depth, all else is given as a whole.
+    Removed fields are null, objects are compared in depth, and everything else is replaced as a whole.
     """
     changes: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():

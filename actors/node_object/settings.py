@@ -24,7 +24,7 @@ def agent_version(own: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What only flags say of the node (spec 12.3).
+    """The settings of the node that only flags have (spec 12.3).
 
     `node_ips`: as in `--node-ip`. `host_name`: the label `kubernetes.io/hostname` and the address of type Hostname;
     empty for the node's name.

@@ -1,4 +1,6 @@
-"""What the runtime lists, as one immutable picture, and how two pictures differ (spec 2.5). Pure.
+"""The runtime's lists as one immutable picture, and the difference of two pictures (spec 2.5).
+
+Pure.
 
 A picture has the states of all sandboxes and containers, by id. The difference names the pods to look at again and the
 containers that have died. The worker that looks finds out what exactly happened.
@@ -104,7 +106,7 @@ def _changed(listed: Sequence[Of], before: Picture) -> list[Of]:
 
 
 def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
-    """Pods of which something runs and whose UID is not in `known`, in the order of listing."""
+    """Running pods whose UID is not in `known`, in the order of listing."""
     entries = picture.entries.values()
     running = {entry.uid for entry in entries if entry.running}.difference(known)
     if not running:

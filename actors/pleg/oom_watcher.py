@@ -108,7 +108,7 @@ def event_words(kill: OomKill) -> str:
 
 
 def log_words(kill: OomKill) -> str:
-    """For the agent's log."""
+    """The line for the agent's log."""
     where = f" in {kill.cgroup}" if kill.cgroup else ""
     if kill.node_wide:
         return f"the machine has no memory left: the kernel has killed {kill.process} (pid {kill.pid}){where}"

@@ -97,7 +97,7 @@ class OpenStream(Message, frozen=True):
 class EventHint(Message, frozen=True):
     """To itself, from the stream's thread: something happened to this pod.
 
-    Empty UID: the event names no pod. `shown`: the states that the event told, or None.
+    Empty UID: the event names no pod. `shown`: the states in the event, or None.
     """
 
     uid: str

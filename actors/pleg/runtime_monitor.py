@@ -22,7 +22,7 @@ from runtime.cri.verbs import STATUS, VERSION
 SECOND_NS = 1_000_000_000
 POLL_NS = 5 * SECOND_NS
 POLL_MISSING_NS = SECOND_NS
-"""While there is no runtime: a local socket costs nothing to try."""
+"""Period of tries while there is no runtime; trying a local socket costs nothing."""
 TIMEOUT_NS = 20 * SECOND_NS
 """The timeout of one check, so that one hanging call does not make the node NotReady.
 

@@ -1,7 +1,7 @@
 """Ends a pod: stops its containers, releases its volumes, collects its remains.
 
-Every step may be repeated from its start, after a failed call or a restart of the agent. What cannot be undone comes
-last: the final status is published before the content of the pod is removed.
+Every step may be repeated from its start, after a failed call or a restart of the agent. Steps that cannot be undone
+come last: the final status is published before the content of the pod is removed.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class PodEnd:
         return None
 
     def waits(self) -> tuple[PodWait, ...]:
-        """What the end of the pod waits for, after a pass."""
+        """The waits of an ending pod, after a pass."""
         life = self._view.life
         stage = life.stage
         if stage is PodStage.TERMINATING:

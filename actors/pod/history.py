@@ -4,7 +4,7 @@ Otherwise pure.
 
 The worker does not keep the history. A worker that waits for a slow stop or a hanging runtime cannot answer questions,
 and a worker that fails forgets everything. That is just when people ask. So each pass sends its news as one message,
-and slow work is announced before it begins. A pass without news sends nothing, so an idle pod costs nothing.
+and announces slow work before it begins. A pass without news sends nothing, so an idle pod costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a lifecycle hook does, as its pod defines it (spec 3.11). Pure.
+"""The lifecycle hook that a pod defines, as a call (spec 3.11). Pure.
 
 A hook is a command in the container, an HTTP call to it, or a sleep. The API allows `tcpSocket`, but no Kubernetes
 agent has ever run it, so it is refused here too.
@@ -93,7 +93,7 @@ def hook_of(container: Container, handler: LifecycleHandler, pod_ip: str) -> Hoo
 
 
 def words_of(hook: Hook) -> str:
-    """What the hook does, for people."""
+    """The hook in words for people."""
     if isinstance(hook, ExecHook):
         return f"command '{' '.join(hook.command)}'"
     return f"GET {hook.url}" if isinstance(hook, HttpHook) else f"a sleep of {hook.ns / SECOND_NS:g} s"

@@ -1,6 +1,6 @@
-"""What a container takes from the volumes of its pod at one start (spec 8.7, 13.3).
+"""The parts of volumes that a container gets at one start (spec 8.7, 13.3).
 
-The content of a volume may change between two starts of a container. So each start asks anew. The
+The content of a volume may change between two starts of a container. So each start asks again. The
 `VolumeReconcilerActor` gives parts of volumes, and the runtime gives images that are mounted (KEP-4639). Files of
 variables are read from the disk: another container may have written them.
 """

@@ -63,9 +63,9 @@ NO_VOLUMES = VolumesPrepared(FrozenMap())
 
 
 class StartPlace(msgspec.Struct, frozen=True):
-    """Where containers are started.
+    """The place where containers are started.
 
-    It has the sandbox of the pod, the ids of its user namespace, and what the runtime can do with mounts.
+    It has the sandbox of the pod, the ids of its user namespace, and the mount abilities of the runtime.
     """
 
     attempt: int
@@ -76,23 +76,23 @@ class StartPlace(msgspec.Struct, frozen=True):
 
 
 class PodPass(msgspec.Struct):
-    """What one pass knows of its pod. Each pass makes a new one."""
+    """The data of one pass. Each pass makes a new one."""
 
     pod: Pod
     runtime: RuntimeStateObserved
-    """What the runtime says of itself."""
+    """The runtime's version and status."""
     observed: ObservedPod
-    """What the runtime shows of the pod, set by the look."""
+    """The observed pod, set by the look."""
     phase: str = ""
     """The phase that was published last."""
     volumes: VolumesPrepared = NO_VOLUMES
     """The volumes that the containers are started with."""
     actions: PodActions = PodActions()
-    """What to do, set when all gates are passed."""
+    """The decided actions, set when all gates are passed."""
     decided: bool = False
     """Whether this pass has set `actions`."""
     place: StartPlace | None = None
-    """Where containers are started, once the sandbox exists."""
+    """The place where containers are started, once the sandbox exists."""
 
 
 Step: TypeAlias = Callable[[PodPass], Awaitable[Outcome]]

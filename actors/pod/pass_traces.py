@@ -23,7 +23,7 @@ class PassTraces:
         self._type = "create"
 
     def updated(self) -> None:
-        """What is desired has changed; the next pass is for that."""
+        """The desired pod has changed; the next pass is for that."""
         if self._type != "create":
             self._type = "update"
 

@@ -1,4 +1,4 @@
-"""What the parts of a pod's worker may ask of the worker."""
+"""The interface of a pod's worker for its parts."""
 
 from __future__ import annotations
 

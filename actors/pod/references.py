@@ -147,7 +147,7 @@ class _Asked(Generic[Answer]):
 
 
 class PullCredentials(msgspec.Struct, frozen=True):
-    """Those of the pod's secrets for one image, in the order to be tried; and which secret each stands in."""
+    """The credentials of the pod's secrets for one image, in the order of trying; and the secret of each."""
 
     credentials: tuple[Credential, ...] = ()
     secrets: tuple[SecretCredential, ...] = ()
@@ -210,7 +210,7 @@ class PodReferences:
             self._around.told(PodInputsRead(None, variables, around.allocatable or FrozenMap(), synced=True))
 
     def rest(self) -> None:
-        """Nothing is to be started now: drop the answers."""
+        """Drop the answers: no container starts now."""
         for each in self._questions():
             each.drop()
 

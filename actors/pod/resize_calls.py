@@ -1,10 +1,10 @@
-"""What a resize asks the runtime about a whole pod, and tells it (spec 10.16).
+"""The runtime calls of a resize about a whole pod (spec 10.16).
 
-Before memory limits are lowered, what is used is looked at: a limit below that would end processes. Of what the runtime
-tells nothing, nothing is known, and its limit is set.
+Before a memory limit is lowered, the memory in use is checked: a limit below it would end processes. If the runtime
+does not report the use, the limit is set anyway.
 
-Before the cgroup of the pod changes, plugins of the runtime hear of it (`UpdatePodSandboxResources`), and may refuse. A
-runtime that does not know the call is as good as one that agrees.
+Before the cgroup of the pod changes, plugins of the runtime are asked (`UpdatePodSandboxResources`) and may refuse. A
+runtime without that call counts as agreeing.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class ResizeError(Exception):
 
 
 class ResizeCalls:
-    """Of one worker.
+    """The resize calls of one worker.
 
-    `before`: its pod with the resources that the runtime was told; `pod`: as it is given.
+    `before`: its pod with the resources that the runtime was told; `pod`: with the new ones.
     """
 
     def __init__(self, worker: Actor, cri: Cri) -> None:
@@ -73,9 +73,9 @@ class ResizeCalls:
         *,
         both: bool,
     ) -> LinuxContainerResources | None:
-        """Tell what the pod has from now on, if that is news; return what was told. Raises ResizeError.
+        """Tell the runtime the pod's new resources, if they are news; return them. Raises ResizeError.
 
-        `told`: what it was told since the resize began. `both`: it has room for its containers before and after.
+        `told`: those it was told since the resize began. `both`: with room for the containers before and after.
         """
         sandbox = _ready(observed)
         if sandbox is None:
@@ -103,7 +103,7 @@ class ResizeCalls:
         return _in_use(stats.memory) if stats is not None else None
 
     async def _used_by_sandbox(self, sandbox_id: str) -> int | None:
-        """By all its containers together."""
+        """The memory in use by all containers of the sandbox."""
         call = self._cri.call(POD_SANDBOX_STATS, PodSandboxStatsRequest(pod_sandbox_id=sandbox_id))
         stats = (await self._worker.wait(call, what=f"the memory of sandbox {sandbox_id[:13]}")).stats
         return _in_use(stats.linux.memory) if stats is not None and stats.linux is not None else None
@@ -114,7 +114,7 @@ def _ready(observed: ObservedPod) -> ObservedSandbox | None:
 
 
 def _in_use(memory: MemoryUsage | None) -> int | None:
-    """In bytes, with the caches, as a limit counts them; None: the runtime does not say."""
+    """The memory in use in bytes, caches included as for a limit; None: the runtime does not report it."""
     used = memory.usage_bytes if memory is not None else None
     return used.value if used is not None else None
 

@@ -164,7 +164,7 @@ class PodObserver:
     async def look_at_all(self) -> None:
         """All sandboxes and containers of the pod, in the order of the runtime's lists. Raises CriError.
 
-        The lists show states. Of a container in doubt anything else may have changed, such as its resources.
+        The lists show only states. A container in doubt may have changed otherwise, such as in its resources.
         """
         wait = self._actor.wait
         self._doubtful.intersection_update(self._containers)
@@ -261,7 +261,7 @@ class RuntimeCallEnded(Message, frozen=True):
 class PodCalls:
     """See the module.
 
-    `observer` is told what may have changed: one sandbox or container, or everything after a failure.
+    `observer` gets notes of what may have changed: one sandbox or container, or everything after a failure.
     """
 
     def __init__(self, worker: Actor, cri: Cri, observer: PodObserver) -> None:

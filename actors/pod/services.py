@@ -1,4 +1,4 @@
-"""What a pod worker works with: capabilities, other actors, and facts of the node.
+"""The environment of a pod worker: capabilities, other actors, and facts of the node.
 
 One immutable value that all workers share.
 """
@@ -22,10 +22,9 @@ from runtime.traces.spans import Tracer
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What a worker needs to know of its node. `host_ips`: as pods show them, primary family first.
+    """The facts of the node for workers. `host_ips`: as pods show them, primary family first.
 
-    `rules`: what the configuration of containers depends on. `runtime_name` stands in front of container ids
-    (`containerd://...`).
+    `rules`: the inputs of container configurations. `runtime_name`: the prefix of container ids (`containerd://...`).
     """
 
     name: str
@@ -43,7 +42,7 @@ class NodeFacts:
     pids: int = 0
     """The most processes the machine can have; 0: unknown."""
     abilities: Abilities = field(default_factory=Abilities)
-    """What the admission of pods depends on."""
+    """The inputs of the admission of pods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class PodSync:
         """Whether the last pass found a final phase: the rest of the pod is to be ended."""
 
     async def sync(self) -> Outcome:
-        """One pass. Raises CriError if a call has failed, after the status is published."""
+        """Make one pass. Raises CriError if a call has failed, after the status is published."""
         parts, view = self._parts, self._parts.view
         assert view.pod is not None, "only a pod that is desired is synced"
         this = PodPass(view.pod, view.runtime, ObservedPod(view.uid))
@@ -97,7 +97,7 @@ class PodSync:
         )
 
     def waits(self) -> tuple[PodWait, ...]:
-        """What the pod waits for, after a pass."""
+        """The waits of the pod, after a pass."""
         parts, pod = self._parts, self._parts.view.pod
         if pod is None:
             return ()
@@ -183,7 +183,7 @@ class PodSync:
 
 
 def _shown(outcome: PassWait | Refuse, wall_ns: int) -> PodWait | None:
-    """What `explain` shows; None: what its containers wait for."""
+    """The wait that `explain` shows; None: the waits of its containers."""
     if isinstance(outcome, Refuse):
         return PodWait("the pod", outcome.reason, outcome.message, outcome.then, wall_ns + outcome.retry_ns)
     return PodWait("the pod", outcome.reason, outcome.text, outcome.then) if outcome.text else None

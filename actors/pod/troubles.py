@@ -1,6 +1,6 @@
-"""What the event of a failed pass says.
+"""The event text of a failed pass.
 
-A failure that an event of its own has told of gets no second one.
+A failure that already has its own event gets no second one.
 """
 
 from __future__ import annotations

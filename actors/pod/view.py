@@ -1,4 +1,4 @@
-"""What one worker knows.
+"""The knowledge of one worker.
 
 Its pod as desired, the runtime as last seen, and the status as last published.
 

@@ -221,7 +221,7 @@ class PodWorker(PodActor):
     def go_on(self) -> Pass | None:
         """Begin a pass, or if more messages wait, send a message to itself that will.
 
-        What was seen of the runtime holds, except for what is in doubt.
+        The last look at the runtime stays valid, except for what is in doubt.
         """
         if self.has_mail():
             self.ref.tell(_GO_ON)
@@ -239,7 +239,7 @@ class PodWorker(PodActor):
 
     @handles(LookAgain)
     async def look(self, message: LookAgain) -> None:
-        """One pass: do what the stage asks for, again as long as that leads to another stage."""
+        """Make one pass: do the work of the stage, again while that leads to another stage."""
         self.cancel_timers(_NEXT_PASS_TIMERS)
         if message.runtime:
             self.parts.observer.doubt_all()

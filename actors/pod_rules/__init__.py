@@ -1,6 +1,6 @@
-"""What to do next for a pod: its lifecycle, its containers, its restarts. Pure.
+"""Decides the next actions for a pod: its lifecycle, its containers, its restarts. Pure.
 
-Open `actions.py` first: `compute_pod_actions` says what to do, from the pod and from what was observed, and when a
-container that failed starts again. `lifecycle.py` and `container_start.py` are state tables. `termination.py` says how
+Open `actions.py` first: `compute_pod_actions` decides the actions from the desired and the observed pod, and when a
+failed container starts again. `lifecycle.py` and `container_start.py` are state tables. `termination.py` says how
 containers end.
 """

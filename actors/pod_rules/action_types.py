@@ -1,6 +1,6 @@
 """The parts of a decision on a pod's containers, as data (spec 2.1, 3.5).
 
-What to kill, what to start, and the input of the decision.
+These are the containers to kill and to start, and the input of the decision.
 
 `actors.pod_rules.actions` makes the decisions. Times are wall-clock nanoseconds.
 """

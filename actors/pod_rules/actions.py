@@ -1,13 +1,13 @@
-"""What to do next to a pod that is to run.
+"""Decides the next actions for a pod that shall run.
 
-A pure function of the pod, what is observed, and what is under way.
+It is a pure function of the desired pod, the observed pod, and the calls in flight.
 
 `compute_pod_actions` (spec 3.1 to 3.4) is called at every look and uses only its arguments. If a part of its answer was
 done, the next call returns the rest. How a pod ends is decided in `actors.pod_rules.termination`.
 
-Two containers of one name never run at once. What is in flight is left alone until its outcome is known. A container
-starts only when its predecessor does not run or is killed in the same answer. A container that was created but not
-started is started, not created again.
+Two containers of one name never run at once. A container with a call in flight is left alone until the outcome is
+known. A container starts only when its predecessor does not run or is killed in the same answer. A container that was
+created but not started is started, not created again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _NOTHING_OWED: Mapping[str, BackOffWait] = {}
 
 
 class PodActions(msgspec.Struct, frozen=True):
-    """What to do next; the steps of a pass carry it out. Each list is in order of execution.
+    """The next actions; the steps of a pass carry them out. Each list is in order of execution.
 
     `kill_pod`: end every container and stop every sandbox; `why_kill_pod` is for people. `create_sandbox`: make one, of
     attempt `sandbox_attempt`, for the reason `why_sandbox`. Otherwise `sandbox_id` is the one to use, if any.
@@ -96,7 +96,7 @@ class PodActions(msgspec.Struct, frozen=True):
 
 
 def in_flight_of(calls: Iterable[str], containers: Iterable[str] = ()) -> InFlight:
-    """What is in flight, from names of calls and of containers that are busy otherwise.
+    """The work in flight, from names of calls and of containers that are busy otherwise.
 
     Names of calls are like `sandbox 0` and `container web 2`.
     """

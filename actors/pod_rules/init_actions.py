@@ -1,4 +1,4 @@
-"""What to do about init containers while a sandbox stands (spec 3.3, KEP-753).
+"""Decides the actions for init containers while the sandbox is up (spec 3.3, KEP-753).
 
 Pure. Regular init containers run one after the other, each until it succeeds. A sidecar only has to be started (its
 startup probe decides) before the next begins, and is kept alive as long as the pod lives. The progress of a pod is the
@@ -20,7 +20,7 @@ from runtime.cri.identity import same_definition
 
 
 class InitStep(msgspec.Struct, frozen=True):
-    """What to do.
+    """The actions for init containers.
 
     `initialized`: regular containers may run. `failed`: the init container that ends the pod.
     """

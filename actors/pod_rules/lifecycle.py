@@ -55,7 +55,7 @@ class PodStage(enum.StrEnum):
 
 
 class PodLife(StagedState[PodStage], frozen=True):
-    """Where a pod is. A time is None until its stage is reached.
+    """The stage of a pod's life. A time is None until its stage is reached.
 
     `deleted`: no source desires it any more, or its deletion was requested. `grace_seconds`: the shortest grace period
     requested so far, or None. `restart_requested`: the pod came back while this life ended.

@@ -1,12 +1,12 @@
-"""What of a pod's running containers is to be resized, and how (spec 10.16). Pure.
+"""Decides which running containers of a pod are resized, and how (spec 10.16). Pure.
 
-A container has what the runtime was told last: at its creation (a note on it says that), or by an update since. Where
-that is not what it is given now, it is updated in place, or restarts if its `resizePolicy` says so for a resource that
-changes. A limit that it lacks is that of the pod, and changes with it. A container that does not run takes what it is
-given at its next start.
+A container has the resources that the runtime was told last: at its creation (noted on it), or by an update since. If
+these differ from the granted ones, it is updated in place. It restarts instead if its `resizePolicy` says so for a
+changed resource. A container without a limit has the limit of the pod. A container that does not run gets its resources
+at its next start.
 
-Containers that get more memory are updated last, so that all limits together never exceed what the pod had before and
-has after. Of the others, those that get more CPU are updated last.
+Containers that get more memory are updated last. So all limits together never exceed what the pod had before and has
+after. Of the others, those that get more CPU are updated last.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class ResizePlan(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the runtime was told of a pod.
+    """The resources of a pod that the runtime was told.
 
-    `containers`: by id, of those that were updated since their creation.
+    `containers`: by id, for those updated since their creation.
 
-    `whole`: of the pod level, which bounds containers without a limit of their own; `within`: by id, the one of those
-    that were updated since their creation. `unsure`: ids of containers that may have something else: an update of them
-    got no answer, or the runtime shows other numbers.
+    `whole`: the pod-level resources, which bound containers without a limit. `within`: by id, the pod level at the last
+    update of a container. `unsure`: ids of containers that may have other resources, after an update without an answer
+    or if the runtime reports others.
     """
 
     containers: FrozenMap[str, ResourceRequirements] = FrozenMap()
@@ -76,7 +76,7 @@ class Told(msgspec.Struct, frozen=True):
         return self.containers.get(newest.id) or resources_given(container, newest.annotations) or NO_RESOURCES
 
     def whole_of(self, newest: ObservedContainer) -> ResourceRequirements | None:
-        """What the pod level was when the container was made or updated last; without a note on it: `whole`."""
+        """The pod level at the last creation or update of the container; without a note: `whole`."""
         if newest.id in self.within:
             return self.within[newest.id]
         noted = pod_limits_given(newest.annotations)
@@ -101,9 +101,9 @@ NOTHING_TOLD = Told()
 
 
 def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
-    """What the runtime was told of all containers; of those that do not run, what they are given.
+    """The resources that the runtime was told of all containers; granted ones for those not running.
 
-    Without those of which that is not known: the next life of the agent tells it of them anew.
+    Unknown ones are left out, so the next life of the agent tells the runtime again.
     """
     has = {each.name: each.resources or NO_RESOURCES for each in _containers(pod)}
     for container, newest in _running(pod, observed):
@@ -115,7 +115,7 @@ def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
 
 
 def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules) -> ResizePlan:
-    """What is left to do, for a pod in the form in which the node has given it its resources.
+    """The remaining steps of a resize; `pod` has its granted resources.
 
     Raises QuantityError.
     """
@@ -135,9 +135,9 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
 
 
 def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple[str, ...]:
-    """Ids of the running containers of which the runtime reports other numbers than they are given.
+    """Ids of running containers whose resources in the runtime differ from the granted ones.
 
-    One of which it reports nothing is believed.
+    A container for which the runtime reports nothing counts as right.
     """
     return tuple(
         newest.id
@@ -147,11 +147,11 @@ def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple
 
 
 def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
-    """What the runtime was told of the running containers, from the record of an earlier life.
+    """The resources that the runtime was told in an earlier life, from its record.
 
-    That life may have died amid an update: a container whose record is not what the pod was given is updated in any
-    case. A record may also be older than a container. That costs an update which changes nothing, and never a restart:
-    a container that restarts for its resources has those of its creation.
+    That life may have died during an update. So a container whose record differs from the grant is updated in any case.
+    A record may also be older than a container. That costs an update which changes nothing, and never a restart: a
+    container that restarts for a resource keeps that of its creation.
     """
     told: dict[str, ResourceRequirements] = {}
     within: dict[str, ResourceRequirements | None] = {}
@@ -173,7 +173,7 @@ def _whole_restored(
 ) -> ResourceRequirements | None:
     """The pod level of a running container.
 
-    Resources that restart it are those of its creation, others those of the record.
+    A resource whose change restarts it is that of its creation; others are those of the record.
     """
     noted = pod_limits_given(newest.annotations)
     if before is None or noted is None:
@@ -204,7 +204,7 @@ def _bounded(pod: Pod, whole: ResourceRequirements | None) -> Pod:
 
 
 def _bounds(own: ResourceRequirements | None, whole: ResourceRequirements | None) -> tuple[Amounts, Amounts]:
-    """The limits of a container and its requests. A limit that it lacks is that of the pod."""
+    """The limits of a container and its requests. A missing limit is that of the pod."""
     limits, requests = amounts_of(own)
     return {**amounts_of(whole)[0], **limits}, requests
 
@@ -220,7 +220,7 @@ def _restarts(container: Container, had: tuple[Amounts, Amounts], has: tuple[Amo
 
 
 def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:
-    """Those that a resize changes: neither huge pages nor the OOM score."""
+    """The numbers that a resize changes: neither huge pages nor the OOM score."""
     return msgspec.structs.replace(container_resources(pod, container, rules), hugepage_limits=(), oom_score_adj=0)
 
 

@@ -1,6 +1,6 @@
-"""What a whole pod has while it is resized, as the runtime is told of its sandbox (spec 10.16). Pure.
+"""The resources of a whole pod during a resize, as the runtime gets them for its sandbox (spec 10.16).
 
-Its overhead is told apart from that.
+Pure. The overhead of the pod is passed separately.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def whole_numbers(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
 
 
 def wider_numbers(one: LinuxContainerResources, other: LinuxContainerResources) -> LinuxContainerResources:
-    """Those in which containers of both forms have room. A memory limit of 0 is none."""
+    """Numbers with room for containers of both forms. A memory limit of 0 means no limit."""
     quotas, limits = (one.cpu_quota, other.cpu_quota), (one.memory_limit_in_bytes, other.memory_limit_in_bytes)
     return msgspec.structs.replace(
         one,

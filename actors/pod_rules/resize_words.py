@@ -40,7 +40,7 @@ def below_usage(what: str, limit: int, used: int) -> str:
 
 
 def memory_not_lowered(reasons: Sequence[str]) -> str:
-    """For one or more `below_usage`."""
+    """The error for one or more `below_usage`."""
     return f"cannot decrease memory limits: {reasons[0] if len(reasons) == 1 else '[' + ', '.join(reasons) + ']'}"
 
 

@@ -51,7 +51,7 @@ def sources(pod: Pod, observed: ObservedPod) -> frozenset[str]:
 
 
 def resets(pod: Pod, observed: ObservedPod) -> tuple[Reset, ...]:
-    """What to remove, in order.
+    """The containers to remove, in order.
 
     Others come before sources, regular before init containers, old before new ones.
     """

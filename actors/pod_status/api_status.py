@@ -139,7 +139,7 @@ def compute_pod_status(
 
     `previous`: the last published status; None: the pod's own. `waiting`: container name -> why it does not start.
     `ended`: the end of the pod has been decided, and nothing is started any more. `coming`: names of containers that
-    will be started again, whatever their policy says of their end. `told`: the resources of which the runtime was told
+    will be started again, whatever their policy says of their end. `told`: the resources that the runtime was told
     since it made the containers. `resizes`: see `pod_conditions`.
     """
     if previous is None:

@@ -187,7 +187,7 @@ _ALL_RESTART: _Verdict = (_TRUE, "RestartAllContainersStarted", "container exite
 
 
 class ResizeCondition(msgspec.Struct, frozen=True):
-    """What a status says of a resize (spec 4.6). `generation`: of the pod that asked for it."""
+    """The condition of a resize in a status (spec 4.6). `generation`: of the pod that asked for it."""
 
     type: str
     generation: int | None
@@ -209,8 +209,8 @@ def pod_conditions(
 ) -> tuple[PodCondition, ...]:
     """All conditions to publish: ours first, then those of others from the pod's own object.
 
-    `restarting_all`: whether all containers are being restarted (`actors.pod_rules.restart_all`); None where nothing
-    asks for it. `resizes`: what is said of resizes; None: it is not known yet, and what was said stays.
+    `restarting_all`: whether all containers are being restarted (`actors.pod_rules.restart_all`); None if the pod has
+    no such rule. `resizes`: the resize conditions; None: not known yet, so the published ones stay.
     """
     others = _foreign(pod, previous)
     spec, containers = pod.spec, containers_ready(pod, phase, statuses)

@@ -1,7 +1,7 @@
 """The status of each container (spec 4.2). Pure.
 
 A status is made of the two newest containers of its name: the newest is the state, the one before is the last state.
-What the runtime has forgotten is taken from the published status, never guessed anew. A container that was shown as
+Facts that the runtime has forgotten come from the published status and are never guessed. A container that was shown as
 running and is gone without a trace has ended unseen: exit code 137, reason ContainerStatusUnknown.
 """
 
@@ -90,7 +90,7 @@ class StatusView(msgspec.Struct, frozen=True):
     recursive_read_only: bool = False
     """Whether the runtime can make mounts recursively read only."""
     told: Told = NOTHING_TOLD
-    """The resources of which the runtime was told since it made the containers."""
+    """The resources that the runtime was told since it made the containers."""
 
 
 def container_status(
@@ -159,7 +159,7 @@ def _of_observed(
 
 
 def _not_started(kind: ContainerKind) -> bool | None:
-    """Of ephemeral containers nothing is said: they have no probes."""
+    """The not-started values. Ephemeral containers have no probes, so nothing is said about them."""
     return None if kind is ContainerKind.EPHEMERAL else False
 
 

@@ -23,7 +23,7 @@ _BINARY = frozenset({MEMORY, EPHEMERAL_STORAGE})
 
 
 class WholeResources(msgspec.Struct, frozen=True):
-    """What the status of a pod shows: `given` to it, and what holds while it `runs` and at other times."""
+    """The pod-level resources in a status: `given` ones, those while it `runs`, and those at other times."""
 
     given: Mapping[str, str] = {}
     running: ResourceRequirements | None = None
@@ -44,7 +44,7 @@ def resources_shown(
 
 @once_per_spec
 def _of_spec(spec: PodSpec) -> WholeResources:
-    """Nothing for a pod that cannot be read: it is refused."""
+    """The resources in the spec; nothing for an unreadable pod, which is refused."""
     try:
         requests, limits, bounds = spec_requests(spec), pod_limits(spec), whole_limits(spec)
         overhead = read_amounts(spec.overhead)

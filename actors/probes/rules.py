@@ -30,7 +30,7 @@ DEFAULT_FAILURES = 3
 
 
 class ProbeKind(enum.StrEnum):
-    """What a probe decides about; in the order in which probes begin."""
+    """The kind of a probe, in the order in which probes begin."""
 
     STARTUP = "startup"
     READINESS = "readiness"
@@ -71,7 +71,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms_of(kind: ProbeKind, probe: Probe) -> Terms:
-    """Zero means the default, as everywhere in the API; but a delay of zero is no delay."""
+    """The terms of a probe. Zero means the default, as everywhere in the API, except for the delay."""
     return Terms(
         kind,
         (probe.initial_delay_seconds or 0) * SECOND_NS,
@@ -106,7 +106,8 @@ def first_due_ns(terms: Terms, running_for_ns: int, now_ns: int) -> int:
 def jitter_ns(terms: Terms, agent_up_ns: int, chance: float, *, unknown: bool) -> int:
     """The delay added to the first check, so that a new agent does not start all checks at once.
 
-    `chance`: 0 to 1. `unknown`: the container is older than the agent, and its readiness is unknown.
+    `chance`: 0 to 1. `unknown`: the container is older than the agent, and its readiness is unknown; then the delay is
+    a second at most.
     """
     if agent_up_ns >= terms.period_ns:
         return 0

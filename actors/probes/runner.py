@@ -94,7 +94,7 @@ class _Asked(msgspec.Struct):
 
 
 class _Asker(msgspec.Struct, frozen=True):
-    """What a probe needs at each check: the check, its target, its counters.
+    """The inputs of a probe at each check: the check, its target, its counters.
 
     It is made once per look at the pod.
     """
@@ -112,7 +112,7 @@ def probed_containers(pod: Pod) -> tuple[Container, ...]:
 
 
 class ProbeServices(Protocol):
-    """What the runner needs from its node."""
+    """The inputs of the runner from its node."""
 
     @property
     def prober(self) -> Prober: ...

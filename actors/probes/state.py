@@ -38,7 +38,7 @@ from runtime.probes import ProbeOutcome
 
 
 class ProbeStage(enum.StrEnum):
-    """Where a probe is."""
+    """The stage of a probe."""
 
     ABSENT = "absent"
     GATED = "gated"

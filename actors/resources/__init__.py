@@ -1,4 +1,4 @@
-"""What of the node each pod gets: admission, cgroups, user namespaces.
+"""Gives pods their share of the node: admission, cgroups, user namespaces.
 
 Open `manager.py` first: `ResourceManagerActor` takes pods or rejects them. `admission.py` makes the checks in their
 order; `predicates.py`, `abilities.py` and `preemption.py` are the checks. Its parts are `book_keeper.py`, which keeps

@@ -28,7 +28,7 @@ MEMORY_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedul
 
 
 class NodePressure(msgspec.Struct, frozen=True):
-    """What the node is short of (spec 7.2)."""
+    """The resources that the node is short of (spec 7.2)."""
 
     memory: bool = False
     disk: bool = False

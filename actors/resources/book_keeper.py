@@ -1,9 +1,9 @@
-"""A part of `ResourceManagerActor`: the book of what pods have, with its copy on the disk.
+"""A part of `ResourceManagerActor`: the book of allocations, with its copy on disk.
 
 It is read at the start.
 
-It owns the file and the writes (`actors.resources.book_saves` says which are due). Others change the book, say so
-(`changed`), and may wait for the version that is on the disk.
+It owns the file and the writes (`actors.resources.book_saves` says which are due). Others change the book, report that
+(`changed`), and may wait until the version is on disk.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WAITS_FOR_DISK = "what pods have been given is not on the disk yet: the write ha
 
 
 class BookRead(Message, frozen=True):
-    """To itself: what the file says that pods have, None for no file; or why it is of no use."""
+    """To itself: the allocations in the file (None: no file), or why it is unusable."""
 
     kept: KeptBook | None
     error: str
@@ -43,7 +43,7 @@ class BookSaved(Message, frozen=True):
 
 
 class SaveLate(Message, frozen=True):
-    """To itself: this write of the book has had its time."""
+    """To itself: this write of the book takes too long."""
 
     number: int
 

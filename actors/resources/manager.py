@@ -68,7 +68,7 @@ class NodeRead(Message, frozen=True):
 
 
 class ResourceManagerActor(Actor):
-    """See the module. `api`: None where the node stands alone; `cgroups`: None where pods get none."""
+    """See the module. `api`: None on a standalone node; `cgroups`: None if pods get no cgroups."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
@@ -128,13 +128,13 @@ class ResourceManagerActor(Actor):
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
     def _saved_late(self) -> None:
-        """A write of the book takes long: tell whoever waits for it."""
+        """A write of the book takes long: answer those that wait for it."""
         for uid in self._unsaid:
             if (asked := self._asking.get(uid)) is not None:
                 asked.worker.tell(AdmissionWaits(WAITS_FOR_DISK, taken=True))
 
     def _saved(self, version: int) -> None:
-        """Nobody has to wait for the disk up to this version of the book."""
+        """The book is saved up to this version, or need not be: answer those that wait."""
         for uid in [uid for uid, its_version in self._unsaid.items() if its_version <= version]:
             del self._unsaid[uid]
             if (asked := self._asking.pop(uid, None)) is not None:
@@ -210,7 +210,7 @@ class ResourceManagerActor(Actor):
         return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
 
     def _snapshots(self) -> Callable[[], Snapshot] | None:
-        """What makes a snapshot for pods that were admitted before.
+        """Makes snapshots for pods that were admitted before.
 
         None until the book and the node are known.
         """

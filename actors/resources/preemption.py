@@ -1,8 +1,9 @@
 """Which pods are preempted for a critical pod (spec 10.15). Pure.
 
-Only resources that are short count. Guaranteed pods go only where all burstable and best-effort ones together are not
-enough, burstable ones only where all best-effort ones are not. Within a class the pods closest to the missing amounts
-go first, so that few have to go. Among equals the pod with the smaller request goes.
+Only resources that are short count. Guaranteed pods are preempted only if all burstable and best-effort ones together
+are not enough. Burstable ones are preempted only if all best-effort ones are not enough. Within a class the pods
+closest to the missing amounts are preempted first, so that few pods end. Among equals it is the pod with the smaller
+request.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _distance(pod: Allocation, missing: Missing) -> float:
 
 
 def _less(missing: Missing, gone: Iterable[Allocation]) -> Missing:
-    """What is still missing when these have gone; resources with enough are left out."""
+    """The amounts still missing after the end of these pods; sufficient resources are left out."""
     left = dict(missing)
     for pod in gone:
         for resource in left:

@@ -2,7 +2,7 @@
 
 It follows them with a watch. The storage gets the full set after each list, and only changes in between. Simultaneous
 changes share a message: a thousand pods bound at once are a few merges, and one changed pod costs one pod. Before the
-first list nothing is told, because the pods are then unknown, which differs from none.
+first list nothing is sent: unknown pods are not the same as no pods.
 
 A change of only the status is nearly always the echo of this node's own write. Nobody waits for it, so it is told a
 second later together with others, or not at all if the pod goes or changes meanwhile.

@@ -32,7 +32,7 @@ _OWN_ANNOTATIONS = LOCAL_ANNOTATIONS | {CONFIG_HASH}
 
 
 class Running(msgspec.Struct, frozen=True):
-    """What the runtime lists."""
+    """The pods in the runtime's lists."""
 
     sandboxes: tuple[PodSandbox, ...] = ()
     containers: tuple[Container, ...] = ()

@@ -45,7 +45,7 @@ So all static pods show soon after an outage.
 
 
 class MirrorOperation(enum.Enum):
-    """What to do about the mirror of one full name."""
+    """The operation on the mirror of one full name."""
 
     NOTHING = "nothing"
     CREATE = "create"
@@ -268,7 +268,7 @@ def _ended(name: str, operation: MirrorOperation, done: Pending[Pod | None]) -> 
 
 
 def mirror_operation(static: Pod | None, mirror: Pod | None, *, sources_ready: bool) -> MirrorOperation:
-    """What to do.
+    """The operation on the mirror.
 
     `static`: the static pod of that name that runs or is ending; `mirror`: the mirror pod in the API.
 

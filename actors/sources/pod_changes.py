@@ -1,4 +1,4 @@
-"""What a change of a pod means to this node. Pure.
+"""Classifies the changes of a pod for this node. Pure.
 
 Nearly every change of a status is the echo of the node's own write.
 """

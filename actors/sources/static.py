@@ -258,7 +258,7 @@ class FileSourceActor(SourceActor):
         return pod if uid is None else with_uid(pod, uid)
 
     def _read_all(self, known: Mapping[str, FileState]) -> FilesRead:
-        """On the lane."""
+        """Read all files. Runs on the lane."""
         watch = self._watch
         unwatched = watch.renew() if watch is not None else ""
         read = next_states(self._path, known, self._directory.read(self._path), self._decode, self.source)
@@ -300,7 +300,7 @@ def without_duplicates(files: Mapping[str, FileState], source: str) -> tuple[tup
 
 
 class ReadOnce(msgspec.Struct, frozen=True):
-    """What a node would make of the manifests at a path now: its pods, and the problems."""
+    """The pods that a node would make from the manifests at a path, and the problems."""
 
     files: int
     pods: tuple[Pod, ...]
@@ -308,7 +308,7 @@ class ReadOnce(msgspec.Struct, frozen=True):
 
 
 def read_once(path: str, decode: Decode, directory: ManifestDirectory) -> ReadOnce:
-    """For whoever asks without an actor."""
+    """Read manifests once, without an actor."""
     read = next_states(path, {}, directory.read(path), decode, SOURCE_FILE)
     files = read.files or {}
     pods, left_out = without_duplicates(files, SOURCE_FILE)

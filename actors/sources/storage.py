@@ -6,12 +6,12 @@ DELETE, RECONCILE. So a name is free before it is used again. One source never t
 
 A source sends its full set after each reading. An unchanged set costs nothing, so the next reading heals a lost message
 or a restart of this actor. A source with a watch sends only changes, and is asked for the full set (`ReadAgain`) if
-this actor does not have it. The sync loop recovers with `PublishAgain`, which names the pods it knows: it is then told
+this actor does not have it. The sync loop recovers with `PublishAgain`, which names the pods it knows: it then gets
 every pod again, and the removal of those that are gone.
 
 Local annotations (the source, the first-seen time, the mirrored pod) are set once and survive every update. They do not
 make a pod changed. Nor does anything without meaning for a node: an object that differs only in its resource version is
-not told again.
+not sent again.
 """
 
 from __future__ import annotations

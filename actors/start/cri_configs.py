@@ -51,7 +51,7 @@ from runtime.cri.messages import (
 from runtime.logs.pod_logs import log_path
 
 MESSAGE_LIMIT_BYTES = 4096
-"""What is read of a termination message: its end."""
+"""The part of a termination message that is read: its end."""
 POD_LIMIT_BYTES = 12 * 1024
 """The limit for all messages of a pod together: its status must fit into the API (spec 4.5)."""
 LOG_TAIL_LINES = 80
@@ -98,7 +98,7 @@ def sandbox_config(
 
 
 class _OfSpec(msgspec.Struct, frozen=True):
-    """What all pods of one spec share, and so all sandboxes of one pod."""
+    """The values that all pods of one spec share, and so all sandboxes of one pod."""
 
     ports: tuple[PortMapping, ...]
     security: LinuxSandboxSecurityContext
@@ -259,7 +259,7 @@ _envs_of_services: OncePerSpecAnd[tuple[KeyValue, ...]] = OncePerSpecAnd(at_most
 
 
 def _envs_of(pod: Pod, container: Container, variables: Mapping[str, str], sources: Sources) -> tuple[KeyValue, ...]:
-    """The variables of a container. One without variables of its own shares those of the pods around it."""
+    """The variables of a container. A container without its own variables shares those of its namespace."""
     if container.env or container.env_from:
         return _envs(variables)
     return _envs_of_services.of(pod.spec, (sources.services,), None, lambda: _envs(variables))

@@ -1,4 +1,4 @@
-"""What a container sees of the host: mounts and devices (spec 3.8, 8.7). Pure: no path is touched.
+"""The mounts and devices of a container (spec 3.8, 8.7). Pure: no path is touched.
 
 Volumes that the agent writes (configMap, secret, downwardAPI, projected) are read only inside, whatever the pod says.
 So are images, which the runtime mounts by itself. Parts of volumes (`subPath`) are already mounted on the host, see

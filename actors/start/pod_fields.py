@@ -1,6 +1,6 @@
-"""What a pod tells its containers about itself, in variables and files (spec 13.3). Pure.
+"""The fields of a pod in its containers' variables and files (spec 13.3). Pure.
 
-These are its fields and resources.
+Resources of containers are among them.
 
 Variables and downwardAPI files share the rules but offer different fields. A variable can show addresses, which are
 known before a container starts. A file can show all labels or annotations, which may change later. Every function
@@ -21,7 +21,7 @@ _NO_AMOUNTS: Mapping[str, str] = {}
 
 
 def variable_field(pod: Pod, field: str, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:
-    """A field for a variable. Of the addresses, it shows the one of the primary family first."""
+    """A field for a variable. Addresses of the primary family come first."""
     value = _named_field(pod, field)
     if value is not None:
         return value

@@ -203,7 +203,7 @@ def pod_sum(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
 
 
 def pod_overhead(pod: Pod, rules: ResourceRules) -> LinuxContainerResources:
-    """What the sandbox itself uses (spec 3.9): `spec.overhead`, as request and limit."""
+    """The overhead of the sandbox (spec 3.9): `spec.overhead`, as request and limit."""
     cpu, memory = pod.spec.overhead.get("cpu"), pod.spec.overhead.get("memory")
     milli = milli_cpu(cpu) if cpu else 0
     return LinuxContainerResources(

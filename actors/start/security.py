@@ -1,7 +1,7 @@
 """The users, rights and namespaces of a container (spec 3.8, 3.9, 17.4). Pure.
 
-The container's own settings override the pod's. What this agent cannot honour it refuses: a container must not start
-with less isolation than requested.
+The container's own settings override the pod's. This agent refuses settings that it cannot honour: a container must not
+start with less isolation than requested.
 """
 
 from __future__ import annotations

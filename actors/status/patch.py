@@ -48,7 +48,7 @@ def status_patch(uid: str, api: PodStatus | None, wanted: PodStatus) -> dict[str
 
 
 def asked_in(body: dict[str, Any] | None) -> frozenset[str]:
-    """What a patch names: fields of the status, single conditions, and fields to remove from a condition."""
+    """The parts that a patch names: status fields, conditions, and fields to remove from a condition."""
     changes = {} if body is None else body["status"]
     asked = set(changes.keys() - {"conditions"})
     for each in changes.get("conditions", ()):

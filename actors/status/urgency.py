@@ -59,7 +59,7 @@ def _ready(status: PodStatus | None) -> bool:
 
 
 def _troubles(status: PodStatus | None) -> set[tuple[str, str, int]]:
-    """What is wrong with each container: why it waits, how often it was restarted."""
+    """The trouble of each container: why it waits, how often it was restarted."""
     if status is None:
         return set()
     return {

@@ -203,8 +203,9 @@ class SyncLoopActor(Actor):
         return renamed
 
     def _tell_what_the_api_shows(self, change: PodChanged, entry: PodEntry | None) -> None:
-        """Tell the status manager. Of a new pod it hears from the worker, and of one that is gone here through
-        `PodForgotten`.
+        """Tell the status manager about a known pod.
+
+        It hears of a new pod from the worker, and of a removed one through `PodForgotten`.
         """
         status_manager = self._services.status_manager
         if change.operation is Operation.REMOVE:

@@ -1,9 +1,9 @@
-"""What the sync loop tells other actors about its pods.
+"""Sends other actors the sync loop's knowledge of pods.
 
-When one of them has restarted, it tells everything again.
+An actor that has restarted gets everything again.
 
-Either the sync loop tells it again, or it lets the workers do so. `MirrorPodActor` is served in `actors.sync.workers`,
-the storage in `actors.sync.loop`.
+Either the sync loop sends it, or it lets the workers do so. `MirrorPodActor` is served in `actors.sync.workers`, the
+storage in `actors.sync.loop`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the sync loop knows of each pod.
+"""The sync loop's knowledge of each pod.
 
 Its parts share this data. Nothing here does anything to a pod.
 
@@ -54,7 +54,7 @@ class PodEntry(msgspec.Struct, eq=False):
     ended: bool = False
     """It is to be deleted, and its worker has finished: nothing is left to start."""
     released: bool = False
-    """Nothing of it runs any more, and nothing will."""
+    """Nothing of it runs any more, and nothing will start again."""
     turned_away: bool = False
     """The node does not admit it."""
     finished: bool = False
@@ -133,7 +133,7 @@ class NameLines:
 
 
 class QuarantinedPod(msgspec.Struct, frozen=True):
-    """What remains to be done for a pod, and how often and why that failed."""
+    """The pending change of a quarantined pod, and how often and why it failed."""
 
     change: PodChanged
     failures: int
@@ -199,7 +199,7 @@ class SyncState(msgspec.Struct, eq=False):
 
     sources: frozenset[str]
     entries: dict[str, PodEntry] = {}
-    """By UID. The sync loop adds and removes entries; the parts change their fields."""
+    """Entries by UID. The sync loop adds and removes entries; the parts change their fields."""
     lines: NameLines = msgspec.field(default_factory=NameLines)
     quarantine: Quarantine = msgspec.field(default_factory=Quarantine)
     ready: set[str] = set()

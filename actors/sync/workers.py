@@ -1,4 +1,4 @@
-"""The workers of pods: who gets one and when, and what workers are told.
+"""The workers of pods: which pods get one, when, and with which information.
 
 `PodStarts` decides who may start, `PodWorkers` spawns and briefs workers, and `MirrorPods` tells `MirrorPodActor` what
 runs. An orphan, a pod that the runtime runs and no source desires, gets a worker that ends it (spec 2.10).
@@ -58,7 +58,7 @@ class EndOnceMore(Message, frozen=True):
 
 
 class MirrorPods:
-    """What the sync loop tells `MirrorPodActor`.
+    """Sends `MirrorPodActor` its pods.
 
     These are the static pods, and the mirror pods that the API server shows.
 
@@ -197,7 +197,7 @@ class PodWorkers:
 
     @handles(PodInputsChanged)
     def pod_inputs_changed(self, message: PodInputsChanged) -> None:
-        """For workers that start from now on; running ones ask when they need it."""
+        """Keep the inputs for workers that start from now on; running ones ask when they need them."""
         self._around = message.around
 
     def forget_pod_inputs(self) -> None:
@@ -209,8 +209,8 @@ class PodStarts:
     """Decides which pods may start now, and tells why the others wait.
 
     A pod starts at once, unless it is static. Static pods of one full name run one at a time, first come first served.
-    The next starts when nothing of the one before is left, neither a worker nor an orphan in the runtime (spec 2.6,
-    pains 7). That needs the pod's own source and the first list of the runtime, but never the API server.
+    The next starts when the previous one has neither a worker nor an orphan in the runtime (spec 2.6, pains 7). That
+    needs the pod's own source and the first list of the runtime, but never the API server.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class PodStarts:
             self.start_if_allowed(uid, entry)
 
     def start_next_of(self, name: str, uid: str) -> None:
-        """Nothing of a pod is left: the next of its name may start."""
+        """Start the next pod of a name, after the previous one has ended completely."""
         following = self._state.lines.leave(name, uid)
         if following in self._state.entries:
             self.start_if_allowed(following, self._state.entries[following])
@@ -324,7 +324,7 @@ class PodStarts:
 
 
 def _name_of(orphan: RuntimePod) -> str:
-    """As `full_name` of a pod."""
+    """`full_name` of a pod."""
     return f"{orphan.name}_{orphan.namespace}"
 
 

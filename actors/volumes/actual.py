@@ -37,9 +37,9 @@ SET_UP = "MountVolume.SetUp"
 
 
 class VolumeProblem(msgspec.Struct, frozen=True):
-    """What is wrong, as text for people; with the reason of its event, and the step that failed.
+    """A problem as text for people, with the reason of its event and the failed step.
 
-    `full`: the node holds no more such volumes, so it refuses the pod.
+    `full`: the driver's volume limit is reached, so the node refuses the pod.
     """
 
     text: str
@@ -85,7 +85,7 @@ class PodThings(msgspec.Struct):
 
 
 NOTHING = PodThings()
-"""For pods without a record; read-only."""
+"""An empty record for pods without one; read-only."""
 
 
 class ActualWorld:

@@ -48,7 +48,7 @@ class VolumeCall(msgspec.Struct):
     late: bool = False
 
     def about(self) -> str:
-        """What is made or taken down, for people."""
+        """The thing being made or taken down, in words for people."""
         key, do = self.step.key, self.step.do
         if isinstance(key, Device):
             return f"{do} of {key.name}"

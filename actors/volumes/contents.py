@@ -46,7 +46,7 @@ RESYNC_NS = 60 * SECOND_NS
 NO_CERTIFICATES = "not supported by a node without API server or without the feature gate PodCertificateRequest"
 NO_TRUST = "not supported by a node without API server or without the feature gate ClusterTrustBundleProjection"
 WATCHED_RESYNC = 10
-"""In how many sync periods watched objects are read again.
+"""Watched objects are read again after so many sync periods.
 
 Watches report changes, so this only covers lost ones.
 """

@@ -28,9 +28,9 @@ _SHORT_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": 
 
 
 class ContextRules(msgspec.Struct, frozen=True):
-    """Of a node with SELinux.
+    """SELinux settings of a node.
 
-    `label`: of files of containers. `every_mode`: the feature gate SELinuxMount.
+    `label`: of container files. `every_mode`: the feature gate SELinuxMount.
     """
 
     label: FileLabel

@@ -31,8 +31,8 @@ NOT_RESOLVED = "what it stands for is not known yet"
 class DesiredVolume(msgspec.Struct, frozen=True):
     """One volume of a pod; `name` is its name in the pod.
 
-    `at`: where it belongs on disk, None while unknown. `waits`: why it cannot be made, or cannot get new content.
-    `in_use`: see `VolumeSpec`. `context`: about the SELinux label of its mount.
+    `at`: its place on disk, None while unknown. `waits`: why it cannot be made or renewed. `in_use`: see `VolumeSpec`.
+    `context`: about the SELinux label of its mount.
     """
 
     name: str

@@ -26,7 +26,7 @@ class DeviceDue(Message, frozen=True):
 
 
 class VolumeDevices:
-    """See the module. `begin` begins a step; `node` is told which volumes are in use."""
+    """See the module. `begin` begins a step; `node` gets the volumes in use."""
 
     def __init__(
         self, actor: Actor, actual: ActualWorld, begin: Callable[[VolumeStep], None], node: ActorRef | None

@@ -25,7 +25,7 @@ class HealthDue(Message, frozen=True):
 
 
 class ConditionTold(Message, frozen=True):
-    """To the actor itself: what a driver has said of a volume; None: it does not say."""
+    """To the actor itself: the condition of a volume from its driver; None: not reported."""
 
     place: VolumePlace
     pod: Pod
@@ -78,7 +78,7 @@ class VolumeHealth:
 
     @property
     def abnormal(self) -> Mapping[VolumePlace, bool]:
-        """By the place of the volume."""
+        """Abnormal conditions by the place of the volume."""
         return self._told
 
 

@@ -304,7 +304,7 @@ class VolumePasses:
 
 
 def answer_of(volumes: Sequence[DesiredVolume], plan: PodPlan) -> VolumesPrepared:
-    """What the worker is told at the end of a pass."""
+    """The answer to the worker at the end of a pass."""
     # A usable volume is no error: it keeps its old content, even if the new one failed.
     errors = [text_of(name, trouble) for name, trouble in plan.troubles.items() if name not in plan.host_paths]
     groups = groups_of(each.spec for each in volumes)

@@ -66,7 +66,7 @@ TICK_NS = 60 * SECOND_NS
 
 
 class Tick(Message, frozen=True):
-    """To itself, now and then."""
+    """To itself, periodically: check work that is not settled."""
 
 
 ALONE = ContentSources()
@@ -129,9 +129,9 @@ class VolumeReconcilerActor(Actor):
         self._releases.begin(message.uid, message.worker)
 
     def _released(self, uid: str) -> None:
-        """Nothing is left of this pod.
+        """This pod has no volumes left.
 
-        Unless it surely never had claims, it may have had some in an earlier life.
+        It may have had claims in an earlier life, unless that is known to be false.
         """
         if self._sources.claims is not None and uid not in self._claimless:
             self._sources.claims.tell(ForgetClaims(uid))

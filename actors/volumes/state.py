@@ -42,7 +42,7 @@ With two, a third would only cost one more thread.
 
 
 class ThingStage(enum.StrEnum):
-    """Where a thing is."""
+    """The stage of a thing."""
 
     ABSENT = "absent"
     MAKING = "making"

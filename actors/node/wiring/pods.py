@@ -30,7 +30,7 @@ def start_pods(node: Wiring, began_ns: int) -> None:
 
 
 def _services(node: Wiring, began_ns: int) -> PodServices:
-    """What every pod worker gets."""
+    """The services of every pod worker."""
     can, plan, actors = node.can, node.plan, node.actors
     return PodServices(
         cri=can.cri,

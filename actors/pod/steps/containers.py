@@ -77,7 +77,7 @@ RUN_ERROR = "RunContainerError"
 
 
 class _Try(msgspec.Struct):
-    """One try to start a container within one pass, and what its stages leave for later ones."""
+    """One try to start a container within one pass, and the results of its stages."""
 
     pod: Pod
     start: Start
@@ -90,7 +90,7 @@ class _Try(msgspec.Struct):
     config: ContainerConfig | None = None
     failure: CriError | None = None
     secrets: tuple[str, ...] = ()
-    """What its variables were given of Secrets."""
+    """Values from Secrets in the variables."""
 
 
 class ContainerStarts:

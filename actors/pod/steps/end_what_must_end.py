@@ -22,7 +22,7 @@ from config.kubelet import CrashLoopPeriods
 from config.objects import Pod
 
 _KILLING = "killing"
-"""What the event says of a container that is restarted with all others."""
+"""The event text for a container that is restarted with all others."""
 _GRACE_CAUSES = {KillCause.LIVENESS: GraceCause.LIVENESS, KillCause.STARTUP: GraceCause.STARTUP}
 
 

@@ -151,7 +151,7 @@ def _refused(verdict: ImageVerdict) -> ImageRefusedError:
 
 
 class WantedImage:
-    """An image by its name, the pull policy, and the reference of what is here of it ("" for nothing)."""
+    """A wanted image: its name, the pull policy, and the reference of the present one ("": absent)."""
 
     __slots__ = ("name", "policy", "present")
 
@@ -198,11 +198,11 @@ class PodImages:
     # --- one image --------------------------------------------------------------------------------------------------
 
     async def find(self, image: str, policy: str, *, is_pulled: bool) -> tuple[Image | None, ImageVerdict]:
-        """What the runtime has of the image, and what to do about it.
+        """The image in the runtime, and the decision about it.
 
-        Raises ImageRefusedError if nobody can say.
+        Raises ImageRefusedError if the decision fails.
 
-        `is_pulled`: a pull has brought it, so no policy asks for it again as long as it is there.
+        `is_pulled`: this start has pulled it, so no policy asks for it again while it is present.
         """
         found: Image | None = None
         sound = judge_image(image, policy, False).reason != INVALID_IMAGE_NAME

@@ -56,7 +56,9 @@ _NOBODY: frozenset[str] = frozenset()
 
 
 async def runtime_answers(this: PodPass) -> Outcome:
-    """When the runtime comes back, the worker is told and begins a pass."""
+    """Wait while the runtime does not answer. When it comes back, the worker hears of it and begins a
+    pass.
+    """
     error = this.runtime.error
     if not error:
         return CONTINUE
@@ -65,7 +67,7 @@ async def runtime_answers(this: PodPass) -> Outcome:
 
 
 async def network_ready(this: PodPass) -> Outcome:
-    """A pod in the host's network does not need that of the runtime."""
+    """Wait for the runtime's network, unless the pod uses the host's network."""
     error = this.runtime.network_error
     if not error or this.pod.spec.host_network:
         return CONTINUE
@@ -191,9 +193,9 @@ class PodLook:
         return status.phase or ""
 
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
-        """The status of what is known now.
+        """The status from the current knowledge.
 
-        It is not computed again from its own outcome: that would give the same.
+        An unchanged input is not computed again: it would give the same.
         """
         view = self._view
         coming = (

@@ -67,9 +67,9 @@ RETRY_NS = 10 * SECOND_NS
 SHOWN_NS = SECOND_NS
 """The runtime is asked again after this whether it shows the new numbers."""
 LOOKS_AT_MOST = 10
-"""After so many looks it is told them again."""
+"""After so many looks the runtime is told the resources again."""
 NOBODY_KNOWS = LinuxContainerResources()
-"""What an earlier life has told the runtime of the whole pod: it is told anew."""
+"""Stands for what an earlier life told the runtime of the whole pod: it is told again."""
 NOT_SHOWN = "the runtime was told the new resources and shows others"
 NEVER = "Infeasible"
 
@@ -93,9 +93,9 @@ class _Progress(msgspec.Struct):
     error: str = ""
     retry_at_ns: int = 0
     checked: bool = False
-    """Nobody uses more memory than it is to have."""
+    """Whether no container uses more memory than its new limit."""
     whole: LinuxContainerResources | None = None
-    """What the runtime was told of the whole pod since the resize began."""
+    """The resources of the whole pod that the runtime was told since the resize began."""
     looks: int = 0
     """How often the runtime did not show the new numbers."""
 
@@ -148,7 +148,7 @@ class PodResize:
         return changed
 
     def _has(self) -> PodResources:
-        """What the node has given the pod: at first what it asked for."""
+        """The resources that the node has given the pod: at first those it requested."""
         if self._given is None:
             assert self._first is not None, "the worker was told its pod"
             self._given = resources_of(self._first)
@@ -204,7 +204,7 @@ class PodResize:
         return self._worker.go_on()
 
     def _begin(self, generation: int | None, whole: LinuxContainerResources | None = None) -> None:
-        """Carry out what was given. A resize under way begins anew, from what it has come to."""
+        """Begin to carry out the granted resources. A resize under way starts again from its current state."""
         if self._progress is None:
             self._services.meters.add(names.RESIZES_IN_PROGRESS, 1)
         else:
@@ -357,7 +357,7 @@ class PodResize:
         self._view.resizes = tuple(said)
 
     def waits(self) -> tuple[PodWait, ...]:
-        """What the resize waits for, for `explain`."""
+        """The waits of the resize, for `explain`."""
         found = []
         if (pending := self._pending) is not None:
             then = "it keeps what it has" if pending.reason == NEVER else "it is tried again when others give room"
@@ -376,7 +376,7 @@ class PodResize:
 
 
 def _news_of(pending: ResizeDecided) -> tuple[bool, int | None]:
-    """What an event tells of a resize that waits: once, though the reason may change while it waits."""
+    """The event text of a waiting resize, once: the reason may change while it waits."""
     return pending.reason == NEVER, pending.generation
 
 
@@ -388,7 +388,7 @@ def _generation_shown(pod: Pod, kind: str) -> int | None:
 
 
 def _since_shown(pod: Pod, kind: str) -> int | None:
-    """Since when the status has a condition, in s since 1970."""
+    """The time since which the status has a condition, in s since 1970."""
     conditions = pod.status.conditions if pod.status is not None else ()
     shown = [seconds_of(each.last_transition_time) for each in conditions if each.type == kind]
     return shown[0] if shown else None

@@ -41,7 +41,7 @@ NODE_RETRY_NS = 10_000_000_000
 SPEC_RETRY_NS = 60_000_000_000
 """Only a new form of the pod helps, and that begins a pass by itself."""
 RESOLVER_GOOD_FOR_NS = 10_000_000_000
-"""For how long a reading may be used, from its start. A pod whose volumes take longer reads again."""
+"""How long a reading may be used, from its start. A pod whose volumes take longer reads again."""
 _HOST_USERS = "$.spec.hostUsers"
 
 
@@ -147,7 +147,7 @@ class PodResolver:
 
 
 class _Given(msgspec.Struct, frozen=True):
-    """What the sandbox gets from others. `ids`: None without a user namespace."""
+    """The inputs of the sandbox from other actors. `ids`: None without a user namespace."""
 
     ids: IdRange | None
     cgroup_parent: str

@@ -92,7 +92,7 @@ _NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
 
 
 class CgroupTools(msgspec.Struct, frozen=True):
-    """What the actor works with."""
+    """The environment of the actor."""
 
     tree: CgroupTree
     cri: Cri
@@ -118,7 +118,7 @@ class TryAgain(Message, frozen=True):
 
 
 class LookForSlowTurns(Message, frozen=True):
-    """To itself: pods have waited behind others for a while."""
+    """To itself: check for pods that have waited behind others for too long."""
 
 
 class CgroupActor(Actor):

@@ -156,7 +156,7 @@ class CgroupBook:
             self._leaving[uid] = None
 
     def strangers(self, uids: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-        """Those of `uids` that belong to no pod of this node and are not being dealt with already."""
+        """The `uids` that belong to no pod of this node and are not handled already."""
         busy = (self.wanted, self.later, self._members, self._leaving, self._making, self._removing, known)
         strange = set(uids).difference(*busy)
         return tuple(uid for uid in uids if uid in strange) if strange else ()

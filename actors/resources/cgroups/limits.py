@@ -41,7 +41,7 @@ class CgroupRules(msgspec.Struct, frozen=True):
 
 
 class TierDemand(msgspec.Struct, frozen=True, gc=False):
-    """What a pod adds to its tier: its requests, in thousandths of a CPU and bytes of memory."""
+    """The requests that a pod adds to its tier, in thousandths of a CPU and bytes of memory."""
 
     milli_cpu: int = 0
     memory_bytes: int = 0
@@ -71,7 +71,7 @@ def pod_limits(pod: Pod, qos: QosClass, requests: Amounts, rules: CgroupRules) -
 
 
 def wider(one: CgroupLimits, other: CgroupLimits) -> CgroupLimits:
-    """The bounds in which containers of both forms have room. What is not a bound is that of `one`."""
+    """Limits with room for containers of both forms. Everything else is that of `one`."""
     return msgspec.structs.replace(
         one,
         cpu_quota_us=_wider(one.cpu_quota_us, other.cpu_quota_us),

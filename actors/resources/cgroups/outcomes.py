@@ -40,21 +40,21 @@ class GroundPrepared(Message, frozen=True):
 
 
 class PodGroupsMade(Message, frozen=True):
-    """To itself: the call of a turn has ended. The `Turn` of that number has what it made."""
+    """To itself: the call of a turn has ended. The `Turn` of that number has its results."""
 
     number: int
     error: str
 
 
 class PodGroupResized(Message, frozen=True):
-    """To itself: the bounds of one pod's cgroup are written, or why not."""
+    """To itself: the limits of one pod's cgroup are written, or the error."""
 
     request: ResizeCgroup
     error: str
 
 
 class PodGroupsRemoved(Message, frozen=True):
-    """To itself: (UID, what stays and why) of each cgroup of the turn."""
+    """To itself: (UID, leftovers and their errors) of each cgroup of the turn."""
 
     removed: Removed
 

@@ -32,7 +32,7 @@ class Turn:
     # --- on the lane ------------------------------------------------------------------------------------------------
 
     def groups(self) -> Iterator[PodGroup]:
-        """What to make. The first is never taken back, so every turn ends with one pod less."""
+        """The cgroups to make. The first is never taken back, so every turn ends with one pod less."""
         yield self._first
         while self._others:
             try:
@@ -56,7 +56,7 @@ class Turn:
         return tuple([self._unanswered.pop(group.uid) for group in back])
 
     def to_answer(self) -> tuple[tuple[MakeCgroup, PodGroupMade], ...]:
-        """What was made since the last time."""
+        """The cgroups made since the last call."""
         return tuple([(self._unanswered.pop(made.uid), made) for made in self._take_made()])
 
     def _take_made(self) -> Iterator[PodGroupMade]:

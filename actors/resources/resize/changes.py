@@ -1,4 +1,4 @@
-"""What a pod asks to be changed of its resources, in the words of a kubelet's metric (spec 10.16).
+"""The resource changes that a pod requests, as labels of a kubelet's metric (spec 10.16).
 
 Pure.
 """
@@ -24,7 +24,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def changes(given: PodResources, wanted: PodResources) -> Iterator[Change]:
-    """One for each limit and request of each container that is to be another. Raises QuantityError."""
+    """One change for each limit and request of a container that differs. Raises QuantityError."""
     for name in wanted.containers:
         before, after = amounts_of(given.containers.get(name)), amounts_of(wanted.containers[name])
         for requirement, had, has in zip(REQUIREMENTS, before, after, strict=True):

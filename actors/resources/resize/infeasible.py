@@ -18,12 +18,12 @@ STATIC = "static"
 
 
 class ResizeRules(msgspec.Struct, frozen=True):
-    """What of the node decides.
+    """The rules of the node for resizes.
 
-    `containers`: how it turns requests into limits, which says whether they may swap.
+    `containers`: how requests become limits, and whether containers may swap.
 
     `cpu_policy`, `memory_policy`: of the managers that pin CPUs and memory. `pod_level`, `init_containers`: whether
-    these are resized in place. `exclusive_cpus`, `exclusive_memory`: whether what is pinned may be resized.
+    these are resized in place. `exclusive_cpus`, `exclusive_memory`: whether pinned resources may be resized.
     """
 
     containers: ResourceRules = ResourceRules()

@@ -1,9 +1,9 @@
-"""The resizes that pods wait for, and what comes of a try (spec 10.16).
+"""The pending resizes of pods, and the outcome of each try (spec 10.16).
 
 Pure; `ResourceManagerActor` acts on it.
 
-A resize is pending until it is granted, until nothing can mend it, or until the pod asks for what it has. Each try goes
-through all of them in their order, since one that shrinks makes room for the next. A pod is told only what is news.
+A resize is pending until it is granted, until it becomes infeasible, or until the pod requests its current resources.
+Each try goes through all of them in order, since one that shrinks makes room for the next. A pod hears only news.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from runtime.metrics.meters import Meters
 
 RETRY_NS = 180 * 1_000_000_000
 POD_RESIZED, PODS_REMOVED, PERIODIC_RETRY = "pod_resized", "pods_removed", "periodic_retry"
-"""What begins a try, in the words of a kubelet's metric."""
+"""The trigger of a try, as a label of a kubelet's metric."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`worker`: to be told `decided`. `granted`: the book has changed, and is to be on disk before that."""
+    """`worker` gets `decided`. `granted`: the book has changed and must be on disk first."""
 
     worker: ActorRef
     decided: ResizeDecided

@@ -1,7 +1,7 @@
 """The resizes of pods: a part of `ResourceManagerActor` (spec 10.16).
 
-A pod that asks for other resources than it has is decided by `PendingResizes`, and its worker hears of it. The worker
-reports what the runtime was told of that. A grant is on the disk before its worker is told.
+`PendingResizes` decides about a pod that requests other resources, and its worker gets the decision. The worker reports
+the resources that the runtime was told. A grant is on disk before its worker hears of it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Resizes:
             self._keeper.save_later()
 
     def try_all(self, trigger: str) -> None:
-        """Try all that is pending. Grants are on disk before their workers are told."""
+        """Try all pending resizes. Grants are on disk before their workers hear of them."""
         book = self._keeper.book
         if not self._pending or book is None or (snapshot := self._snapshots()) is None:
             return

@@ -1,4 +1,4 @@
-"""What a storage driver is told, and the conditions for calling it (spec 8.8). Pure."""
+"""The inputs of a storage driver, and the conditions for calling it (spec 8.8). Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ATTACHES_NOTHING = "attaching volumes from the kubelet is not supported"
 
 
 class DriverRules(msgspec.Struct, frozen=True):
-    """What the CSIDriver object asks of nodes; the defaults apply without one."""
+    """The rules in the CSIDriver object; the defaults apply without one."""
 
     known: bool = False
     attach: bool = True
@@ -78,7 +78,7 @@ def attachment_name(driver: str, handle: str, node_name: str) -> str:
 
 
 def attach_wait(node: Node | None, unique_name: str, volume: str) -> str:
-    """What the node's status still lacks before the volume may be used; empty for nothing (spec 8.4).
+    """The reason why the node's status does not allow the use of the volume yet, or "" (spec 8.4).
 
     It must first list the volume as in use, so that nobody detaches it, and then as attached.
     """
@@ -110,7 +110,7 @@ def is_exhausted(attachment: VolumeAttachment) -> bool:
 
 
 def pod_info(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
-    """What drivers with podInfoOnMount are told."""
+    """The pod information for drivers with podInfoOnMount."""
     return {
         f"{PREFIX}/pod.name": pod.metadata.name,
         f"{PREFIX}/pod.namespace": pod.metadata.namespace,

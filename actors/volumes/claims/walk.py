@@ -136,7 +136,7 @@ class ClaimWalk:
         return await self._driven(pod, spec)
 
     async def _on_bus(self, pod: Pod, spec: VolumeSpec) -> Draft:
-        """A disk that the node's own tools reach. To attach it means to keep it from other nodes."""
+        """Resolve a disk that the node's own tools reach. Attaching it keeps other nodes from using it."""
         try:
             in_use = attached_name(spec)
         except VolumeFailedError as failure:

@@ -1,4 +1,4 @@
-"""What `PluginWatcherActor` knows of a plugin, and what it tells itself while it visits one."""
+"""The record of a plugin, and the messages that `PluginWatcherActor` sends itself during a visit."""
 
 from __future__ import annotations
 

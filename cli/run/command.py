@@ -60,6 +60,7 @@ from runtime.http_server.local_endpoint import LocalEndpoint, LocalEndpointError
 from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
 from runtime.io.event_loop import LoopThread
 from runtime.io.heap import HeapKeeper, share_one_heap
+from runtime.io.parent_death import ending_with_us
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
@@ -97,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Blocked before any thread starts, so that all inherit it and the signals wait for us.
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     share_one_heap()
+    ending_with_us()  # it tries a program, and nobody waits for that yet
     try:
         start = configuration_of(flags, cgroup_version=cgroup_version())
         return run(start)

@@ -13,7 +13,6 @@ from config.start_configuration import ConfigurationRejected, StartConfiguration
 from runtime.image_providers.config_files import ProviderConfig, read_provider_config
 from runtime.image_providers.programs import LocalImageProviders
 from runtime.io.event_loop import LoopThread
-from runtime.io.parent_death import ending_with_us
 from runtime.metrics.kubelet import CREDENTIAL_PROVIDER_CONFIG
 from runtime.metrics.meters import Meters
 
@@ -37,4 +36,4 @@ def image_providers(
         return None
     meters.put(CREDENTIAL_PROVIDER_CONFIG, 1, config.digest)
     directory = os.path.abspath(start.node.image_credential_provider_bin_dir)
-    return LocalImageProviders(config.providers, directory, loop, meters, launcher=ending_with_us())
+    return LocalImageProviders(config.providers, directory, loop, meters)

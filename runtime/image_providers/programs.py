@@ -29,8 +29,7 @@ LIMITS = Limits(seconds=60.0, output_bytes=1024 * 1024, complaint_bytes=4 * COMP
 class LocalImageProviders:
     """See the module.
 
-    `environment`: what every program sees besides its own variables. `launcher`: words before the command, as of
-    `ending_with_us`.
+    `environment`: what every program sees besides its own variables.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class LocalImageProviders:
         meters: Meters = UNMEASURED,
         limits: Limits = LIMITS,
         environment: Mapping[str, str] = os.environ,
-        launcher: tuple[str, ...] = (),
     ) -> None:
         self.known = known
         self._directory = directory
@@ -49,7 +47,6 @@ class LocalImageProviders:
         self._meters = meters
         self._limits = limits
         self._environment = environment
-        self._launcher = launcher
 
     def ask(self, provider: ImageProvider, request: ProviderRequest) -> PendingAnswer[ProviderAnswer]:
         return self._loop.submit(self._answer(provider, request))
@@ -67,8 +64,7 @@ class LocalImageProviders:
 
     async def _ended(self, provider: ImageProvider, request: ProviderRequest, about: str) -> Ended:
         program = os.path.join(self._directory, provider.name)
-        # One that cannot be run fails with the reason of the system, not with that of the launcher.
-        words = [*(self._launcher if os.access(program, os.X_OK) else ()), program, *provider.args]
+        words = [program, *provider.args]
         environment = {**self._environment, **dict(provider.env)}
         document = request_document(provider, request.image, request.token, request.annotations)
         began_ns = time.monotonic_ns()

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 
 TRY_S = 10.0
 
 
+@cache
 def ending_with_us() -> tuple[str, ...]:
     """The words; () where the node has no `setpriv` that can do it.
 
-    Runs a program once: call it at the start.
+    The first call runs a program, so make it at the start.
     """
     tool = shutil.which("setpriv")
     if tool is None:

@@ -3,6 +3,8 @@
 We make its pipes ourselves. With pipes of asyncio's own, `Process.wait` also waits until they are read to their end.
 A full pipe, or one that a child holds open, then keeps the caller of a killed program waiting for ever.
 
+A program ends with this process, even where that is killed (`parent_death`).
+
 `running` is for who reads on his own; `run_to_end` for whoever wants all that it printed, within limits.
 """
 
@@ -11,10 +13,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 import msgspec
+
+from runtime.io.parent_death import ending_with_us
 
 _LAST_WAIT_S = 2.0
 _PIECE_BYTES = 65536
@@ -59,6 +64,7 @@ async def running(
         try:
             with _input(fed) as standard_input:
                 process = await asyncio.create_subprocess_exec(
+                    *_launcher(words[0], environment),
                     *words,
                     env=environment,
                     stdin=standard_input,
@@ -74,6 +80,15 @@ async def running(
             yield program
         finally:
             await program.end()
+
+
+def _launcher(program: str, environment: Mapping[str, str] | None) -> tuple[str, ...]:
+    """The words before a program.
+
+    None before one that cannot be run: it fails with the reason of the system, not with that of the launcher.
+    """
+    path = (os.environ if environment is None else environment).get("PATH")
+    return ending_with_us() if shutil.which(program, path=path) else ()
 
 
 class Ended(msgspec.Struct, frozen=True):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,7 +18,6 @@ from config.credentials.provider_answers import CacheScope, ProviderAnswer
 from runtime.image_providers.capability import ProviderFailedError, ProviderRequest
 from runtime.image_providers.programs import LIMITS, LocalImageProviders
 from runtime.io.event_loop import LoopThread
-from runtime.io.parent_death import ending_with_us
 from runtime.io.programs import Limits
 from runtime.metrics.kubelet import CREDENTIAL_PROVIDER_DURATION, CREDENTIAL_PROVIDER_ERRORS
 from runtime.metrics.meters import Meters
@@ -54,9 +51,8 @@ sys.exit(1)
 class Bench:
     """A directory of programs, and who runs them."""
 
-    def __init__(self, directory: Path, loop: LoopThread, launcher: tuple[str, ...]) -> None:
+    def __init__(self, directory: Path, loop: LoopThread) -> None:
         self._directory = directory
-        self._launcher = launcher
         self._loop = loop
         self.meters = Meters()
 
@@ -68,9 +64,7 @@ class Bench:
 
     def run(self, limits: Limits = LIMITS) -> ProviderAnswer:
         environment = {"HOME": "/h", "PATH": os.environ["PATH"]}
-        who = LocalImageProviders(
-            (PROVIDER,), str(self._directory), self._loop, self.meters, limits, environment, self._launcher
-        )
+        who = LocalImageProviders((PROVIDER,), str(self._directory), self._loop, self.meters, limits, environment)
         return who.ask(PROVIDER, REQUEST).result(WAIT)
 
     def failure(self, code: str, limits: Limits = LIMITS) -> ProviderFailedError:
@@ -83,9 +77,11 @@ class Bench:
 
 
 @pytest.fixture(params=["as it is", "ending with us"])
-def bench(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench]:
+def bench(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    if request.param == "as it is":
+        monkeypatch.setattr("runtime.io.programs.ending_with_us", tuple)
     with closing(LoopThread("programs")) as loop:
-        yield Bench(tmp_path, loop, ending_with_us() if request.param == "ending with us" else ())
+        yield Bench(tmp_path, loop)
 
 
 def test_a_program_is_told_of_the_image_and_sees_its_arguments_and_variables(bench: Bench) -> None:
@@ -126,41 +122,3 @@ def test_one_that_leaves_a_child_is_heard_all_the_same(bench: Bench) -> None:
 def test_one_that_is_not_there_any_more_is_named(bench: Bench) -> None:
     with pytest.raises(ProviderFailedError, match="cannot be run: No such file"):
         bench.run()
-
-
-AGENT = """
-import sys
-from config.credentials.image_providers import ImageProvider
-from runtime.image_providers.capability import ProviderRequest
-from runtime.image_providers.programs import LocalImageProviders
-from runtime.io.event_loop import LoopThread
-from runtime.io.parent_death import ending_with_us
-provider = ImageProvider("teller", ("r.io",), 7)
-who = LocalImageProviders((provider,), sys.argv[1], LoopThread(), launcher=ending_with_us())
-who.ask(provider, ProviderRequest("r.io/app")).result(600)
-"""
-
-
-def _next_piece(pipe: int) -> bytes:
-    """What comes next on the pipe; b"" when nobody has it open for writing any more."""
-    assert select.select([pipe], [], [], WAIT)[0], "nothing has happened"
-    return os.read(pipe, 100)
-
-
-def test_a_program_that_hangs_ends_with_an_agent_that_is_killed(tmp_path: Path) -> None:
-    fifo, program = tmp_path / "fifo", tmp_path / "teller"
-    os.mkfifo(fifo)
-    program.write_text(
-        f"#!{sys.executable}\nimport os, time\nos.write(os.open({str(fifo)!r}, os.O_WRONLY), b'up')\ntime.sleep(600)\n"
-    )
-    program.chmod(0o755)
-    pipe = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    agent = subprocess.Popen([sys.executable, "-c", AGENT, str(tmp_path)])
-    try:
-        assert _next_piece(pipe) == b"up"
-        agent.kill()
-        assert _next_piece(pipe) == b""
-    finally:
-        agent.kill()
-        agent.wait(WAIT)
-        os.close(pipe)

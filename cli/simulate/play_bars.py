@@ -1,5 +1,7 @@
 """Progress bars on standard error: one for each running play, and one for all seeds together.
 
+Each shows the real time so far, and an estimate of what is left.
+
 The bars are drawn inside the `with` block only, so code that prints leaves the block first. Rich draws them; without a
 terminal it is not even imported.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 SHOWN_EVERY_S = 0.1
+ESTIMATED_FROM_S = 300.0
+"""The time that is left follows from the progress of so many seconds: single seeds differ much."""
 _SAY_OTHERWISE = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables that make Rich treat other streams as a terminal."""
 
@@ -24,11 +29,12 @@ now_s = time.monotonic
 
 
 class PlayBars:
-    """A context in which the bars are drawn. `quiet`: never."""
+    """A context in which the bars are drawn. `quiet`: never. `clock`: seconds of real time."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._progress = None if quiet else _seen_progress()
-        self._shown_s = now_s()
+    def __init__(self, *, quiet: bool, clock: Callable[[], float] = now_s) -> None:
+        self._progress = None if quiet else _seen_progress(clock)
+        self._clock = clock
+        self._shown_s = clock()
 
     def __enter__(self) -> PlayBars:
         if self._progress is not None:
@@ -59,11 +65,11 @@ class PlayBars:
 
     def is_due(self) -> bool:
         """Whether to redraw now."""
-        return self._progress is not None and now_s() - self._shown_s >= SHOWN_EVERY_S
+        return self._progress is not None and self._clock() - self._shown_s >= SHOWN_EVERY_S
 
     def refresh(self) -> None:
         """Redraw all bars."""
-        self._shown_s = now_s()
+        self._shown_s = self._clock()
         if self._progress is not None:
             self._progress.refresh()
 
@@ -75,12 +81,19 @@ def _is_terminal() -> bool:
         return False
 
 
-def _seen_progress() -> Progress | None:
+def _seen_progress(clock: Callable[[], float]) -> Progress | None:
     """The Rich progress display; None where no bars are drawn."""
     if not _is_terminal() and not any(name in os.environ for name in _SAY_OTHERWISE):
         return None
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -91,10 +104,14 @@ def _seen_progress() -> Progress | None:
         TaskProgressColumn(),
         TextColumn("{task.fields[virtual]}"),
         TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
         TextColumn("{task.fields[counted]}"),
         console=console,
+        get_time=clock,
         transient=True,
         auto_refresh=False,
+        speed_estimate_period=ESTIMATED_FROM_S,
         redirect_stdout=False,
         redirect_stderr=False,
     )

@@ -18,7 +18,7 @@ import contextlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorlet._clients import kubernetes_client, lightkube_client
@@ -46,7 +46,10 @@ class Cluster:
     kubeconfig: str
     """Path of a file that exists as long as the cluster."""
     url: str
-    """Of the API server: `http://127.0.0.1:PORT`. It asks for no credentials."""
+    """Of the API server: `http://127.0.0.1:PORT`, or with RBAC `https://...`.
+
+    Without RBAC it asks for no credentials.
+    """
     nodes: tuple[str, ...]
     """Names of all nodes, killed ones included."""
 
@@ -207,16 +210,24 @@ class Cluster:
         """
         self._ask({"order": "reset"})
 
-    def kubernetes(self) -> Any:
+    def kubernetes(self, user: str = "", groups: Sequence[str] = ()) -> Any:
         """A `kubernetes.client.ApiClient` of this cluster, for `client.CoreV1Api(...)` and the like.
 
-        Raises ClusterError where the package is not installed.
+        Of an admin, or of a user as `kubeconfig_of` takes it. Raises ClusterError where the package is not installed.
         """
-        return kubernetes_client(self.kubeconfig)
+        return kubernetes_client(self.kubeconfig_of(user, groups) if user else self.kubeconfig)
 
-    def lightkube(self) -> Any:
-        """A `lightkube.Client` of this cluster. Raises ClusterError where the package is not installed."""
-        return lightkube_client(self.kubeconfig)
+    def lightkube(self, user: str = "", groups: Sequence[str] = ()) -> Any:
+        """A `lightkube.Client` of this cluster; like `kubernetes`."""
+        return lightkube_client(self.kubeconfig_of(user, groups) if user else self.kubeconfig)
+
+    def kubeconfig_of(self, user: str, groups: Sequence[str] = ()) -> str:
+        """The path of a kubeconfig for a user, with a token of his own.
+
+        `system:serviceaccount:NAMESPACE:NAME` is an account that exists. Any other name is a user with these groups and
+        `system:authenticated`. What he may do is for roles to say, in a cluster with `rbac=True`.
+        """
+        return str(self._ask({"order": "act-as", "user": user, "groups": list(groups)})["kubeconfig"])
 
     # --- nodes ------------------------------------------------------------------------------------------------------
 
@@ -297,6 +308,7 @@ def cluster(
     cpus: int = 4,
     memory: str = "16Gi",
     pods_per_node: int = 110,
+    rbac: bool = False,
 ) -> Cluster:
     """Start a cluster and return when its nodes are Ready.
 
@@ -308,14 +320,16 @@ def cluster(
         seed: decides everything random; a stepped cluster with the same seed and orders does the same.
         scheduler: whether the built-in scheduler binds pods; with False, yours does.
         cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
+        rbac: whether roles and bindings are enforced. Then `kubeconfig` is that of an admin, nodes may do what nodes
+            may, and whoever shows no token is anonymous.
 
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
     """
     if isinstance(nodes, int) and not 1 <= nodes <= NODES_AT_MOST:
         raise ClusterError(f"nodes={nodes} is refused: a cluster has 1 to {NODES_AT_MOST} nodes")
-    sizes = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node}
-    return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **sizes})
+    more = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
+    return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **more})
 
 
 def _word(value: object) -> str:

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             kubeconfig = options.kubeconfig or os.path.join(directory, "kubeconfig")
             keys = os.path.join(directory, "apiserver")
             settings = ApiServerOptions(
-                keys, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node)
+                keys, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node), options.rbac
             )
             with embedded_api(settings) as api:
                 print(f"simulated API server at {api.url}")
@@ -66,6 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--node-authorizer", action="store_true", help="nodes may do only what nodes need; others nothing but admins"
+    )
+    parser.add_argument(
+        "--rbac",
+        action="store_true",
+        help="roles and bindings say who may do what; nodes as with --node-authorizer",
     )
     parser.add_argument(
         "--node", action="append", default=[], type=_node, metavar="NAME", help="write a kubeconfig for a node, too"

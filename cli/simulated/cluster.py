@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         cpus=options.cpus,
         memory=options.memory,
         pods_per_node=options.pods_per_node,
+        rbac=options.rbac,
     )
     # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
     blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -70,7 +71,7 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
     directory = after.enter_context(passing_directory(PASSING_PREFIX))
     loop = after.enter_context(closing(LoopThread("cluster")))
     cluster = RunningCluster(
-        begin, loop, options.kubeconfig or os.path.join(directory, "kubeconfig"), port=options.port
+        begin, loop, options.kubeconfig or os.path.join(directory, "kubeconfig"), directory, port=options.port
     )
     after.callback(lambda: loop.submit(cluster.end()).result())
     facts = loop.submit(cluster.begin()).result()
@@ -124,6 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cpus", type=_up_to(1024), default=4, metavar="N", help="of each node (default: 4)")
     parser.add_argument("--memory", default="16Gi", metavar="SIZE", help="of each node (default: 16Gi)")
     parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
+    parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings; the API server speaks TLS")
     parser.add_argument("--port", type=port, default=0, metavar="PORT", help="of the API server (default: a free one)")
     parser.add_argument("--control-port", type=port, default=0, metavar="PORT", help="for orders (default: a free one)")
     parser.add_argument(

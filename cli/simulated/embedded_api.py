@@ -54,6 +54,7 @@ class ApiServerOptions:
     tls: bool = True
     node_authorizer: bool = False
     nodes: tuple[str, ...] = ()
+    rbac: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
             dispatcher,
             Options(
                 seed=int(_token(dispatcher), 16),
-                authorization="Node" if options.node_authorizer else "AlwaysAllow",
+                authorization="RBAC" if options.rbac else "Node" if options.node_authorizer else "AlwaysAllow",
                 anonymous=not options.tls,
                 tokens=tokens,
                 root_ca=authority.data,

@@ -39,6 +39,12 @@ class Authenticator:
         self._key = hashlib.sha256(f"service account key {core.options.seed}".encode()).digest()
         self._static = {token: user_named(name) for token, name in (core.options.tokens or {}).items()}
 
+    def admit(self, user: ApiUser) -> str:
+        """One more static token, for that user."""
+        token = self._core.new_uid().replace("-", "")
+        self._static[token] = user
+        return token
+
     def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> ApiUser:
         """Who sends this Authorization header, over a connection with this certificate (name, groups).
 

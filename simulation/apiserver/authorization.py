@@ -1,15 +1,16 @@
 """Who may do what.
 
-`AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs.
+`AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs. `RBAC`: so, and
+everybody what roles give; `simulation.rbac` says what that is.
 
 An agent may do what Kubernetes allows it by the Node authorizer and NodeRestriction. `_GRANTS` is the table of the
-first: resource and part, verbs, and how the object must be related to the node. `refusal` judges the request alone,
-`check_node_object` what an agent writes. Refuses to know RBAC.
+first: resource and part, verbs, and how the object must be related to the node. `decide` judges the request alone,
+`check_node_object` what an agent writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,9 +18,11 @@ import msgspec
 from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
 from simulation.apiserver.requests import ApiUser, ResourceCall
-from simulation.apiserver.resources import NODES, PODS, SERVED, ServedResource
+from simulation.apiserver.resources import NAMESPACES, NODES, PODS, SERVED, ServedResource
 from simulation.apiserver.status import Json, StatusError, forbidden
 from simulation.apiserver.store import Store
+from simulation.rbac.roles import GROUP, Granted, granted
+from simulation.rbac.rules import Access, allows
 
 MASTERS = "system:masters"
 LEASE_NAMESPACE = "kube-node-lease"
@@ -50,12 +53,34 @@ class AccessAttributes(msgspec.Struct, frozen=True):
         """The only object that is meant."""
         return self.namespace, self.name or self.field_name
 
+    @property
+    def access(self) -> Access:
+        """What roles are asked."""
+        return Access(self.verb, self.group, self.what, self.name or self.field_name)
+
+
+class StoredPolicies:
+    """The roles and bindings of a store; see `simulation.rbac.roles.Policies`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def bindings(self, namespace: str) -> Iterable[Json]:
+        kind = "rolebindings" if namespace else "clusterrolebindings"
+        return [one.object for one in self._store.of[f"{kind}.{GROUP}"].all() if one.namespace == namespace]
+
+    def role(self, kind: str, namespace: str, name: str) -> Json | None:
+        found = self._store.get(f"{kind.lower()}s.{GROUP}", namespace, name)
+        return None if found is None else found.object
+
 
 class Authorizer:
     def __init__(self, core: Core) -> None:
         self._store = core.store
         self.lets_all = core.options.authorization == "AlwaysAllow"
         """Nothing is refused to anybody."""
+        self.has_roles = core.options.authorization == "RBAC"
+        self.policies = StoredPolicies(core.store)
 
     def may_everything(self, user: ApiUser) -> bool:
         """Whether nothing is refused to this user."""
@@ -65,21 +90,69 @@ class Authorizer:
         """Raises StatusError (403)."""
         if self.may_everything(call.user):
             return
-        attributes = attributes_of(call)
-        reason = self.refusal(call.user, attributes)
-        if reason is not None:
-            raise _forbidden(call.resource, call.user, attributes, reason)
+        asked = attributes_of(call)
+        self.check_access(call.user, asked)
+        if self.has_roles and asked.verb == "get" and asked.subresource in _STREAMS:
+            self.check_access(call.user, msgspec.structs.replace(asked, verb="create"))
 
-    def refusal(self, user: ApiUser, asked: AccessAttributes) -> str | None:
-        """Why it is refused ("" for no particular reason); None when it is not."""
-        if self.may_everything(user) or (asked.resource in _REVIEWS and asked.verb == "create"):
-            return None
-        if not user.node or (asked.group, asked.resource) not in _OF_ALL_SERVERS:
-            return ""
-        for grant in _GRANTS.get(asked.what, ()):
-            if asked.verb in grant.verbs:
-                return None if grant.related(self._store, user.node, asked) else grant.otherwise
-        return ""
+    def check_access(self, user: ApiUser, asked: AccessAttributes) -> None:
+        """Raises StatusError (403)."""
+        allowed, reason = self.decide(user, asked)
+        if not allowed:
+            raise _forbidden(user, asked, reason)
+
+    def check_path(self, user: ApiUser, method: str, path: str) -> None:
+        """For what is no resource. Raises StatusError (403)."""
+        if self.has_roles and not self.decide_path(user, method.lower(), path)[0]:
+            why = f'User "{user.name}" cannot {method.lower()} path "{path}"'
+            raise StatusError(403, "Forbidden", f"forbidden: {why}", {})
+
+    def check_impersonation(self, user: ApiUser, other: ApiUser) -> None:
+        """Whether the user may act for the other one. Raises StatusError (403)."""
+        account = other.name.split(":")[2:] if other.name.startswith("system:serviceaccount:") else []
+        named = [("", "groups", "", group) for group in other.groups]
+        named += [(_IDENTITY, f"userextras/{key}", "", value) for key in other.extra for value in other.extra[key]]
+        named += [(_IDENTITY, "uids", "", other.uid)] if other.uid else []
+        who = ("", "serviceaccounts", *account) if len(account) == 2 else ("", "users", "", other.name)
+        for group, what, namespace, name in (who, *named):
+            resource, _, part = what.partition("/")
+            self.check_access(user, AccessAttributes("impersonate", group, resource, part, namespace, name))
+
+    def decide(self, user: ApiUser, asked: AccessAttributes) -> tuple[bool, str]:
+        """Whether it is allowed, and why; "" for no particular reason."""
+        if self.may_everything(user):
+            return True, ""
+        if not self.has_roles and asked.resource in _REVIEWS and asked.verb == "create":
+            return True, ""
+        reason = ""
+        if user.node and (asked.group, asked.resource) in _OF_ALL_SERVERS:
+            for grant in _GRANTS.get(asked.what, ()):
+                if asked.verb in grant.verbs:
+                    if grant.related(self._store, user.node, asked):
+                        return True, ""
+                    reason = grant.otherwise
+                    break
+        return self._by_roles(user, asked.namespace, asked.access, reason)
+
+    def decide_path(self, user: ApiUser, verb: str, path: str) -> tuple[bool, str]:
+        """Whether the verb is allowed on a path that is no resource, and why."""
+        return (True, "") if self.may_everything(user) else self._by_roles(user, "", Access(verb, path=path))
+
+    def granted(self, user: ApiUser, namespace: str) -> Iterator[Granted]:
+        """What roles give the user in the whole cluster and in that namespace."""
+        return granted(user, namespace, self.policies) if self.has_roles else iter(())
+
+    def _by_roles(self, user: ApiUser, namespace: str, asked: Access, reason: str = "") -> tuple[bool, str]:
+        lacking = []
+        for one in self.granted(user, namespace):
+            if one.lacks:
+                lacking.append(one.lacks)
+            elif allows(one.rule, asked):
+                return True, one.by
+        if lacking:
+            missing = lacking[0] if len(lacking) == 1 else f"[{', '.join(lacking)}]"
+            reason = "\n".join(filter(None, (reason, f"RBAC: {missing}")))
+        return False, reason
 
 
 # --- how an object is related to a node -------------------------------------------------------------------------------
@@ -91,8 +164,8 @@ def _any(store: Store, node: str, asked: AccessAttributes) -> bool:
 
 def _own(store: Store, node: str, asked: AccessAttributes) -> bool:
     """The object has the name of the node."""
-    namespace = LEASE_NAMESPACE if asked.resource == "leases" else ""
-    return node in (asked.name, asked.field_name) and asked.namespace == namespace
+    is_home = asked.resource != "leases" or asked.namespace == LEASE_NAMESPACE
+    return is_home and node in (asked.name, asked.field_name)
 
 
 def _selected(store: Store, node: str, asked: AccessAttributes) -> bool:
@@ -187,6 +260,9 @@ _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
     "volumeattachments": (_Grant(_GET, _attached),),
 }
 """By resource and part; what stands in no row is refused."""
+_STREAMS = frozenset({"attach", "exec", "portforward"})
+"""Parts that a WebSocket asks for by GET. Who may only read may not have them."""
+_IDENTITY = "authentication.k8s.io"
 _REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
 _OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
 """What is defined besides concerns no agent, whatever it is called."""
@@ -256,7 +332,8 @@ def attributes_of(call: ResourceCall) -> AccessAttributes:
         group=target.resource.group,
         resource=target.resource.plural,
         subresource=target.subresource,
-        namespace=target.namespace,
+        # As Kubernetes has it: a namespace is in itself.
+        namespace=target.name if target.resource is NAMESPACES else target.namespace,
         name=target.name,
         field_node=(selection.node or "") if selection is not None else "",
         field_name=(selection.name or "") if selection is not None else "",
@@ -324,9 +401,8 @@ def _fault_of_mirror_pod(node: str, pod: Json) -> str:
     return next((f"a mirror pod may not reference {plural}" for plural in sorted(references_of(pod))), "")
 
 
-def _forbidden(resource: ServedResource, user: ApiUser, asked: AccessAttributes, reason: str) -> StatusError:
-    where = (
-        f'in the namespace "{asked.namespace}"' if resource.namespaced and asked.namespace else "at the cluster scope"
-    )
+def _forbidden(user: ApiUser, asked: AccessAttributes, reason: str) -> StatusError:
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     why = f'User "{user.name}" cannot {asked.verb} resource "{asked.what}" in API group "{asked.group}" {where}'
+    resource = ServedResource(asked.group, "", asked.resource, "", "", bool(asked.namespace))
     return forbidden(resource, asked.name, f"{why}: {reason}" if reason else why)

@@ -31,9 +31,9 @@ class Options:
     seed: int = 0
     """Decides generated names, keys of tokens, and when watches end."""
     authorization: str = "AlwaysAllow"
-    """`AlwaysAllow`, or `Node`: the Node authorizer and NodeRestriction limit agents.
+    """`AlwaysAllow`, `Node` or `RBAC`. Admins may do everything.
 
-    Admins may do everything.
+    `Node`: the Node authorizer and NodeRestriction limit agents. `RBAC`: roles limit the others, too.
     """
     anonymous: bool = True
     """Whether a request without credentials is let in, as an admin in AlwaysAllow mode."""

@@ -63,6 +63,7 @@ Python's own client takes a hundred headers.
 """
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _EXTRA = "impersonate-extra-"
+_Headers = CIMultiDictProxy[str] | CIMultiDict[str]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -155,11 +156,11 @@ class HttpFront:
         path = request.path
         if path in _HEALTH or path.startswith(tuple(f"{health}/" for health in _HEALTH)):
             return web.Response(text="ok")
-        user = self._user_of(request.headers.get("Authorization", ""), request.transport)
-        if "Impersonate-User" in request.headers:
-            user = self._server.impersonated(user, _other(request.headers))
+        user = self._user_of(request.headers, request.transport)
         accept = request.headers.get("Accept", "")
         known = discovery(path, accept, self.address, self._server.served)
+        if known is not None or path.startswith("/openapi"):
+            self._server.check_path(user, request.method, path)
         if known is not None:
             return _json(known[1], known[0])
         if path.startswith("/openapi"):
@@ -174,7 +175,7 @@ class HttpFront:
         query = tuple(request.query.items())
         asked = ApiRequest(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
         if path.startswith(f"{USAGE}/"):
-            return _response(await usage(asked, self._server.handle, self._agents.fetch))
+            return _response(await usage(asked, self._server, self._agents.fetch))
         answer = self._server.handle(asked)
         include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):
@@ -188,18 +189,21 @@ class HttpFront:
         body = written(answer, shape, wall_ns=self._server.wall_ns(), include_object=include_object)
         return _response(answer, body)
 
-    def _user_of(self, authorization: str, transport: asyncio.BaseTransport | None) -> ApiUser:
+    def _user_of(self, headers: _Headers, transport: asyncio.BaseTransport | None) -> ApiUser:
+        """Who asks, or for whom. Raises StatusError."""
         certificate = transport.get_extra_info("peercert") if transport is not None else None
-        return self._server.user_of(authorization, _subject(certificate) if certificate else None)
+        shown = _subject(certificate) if certificate else None
+        user = self._server.user_of(headers.get("Authorization", ""), shown)
+        return self._server.impersonated(user, _other(headers)) if "Impersonate-User" in headers else user
 
     def _tunnel_to(self, head: Head, transport: asyncio.BaseTransport) -> tuple[NodeAnswer, Tunnel]:
         """Where a connection that is to be upgraded leads. Raises StatusError."""
+        headers = CIMultiDict(head.headers)
         if self._tls is None:
-            _refuse_strangers(CIMultiDict(head.headers), False)
-        method, target, authorization = head.method, head.target, head.header("authorization")
-        user = self._user_of(authorization, transport)
-        path, query = _split(target)
-        answer = self._server.handle(ApiRequest(method, path, query, user=user))
+            _refuse_strangers(headers, False)
+        user = self._user_of(headers, transport)
+        path, query = _split(head.target)
+        answer = self._server.handle(ApiRequest(head.method, path, query, user=user))
         if isinstance(answer, NodeAnswer):
             return answer, self._agents.tunnel(answer)
         if isinstance(answer, WatchAnswer):
@@ -305,7 +309,7 @@ class _Stream:
             self._loop.call_soon_threadsafe(call)
 
 
-def _refuse_strangers(headers: CIMultiDictProxy[str] | CIMultiDict[str], has_body: bool) -> None:
+def _refuse_strangers(headers: _Headers, has_body: bool) -> None:
     """Without TLS everybody is admin who reaches the port, and each page in a browser does.
 
     Raises StatusError.
@@ -350,7 +354,7 @@ def _response(answer: Body, body: bytes | None = None) -> web.Response:
     return web.Response(body=answer.body() if body is None else body, status=answer.code, headers=headers)
 
 
-def _other(headers: CIMultiDictProxy[str]) -> ApiUser:
+def _other(headers: _Headers) -> ApiUser:
     """Who the headers of impersonation name."""
     extra: dict[str, tuple[str, ...]] = {}
     for name in headers:

@@ -17,7 +17,7 @@ from ipaddress import ip_network
 
 from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
-from simulation.apiserver.authorization import Authorizer
+from simulation.apiserver.authorization import AccessAttributes, Authorizer
 from simulation.apiserver.builtin.rules import PublishedRules
 from simulation.apiserver.core import Core, Options
 from simulation.apiserver.custom.definition_rules import DefinitionRules
@@ -29,6 +29,7 @@ from simulation.apiserver.kinds.events import EventRules
 from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
 from simulation.apiserver.kinds.nodes import NodeKindRules
 from simulation.apiserver.kinds.pods import PodRules
+from simulation.apiserver.kinds.roles import BindingRules, RoleRules
 from simulation.apiserver.kinds.rules import KindRules
 from simulation.apiserver.kinds.services import ServiceRules
 from simulation.apiserver.requests import (
@@ -53,6 +54,8 @@ from simulation.apiserver.verbs.read import Bookmarks, list_objects, read, watch
 from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i
 from simulation.apiserver.verbs.token_request import request_token
 from simulation.apiserver.verbs.write import create, create_value, patch, update
+from simulation.rbac.defaults import default_objects
+from simulation.rbac.roles import GROUP as RBAC
 
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
@@ -78,16 +81,22 @@ _PARTS: dict[tuple[str, str], Callable[[Context, ResourceCall], Answer]] = {
 
 _RULES: dict[str, Callable[[Core, ServedResource], KindRules]] = {
     "certificatesigningrequests.certificates.k8s.io": CertificateRequestRules,
+    "clusterrolebindings.rbac.authorization.k8s.io": BindingRules,
+    "clusterroles.rbac.authorization.k8s.io": RoleRules,
     "configmaps": DataRules,
     "customresourcedefinitions.apiextensions.k8s.io": DefinitionRules,
     "events": EventRules,
     "namespaces": NamespaceRules,
     "nodes": NodeKindRules,
     "pods": PodRules,
+    "rolebindings.rbac.authorization.k8s.io": BindingRules,
+    "roles.rbac.authorization.k8s.io": RoleRules,
     "secrets": DataRules,
     "services": ServiceRules,
 }
 """Kinds with rules of their own, by store key."""
+
+_RESOURCES_OF_RBAC = {resource.kind: resource for resource in SERVED if resource.group == RBAC}
 
 _VERBS: dict[str, Callable[[Context, ResourceCall], Answer]] = {
     "create": create,
@@ -136,6 +145,9 @@ class ApiServer:
             for name in FIRST:
                 self._make(NAMESPACES, "", name, {})
             self._make(SERVICES, "default", "kubernetes", self._own_service())
+            for value in default_objects() if self._context.authorizer.has_roles else ():
+                place, name = value["metadata"].get("namespace", ""), value["metadata"]["name"]
+                self._make(_RESOURCES_OF_RBAC[value["kind"]], place, name, value)
             if self.options.garbage_collection:
                 GarbageCollector(self._context, lambda: self.served).start()
 
@@ -181,11 +193,24 @@ class ApiServer:
         with self._core.lock:
             return self._context.authenticator.user_of(authorization, certificate)
 
+    def admit(self, user: ApiUser) -> str:
+        """A new bearer token: from now on, whoever shows it is that user."""
+        with self._core.lock:
+            return self._context.authenticator.admit(user)
+
+    def check_path(self, user: ApiUser, method: str, path: str) -> None:
+        """For what is no resource. Raises StatusError (403)."""
+        with self._core.lock:
+            self._context.authorizer.check_path(user, method, path)
+
+    def check_access(self, user: ApiUser, asked: AccessAttributes) -> None:
+        """For what others answer. Raises StatusError (403)."""
+        with self._core.lock:
+            self._context.authorizer.check_access(user, asked)
+
     def impersonated(self, user: ApiUser, other: ApiUser) -> ApiUser:
         """`other`, for whom `user` acts. Raises StatusError (403) when he may not."""
-        if not self._context.authorizer.may_everything(user):
-            why = f'User "{user.name}" cannot impersonate resource "users" in API group "" at the cluster scope'
-            raise StatusError(403, "Forbidden", f'users "{other.name}" is forbidden: {why}', {"name": other.name})
+        self._context.authorizer.check_impersonation(user, other)
         groups = other.groups
         if not groups and other.name.startswith(ACCOUNT_PREFIX):
             groups = ("system:serviceaccounts", f"system:serviceaccounts:{other.name.split(':')[2]}")
@@ -209,7 +234,7 @@ class ApiServer:
 
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
         call = call_to(Target(resource, namespace, ""), ApiRequest("POST", "", user=ADMIN), "create", {})
-        value = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {"name": name}, **rest}
+        value = {"metadata": {"name": name}, **rest, "kind": resource.kind, "apiVersion": resource.api_version}
         create_value(self._context, call, value)
 
     def _own_service(self) -> Json:

@@ -2,9 +2,10 @@
 
 So `kubectl top` works without a metrics server.
 
-Nothing is cached: a request fetches the summaries of the agents concerned, as the proxy of a node would. So the
-requester must be allowed to list the objects and to use that proxy. A node whose agent does not answer is left out with
-its pods, like one that a metrics server does not know yet. Parsing the summaries is pure.
+Nothing is cached: a request fetches the summaries of the agents concerned, as the proxy of a node would. The requester
+must be allowed to read what `metrics.k8s.io` has; all else is asked as a metrics server does, which may. A node whose
+agent does not answer is left out with its pods, like one that a metrics server does not know yet. Parsing the summaries
+is pure.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from typing import Any
 import msgspec
 
 from config.api.stats_summary import Summary
+from simulation.apiserver.authorization import AccessAttributes
 from simulation.apiserver.requests import Answer, ApiRequest, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer
 from simulation.apiserver.resources import USAGE
+from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json, StatusError, no_such_path
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
@@ -29,8 +32,8 @@ Fetch = Callable[[NodeAnswer], Awaitable[bytes | None]]
 """Fetches an agent's summary; None when it does not answer."""
 
 
-async def usage(request: ApiRequest, handle: Callable[[ApiRequest], Answer], fetch: Fetch) -> JsonAnswer:
-    """The answer to a request below `PREFIX`. `handle` answers requests for objects. Raises StatusError."""
+async def usage(request: ApiRequest, server: ApiServer, fetch: Fetch) -> JsonAnswer:
+    """The answer to a request below `PREFIX`. Raises StatusError."""
     if request.method not in ("GET", "HEAD"):
         raise StatusError(405, "MethodNotAllowed", "usage can be read, and nothing else", {})
     parts = request.path.removeprefix(f"{PREFIX}/{VERSION}/").strip("/").split("/")
@@ -40,12 +43,14 @@ async def usage(request: ApiRequest, handle: Callable[[ApiRequest], Answer], fet
     if plural not in _KINDS or len(rest) > 1 or misplaced:
         raise no_such_path()
     name, namespace = "".join(rest), parts[1] if namespaced else ""
-    objects = _objects(request, plural, namespace, name, handle)
+    asked = AccessAttributes("get" if name else "list", GROUP, plural, namespace=namespace, name=name)
+    server.check_access(request.user, asked)
+    objects = _objects(request, plural, namespace, name, server.handle)
     if plural == "nodes":
         names = [each["metadata"]["name"] for each in objects]
     else:
         names = sorted({each["spec"]["nodeName"] for each in objects if each["spec"].get("nodeName")})
-    ways = [_way(request, node, handle) for node in names]
+    ways = [_way(node, server.handle) for node in names]
     bodies = await asyncio.gather(*map(fetch, ways))
     summaries = {node: _read(body) for node, body in zip(names, bodies, strict=True)}
     items = list(_nodes(objects, summaries) if plural == "nodes" else _pods(objects, summaries))
@@ -60,10 +65,10 @@ async def usage(request: ApiRequest, handle: Callable[[ApiRequest], Answer], fet
 def _objects(
     request: ApiRequest, plural: str, namespace: str, name: str, handle: Callable[[ApiRequest], Answer]
 ) -> list[Json]:
-    """The requested objects, as the requester may see them. Raises StatusError."""
+    """The requested objects. Raises StatusError."""
     path = "/api/v1" + (f"/namespaces/{namespace}" if namespace else "") + f"/{plural}" + (f"/{name}" if name else "")
     query = tuple((key, value) for key, value in request.query if key in ("labelSelector", "fieldSelector"))
-    answer = handle(ApiRequest("GET", path, query, user=request.user))
+    answer = handle(ApiRequest("GET", path, query))
     if isinstance(answer, ListAnswer):
         return [version.object for version in answer.versions]
     if isinstance(answer, ObjectAnswer):
@@ -71,10 +76,10 @@ def _objects(
     raise _refusal(answer)
 
 
-def _way(request: ApiRequest, node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
-    """The connection to the agent's summary for the requester. Raises StatusError."""
+def _way(node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
+    """The connection to the agent's summary. Raises StatusError."""
     query = (("only_cpu_and_memory", "true"),)
-    answer = handle(ApiRequest("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query, user=request.user))
+    answer = handle(ApiRequest("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query))
     if isinstance(answer, NodeAnswer):
         return answer
     raise _refusal(answer)

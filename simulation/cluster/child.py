@@ -89,7 +89,9 @@ async def _live(loop: LoopThread, reader: asyncio.StreamReader, answers: IO[byte
             while line := await reader.readline():
                 try:
                     if cluster is None:
-                        cluster = RunningCluster(_begin_in(line), loop, os.path.join(directory, "kubeconfig"))
+                        cluster = RunningCluster(
+                            _begin_in(line), loop, os.path.join(directory, "kubeconfig"), directory
+                        )
                         answer = await cluster.begin()
                     else:
                         answer = await cluster.obey(read_order(line))

@@ -54,7 +54,12 @@ class ClusterWorld(World):
             nodes=begin.nodes,
             runtime_faults=QUIET,
             api_faults=QUIET,
-            options=Options(seed=begin.seed, history_at_most=CHANGES_REMEMBERED, garbage_collection=True),
+            options=Options(
+                seed=begin.seed,
+                authorization="RBAC" if begin.rbac else "AlwaysAllow",
+                history_at_most=CHANGES_REMEMBERED,
+                garbage_collection=True,
+            ),
             configuration=msgspec.structs.replace(IN_A_CLUSTER, max_pods=begin.pods_per_node),
         )
 

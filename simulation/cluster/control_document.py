@@ -25,6 +25,7 @@ _ANSWERS: Mapping[type[Any], Mapping[str, Any]] = {
     orders.Troubles: {"pods": _TEXTS},
     orders.CountReady: {"ready": {"type": "integer"}},
     orders.AddNodes: {"nodes": _TEXTS},
+    orders.ActAs: {"kubeconfig": {"type": "string", "description": "path of a file"}},
 }
 _REFERENCE = "#/components/schemas/{name}"
 

@@ -47,6 +47,7 @@ class Begin(_Order, frozen=True, tag="begin"):
     cpus: Annotated[int, Meta(ge=1, le=1024)]
     memory: str
     pods_per_node: Annotated[int, Meta(ge=1, le=PODS_AT_MOST)]
+    rbac: bool
 
 
 class Now(_Order, frozen=True, tag="now"):
@@ -99,6 +100,13 @@ class Apply(_Order, frozen=True, tag="apply"):
 
     path: str
     namespace: str = DEFAULT
+
+
+class ActAs(_Order, frozen=True, tag="act-as"):
+    """A kubeconfig for a user, or for a service account that exists."""
+
+    user: Annotated[str, Meta(min_length=1)]
+    groups: tuple[str, ...]
 
 
 class Explain(_Order, frozen=True, tag="explain"):
@@ -231,6 +239,7 @@ Order = (
     | Behave
     | Unmatched
     | Apply
+    | ActAs
     | Explain
     | Troubles
     | Reset

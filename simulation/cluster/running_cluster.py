@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from actors.kernel import PoolDispatcher
-from config.credentials.kubeconfig import kubeconfig_document
-from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.requests import ADMIN
+from simulation.apiserver.tls import Authority
 from simulation.cluster import orders
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.applied import apply
@@ -21,6 +22,7 @@ from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin, OrderError, ns_of, speed_of, start_of
 from simulation.cluster.pace import Pace
 from simulation.cluster.reset import Beginning
+from simulation.cluster.users import Users
 from simulation.controllers.node_lifecycle import NodeLifecycle
 
 NODES_READY_WITHIN_NS = 120 * 10**9
@@ -30,9 +32,12 @@ Json = dict[str, Any]
 
 
 class RunningCluster:
-    """`kubeconfig`: the path where it is written. `port` of the API server; 0: any free one."""
+    """`kubeconfig`: the path where it is written. `port` of the API server; 0: any free one.
 
-    def __init__(self, begin: Begin, loop: LoopThread, kubeconfig: str, *, port: int = 0) -> None:
+    `directory`: for keys and the kubeconfigs of users; whoever gives it removes it.
+    """
+
+    def __init__(self, begin: Begin, loop: LoopThread, kubeconfig: str, directory: str, *, port: int = 0) -> None:
         self._speed = speed_of(begin.time)
         self._start_ns = start_of(begin.start)
         try:
@@ -40,9 +45,18 @@ class RunningCluster:
         except ValueError as error:
             raise OrderError(str(error)) from None
         self._scheduler = begin.scheduler
+        # Clients of Kubernetes show their tokens over TLS alone.
+        self._authority = Authority(_wall_ns()) if begin.rbac else None
         self._front = HttpFront(
-            self.world.server, loop, port=port, agents=ClusterAgents(self.world), stands_still=not self._speed
+            self.world.server,
+            loop,
+            port=port,
+            tls=None if self._authority is None else self._authority.server_context(Path(directory) / "pki"),
+            agents=ClusterAgents(self.world),
+            stands_still=not self._speed,
         )
+        self._directory = directory
+        self._users: Users | None = None
         self._kubeconfig = kubeconfig
         self._pace: Pace | None = None
         self._runner: asyncio.Task[None] | None = None
@@ -68,7 +82,9 @@ class RunningCluster:
         self._ready_ns = world.now_ns()
         self._beginning = Beginning(world.server)
         await self._front.serve()
-        write_whole(self._kubeconfig, kubeconfig_document(self._front.url, name="actorlet"), lasting=False)
+        authority = "" if self._authority is None else self._authority.certificate
+        self._users = users = Users(world.server, self._directory, self._front.url, authority)
+        users.write(self._kubeconfig, *(("admin", world.server.admit(ADMIN)) if authority else ()))
         self._pace = Pace(world.dispatcher, self._speed, asyncio.get_running_loop().time)
         self._runner = asyncio.create_task(self._pace.run())
         return self.facts()
@@ -92,6 +108,9 @@ class RunningCluster:
             await self._pace.wait(ns_of(order.time))
         elif isinstance(order, orders.Reset):
             await self._reset()
+        elif isinstance(order, orders.ActAs):
+            assert self._users is not None
+            return {"kubeconfig": self._users.act_as(order.user, order.groups)}
         elif isinstance(order, orders.Limit):
             return {**self._now(), "until": self._seconds(self.world.now_ns() + ns_of(order.time))}
         else:

@@ -15,9 +15,10 @@ from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
 from runtime.api.limited import LimitedApi, TokenBucket
+from simulation.apiserver.authentication import user_named
 from simulation.apiserver.core import Options
 from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ApiRequest, JsonAnswer
+from simulation.apiserver.requests import ADMIN, ApiRequest, JsonAnswer
 from simulation.apiserver.selection import EVERYTHING
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import FaultPlan, Faults
@@ -154,7 +155,8 @@ class World:
         link = self.links[name] = NetworkLink(
             self.now_ns, LATENCY_NS, f"{self.seed} {name}", self._links_faults.get(name)
         )
-        api = InProcessApi(self.dispatcher, self.server, latency_ns=LATENCY_NS, faults=api_faults, link=link)
+        user = ADMIN if self.server.options.authorization == "AlwaysAllow" else user_named(f"system:node:{name}")
+        api = InProcessApi(self.dispatcher, self.server, user=user, latency_ns=LATENCY_NS, faults=api_faults, link=link)
         main: Any = api
         if self._qps:
             bucket = TokenBucket(self._qps, max(BURST, self._qps))

@@ -9,9 +9,12 @@ import msgspec
 
 from simulation.apiserver.authorization import AccessAttributes
 from simulation.apiserver.requests import Answer, ApiUser, JsonAnswer, ResourceCall
-from simulation.apiserver.status import Json, StatusError, bad_request
+from simulation.apiserver.status import Json, bad_request, invalid, invalid_value
 from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
+from simulation.rbac.rules import EVERYTHING
+
+_NAMESPACE = "spec.resourceAttributes.namespace"
 
 
 def token_review(context: Context, call: ResourceCall) -> Answer:
@@ -49,10 +52,20 @@ def may_somebody(context: Context, call: ResourceCall) -> Answer:
 
 def my_rules(context: Context, call: ResourceCall) -> Answer:
     """SelfSubjectRulesReview (`kubectl auth can-i --list`)."""
-    everything = context.authorizer.may_everything(call.user)
-    rules = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}] if everything else []
-    paths = [{"verbs": ["*"], "nonResourceURLs": ["*"]}] if everything else []
-    return _answer(call, {"resourceRules": rules, "nonResourceRules": paths, "incomplete": not everything})
+    user, namespace = call.user, (asked_body(call).get("spec") or {}).get("namespace") or ""
+    if not namespace:
+        raise bad_request("no namespace on request")
+    rules = [one.rule for one in context.authorizer.granted(user, namespace) if not one.lacks]
+    if context.authorizer.may_everything(user):
+        rules = EVERYTHING
+    status: Json = {
+        "resourceRules": [rule for rule in rules if "nonResourceURLs" not in rule],
+        "nonResourceRules": [rule for rule in rules if "nonResourceURLs" in rule],
+        "incomplete": bool(user.node),
+    }
+    if user.node:
+        status["evaluationError"] = "node authorizer does not support user rule resolution"
+    return _answer(call, status)
 
 
 def _answer(call: ResourceCall, status: Json, **metadata: str) -> Answer:
@@ -66,13 +79,15 @@ def _user_info(user: ApiUser) -> Json:
 
 
 def _decided(context: Context, call: ResourceCall, user: ApiUser) -> Answer:
-    asked = (asked_body(call).get("spec") or {}).get("resourceAttributes")
+    spec, authorizer = asked_body(call).get("spec") or {}, context.authorizer
+    asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes") or {}
     if asked is None:
-        return _answer(call, {"allowed": context.authorizer.may_everything(user)})
-    known = {field: asked[field] for field in AccessAttributes.__struct_fields__ if field in asked}
-    attributes = msgspec.convert({"verb": "", "group": "", "resource": "", **known}, AccessAttributes)
-    try:
-        refusal = context.authorizer.refusal(user, attributes)
-    except StatusError as error:
-        refusal = error.message
-    return _answer(call, {"allowed": refusal is None, **({"reason": refusal} if refusal else {})})
+        allowed, reason = authorizer.decide_path(user, path.get("verb", ""), path.get("path", ""))
+    else:
+        if call.namespace and asked.get("namespace") != call.namespace:
+            cause = invalid_value(_NAMESPACE, asked.get("namespace", ""), "must match metadata.namespace")
+            raise invalid(call.resource, "", [cause])
+        known = {field: asked[field] for field in AccessAttributes.__struct_fields__ if field in asked}
+        attributes = msgspec.convert({"verb": "", "group": "", "resource": "", **known}, AccessAttributes)
+        allowed, reason = authorizer.decide(user, attributes)
+    return _answer(call, {"allowed": allowed, **({"reason": reason} if reason else {})})

@@ -103,6 +103,18 @@ def test_nodes_are_let_in_with_the_rights_of_nodes(tmp_path: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+def test_roles_are_enforced_when_asked_for(tmp_path: Path) -> None:
+    served = Served(tmp_path, "--rbac", "--node", "n1")
+    try:
+        assert served.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/view")["rules"]
+        of_node = Path(served.lines[1].removeprefix("kubeconfig of node n1: "))
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            served.get("/api/v1/secrets", of_node)
+        assert served.get("/api", of_node)["versions"] == ["v1"]
+    finally:
+        assert served.end() == 0
+
+
 def test_a_new_run_removes_the_leftovers_of_a_killed_one(tmp_path: Path) -> None:
     killed = Served(tmp_path)
     killed.process.kill()

@@ -80,6 +80,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     ),
     "simulation": (
         "chance",
+        "rbac",
         "apiserver",
         "controllers",
         "cri",

@@ -45,7 +45,7 @@ class Cluster(Server):
 
     def usage(self, path: str, user: ApiUser = ADMIN, method: str = "GET", **query: str) -> Any:
         request = ApiRequest(method, f"{PREFIX}/v1beta1/{path}", tuple(query.items()), user=user)
-        answer = asyncio.run(usage(request, self.server.handle, self.fetch))
+        answer = asyncio.run(usage(request, self.server, self.fetch))
         assert isinstance(answer, JsonAnswer)
         return answer.value
 

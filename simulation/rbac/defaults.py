@@ -1,0 +1,43 @@
+"""The roles and bindings of a new cluster; `defaults.yaml` has them in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simulation.rbac.roles import GROUP
+
+Json = dict[str, Any]
+_LABEL = "rbac.authorization.k8s.io/aggregate-to-"
+_MADE_BY = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+
+
+def default_objects() -> Iterator[Json]:
+    """Each role, and behind it its binding. A ClusterRole that has the rules of others begins with none."""
+    entries: list[Json] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+    for entry in entries:
+        name, place = entry["name"], {"namespace": entry["namespace"]} if "namespace" in entry else {}
+        kind = "Role" if place else "ClusterRole"
+        role = {"kind": kind, "metadata": _metadata(name, place), "rules": entry.get("rules", [])}
+        if "part_of" in entry:
+            role["metadata"]["labels"][_LABEL + entry["part_of"]] = "true"
+        if "aggregates" in entry:
+            labels = {_LABEL + entry["aggregates"]: "true"}
+            role["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": labels}]}
+        yield role
+        if "bound_to" in entry:
+            subjects = [dict(zip(("kind", "name"), one.split(), strict=True)) for one in entry["bound_to"]]
+            bound = f"system::{name}" if place and not name.startswith("system::") else name
+            yield {
+                "kind": f"{kind}Binding",
+                "metadata": _metadata(bound, place),
+                "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+                "subjects": [{"apiGroup": GROUP, **subject} for subject in subjects],
+            }
+
+
+def _metadata(name: str, place: Json) -> Json:
+    return {"name": name, **place, "labels": dict(_MADE_BY)}

@@ -4,7 +4,7 @@
 directories. Where none is named, `restore` puts back what one left, from `kubelet-1.36.json`: sandboxes and containers
 with its labels and annotations, and its state files. `python -m tests.real.record_kubelet` wrote that file.
 
-`PODS` are pods of the manifest directory and of the API server, each of another kind.
+`PODS` are pods of the manifest directory and of the API server, each of another kind (`pods_of_all_kinds`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from config.api.resources import CONFIG_MAPS, SECRETS
 from config.pods.identity import CONFIG_SEEN
 from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_UID
 from runtime.cri.messages import (
@@ -27,7 +28,10 @@ from runtime.cri.messages import (
     CreateContainerRequest,
     ImageSpec,
     LinuxPodSandboxConfig,
+    LinuxSandboxSecurityContext,
     ListContainersRequest,
+    NamespaceMode,
+    NamespaceOption,
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,
@@ -37,55 +41,14 @@ from runtime.cri.messages import (
 from runtime.cri.verbs import CREATE_CONTAINER, LIST_CONTAINERS, RUN_POD_SANDBOX, START_CONTAINER
 from tests.real.agent import CGROUPS, NODE, Agent
 from tests.real.cluster import Cluster
-from tests.real.pods import Truth, container, pod
+from tests.real.pods import STAY, Truth
+from tests.real.pods_of_all_kinds import ENDED, HIDDEN, OF_API, PODS, RUNNING, SETTINGS, STATIC
 from tests.real.waiting import until
 
 PROGRAM = os.environ.get("ACTORLET_TEST_KUBELET", "")
 RECORDED = Path(__file__).with_name("kubelet-1.36.json")
 STATE_FILES = ("allocated_pods_state", "actuated_pods_state", "cpu_manager_state", "memory_manager_state")
-GIVEN = "given-by-the-manifest"
-SMALL = {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"cpu": "100m", "memory": "64Mi"}}
-PROBE = {"exec": {"command": ["true"]}, "periodSeconds": 1}
 PATIENCE_S = 60.0
-
-STATIC: Mapping[str, dict[str, Any]] = {
-    "plain": pod("plain", container(ports=[{"name": "web", "containerPort": 8080}]), labels={"app": "shop"}),
-    "side": pod(
-        "side",
-        container(resources=SMALL),
-        initContainers=[container("first", "true"), container("sidecar", restartPolicy="Always", resources=SMALL)],
-    ),
-    "given": pod("given"),
-    "done": pod("done", container(script="exit 0"), restartPolicy="Never"),
-}
-STATIC["given"]["metadata"]["uid"] = GIVEN
-OF_API: Mapping[str, dict[str, Any]] = {
-    "web": pod(
-        "web",
-        container(
-            readinessProbe=PROBE,
-            livenessProbe=PROBE,
-            lifecycle={"preStop": {"exec": {"command": ["echo", "<&>"]}}},
-            terminationMessagePath="/dev/other",
-            terminationMessagePolicy="FallbackToLogsOnError",
-            volumeMounts=[{"name": "own", "mountPath": "/own"}],
-        ),
-        labels={"app": "shop"},
-        volumes=[{"name": "own", "emptyDir": {}}],
-    ),
-    "sized": pod(
-        "sized",
-        container(
-            resources=SMALL,
-            resizePolicy=[{"resourceName": each, "restartPolicy": "RestartContainer"} for each in ("cpu", "memory")],
-        ),
-        container("second"),
-    ),
-    "failed": pod("failed", container(script="exit 3"), restartPolicy="Never"),
-}
-PODS = {**STATIC, **OF_API}
-ENDED = {"done": "Succeeded", "failed": "Failed"}
-RUNNING = tuple(name for name in PODS if name not in ENDED)
 
 
 class Kubelet(Agent):
@@ -115,11 +78,15 @@ def configure(agent: Agent) -> None:
         authorization={"mode": "AlwaysAllow"},
         makeIPTablesUtilChains=False,
         fileCheckFrequency="1s",
+        # The server of the tests takes no protobuf, so the node of a kubelet would never be registered.
+        contentType="application/json",
     )
 
 
 def desire(agent: Agent, cluster: Cluster) -> None:
     """Have all `PODS` wanted on the node."""
+    cluster.create(CONFIG_MAPS, "settings", data=SETTINGS)
+    cluster.create(SECRETS, "hidden", data=HIDDEN)
     for name, document in STATIC.items():
         agent.drop(f"{name}.json", document)
     for document in OF_API.values():
@@ -231,21 +198,20 @@ def restore(truth: Truth, agent: Agent, cluster: Cluster) -> None:
 
 
 def _restore(truth: Truth, agent: Agent, name: str, left: dict[str, Any], containers: list[dict[str, Any]]) -> None:
-    labels = left["labels"]
+    labels, spec = left["labels"], PODS[name]["spec"]
     logs = Path(containers[0]["log"]).parents[1]
     logs.mkdir(parents=True, exist_ok=True)
     config = PodSandboxConfig(
         metadata=PodSandboxMetadata(
             name=labels[POD_NAME], uid=labels[POD_UID], namespace="default", attempt=left["attempt"]
         ),
-        hostname=f"{name}-{NODE}",
+        hostname="" if spec.get("hostNetwork") else f"{name}-{NODE}",
         log_directory=str(logs),
         labels=labels,
         annotations=left["annotations"],
-        linux=LinuxPodSandboxConfig(cgroup_parent=agent.cgroup_root),
+        linux=LinuxPodSandboxConfig(cgroup_parent=agent.cgroup_root, security_context=_namespaces(spec)),
     )
     sandbox = truth.ask(RUN_POD_SANDBOX, RunPodSandboxRequest(config=config)).pod_sandbox_id
-    spec = PODS[name]["spec"]
     scripts = {each["name"]: each for each in (*spec.get("initContainers", ()), *spec["containers"])}
     for each in containers:
         script = scripts[each["labels"][CONTAINER_NAME]]
@@ -253,7 +219,7 @@ def _restore(truth: Truth, agent: Agent, name: str, left: dict[str, Any], contai
         own = ContainerConfig(
             metadata=ContainerMetadata(name=script["name"], attempt=each["attempt"]),
             image=ImageSpec(image=script["image"]),
-            command=tuple(script["command"]),
+            command=("sh", "-c", STAY) if each["running"] else tuple(script["command"]),
             labels=each["labels"],
             annotations=each["annotations"],
             log_path=str(Path(each["log"]).relative_to(logs)),
@@ -265,6 +231,18 @@ def _restore(truth: Truth, agent: Agent, name: str, left: dict[str, Any], contai
             _await_end(truth, made)
     if not left["ready"]:
         truth.stop_sandbox(sandbox)
+
+
+def _namespaces(spec: Mapping[str, Any]) -> LinuxSandboxSecurityContext:
+    """A sandbox with other namespaces than its pod's would be another one."""
+    host, own = NamespaceMode.NODE, NamespaceMode.POD
+    return LinuxSandboxSecurityContext(
+        namespace_options=NamespaceOption(
+            network=host if spec.get("hostNetwork") else own,
+            pid=host if spec.get("hostPID") else own if spec.get("shareProcessNamespace") else NamespaceMode.CONTAINER,
+            ipc=host if spec.get("hostIPC") else own,
+        )
+    )
 
 
 def _await_end(truth: Truth, id_: str) -> None:

@@ -16,13 +16,8 @@ from config.pods.identity import CONFIG_HASH, CONFIG_SEEN
 from runtime.cri.identity import POD_UID
 from tests.real.agent import Agent
 from tests.real.change_of_agents import (
-    ENDED,
-    GIVEN,
-    OF_API,
     PATIENCE_S,
-    PODS,
     PROGRAM,
-    RUNNING,
     Kubelet,
     await_pods,
     configure,
@@ -35,6 +30,7 @@ from tests.real.change_of_agents import (
 )
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, pod
+from tests.real.pods_of_all_kinds import ENDED, GIVEN, OF_API, PODS, RUNNING
 from tests.real.waiting import until
 
 BUSYBOX_2 = "actorlet.test/busybox:2"

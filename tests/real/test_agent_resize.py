@@ -75,12 +75,16 @@ def restarts(cluster: Cluster) -> dict[str, int]:
     return {each.name: each.restart_count for each in (*status.init_container_statuses, *status.container_statuses)}
 
 
-def done(cluster: Cluster, wanted: dict[str, Any], name: str = "main") -> bool:
-    """The status shows it of that container, and says nothing of a resize any more."""
+def done(cluster: Cluster, wanted: dict[str, Any], name: str = "main", restarted: int = 0) -> bool:
+    """The status shows it of that container, and says nothing of a resize any more.
+
+    `restarted`: how often that container has. A resize may be over before the container of which it asks that runs
+    again.
+    """
     status = cluster.status("web")
     everyone = (*status.init_container_statuses, *status.container_statuses)
     shown = next((each for each in everyone if each.name == name), None)
-    if shown is None or busy(cluster):
+    if shown is None or shown.restart_count != restarted or busy(cluster):
         return False
     limits = shown.resources.limits if shown.resources is not None else {}
     return (limits, shown.allocated_resources) == (wanted["limits"], wanted["requests"])
@@ -118,7 +122,7 @@ def test_a_container_restarts_only_for_the_resource_that_its_policy_names(
     has_half = ("10000", 64 * MIB) if resource == "cpu" else ("20000", 32 * MIB)
     for wanted, has, count in ((half, has_half, 0), (BIG, HAS_BIG, 1), (half, has_half, 2), (SMALL, HAS_SMALL, 2)):
         cluster.change_spec("web", "resize", containers=resized(first.spec.containers, wanted))
-        until(partial(done, cluster, wanted), 180, agent.troubles)
+        until(partial(done, cluster, wanted, restarted=count), 180, agent.troubles)
         assert restarts(cluster) == {"main": count, "other": 0}
         assert bounds(truth, truth.running("web")) == has
         assert group(agent, first)[2] == str(has[1] + 32 * MIB)
@@ -167,7 +171,7 @@ def test_a_sidecar_gets_more_and_less_beside_its_container(
     for number, (wanted, has) in enumerate(((BIG, HAS_BIG), (SMALL, HAS_SMALL)), 1):
         changed = resized(first.spec.init_containers, wanted)
         cluster.change_spec("web", "resize", init_containers=changed)
-        until(partial(done, cluster, wanted, "side"), 180, agent.troubles)
+        until(partial(done, cluster, wanted, "side", number if strict else 0), 180, agent.troubles)
         now = [truth.running("web", name) for name in ("side", "main")]
         assert [each.key == record.key for each, record in zip(now, records, strict=True)] == [not strict, True]
         assert [bounds(truth, each) for each in now] == [has, HAS_SMALL]

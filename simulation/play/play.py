@@ -30,9 +30,10 @@ from simulation.scenarios.pods import SETTINGS, PodMix, body_of, images_of, meta
 from simulation.scenarios.scenario import NodeRules, Scenario, configuration_of
 from simulation.scenarios.words import Range
 from simulation.world import invariants
+from simulation.world.remains import MachineSettings
 from simulation.world.seen import PodSeen
 from simulation.world.trace import Moment
-from simulation.world.world import MachineSettings, World
+from simulation.world.world import World
 
 SECOND_NS = 10**9
 HOUR_NS = 3600 * SECOND_NS

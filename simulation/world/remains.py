@@ -1,6 +1,8 @@
-"""What an earlier agent has left on a node: dead containers of unknown pods (pains 15)."""
+"""What is on a node before its agent: its disks, and what an earlier agent has left (pains 15)."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from runtime.cri import messages
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER, STOP_POD_SANDBOX
@@ -8,6 +10,26 @@ from simulation.cri import SimulatedCri
 
 ATTEMPTS = 10
 """Dead containers of one pod: it has crashed that often."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSettings:
+    """What each node of a world is like, and what is on it before its agent.
+
+    `image_disk_bytes` None: images and layers lie on the node's own disk.
+    """
+
+    image_disk_bytes: int | None = None
+    image_bytes: int = 20 * 2**20
+    spare_images: int = 0
+    dead_containers: int = 0
+
+    def images(self) -> tuple[str, ...]:
+        """Those that no pod asks for."""
+        return tuple(f"registry.example/spare:{number}" for number in range(self.spare_images))
+
+
+PLAIN_MACHINE = MachineSettings()
 
 
 def leave_dead_containers(cri: SimulatedCri, count: int, image: str) -> frozenset[str]:

@@ -8,7 +8,6 @@ to the chronicle, which judges it; every message goes into the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actors.kernel import Dispatcher, SimulatedDispatcher
@@ -30,12 +29,12 @@ from simulation.faults.failing import FailingActors
 from simulation.faults.frozen import Frozen
 from simulation.faults.narrow_mailboxes import NarrowMailboxes
 from simulation.host.facts import MAX_PODS
-from simulation.node.killable import KillableDispatcher
 from simulation.node.simulated_node import ROOT, SimulatedNode
 from simulation.scenarios.faults import ActorFailures, names_of_nodes
 from simulation.world.chronicle import Chronicle
 from simulation.world.node_observer import NodeObserver
-from simulation.world.remains import leave_dead_containers
+from simulation.world.passing_faults import PassingFaults
+from simulation.world.remains import PLAIN_MACHINE, MachineSettings, leave_dead_containers
 from simulation.world.static_pods import StaticPods
 from simulation.world.trace import Moment, RollingTrace
 
@@ -45,8 +44,6 @@ NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
 PODS_DIRECTORY = f"{ROOT}/pods/"
 BURST = 100
-CATCHES_UP_NS = 10**9
-"""An actor that was frozen may be late for so long after."""
 IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS)
 """What agents are told where nobody says anything else."""
 CHANGES_REMEMBERED = 2_000
@@ -55,23 +52,6 @@ CHANGES_REMEMBERED = 2_000
 
 class RefusedError(Exception):
     """The API server refused what the world asked of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MachineSettings:
-    """What each node of a world is like, and what is on it before its agent.
-
-    `image_disk_bytes` None: images and layers lie on the node's own disk.
-    """
-
-    image_disk_bytes: int | None = None
-    image_bytes: int = 20 * 2**20
-    spare_images: int = 0
-    dead_containers: int = 0
-
-    def images(self) -> tuple[str, ...]:
-        """Those that no pod asks for."""
-        return tuple(f"registry.example/spare:{number}" for number in range(self.spare_images))
 
 
 class World:
@@ -87,7 +67,7 @@ class World:
         nodes: int = 1,
         first_node: int = 0,
         images: tuple[str, ...] = (),
-        machine: MachineSettings = MachineSettings(),
+        machine: MachineSettings = PLAIN_MACHINE,
         configuration: KubeletConfiguration = IN_A_CLUSTER,
         runtime_faults: FaultPlan | None = None,
         api_faults: FaultPlan | None = None,
@@ -132,10 +112,7 @@ class World:
         self._machine = machine
         self.healed = False
         self.healed_ns = 0
-        self._paused_until_ns: dict[KillableDispatcher, int] = {}
-        self._disk_sizes: dict[str, int | None] = {}
-        """By node: how large its disk is while it is full."""
-        self._disks_full_until_ns = self._runtimes_away_until_ns = 0
+        self._passing = PassingFaults(self)
         self._configuration = configuration
         self._follow("pods", self.chronicle.pod_changed)
         self._follow("nodes", self.chronicle.node_changed)
@@ -303,64 +280,22 @@ class World:
 
     def pause_agent(self, name: str, lasts_ns: int) -> None:
         """The agent of a node gets no CPU for a while; where none lives, nothing happens."""
-        agent = self.nodes[name].agent
-        if not agent.alive:
-            return
-        self.note(f"stops the agent of {name} for {lasts_ns / 10**9:g} s")
-        self.chronicle.sometimes.happened("agent-paused")
-        self.chronicle.agent_stands_still(name)
-        agent.pause()
-        until_ns = self._paused_until_ns.get(agent, 0)
-        self._paused_until_ns[agent] = max(until_ns, self.now_ns() + lasts_ns)
-        self.after(lasts_ns, lambda: self._resume_agent(name, agent))
-
-    def _resume_agent(self, name: str, agent: KillableDispatcher) -> None:
-        """Unless it is paused for longer, by another hand."""
-        until_ns = self._paused_until_ns.get(agent)
-        if until_ns is None or self.now_ns() < until_ns:
-            return
-        del self._paused_until_ns[agent]
-        if agent.alive:
-            self.chronicle.agent_goes_on(name)
-            agent.resume()
+        self._passing.pause_agent(name, lasts_ns)
 
     def freeze(self, path: str, lasts_ns: int) -> None:
         """Stop an actor of each node from handling messages for a while.
 
         The one of that path, or any that health watches.
         """
-        for name, node in self.nodes.items():
-            if not node.agent.runs or name in self.frozen:
-                continue  # nothing is to be seen of an actor there, or another one is looked after
-            frozen = Frozen.one_of(node.node.system, path, self.chance.bits())
-            if frozen is None:
-                continue
-            self._freeze(name, frozen, lasts_ns)
+        self._passing.freeze(path, lasts_ns)
 
-    def _freeze(self, name: str, frozen: Frozen, lasts_ns: int) -> None:
-        self.note(f"freezes {frozen.path} of {name}")
-        self.frozen[name] = frozen
-        agent = self.nodes[name].agent
+    def fill_disks(self, lasts_ns: int) -> None:
+        """Nothing more fits on any disk for a while."""
+        self._passing.fill_disks(lasts_ns)
 
-        def wanted() -> None:
-            if frozen.wanted_ns is None:
-                frozen.wanted_ns = self.now_ns()
-                self.chronicle.sometimes.happened("frozen-actor-asked" if frozen.is_asked() else "frozen-actor-wanted")
-
-        agent.freeze(frozen.path, wanted)
-        self.after(lasts_ns, lambda: self._thaw(name, agent, frozen))
-
-    def _thaw(self, name: str, agent: KillableDispatcher, frozen: Frozen) -> None:
-        if self.frozen.get(name) is not frozen or frozen.thawed:
-            return  # it went with its agent, or all was healed
-        self.note(f"thaws {frozen.path} of {name}")
-        frozen.thaw()
-        agent.thaw()
-        self.after(CATCHES_UP_NS, lambda: self._forget(name, frozen))
-
-    def _forget(self, name: str, frozen: Frozen) -> None:
-        if self.frozen.get(name) is frozen:
-            del self.frozen[name]
+    def runtime_outage(self, lasts_ns: int) -> None:
+        """Nobody reaches a runtime for a while."""
+        self._passing.take_runtimes_away(lasts_ns)
 
     def jump_clocks(self, by_ns: int) -> None:
         """The time of day is another one, everywhere."""
@@ -373,25 +308,6 @@ class World:
         self.note(f"cuts {name} off for {lasts_ns / 10**9:g} s")
         self.chronicle.sometimes.happened("network-cut")
         self.links[name].cut(lasts_ns)
-
-    def fill_disks(self, lasts_ns: int) -> None:
-        """Nothing more fits on any disk for a while."""
-        self.note("fills the disks")
-        self.chronicle.sometimes.happened("disk-full")
-        self._disks_full_until_ns = max(self._disks_full_until_ns, self.now_ns() + lasts_ns)
-        for name, node in self.nodes.items():
-            tree = node.host.tree
-            self._disk_sizes.setdefault(name, tree.capacity_bytes)
-            tree.capacity_bytes = tree.used_bytes
-        self.after(lasts_ns, self._empty_disks)
-
-    def _empty_disks(self) -> None:
-        """Unless they are full for longer."""
-        if self.now_ns() < self._disks_full_until_ns:
-            return
-        for name, capacity_bytes in self._disk_sizes.items():
-            self.nodes[name].host.tree.capacity_bytes = capacity_bytes
-        self._disk_sizes.clear()
 
     def disk_operation(self, operation: str) -> None:
         """An agent is about to do that to its disk."""
@@ -408,27 +324,11 @@ class World:
         if forgets:
             self.server.forget()
 
-    def runtime_outage(self, lasts_ns: int) -> None:
-        """Nobody reaches a runtime for a while."""
-        self.note("takes the runtimes away")
-        self.chronicle.sometimes.happened("runtime-outage")
-        self._runtimes_away_until_ns = max(self._runtimes_away_until_ns, self.now_ns() + lasts_ns)
-        for node in self.nodes.values():
-            node.cri.go_down()
-        self.after(lasts_ns, self._bring_runtimes_back)
-
-    def _bring_runtimes_back(self) -> None:
-        """Unless they are away for longer."""
-        if self.now_ns() >= self._runtimes_away_until_ns:
-            for node in self.nodes.values():
-                node.cri.come_back()
-
     def heal(self) -> None:
         """No more faults: from now on all must become as desired. An agent that is away comes back by itself."""
         self.note("is healed")
         self.healed = True
-        self.healed_ns = self._disks_full_until_ns = self._runtimes_away_until_ns = self.now_ns()
-        self._empty_disks()
+        self.healed_ns = self.now_ns()
         for faults in (*self._faults, *self._api_faults):
             faults.heal()
         if self._mailboxes is not None:
@@ -438,14 +338,9 @@ class World:
         for link in self.links.values():
             link.heal()
         for name, node in self.nodes.items():
-            node.cri.come_back()
             node.usage.taken.clear()
             self.apis[name].come_back()
-            if name in self.frozen:
-                self._thaw(name, node.agent, self.frozen[name])
-            if node.agent in self._paused_until_ns:
-                self._paused_until_ns[node.agent] = self.now_ns()
-                self._resume_agent(name, node.agent)
+        self._passing.heal()
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

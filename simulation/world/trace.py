@@ -9,7 +9,7 @@ of them for a `sink`.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
 import msgspec
@@ -18,6 +18,7 @@ from actors.kernel.dispatcher import Trace
 
 LINES_AT_ONCE = 512
 LINES_KEPT = 200
+BUSIEST = 5
 
 Line = tuple[int, str, str, str, str]
 """Now in ns, node (or another source), actor, message, outcome."""
@@ -73,6 +74,12 @@ class RollingTrace:
         """The newest lines, at most `LINES_KEPT`."""
         self._flush()
         return tuple(_text(line) for line in self._last)
+
+    def busiest(self) -> list[str]:
+        """The actors and messages of the newest lines, the most frequent first."""
+        self._flush()
+        counted = Counter(f"{node}{actor} {message}" for _, node, actor, message, _ in self._last)
+        return [f"{what} ({count} of {len(self._last)})" for what, count in counted.most_common(BUSIEST)]
 
     def _flush(self) -> None:
         lines = self._lines

@@ -37,6 +37,7 @@ from simulation.world.passing_faults import PassingFaults
 from simulation.world.remains import PLAIN_MACHINE, MachineSettings, leave_dead_containers
 from simulation.world.static_pods import StaticPods
 from simulation.world.trace import Moment, RollingTrace
+from simulation.world.turns import TURNS_AT_MOST, EndlessMomentError, run_for
 
 MS = 10**6
 LATENCY_NS = 2 * MS
@@ -111,6 +112,8 @@ class World:
         self._images = images
         self._machine = machine
         self.healed = False
+        self.turns_at_most = TURNS_AT_MOST
+        """How many turns the actors may have while time stands still."""
         self.healed_ns = 0
         self._passing = PassingFaults(self)
         self._configuration = configuration
@@ -196,8 +199,13 @@ class World:
         return self.dispatcher.now_ns()
 
     def run_for(self, ns: int) -> None:
-        """Let `ns` ns of virtual time pass."""
-        self.dispatcher.run_for(ns)
+        """Let `ns` ns of virtual time pass. Raises EndlessMomentError."""
+        if not run_for(self.dispatcher, ns, self.turns_at_most):
+            busiest = ", ".join(self.trace.busiest())
+            raise EndlessMomentError(
+                f"time stands still at {self.now_ns() / 10**9:g} s: actors had {self.turns_at_most:,} turns and send"
+                f" more; the busiest of the last messages: {busiest}"
+            )
 
     def after(self, ns: int, operation: Callable[[], object]) -> None:
         """Do it in `ns` ns."""

@@ -56,6 +56,7 @@ from simulation.node.killable import (
     Moment,
 )
 from simulation.node.prober import SimulatedProber
+from simulation.node.told_calls import Tell, ToldApi, ToldCri
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -98,6 +99,7 @@ class SimulatedNode:
         trace: Trace | None = None,
         mailboxes: Mailboxes | None = None,
         failing: FailingActors | None = None,
+        told_answers: Tell | None = None,
         address: str = ADDRESS,
         labels: Mapping[str, str] = NO_LABELS,
         file_label: FileLabel | None = None,
@@ -149,6 +151,7 @@ class SimulatedNode:
         self._trace = trace
         self._mailboxes = mailboxes
         self._failing = failing
+        self._told_answers = told_answers
         self._before_call: BeforeCall | None = None
         self._moment: Moment | None = None
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
@@ -168,6 +171,8 @@ class SimulatedNode:
         agent.before_call = self._before_call
         agent.moment = self._moment
         cri = self.reach(KillableCri(agent, self.cri))
+        if self._told_answers is not None:
+            cri = ToldCri(cri, self.cri.state, self._told_answers)
         capabilities = NodeCapabilities(
             cri=cri,
             prober=self.ask(SimulatedProber(agent, cri, self.cri, self.on_probe)),
@@ -204,6 +209,8 @@ class SimulatedNode:
             return None
         main, leases, events = (KillableApi(agent, api) for api in (self._api.main, self._api.leases, self._api.events))
         self._connections = (main, leases, events)
+        if (tell := self._told_answers) is not None:
+            return ApiLines(ToldApi(main, tell), ToldApi(leases, tell), ToldApi(events, tell))
         return ApiLines(main, leases, events)
 
     def reach(self, cri: Cri) -> Cri:

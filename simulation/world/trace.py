@@ -65,6 +65,21 @@ class RollingTrace:
         self.messages -= 1
         self._lines.append((now_ns, who, "", what, ""))
 
+    def told_answers(self, node: str, now_ns: Callable[[], int]) -> Callable[[str, str], object] | None:
+        """The function that tells a sink what that node's agent was answered, by whom; None without a sink.
+
+        It explains the messages and is no part of the trace: its hash is the same with and without a sink.
+        """
+        sink = self._sink
+        if sink is None:
+            return None
+
+        def told(who: str, what: str) -> None:
+            self._flush()
+            sink(f"{now_ns()} {node}{who} {what}\n")
+
+        return told
+
     def hash(self) -> str:
         """The hash of all lines so far, 32 hexadecimal digits."""
         self._flush()

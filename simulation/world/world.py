@@ -154,6 +154,7 @@ class World:
             trace=self.trace.of(name),
             mailboxes=self._mailboxes,
             failing=failing,
+            told_answers=self.trace.told_answers(name, self.now_ns),
         )
         node.host.log_files.noted = self.chronicle.sometimes.happened
         node.usage.image_disk_bytes = self._machine.image_disk_bytes

@@ -151,9 +151,32 @@ def test_a_rare_state_that_no_seed_has_reached_fails(tmp_path: Path, capsys: pyt
 def test_the_trace_is_a_line_for_each_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "trace.txt"
     assert main(["--pods", "5", "--nodes", "2", "--json", "--trace", str(file)]) == 0
-    lines = [line for line in file.read_text().splitlines() if line.split()[1] != "world"]
+    told = [line for line in file.read_text().splitlines() if line.split()[1] != "world"]
+    lines = [line for line in told if line.split()[1].partition("/")[2] not in ("runtime", "api")]
     assert len(lines) == json.loads(capsys.readouterr().out)["messages"]
     assert {line.split()[1].partition("/")[0] for line in lines} == {"node-0", "node-1"}
+
+
+def test_the_trace_says_which_call_has_ended_for_which_pod_and_nothing_else_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    scenario, file = tmp_path / "calls.yaml", tmp_path / "trace.txt"
+    scenario.write_text(
+        "about: calls\npods: [{name: web, count: 1, lives: [20s, 20s], spec: {nodeName: node-0}}]\nlasts: 1m\n"
+        "faults: [{fault: runtime-calls, verb: StopContainer, fail: 1}]\n"
+    )
+    main([str(scenario), "--seed", "1", "--json"])
+    main([str(scenario), "--seed", "1", "--json", "--trace", str(file)])
+    plain, traced = (json.loads(line)["trace_hash"] for line in capsys.readouterr().out.splitlines())
+    assert plain == traced
+    told = {line.partition(" ")[2] for line in file.read_text().splitlines()}
+    assert {
+        "node-0/runtime answered RunPodSandbox of default/web-0",
+        "node-0/runtime answered CreateContainer of default/web-0/app",
+        "node-0/runtime answered StartContainer of default/web-0/app",
+        "node-0/api answered patch pods/status of default/web-0",
+    } <= told
+    assert any(line.startswith("node-0/runtime failed StopContainer of default/web-0/app: ") for line in told)
 
 
 @pytest.mark.parametrize(

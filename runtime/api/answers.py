@@ -1,7 +1,7 @@
-"""What an answer of the API server that is no success says. Pure.
+"""Reads error answers of the API server. Pure.
 
-Owns the reading of `Status` objects, of bodies that are none (a proxy's page, a plain text), and of how long to wait.
-Never fails: an answer that cannot be read is still an `ApiError` with its code.
+It reads `Status` objects, other bodies (a proxy's page, a plain text), and how long to wait. It never fails: an
+unreadable answer is still an `ApiError` with its code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What may be asked of an API server, as data: one value per request, with how its answer is read.
+"""Requests to an API server as data: one value per request, with the reader of its answer.
 
-A call is made here and handed to an `Api`, which knows connections and nothing of resources. The paths, queries and
-bodies are those of the Kubernetes API conventions (resourceVersion, field and label selectors, limit and continue,
-preconditions, patch types by content type).
+A call is made here and passed to an `Api`, which knows connections but no resources. Paths, queries and bodies follow
+the Kubernetes API conventions (resourceVersion, field and label selectors, limit and continue, preconditions, patch
+types by content type).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class PatchType(enum.StrEnum):
 class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     """One request.
 
-    `path` begins with a slash; `what` is such as "patch pods/status"; `namespace` and `name`: of what is asked about,
-    empty where there is none.
+    `path` begins with a slash; `what` is text such as "patch pods/status"; `namespace` and `name`: of the object, or
+    empty.
 
-    `read` makes the answer out of the body of a 2xx response; raises DocumentError. `content`: what is sent, as text or
-    as a document of dict, list, str and numbers, which nobody changes any more: it becomes text where there is a wire.
-    `kind`: what the answer is one object of, where it is one.
+    `read` makes the answer from the body of a 2xx response; raises DocumentError. `content`: the request body, as text
+    or as a document of dict, list, str and numbers. A document must not change any more; it becomes text when it is
+    sent over a connection. `kind`: the kind of an answer that is one object.
     """
 
     method: str
@@ -56,18 +56,18 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
 
     @property
     def body(self) -> bytes | None:
-        """What is sent, as text."""
+        """The request body as text."""
         content = self.content
         return msgspec.json.encode(content) if isinstance(content, dict) else content
 
     @property
     def verb(self) -> str:
-        """What logs and errors say: "patch pods/status default/web". Most calls come to none."""
+        """The call as in logs and errors: "patch pods/status default/web". Most calls never need it."""
         return f"{self.what} {_where(self.namespace, self.name)}".rstrip()
 
 
 class WatchCall(msgspec.Struct, Generic[K], frozen=True):
-    """One watch. `query` has watch=true and where it begins; all else as in an ApiCall."""
+    """One watch. `query` has watch=true and the version to begin at; the rest is as in an ApiCall."""
 
     path: str
     what: str

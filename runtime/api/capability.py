@@ -1,4 +1,4 @@
-"""What an actor may ask of an API server: make one call, or follow a watch.
+"""The API server as actors see it: make one call, or follow a watch.
 
 Two implementations: `runtime.api.client` over HTTP, and the simulated API server of the fourth floor. Neither blocks
 the caller; a failure is always an `ApiError` in the answer, never an exception out of `call` itself.
@@ -47,9 +47,9 @@ class BootstrapApi(Protocol):
     """
 
     def api(self) -> Api:
-        """With the bootstrap's credentials as they are now; what was given before is over.
+        """An `Api` with the current bootstrap credentials. An earlier one is closed.
 
-        Touches the disk and may wait. Raises OSError, and ValueError where there are none that can be used.
+        Touches the disk and may wait. Raises OSError, and ValueError without usable credentials.
         """
 
 
@@ -66,8 +66,8 @@ class ApiLines:
     leases: Api
     events: Api
     reviews: Api | None = field(default=None, kw_only=True)
-    """For questions that strangers bring about: whose token it is, and who may. None: `main`."""
+    """The line for reviews that strangers cause: token reviews and access reviews. None: `main`."""
     references: Api | None = field(default=None, kw_only=True)
-    """For what new pods refer to: its first refusals may pass. None: `main`."""
+    """The line for objects of new pods, whose first calls may be refused. None: `main`."""
     server: str = field(default="in-process", kw_only=True)
-    """Who the server is, for people: host and port."""
+    """The server's host and port, for people."""

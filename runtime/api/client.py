@@ -30,7 +30,7 @@ from runtime.io.pending import PendingAnswer, Subscription
 LOG = logging.getLogger(__name__)
 
 TIMEOUT_NS = 60 * 10**9
-"""For calls without a time limit; the server itself gives up after that."""
+"""The limit of calls without a time limit; the server itself gives up after that."""
 IN_FLIGHT_AT_MOST = 32
 SILENT_CALLS = 2
 """After so many unanswered calls in a row, the line of the leases closes its connections."""
@@ -132,7 +132,9 @@ class ApiClient:
         self._keep(watching.begin(), watching.ended)
 
     def _keep(self, task: asyncio.Task[None], ended: Callable[[], None]) -> None:
-        """`ended` is told last: a task that is cancelled before its first step runs nothing of its own."""
+        """Keep the task until it ends. `ended` comes last, as a task cancelled before its first step never
+        runs.
+        """
         self._tasks[task] = None
 
         def forget(task: asyncio.Task[None]) -> None:
@@ -214,7 +216,7 @@ class _Answer(Future[R]):
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """On the loop."""
+        """Begin the call. Runs on the loop."""
         if not self.cancelled():
             self._task = self._client._begin(self)
 
@@ -234,11 +236,11 @@ class _Answer(Future[R]):
             self.set_exception(error)
 
     def ended(self) -> None:
-        """Nothing is done for it any more."""
+        """Finish: the client works no more for this call."""
         if not self.done():
             self.fail(ApiError(0, UNREACHABLE, CLOSED, self.asked.verb))
 
     def stop(self) -> None:
-        """On the loop."""
+        """Stop the call. Runs on the loop."""
         if self._task is not None:
             self._task.cancel()

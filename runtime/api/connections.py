@@ -42,7 +42,7 @@ NO_ANSWER = (HttpError, OSError, TimeoutError, CredentialsError, TlsError)
 
 
 class ApiConnections:
-    """To the server of `access`. `close` ends everything; a later `send` begins anew.
+    """Connections to the server of `access`. `close` ends all; a later `send` opens new ones.
 
     `tracer` None: no request is traced.
     """
@@ -85,7 +85,7 @@ class ApiConnections:
     ) -> AsyncIterator[HttpResponse]:
         """One request. Inside the context, the response has its head, and its body can be read.
 
-        Raises what is in `NO_ANSWER`.
+        Raises the errors in `NO_ANSWER`.
         """
         held = self.shown = self.credentials.current() or await self.credentials.fetch()
         async with self._send(held, method, path, query, body, content_type) as response:
@@ -97,9 +97,9 @@ class ApiConnections:
             yield response
 
     def reset(self) -> None:
-        """Close every connection, also those in use: what is in flight fails, and what follows connects anew.
+        """Close every connection: calls in flight fail, and later calls connect again.
 
-        For a network that lost the server without a word: who waits on such a connection waits for long.
+        Needed when the network loses the server silently: a call on such a connection waits for long.
         """
         self._pool.close(LOST)
 

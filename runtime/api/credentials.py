@@ -37,7 +37,7 @@ LIMITS = Limits(PLUGIN_TIMEOUT_SECONDS, PRINTED_BYTES_AT_MOST, 4 * STDERR_SHOWN_
 
 
 class CredentialsError(Exception):
-    """There is nothing to show to the server."""
+    """There are no credentials for the server."""
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class Held(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What a server may repeat: the token, or the password with and without its name."""
+        """Secrets that a server may repeat: the token, or the password with and without its name."""
         scheme, _, shown = self.authorization.partition(" ")
         if scheme != "Basic":
             return (shown,)
@@ -60,7 +60,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Credentials:
-    """Of the user of `access`. The clocks are handed in for tests."""
+    """The credentials of the user of `access`. Tests pass the clocks."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Credentials:
             self._held = _static(access)
 
     def current(self) -> Held | None:
-        """What is good now without waiting for a plugin; None: `fetch`. Raises CredentialsError."""
+        """The credentials that need no plugin run now; None: call `fetch`. Raises CredentialsError."""
         if self._user.token_file:
             return self._from_file()
         if self._held is None or self._good_until_ns is None or self._wall_ns() < self._good_until_ns:
@@ -206,7 +206,7 @@ def _static(access: ApiAccess) -> Held:
 
 
 def _secrets_of(plugin: ExecPlugin, printed: bytes) -> tuple[str, ...]:
-    """What the plugin was given, and what it has answered, even where it failed afterwards."""
+    """The secrets in the plugin's input and output, even if it failed afterwards."""
     return (*(value for _, value in plugin.env), *plugin.args, printed.decode(errors="replace").strip())
 
 

@@ -1,10 +1,10 @@
 """How a call to the API server fails: the request, the HTTP code, the reason and the message.
 
-Reason and message are those of the Status in the answer.
+Reason and message come from the Status in the answer.
 
 `code` 0 means that no answer came (`reason` is then `Unreachable` or `Timeout`). Three groups matter to callers. Not
-found, conflict and already-exists are answers. 410 (`expired`) says that a resourceVersion is too old: list again. What
-came back without a clear answer (`outcome_unknown`) may have been done all the same: look before doing it twice.
+found, conflict and already-exists are answers. 410 (`expired`) says that a resourceVersion is too old: list again. A
+call without a clear answer (`outcome_unknown`) may have been done: look before doing it twice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ApiError(Exception):
 
     @property
     def already_exists(self) -> bool:
-        """There is an object of this name."""
+        """An object of this name exists already."""
         return self.code == 409 and self.reason == "AlreadyExists"
 
     @property

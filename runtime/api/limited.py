@@ -26,7 +26,7 @@ CLOSED = "the client was closed"
 SECOND_NS = 1_000_000_000
 DEFAULT_QPS = 5
 DEFAULT_BURST = 10
-"""What Kubernetes clients take a 0 for (spec 12.3: "0 = defaults 5/10")."""
+"""The rates that Kubernetes clients use instead of 0 (spec 12.3: "0 = defaults 5/10")."""
 
 Schedule = Callable[[int, Callable[[], None]], object]
 """Run a function after so many nanoseconds, never inside the call itself."""

@@ -31,18 +31,18 @@ EVENTS_IN_FLIGHT_AT_MOST = 8
 REVIEWS_IN_FLIGHT_AT_MOST = 8
 REVIEW_QPS = 50
 REVIEW_BURST = 100
-"""Whoever reaches the node's port makes it ask. He takes nothing from the limit of pods and the node."""
+"""Rate of reviews. Anybody who reaches the node's port causes them, so they have their own limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpApiLines(ApiLines):
-    """What `api_lines` opens. `close` fails what is in flight and all that comes later."""
+    """The result of `api_lines`. `close` fails the calls in flight and all later ones."""
 
     connections: ApiConnections
     loop: LoopThread
     closers: tuple[LimitedApi | ApiClient, ...]
     shared: bool = False
-    """The connections are those of others, too."""
+    """The connections belong to others too."""
 
     def observe(self, observer: ApiObserver) -> None:
         """Tell `observer` what these lines do. For lines with connections of their own."""
@@ -77,10 +77,10 @@ def api_lines(
 ) -> HttpApiLines:
     """The lines to the server of `access`. Nothing is sent, and no file read, before the first call.
 
-    `connections`: those of another, who closes them, and whose user agent it is; for many nodes in one process.
+    `connections`: shared ones, which their owner closes, with its user agent; for many nodes in one process.
 
-    `qps` and `burst` as in kubeAPIQPS and kubeAPIBurst, `event_` as in eventRecordQPS and eventBurst: 0 takes
-    the default of a client (5 and 10); None as `qps` lifts the limit. `tracer` None: no request is traced.
+    `qps` and `burst` as in kubeAPIQPS and kubeAPIBurst, `event_` as in eventRecordQPS and eventBurst. 0 means the
+    default of a client (5 and 10), and a `qps` of None means no limit. `tracer` None: no request is traced.
     """
     shared = connections is not None
     connections = connections or ApiConnections(access, user_agent, tracer=tracer)

@@ -1,4 +1,4 @@
-"""The API server of a node that stands alone: there is none, and every call says so at once."""
+"""The API of a standalone node: every call fails at once with "there is no server"."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from runtime.io.pending import PendingAnswer, Subscription, settle
 MS_NS = 1_000_000
 FIRST_PAUSE_NS = 10 * MS_NS
 PATIENCE_NS = 1000 * MS_NS
-"""From the beginning of a call. After it, a refusal is told."""
+"""Measured from the beginning of a call. After it, a refusal is reported."""
 REFUSED_NS = 600_000 * MS_NS
 """How long a call is known to be refused for good."""
 REFUSED_AT_MOST = 10_000
@@ -46,7 +46,7 @@ class SettlingApi:
         self._refused: TTLCache[_Key, None] = TTLCache(REFUSED_AT_MOST, REFUSED_NS, timer=now_ns)
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
-        """See `Api.call`. The time limit is that of each attempt."""
+        """See `Api.call`. The time limit applies to each attempt."""
         answer = _Answer[R]()
         self._attempt(answer, call, timeout_ns, self._now_ns(), FIRST_PAUSE_NS)
         return answer

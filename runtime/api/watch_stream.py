@@ -22,7 +22,7 @@ _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 
 
 class LineTooLongError(ValueError):
-    """A line goes on beyond the limit: this is no watch."""
+    """A line exceeds the limit, so this is no watch."""
 
 
 class LineSplitter:
@@ -54,7 +54,7 @@ class LineSplitter:
 
     @property
     def rest(self) -> bytes:
-        """What came after the last end of a line."""
+        """The bytes after the last end of a line."""
         return bytes(self._begun)
 
 
@@ -76,7 +76,7 @@ _BOOKMARK = msgspec.json.Decoder(_Marked)
 
 
 def read_event(line: bytes, call: WatchCall[K]) -> WatchEvent[K]:
-    """The event in a line. Raises ApiError: that of an ERROR event, or NotUnderstood."""
+    """Parse the event in a line. Raises ApiError: that of an ERROR event, or NotUnderstood."""
     try:
         event = _EVENT.decode(line)
         if event.type in _CHANGES:
@@ -93,7 +93,7 @@ def read_event(line: bytes, call: WatchCall[K]) -> WatchEvent[K]:
 
 
 def cut_short(splitter: LineSplitter, call: WatchCall[Any]) -> ApiError | None:
-    """What to make of the end of the body: None when it came between two lines."""
+    """The error for the end of the body; None if it ended between two lines."""
     rest = splitter.rest.strip()
     if not rest:
         return None

@@ -18,11 +18,11 @@ from runtime.cgroups.names import Words
 
 
 class CgroupLimits(msgspec.Struct, frozen=True):
-    """What to write; None leaves a thing as it is.
+    """The limits to write; None leaves a value unchanged.
 
     `cpu_quota_us` -1, `memory_bytes` -1 and `pids` -1: no limit.
 
-    `memory_min_bytes` is kept whatever happens, and `memory_low_bytes` while other groups have memory to give. Above
+    `memory_min_bytes` is always protected, and `memory_low_bytes` while other groups can give memory. Above
     `memory_high_bytes` the group is slowed down (-1: no limit). These three are of v2 only. `huge_pages`: size of a
     page in bytes -> bytes of such pages, -1 for no limit.
     """
@@ -42,12 +42,12 @@ class Cgroups(Protocol):
     """See the module: cgroups by one driver."""
 
     def problems(self) -> tuple[str, ...]:
-        """What the kernel does not offer here, such as a controller that is not mounted."""
+        """The features that the kernel lacks here, such as a controller that is not mounted."""
 
     def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
-        """Make the cgroup, where it is not there, and write that. What could not be done, and why.
+        """Make the cgroup if needed, and write the limits. Returns the errors.
 
-        A limit for which there is no file here is told, unless it says that there is no limit.
+        A limit without a file is an error, unless it means "no limit".
         """
 
     def exists(self, words: Words) -> bool:
@@ -56,24 +56,24 @@ class Cgroups(Protocol):
     def pod_uids(self, words: Words) -> tuple[str, ...]:
         """UIDs of the pods whose cgroups are right below, in any hierarchy; sorted.
 
-        () where there is no such place.
+        () if there is no such place.
         """
 
     def remove(self, words: Words) -> tuple[str, ...]:
-        """End every process in it and below, and take it away. What stays, and why; () when nothing is left."""
+        """Kill every process in it and below, and remove it. Returns leftovers and errors; () if none."""
 
     def name(self, words: Words) -> str:
-        """What the runtime is to be told as the parent of a sandbox."""
+        """The name that the runtime gets as the parent of a sandbox."""
 
 
 class CgroupTree(Protocol):
-    """See the module: what is there whoever manages it."""
+    """See the module: operations that work with any cgroup driver."""
 
     def driven_by(self, driver: str) -> Cgroups:
         """The cgroups as that driver (`names.CGROUPFS`, `names.SYSTEMD`) makes and calls them."""
 
     def enter(self, path: str) -> tuple[str, ...]:
-        """Move this process into the cgroup at that path, made where it is not there. What could not be done."""
+        """Move this process into the cgroup at that path, which is made if needed. Returns the errors."""
 
     def gather(self, path: str) -> tuple[str, ...]:
         """Move every process of the root into the cgroup at that path; return what could not be done.

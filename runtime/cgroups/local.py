@@ -96,7 +96,7 @@ class LocalCgroups:
         return list({os.path.realpath(top): top for top in tops if os.path.isdir(top)}.values())
 
     def _mounted(self) -> list[str]:
-        """Every hierarchy, of which there may be others than those that are written here."""
+        """Every mounted hierarchy, including those that this module does not write."""
         return [self._root] if self._version == 2 else [os.path.join(self._root, each) for each in _tops_in(self._root)]
 
     def _top_of(self, file: str) -> str:
@@ -213,7 +213,7 @@ def _pass_on(directory: str, problems: list[str]) -> None:
 def processes_in(directory: str) -> list[int]:
     """Process ids in a cgroup.
 
-    Those of another namespace are told as 0, which would be all of ours to `kill`.
+    Processes of another namespace appear as 0, and `kill` would take 0 for the whole own group.
     """
     return _ids(text_or_empty(os.path.join(directory, "cgroup.procs")))
 

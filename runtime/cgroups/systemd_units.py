@@ -2,8 +2,8 @@
 
 Each call blocks until it is done.
 
-What systemd does it does as a job, and says so when it has ended. One connection serves all calls; it is made with the
-first of them and again when it is gone, and lives on the loop's thread. Callers are on lanes of their own.
+systemd does the work as a job and reports its end. One connection serves all calls. It is opened by the first call, and
+again after it was lost, on the loop's thread. Callers run on lanes of their own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SystemdUnits(Protocol):
     """See the module. Raises SystemdError."""
 
     def version(self) -> int:
-        """Of systemd: 252."""
+        """The version of systemd: 252."""
 
     def start(self, unit: str, properties: Sequence[Property]) -> bool:
         """Start a transient unit. False: there is one of that name already, and it is as it was."""

@@ -1,4 +1,4 @@
-"""What the generated modules of the interface are made of: `CriMessage`, `OpenEnum` and `Verb`.
+"""Base classes of the generated modules of the interface: `CriMessage`, `OpenEnum` and `Verb`.
 
 `tools.struct_source` writes `runtime/cri/v1/messages.py` and `runtime/cri/v1/verbs.py` from `api.proto`.
 """

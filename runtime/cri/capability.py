@@ -1,4 +1,4 @@
-"""What an actor may ask of a container runtime: call a verb, or follow a stream.
+"""The container runtime as actors see it: call a verb, or follow a stream.
 
 Two implementations: `runtime.cri.client` over gRPC, and the simulated runtime of the fourth floor. Neither blocks the
 caller; a failure is always a `CriError` in the answer, never an exception out of `call` itself.

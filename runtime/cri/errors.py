@@ -54,7 +54,7 @@ class CriError(Exception):
 
     @property
     def in_go(self) -> str:
-        """As programs in Go write it, kubelets among them."""
+        """The error text as programs in Go write it, kubelets among them."""
         name = _GO_NAMES.get(self.code) or self.code.name.title().replace("_", "")
         return f"rpc error: code = {name} desc = {self.message}"
 

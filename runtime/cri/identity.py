@@ -92,8 +92,8 @@ def _object_json(value: Any) -> str:
 def same_definition(container: Container, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
     """Whether an existing container is still what the pod asks for: the image decides (spec 3.5).
 
-    Our note of the image decides. Of a kubelet's container, its hash decides. A container with neither counts as the
-    same: that a label is missing ends no container.
+    Our note of the image decides. For a kubelet's container, its hash decides. A container with neither counts as the
+    same: a missing label ends no container.
     """
     if labels.get(SCHEMA) == SCHEMA_VERSION:
         return annotations.get(CONTAINER_IMAGE, container.image) == container.image
@@ -117,7 +117,7 @@ def resources_text(container: Container) -> str:
 def resources_given(container: Container, annotations: Mapping[str, str]) -> ResourceRequirements | None:
     """The limits and requests that an existing container was made with.
 
-    Without a note of ours: those of the pod.
+    Without our note: those of the pod.
     """
     text, asked = annotations.get(RESOURCES), container.resources
     if text is None:
@@ -164,7 +164,7 @@ def container_labels(pod: Pod, container: Container, sandbox_attempt: int) -> di
 def container_annotations(
     pod: Pod, lasting: Mapping[str, str], attempt: int, *, termination_file: str, back_off_ns: int
 ) -> dict[str, str]:
-    """What the agent needs to know of a container when the pod's spec is gone, or after a restart.
+    """Annotations with all that the agent needs after a restart, or when the pod's spec is gone.
 
     `lasting`: its `lasting_annotations`. `back_off_ns`: how long its successor waits if it ends soon.
     """

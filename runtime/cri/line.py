@@ -20,7 +20,7 @@ from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, Su
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
-"""What goes with a call beside the request, by name."""
+"""Metadata of a call beside the request, by name."""
 
 LONGEST_TIMEOUT_NS = 365 * 24 * 3600 * 10**9
 """The longest timeout that is passed on.

@@ -19,7 +19,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Ability(IntEnum):
-    """What the node half of a driver can do (`NodeServiceCapability.RPC`)."""
+    """Abilities of the node service of a driver (`NodeServiceCapability.RPC`)."""
 
     UNKNOWN = 0
     STAGE_UNSTAGE_VOLUME = 1
@@ -31,7 +31,7 @@ class Ability(IntEnum):
 
 
 class AccessMode(IntEnum):
-    """By whom a volume is used (`VolumeCapability.AccessMode`)."""
+    """The allowed users of a volume (`VolumeCapability.AccessMode`)."""
 
     UNKNOWN = 0
     SINGLE_NODE_WRITER = 1
@@ -44,7 +44,7 @@ class AccessMode(IntEnum):
 
 
 class NodeInfo(msgspec.Struct, frozen=True):
-    """What a driver calls this node. `max_volumes` 0: no limit is told. `topology`: where the node is."""
+    """The driver's name for this node. `max_volumes` 0: no limit. `topology`: the node's location."""
 
     node_id: str
     max_volumes: int = 0
@@ -108,7 +108,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class DriverVolumeStats(msgspec.Struct, frozen=True):
-    """What a driver measures of a volume. `abnormal` None: it does not say how the volume is."""
+    """Volume statistics of a driver. `abnormal` None: it does not report the condition."""
 
     space: Usage = Usage()
     inodes: Usage = Usage()
@@ -157,10 +157,10 @@ class CsiDrivers(Protocol):
         """
 
     def unregister(self, name: str) -> None:
-        """There is no driver of that name any more."""
+        """Remove the driver of that name."""
 
     def find(self, name: str) -> CsiNode | None:
         """The driver of that name; None: none is registered (yet)."""
 
     def names(self) -> tuple[str, ...]:
-        """Of all drivers that are registered, sorted."""
+        """The names of all registered drivers, sorted."""

@@ -1,6 +1,7 @@
 """Storage drivers over gRPC: `GrpcCsiNode` at one socket, `GrpcCsiDrivers` by their names.
 
-Only here are the messages of `csi.v1` known. What a driver can do is asked once and remembered while it is registered.
+Only this module knows the messages of `csi.v1`. It asks a driver once for its abilities and keeps them while it is
+registered.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from runtime.plugins.errors import PluginError
 from runtime.plugins.socket import PluginSocket
 
 CALL_NS = 120 * 10**9
-"""As long as a driver may take for one call (spec 8.1)."""
+"""The time limit of one call to a driver (spec 8.1)."""
 OK = "OK"
 TOKENS = "csi.storage.k8s.io/serviceAccount.tokens"
 """The attribute of a volume that holds the tokens of its pod."""
@@ -38,7 +39,7 @@ Asked = Callable[[str, str, int], None]
 
 
 def _nobody(method: str, code: str, took_ns: int) -> None:
-    """Nobody wants to know."""
+    """A listener that does nothing."""
 
 
 class GrpcCsiNode:

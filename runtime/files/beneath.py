@@ -1,12 +1,12 @@
-"""Finding what lies beneath a directory, and nothing else, whatever links lie on the way.
+"""Finds files beneath a directory, and nothing else, whatever links are on the way.
 
-Theory of operation. Whoever writes beneath the directory may put a symbolic link into the path, also between a check
-and its use. So the path is walked one component at a time by open directories, and no component is followed when it is
-opened. The target of a link is read and walked in its turn, from where the link lies. `..` goes back to the directory
-that the walk came from, never to what the kernel takes for it by now. A link that leads out is refused. The open
-descriptor is the result, whatever the name stands for later.
+Theory of operation. A process that can write beneath the directory may put a symbolic link into the path, even between
+a check and its use. So the path is walked one component at a time by open directories, and no component is followed
+when it is opened. The target of a link is read and walked in the same way, from the directory of the link. `..` goes
+back to the directory that the walk came from, even if it was moved meanwhile. A link that leads out is refused. The
+result is the open descriptor, whatever the name means later.
 
-Calls touch the disk and may hang. They raise OSError; `LeadsOutError` for what is not beneath.
+Calls touch the disk and may hang. They raise OSError; `LeadsOutError` for a path that leads out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runtime.files.directories import Pause, no_pause, set_new_mode
 
 LINKS_AT_MOST = 40
 DEPTH_AT_MOST = 256
-"""Each directory on the way is open, and whoever may write there chooses how many there are."""
+"""Every directory on the way stays open, so the number of directories needs a limit."""
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -105,7 +105,7 @@ def _up(way: list[int], path: str) -> None:
 
 
 def _target(link: int) -> str:
-    """Where an open link leads; it is closed."""
+    """The target of an open link. The link is closed."""
     try:
         return os.readlink("", dir_fd=link)
     finally:
@@ -119,7 +119,7 @@ def _relative(target: str, root: str | None, path: str) -> str:
 
 
 def _find(directory: int, name: str, make_mode: int | None, pause: Pause) -> int:
-    """What is called so there, a link as a link; made as a directory where it is missing and may be."""
+    """Open the entry of that name without following a link; make a missing directory if allowed."""
     try:
         return os.open(name, _LOOK, dir_fd=directory)
     except FileNotFoundError:

@@ -1,6 +1,6 @@
 """`DescriptorWatch`: tells a running event loop when a file of the kernel can be read.
 
-It costs no thread. What can be read there, and how, is the business of who is called.
+It costs no thread. The callback reads the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Directories made with all that is missing above them, each of them with the mode asked for.
+"""Makes directories with all missing parents, each with the requested mode.
 
-`os.makedirs` gives its mode to the last one only, less what the umask takes. Here all that is made has the mode. What
-was there before keeps its own, and may be a link, such as /var/run. Below the first directory that is made no link is
-followed: whoever can write there may put one in its place. Calls may hang on a sick disk and raise OSError.
+`os.makedirs` gives its mode only to the last directory, and the umask reduces it. Here every new directory has the
+mode. Existing directories keep theirs, and may be links, such as /var/run. Below the first new directory no link is
+followed: another process may have put one in its place. Calls may hang on a sick disk and raise OSError.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def no_pause(step: str) -> None:
-    """For callers that nobody interferes with."""
+    """The `pause` of callers without interference."""
 
 
 def make_directories(path: str, mode: int, *, pause: Pause = no_pause) -> None:

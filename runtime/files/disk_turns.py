@@ -28,9 +28,9 @@ class DiskTurns:
         self._last: Future[Any] | None = None
 
     async def take(self, operation: Callable[[], T]) -> T:
-        """What the operation gives.
+        """Run the operation and return its result.
 
-        Raises what it raises, and TimeoutError (an OSError) when the disk takes too long.
+        Raises its errors, and TimeoutError (an OSError) when the disk takes too long.
         """
         turn = self._last = self._threads.submit(operation)
         async with asyncio.timeout(self._seconds):

@@ -2,9 +2,9 @@
 
 When the process is killed, the next one removes it.
 
-Each holds a file that its process keeps locked (`flock` goes with the process). Who makes a directory first removes
-those of its own user and prefix that nobody holds any more. What can fail is the making (OSError, LockFileError);
-leftovers that cannot be removed are left.
+Each holds a file that its process keeps locked (`flock` ends with the process). Before a new directory is made,
+unlocked ones of the same user and prefix are removed. Only making a directory can fail (OSError, LockFileError);
+leftovers that cannot be removed stay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOCK = ".lock"
 
 @contextmanager
 def passing_directory(prefix: str, parent: str = "") -> Iterator[str]:
-    """A new directory, only for this user, for as long as the context lasts. `parent`: that of the system."""
+    """A new directory, only for this user, within the context. `parent` empty: the system's."""
     parent = parent or tempfile.gettempdir()
     remove_leftovers(prefix, parent)
     while True:

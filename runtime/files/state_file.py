@@ -31,7 +31,7 @@ T = TypeVar("T")
 VERSION = 1
 UNREADABLE = ".unreadable"
 LIMIT_BYTES = 64 * 1024 * 1024
-"""Of the largest state file. A larger one is none of ours; reading stops before memory does."""
+"""The largest state file. A larger one is not ours, and reading it could use up the memory."""
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -45,9 +45,9 @@ class _Header(msgspec.Struct):
 
 
 def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES, *, aside: str = "") -> T | None:
-    """What a state file says; None when there is no file.
+    """Read a state file; None when there is no file.
 
-    Raises UnreadableStateError, and OSError of a sick disk.
+    Raises UnreadableStateError, and OSError for a disk error.
 
     `aside`: the path to which an unreadable file is moved; empty: `<name>.unreadable` beside it.
     """
@@ -65,7 +65,7 @@ def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT
 
 
 def move_aside(path: str, aside: str) -> None:
-    """Move what is of no use to where nobody reads it, in place of what is there. Raises OSError."""
+    """Move an unusable file aside; it replaces an earlier one there. Raises OSError."""
     make_directories(os.path.dirname(aside) or ".", 0o700)
     remove_tree(aside)
     os.rename(path, aside)

@@ -1,4 +1,4 @@
-"""Walking a directory tree of any depth and breadth by open directories.
+"""Walks a directory tree of any depth and breadth by open directories.
 
 Containers write trees that no path can name (PATH_MAX), that no recursion survives, and that change under the walk. So:
 
@@ -28,13 +28,13 @@ from typing import NamedTuple
 HELD_LEVELS = 32
 BATCH_BYTES = 8192
 STUCK_AT_MOST = 8
-"""So often a directory is emptied anew without any success before its removal fails."""
+"""After so many tries without progress to empty a directory, its removal fails."""
 
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _UP_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _HEAD = struct.Struct("=QqHB")
 _MAYBE_DIRECTORIES = (0, 4)
-"""Not told, and a directory."""
+"""The entry is a directory, or of an unknown type."""
 _ALL_BITS = (1 << 64) - 1
 _FULL = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY)
 
@@ -63,7 +63,7 @@ class TreeEntry(NamedTuple):
 
 
 class _Level:
-    """One open directory and what was read of it last."""
+    """One open directory and its last read entries."""
 
     __slots__ = ("again", "at", "batch", "descriptor", "index", "start")
 
@@ -227,11 +227,11 @@ def mount_of(descriptor: int) -> bytes:
 
 
 def remove_tree(path: str) -> None:
-    """Remove what is at `path`, with all that is in it where it is a directory.
+    """Remove the file or the whole directory at `path`.
 
-    What is gone already is no error.
+    A missing path is no error.
 
-    It must lie on the mount of the directory above it, and so must all that is in it. Raises OtherMountError, OSError.
+    Everything must be on the same mount as the parent directory. Raises OtherMountError, OSError.
     """
     try:
         above = os.open(os.path.dirname(path) or ".", _UP_FLAGS)

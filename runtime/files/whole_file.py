@@ -1,11 +1,11 @@
-"""Files that are written as a whole: after a crash there is the new content or the old.
+"""Writes files as a whole: after a crash they have the new content or the old.
 
 It is the one way to replace a file, a kubeconfig beside the files of other users included. The content goes into a new
 file beside the old one, whose name nobody can guess (`O_EXCL`, no link followed), and takes its place by one rename.
-Both happen in the directory that was opened first, whatever its path leads to meanwhile.
+Both happen in the directory that was opened first, even if its path leads elsewhere by now.
 
 The new file stays locked while it is written. A crash can leave it behind; the next write in its directory removes
-those of ours that nobody holds. All calls may hang on a sick disk and raise OSError.
+unlocked ones of ours. All calls may hang on a sick disk and raise OSError.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _remove_partials(directory: int) -> None:
 
 
 def _remove_partial(directory: int, name: str) -> None:
-    """One file of ours, unless its writer still holds it."""
+    """Remove one partial file of ours, unless its writer still holds it."""
     descriptor = os.open(name, _LEFT, dir_fd=directory)
     try:
         info = os.fstat(descriptor)

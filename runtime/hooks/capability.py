@@ -1,6 +1,6 @@
-"""What a node can do for the httpGet hooks of its containers.
+"""The capability for httpGet hooks of containers.
 
-Commands go to the runtime; to sleep needs nobody.
+Commands go to the runtime, and sleeping needs no capability.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from runtime.io.pending import PendingAnswer
 
 HOOK_USER_AGENT = "kube-lifecycle/1.36"
-"""What servers know the hooks of a kubelet by."""
+"""The user agent by which servers recognise the hooks of a kubelet."""
 
 
 class HookAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -26,10 +26,10 @@ class HookAnswer(msgspec.Struct, frozen=True, gc=False):
 
 
 class HookCaller(Protocol):
-    """Who makes the HTTP calls of hooks."""
+    """Makes the HTTP calls of hooks."""
 
     def get(self, container_id: str, url: str, headers: tuple[tuple[str, str], ...]) -> PendingAnswer[HookAnswer]:
-        """GET once; whoever has waited long enough cancels. Never blocks the caller, and never fails.
+        """GET once; the caller cancels when it has waited long enough. Never blocks, and never fails.
 
-        `container_id` is for whoever plays a container. `headers` as the pod has them, in order; `Host` is one of them.
+        `container_id` is for simulated containers. `headers`: as in the pod, in order, `Host` included.
         """

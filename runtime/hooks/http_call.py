@@ -1,8 +1,8 @@
-"""The httpGet hook: one GET, of which only matters that it is answered (spec 3.11).
+"""The httpGet hook: one GET. Any answer means success (spec 3.11).
 
-Any status code will do. Who asks for HTTPS and meets a server without TLS is served over HTTP, without his credentials:
-so it has always been for hooks, and pods rely on it. There is no timeout here; the grace period of the container is
-one.
+Every status code is good. If the server of an HTTPS hook speaks no TLS, the hook falls back to HTTP without
+credentials. Hooks have always worked like that, and pods rely on it. There is no timeout here; the grace period of the
+container limits the call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NetworkHookCaller:
 
 
 async def call(url: str, headers: tuple[tuple[str, str], ...], held: HeldBytes | None = None) -> HookAnswer:
-    """On the loop. `held`: what all hooks of this loop hold together."""
+    """Make the call. Runs on the loop. `held`: the memory of all hooks of this loop."""
     try:
         answer = await get(url, headers, HOOK_USER_AGENT, fall_back=True, held=held)
     except HttpCallError as failure:

@@ -17,7 +17,7 @@ class HostFacts(Protocol):
     """A machine."""
 
     def machine(self) -> MachineFacts:
-        """What does not change while it runs. Never fails."""
+        """The facts that do not change while the machine runs. Never fails."""
 
     def network(self, name: str) -> NetworkFacts:
         """Addresses, default routes, and what `name` resolves to. Never fails."""

@@ -2,8 +2,8 @@
 
 `sysctl` does the same.
 
-Read and written as files below a directory, `/proc/sys` on a machine. Nothing raises: what is not there is None, and
-what could not be set is told.
+Parameters are files below a directory, `/proc/sys` on a machine. Nothing raises: a missing parameter is None, and a
+failed change returns its error.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class MachineFacts:
     apparmor: bool = False
     physical_cores: int = 0
     sockets: int = 0
-    """Of the CPUs; 0 for either: the kernel does not tell."""
+    """Cores and sockets of the CPUs; 0: the kernel does not tell."""
     thermal_paths: tuple[str, ...] = ()
     """Directories with the throttling of each CPU.
 

@@ -2,8 +2,8 @@
 
 It connects, asks, reads, and follows redirects on the same host (spec 5, 3.11).
 
-It checks no certificates, uses no proxies and keeps no connections. It has no time limit: callers set one. Of a body it
-reads only what is shown. All bytes of a call are bounded (`call_bytes`), those of TLS too.
+It checks no certificates, uses no proxies and keeps no connections. It has no time limit: callers set one. It reads
+only the shown part of a body. All bytes of a call are bounded (`call_bytes`), those of TLS too.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class HttpAnswer(msgspec.Struct, frozen=True):
 async def get(
     url: str, headers: Headers, agent: str, *, fall_back: bool = False, held: HeldBytes | None = None
 ) -> HttpAnswer:
-    """On the loop. Raises HttpCallError.
+    """Make the call. Runs on the loop. Raises HttpCallError.
 
-    `fall_back`: if an HTTPS server does not speak TLS, ask again over HTTP, without credentials. `held`: what all calls
-    of this loop hold together.
+    `fall_back`: if an HTTPS server does not speak TLS, ask again over HTTP, without credentials. `held`: the memory of
+    all calls of this loop.
     """
     call = CallBytes(held or HeldBytes())
     try:

@@ -1,7 +1,7 @@
-"""What the answer of a container may cost in bytes: all that one call receives.
+"""Bounds the bytes that one call may receive from a container.
 
-Every byte counts: interim answers, heads, bodies, and the answers before a redirect. What the calls under way hold
-together has a bound of its own (`runtime.io.held_bytes`).
+Every byte counts: interim answers, heads, bodies, and the answers before a redirect. The memory of all calls under way
+has its own bound (`runtime.io.held_bytes`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ CALL_BYTES_AT_MOST = 256 * 1024
 
 
 class HttpError(Exception):
-    """There is no whole answer; the text says why."""
+    """The answer is incomplete or invalid; the text says why."""
 
 
 def _nobody(_: HttpError) -> None:
-    """Nothing is to be ended before a connection is there."""
+    """Ends nothing: there is no connection yet."""
 
 
 class CallBytes:

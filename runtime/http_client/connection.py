@@ -23,7 +23,7 @@ HEAD_BYTES_AT_MOST = 64 * 1024
 INTERIM_ANSWERS_AT_MOST = 5
 """100 Continue, 103 Early Hints and the like, before the answer itself."""
 UNPARSED_BYTES_AT_MOST = 128 * 1024
-"""With more than this, the transport reads no further; one read adds 256 KiB at most."""
+"""Above this, the transport stops reading; one read adds 256 KiB at most."""
 BODY_BYTES_AT_MOST = 64 * 1024 * 1024
 """Unpacked. An API server answers with more only where a list is not read in pages."""
 UNPACKED_BYTES_AT_ONCE = 1024 * 1024

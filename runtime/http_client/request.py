@@ -72,7 +72,7 @@ def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> HttpC
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """`elsewhere`: it leads to another host."""
+    """The target of a redirect. `elsewhere`: it is on another host."""
 
     url: str
     headers: Headers
@@ -80,9 +80,9 @@ class Redirect(msgspec.Struct, frozen=True):
 
 
 def redirect_of(status: int, location: str, url: str, headers: Headers) -> Redirect | None:
-    """Where an answer sends us, or None.
+    """The redirect in an answer, or None.
 
-    Raises ValueError for a location that is no URL, or too long for one.
+    Raises ValueError for a location that is no URL or too long.
     """
     if status not in _REDIRECTS or not location:
         return None
@@ -96,7 +96,7 @@ def redirect_of(status: int, location: str, url: str, headers: Headers) -> Redir
 
 
 def without(headers: Headers, name: str) -> Headers:
-    """The headers but those of that name (lower case)."""
+    """The headers without those of that name (lower case)."""
     return tuple(each for each in headers if each[0].lower() != name)
 
 

@@ -3,12 +3,12 @@
 Each gets little memory and time until it has sent a request.
 
 A connection that is accepted costs a socket and a timer. TLS begins with its first byte, since its buffers are large;
-HTTP begins with its first whole head. For both together it has one limit of time, from the moment it was accepted.
-Which connection goes when there are too many is decided in `guests`. What all unfinished heads take together has a
-bound (`runtime.io.held_bytes`). After a burst the memory that it has left behind is given back.
+HTTP begins with its first whole head. Both together have one time limit, from the moment of acceptance. `guests`
+decides which connection is closed when there are too many. The memory of all unfinished heads has a bound
+(`runtime.io.held_bytes`). After a burst the memory that it used is given back.
 
-A process or a machine without descriptors is no reason to stop: the oldest connection that has asked for nothing goes.
-Everything runs on one loop.
+Without a free descriptor the server goes on: the oldest connection without a request is closed. Everything runs on one
+loop.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ACCEPTS_A_TURN = 64
 SCARCE_SECONDS = 1.0
 """How long nobody is accepted where the machine has nothing left for another connection."""
 BURST = 256
-"""So many connections at once leave enough behind to give it back."""
+"""After so many connections at once, giving memory back is worth it."""
 GIVE_BACK_SECONDS = 5.0
 _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _RESET = struct.pack("ii", 1, 0)
@@ -58,9 +58,9 @@ class Guest:
         _OF_TRANSPORT[transport] = self
 
     def holds(self, count: int) -> bool:
-        """So many more bytes of a head that is not whole yet.
+        """Count more bytes of an unfinished head.
 
-        False: they are too many, and the connection ends.
+        False: there are too many, and the connection ends.
         """
         return self._acceptor.held.add(self, count)
 
@@ -137,7 +137,7 @@ def let_in(transport: asyncio.BaseTransport | None) -> None:
 
 
 def address_of(transport: asyncio.BaseTransport | None) -> str:
-    """Of the other end; empty when it has none any more."""
+    """The address of the other end; empty if the connection has none any more."""
     peer = None if transport is None else transport.get_extra_info("peername")
     return str(peer[0]) if isinstance(peer, tuple) else ""
 
@@ -173,7 +173,7 @@ class Acceptor:
         self._stopped = False
 
     def start(self) -> None:
-        """On the loop. Raises OSError."""
+        """Start to accept. Runs on the loop. Raises OSError."""
         self._listening.setblocking(False)
         self._listening.listen(BACKLOG)
         asyncio.get_running_loop().add_reader(self._listening.fileno(), self._accept)

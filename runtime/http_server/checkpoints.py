@@ -1,8 +1,8 @@
 """A checkpoint of a container: the runtime archives its state on the node (spec 11.9).
 
-The archive lies under the node's directory.
+The archive is below the node's directory.
 
-What can fail is the runtime; one that cannot do it at all says so, and that is status 500 like every other failure.
+The runtime may fail or not support it; both are status 500.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from runtime.io.event_loop import settled
 DIRECTORY = "checkpoints"
 SECONDS_AT_MOST = 3600
 _MORE_SECONDS = 30
-"""For the answer to come after the runtime's own limit."""
+"""A margin, so that the runtime's own limit ends first."""
 
 
 class Checkpoints:
@@ -41,7 +41,7 @@ class Checkpoints:
         self._directory = os.path.join(root, DIRECTORY)
 
     async def answer(self, pod: Pod, container: str, query: Query) -> web.Response:
-        """Of a container that runs. Raises Refusal."""
+        """Answer for a running container. Raises Refusal."""
         seconds = timeout_of(query)
         archive = os.path.join(self._directory, archive_name(pod, container, time.time_ns()))
         try:

@@ -37,7 +37,7 @@ FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
 
 
 class ConnectionGuest(Protocol):
-    """Who counts a connection, and bounds what it costs before its first request."""
+    """Counts a connection, and bounds its cost before its first request."""
 
     def opened(self, transport: asyncio.Transport) -> None: ...
 

@@ -1,6 +1,6 @@
 """The answers of the node's server (spec 11.2).
 
-They are made of what the server is given: a view of the node, the runtime, the logs.
+They use the server's inputs: a view of the node, the runtime, the logs.
 
 There are three listeners. The main one authenticates every request (`gate`). The read-only one authenticates nobody and
 serves little. The third serves health. Questions to actors run on threads of their own and may take a while; an actor
@@ -64,7 +64,7 @@ _VAR_LOG = SystemLogPlaces()
 
 
 class ServedNode(ObserverView, ManifestDoor, NumbersView, Protocol):
-    """What the actors know, and what they take. Each method may wait, and is called on a thread."""
+    """The view of the actors, and the manifests they accept. Methods may wait, and run on a thread."""
 
     def pods(self) -> tuple[Pod, ...] | None:
         """Every pod of the node with its status, without mirror pods. None: unknown now."""
@@ -75,10 +75,10 @@ class ServedNode(ObserverView, ManifestDoor, NumbersView, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What does not change. `configuration`: the document; `flags`: what there is to say of each.
+    """The facts that do not change. `configuration`: the document; `flags`: each flag with its value.
 
-    `on`: what is switched on; `root`: the node's directory; `set_verbosity`: of the log; `idle_ns`: how long a
-    session may be silent; `websockets`: whether those of sessions are translated.
+    `on`: the enabled switches; `root`: the node's directory; `set_verbosity`: of the log; `idle_ns`: how long a session
+    may be silent; `websockets`: whether those of sessions are translated.
     """
 
     node: str

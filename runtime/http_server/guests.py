@@ -1,9 +1,9 @@
-"""Which connections a port has, and which of them makes room when there are too many. Pure.
+"""The connections of a port, and the choice of which to close when there are too many. Pure.
 
-A connection counts from the moment it is accepted: before TLS, before its first byte. It is unknown until somebody
-makes a request on it that he is allowed to make. Unknown connections are bounded more tightly than all. When there are
-too many, the oldest of them goes: whoever means to ask something has asked by then. A source with more than its share
-makes room itself, so that one client cannot push out those of others. Known connections never make room.
+A connection counts from the moment it is accepted: before TLS, before its first byte. It is unknown until an
+authenticated user has made a permitted request on it. Unknown connections have a tighter limit than all together. When
+there are too many, the oldest unknown one is closed: an honest client has sent its request by then. A source with more
+than its share loses one of its own, so one client cannot push out others. Known connections are never closed for this.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Guests(Generic[G]):
         return (*self._known, *self._unknown)
 
     def add(self, guest: G, address: str) -> G | None:
-        """One more, from this address.
+        """Add a connection from this address; return the one to close for it.
 
-        Who has to go for it is forgotten here, and the answer; it may be the guest itself.
+        The returned one is forgotten here. It may be the new one itself.
         """
         source = source_of(address)
         own = self._of_source.setdefault(source, {})
@@ -93,7 +93,7 @@ class Guests(Generic[G]):
 
 
 def source_of(address: str) -> str:
-    """Who an address belongs to: of IPv6, one machine has a whole /64."""
+    """The source of an address. With IPv6 a machine has a whole /64, so that is one source."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

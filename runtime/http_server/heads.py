@@ -73,7 +73,7 @@ def query_of(text: str) -> Query:
 
 
 def head_of(text: bytes) -> Head:
-    """Of the bytes before the empty line. Raises Refusal."""
+    """Parse the head from the bytes before the empty line. Raises Refusal."""
     first, *rest = text.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not words[0].isalpha():

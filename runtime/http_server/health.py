@@ -1,7 +1,7 @@
-"""Whether the node is well, as checks: `/healthz`, `/livez`, `/readyz` (spec 11.2, 11.8).
+"""Health checks of the node: `/healthz`, `/livez`, `/readyz` (spec 11.2, 11.8).
 
 `ping`: this answers at all. `log`: lines of the log can be written. `syncloop`: the sync loop is not late. `actors`: no
-actor is. What is wrong is told with the names of those who are late.
+actor is late. A failed check names the late actors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ALIVE = CHECKS[:1]
 
 
 def wanted_checks(checks: tuple[str, ...], only: str | None, query: Query) -> tuple[str, ...]:
-    """Those of `checks` that are asked for. Raises Refusal."""
+    """The requested ones of `checks`. Raises Refusal."""
     if only is not None:
         if only not in checks:
             raise HttpRefusal(404, f"there is no check {only}; there are {', '.join(checks)}")

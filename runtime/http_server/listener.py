@@ -33,10 +33,10 @@ HEAD_SECONDS = 10.0
 IDLE_SECONDS = 90.0
 """Between two requests (spec 11.1)."""
 LINGER_SECONDS = 1.0
-"""For the body of a request that has been answered already."""
+"""Time limit for the rest of a body whose request is already answered."""
 BODY_BYTES_AT_MOST = 3 * 1024 * 1024
 _LATER_LINE_BYTES = 32 * 1024
-"""For later requests on a connection: they carry no exec command, so they need no more."""
+"""Limit for later requests on a connection: they carry no exec command, so they need less."""
 
 # asyncio allocates this buffer for every new TLS connection; its default is 256 KiB. Four thousand silent clients would
 # take a gigabyte. A TLS record has 16 KiB.

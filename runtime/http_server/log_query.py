@@ -2,8 +2,8 @@
 
 It is parsed, checked, and turned into a command line of journalctl.
 
-Pure. A query names services, or one file under the log directory; options narrow the journal down. Everything that is
-wrong is told at once.
+Pure. A query names services, or one file under the log directory; options narrow the journal down. All faults are
+reported at once.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _pattern_faults(pattern: str) -> Iterator[str]:
 
 
 def journal_command(journalctl: str, query: LogQuery) -> tuple[str, ...]:
-    """What to run. No value of the query stands where an option could."""
+    """The command to run. No value of the query can become an option."""
     command = [journalctl, "--utc", "--no-pager", "--output=short-precise"]
     if query.since_ns is not None:
         command.append(f"--since={_stamp(query.since_ns)}")
@@ -130,7 +130,7 @@ def _stamp(wall_ns: int) -> str:
 
 
 def files_of(service: str) -> tuple[str, ...]:
-    """Where a service writes that has no journal, relative to the log directory, in this order."""
+    """The files of a service without a journal, relative to the log directory, in this order."""
     return (service, f"{service}.log", f"{service}/{service}.log")
 
 

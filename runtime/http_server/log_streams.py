@@ -31,11 +31,11 @@ LOOK_EVERY_SECONDS = 0.1
 ALIVE_EVERY_SECONDS = 1.0
 
 Write = Callable[[bytes], Awaitable[object]]
-"""Takes a piece of a log; over when whoever reads has made room for the next."""
+"""Takes a piece of a log; ends when the client has room for the next."""
 
 
 class LogStreams:
-    """See the module. `reading`: who reads, when it is not threads of its own; `close` ends it."""
+    """See the module. `reading`: an executor instead of its own threads; `close` ends it."""
 
     def __init__(self, cri: Cri, source: LogSource, reading: Executor | None = None) -> None:
         self._cri = cri
@@ -70,7 +70,7 @@ class LogStreams:
     async def _opened(
         self, container_id: str, options: LogReadOptions
     ) -> AsyncIterator[Callable[[Write], Awaitable[None]]]:
-        """What copies the log. Raises Refusal."""
+        """The function that copies the log. Raises Refusal."""
         status = await self._status(container_id)
         if status is None or not status.log_path:
             raise HttpRefusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")

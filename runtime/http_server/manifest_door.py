@@ -27,7 +27,7 @@ JSON = "application/json"
 
 
 class ManifestDoor(Protocol):
-    """Who takes manifests. Every method may wait, and is called on a thread; replies are JSON."""
+    """Takes manifests. Methods may wait, and run on a thread; replies are JSON."""
 
     def take(self, content: bytes) -> Reply: ...
 

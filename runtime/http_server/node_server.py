@@ -1,10 +1,10 @@
 """All listeners of a node: main port, read-only port, health port (spec 11.1).
 
-The configuration says which of them are there.
+The configuration decides which of them exist.
 
-Made first, then started, then closed; a port of 0 in `Ports` is any free one, None is none. What can fail is told
-before anything is served: certificates (`CertificateError`), an API server that is asked for and not there
-(`GateError`), and ports (`PortTakenError`).
+They are made first, then started, then closed. A port of 0 in `Ports` means any free port, and None means no port.
+Failures are reported before anything is served: certificates (`CertificateError`), a required but missing API server
+(`GateError`), and taken ports (`PortTakenError`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PortTakenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """None: nobody listens there."""
+    """The ports; None: nothing listens there."""
 
     main: int | None
     read_only: int | None
@@ -39,7 +39,7 @@ class Ports:
 
 
 def ports_of(configuration: KubeletConfiguration) -> Ports:
-    """What the configuration says."""
+    """The ports in the configuration."""
     served = configuration.enable_server
     return Ports(
         main=configuration.port if served else None,

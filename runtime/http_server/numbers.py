@@ -30,7 +30,7 @@ class NumbersView(Protocol):
     """See the module. Each method may wait, and is called on a thread."""
 
     def summary(self, *, only_cpu_and_memory: bool = False) -> bytes | None:
-        """As JSON; None when nothing can be said."""
+        """The summary as JSON; None if nothing is known."""
 
     def metrics(self) -> bytes: ...
 
@@ -68,7 +68,7 @@ class Numbers:
         return web.Response(body=body, content_type="application/json")
 
     async def metrics(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
-        """One of the pages; which, its path says."""
+        """The metrics page of that path."""
         page = self._pages[request.path.removeprefix("/metrics").strip("/")]
         return web.Response(body=await self._on_thread(page), headers={"Content-Type": CONTENT_TYPE})
 

@@ -49,17 +49,17 @@ def is_observed(path: str) -> bool:
 
 
 def asking_for_token(refusal: HttpRefusal) -> HttpRefusal:
-    """So that a browser asks the person for one."""
+    """The headers that make a browser ask the person for a token."""
     return HttpRefusal(401, refusal.text, (CHALLENGE,)) if refusal.status == 401 else refusal
 
 
 class ObserverView(Protocol):
-    """What there is to see. Each method may wait, and is called on a thread."""
+    """The data for the observer. Methods may wait, and run on a thread."""
 
     def look(self) -> Look: ...
 
     def timeline(self, uid: str) -> bytes | None:
-        """What happened to that pod, as JSON; None when nothing is known of it."""
+        """The timeline of that pod as JSON; None for an unknown pod."""
 
 
 class Observer:
@@ -110,7 +110,7 @@ class Observer:
             self._watchers -= 1
 
     async def _look_on(self) -> None:
-        """For as long as somebody watches."""
+        """Look again and again while somebody watches."""
         while self._watchers:
             self._seen = await self._on_thread(self._view.look)
             changed, self._changed = self._changed, asyncio.Event()
@@ -120,9 +120,9 @@ class Observer:
 
 
 def _event(told: Look | None, seen: Look) -> bytes | None:
-    """What has changed, as an event; None when nothing has.
+    """The changes as an event; None without changes.
 
-    `told` None: nothing has been told, and all of it is.
+    `told` None: nothing was sent before, so everything is.
     """
     before = _NOTHING if told is None else told
     parts = [json.dumps(key).encode() + b":" + part for key, part in seen.items() if before.get(key) != part]

@@ -1,7 +1,7 @@
 """Every path of the node's server with its methods, and which switches it needs (spec 11.2).
 
-Pure. A path that is not here is 404, a method that is not is 405; both are told only to those who may ask. A path whose
-switch is off says so.
+Pure. An unknown path is 404, and an unknown method is 405. Only authorised clients see that. A path whose switch is off
+says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEBUG_DISABLED = "Debug endpoints are disabled."
 
 
 class ServerEndpoint(enum.Enum):
-    """What is asked for."""
+    """The endpoint of a request."""
 
     HEALTH = "health"
     READY = "ready"
@@ -48,7 +48,7 @@ STREAMED = frozenset({ServerEndpoint.LOGS, ServerEndpoint.OBSERVER_STREAM})
 
 
 class Switch(enum.Enum):
-    """What may be off; the value is what then is answered."""
+    """The switches; the value is the answer while the switch is off."""
 
     DEBUG = 405, DEBUG_DISABLED
     PROFILING = 405, "profiling endpoint is disabled."
@@ -67,7 +67,7 @@ EVERYTHING = frozenset(Switch)
 class Route:
     """One path.
 
-    A part in braces is a name; one with a star, at the end, is all that is left, empty or not.
+    A part in braces is a name. A part with a star, at the end, is the rest of the path, empty or not.
     """
 
     pattern: str
@@ -151,11 +151,11 @@ class Asked:
     endpoint: ServerEndpoint
     names: Mapping[str, str]
     pattern: str = ""
-    """Of its route."""
+    """The subresources of its route."""
 
 
 def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
-    """What a request is for. `on`: the switches that are. Raises Refusal."""
+    """The route of a request. `on`: the enabled switches. Raises Refusal."""
     allowed: tuple[str, ...] = ()
     for route in ROUTES:
         names = route.match(path)

@@ -1,9 +1,9 @@
-"""What the agent's own threads do, in the form that `go tool pprof` and people read: `/debug/pprof/`.
+"""Profiles of the agent's threads for `go tool pprof` and for people: `/debug/pprof/`.
 
-A profile samples every thread a hundred times a second, for as long as was asked; one profile at a time. A sample
-counts for the line that the thread stands in, whether it computes or waits for the interpreter. There are no goroutines
-here; under that name every thread's stack is shown. This agent has no execution trace and resolves no symbols by
-address, and says so.
+A profile samples every thread a hundred times a second, for the requested time; one profile at a time. A sample counts
+for the current line of the thread, whether it computes or waits for the interpreter. There are no goroutines here;
+under that name every thread's stack is shown. This agent has no execution trace and resolves no symbols by address, and
+says so.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def folded(stacks: Counter[Stack]) -> str:
 
 
 def pprof(stacks: Counter[Stack], began_ns: int, lasted_ns: int) -> bytes:
-    """As a compressed protobuf of pprof's profile.proto. Samples: (count, ns)."""
+    """The profile as a compressed protobuf of pprof's profile.proto. Samples: (count, ns)."""
     texts: dict[str, int] = {"": 0}
     functions: dict[tuple[str, str], int] = {}
     locations: dict[tuple[str, str, int], int] = {}

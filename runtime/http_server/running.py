@@ -40,7 +40,7 @@ async def running_pods(cri: Cri) -> tuple[Pod, ...]:
 
 
 async def run_command(cri: Cri, container_id: str, command: str) -> bytes:
-    """What the command, split at spaces, has written. Raises Refusal, also when it fails."""
+    """Run the command, split at spaces; return its output. Raises Refusal, also when it fails."""
     try:
         done = await settled(
             cri.call(EXEC_SYNC, ExecSyncRequest(container_id=container_id, cmd=tuple(command.split())))

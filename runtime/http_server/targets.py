@@ -1,6 +1,6 @@
-"""Which pod and which container a request means, and what it asks of them (spec 11.2, 11.3). Pure.
+"""The pod, container and options that a request names (spec 11.2, 11.3). Pure.
 
-What is wrong with a request is a `HttpRefusal` with the status and the words that kubectl's users know.
+A faulty request raises `HttpRefusal` with the status and the text that users of kubectl know.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def _status_of(pod: Pod, container: str) -> ContainerStatus | None:
 
 
 def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
-    """What to show of a log, and whether the one before is meant.
+    """The log options, and whether the previous log is requested.
 
-    Raises Refusal: 400 for what cannot be read, 422 for what makes no sense.
+    Raises Refusal: 400 for unreadable options, 422 for contradictory ones.
     """
     first = first_of(query)
     if first.get("tail") == _ALL_LINES:
@@ -115,7 +115,7 @@ def first_of(query: Query) -> dict[str, str]:
 
 
 def _flag(first: Mapping[str, str], name: str) -> bool:
-    """As an API server reads it: whoever writes the name means it, unless he says that he does not."""
+    """Read a switch as an API server does: its name alone means true."""
     return name in first and first[name].lower() not in _FALSE
 
 

@@ -1,10 +1,10 @@
-"""The other end of an upgraded connection: found, asked, and believed only when it agrees.
+"""The other end of an upgraded connection: found, asked, and used only if it agrees.
 
-The request is sent on without a body, and what answers it is read as HTTP. With 101 the connection becomes a tunnel of
+The request is sent on without a body, and the answer is read as HTTP. With 101 the connection becomes a tunnel of
 bytes. With anything else there is no tunnel: the client gets that answer, and both connections end. Otherwise a client
-could go on speaking HTTP with a server that takes the agent for the one who asks.
+could go on speaking HTTP with a server that trusts the agent.
 
-What can fail is the other side (`HttpRefusal`): it cannot be reached, does not answer in time, or answers no HTTP.
+The other side can fail (`HttpRefusal`): it is unreachable, does not answer in time, or answers no HTTP.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _FRAMING = frozenset({"content-length", "transfer-encoding", "expect", "trailer"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a tunnel leads.
+    """The target of a tunnel.
 
-    `first` is the head of the request that goes there, with the empty line at its end.
+    `first`: the head of the request to it, with the empty line at its end.
 
-    `here`: for another side that lives in this process, makes a connected socket to it.
+    `here`: makes a connected socket if the other side is in this process.
 
-    `ended`: is told the status that the client got, once, when its connection has ended.
+    `ended`: called once with the client's status when its connection has ended.
     """
 
     host: str

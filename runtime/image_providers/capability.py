@@ -1,4 +1,4 @@
-"""What a node can do with credential programs: run one, and hear its answer."""
+"""The capability for credential programs: run one and get its answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.io.pending import PendingAnswer
 
 
 class ProviderRequest(msgspec.Struct, frozen=True):
-    """What a program is asked: about an image (with its registry, without its tag), and on whose behalf."""
+    """The question to a program: the image (with registry, without tag) and the service account."""
 
     image: str
     token: str = ""
@@ -40,7 +40,7 @@ class ImageProviders(Protocol):
 
     @property
     def known(self) -> tuple[ImageProvider, ...]:
-        """In the order in which they are configured."""
+        """The programs in the order of the configuration."""
 
     def ask(self, provider: ImageProvider, request: ProviderRequest) -> PendingAnswer[ProviderAnswer]:
         """Run the program once.

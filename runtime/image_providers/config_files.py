@@ -44,7 +44,7 @@ def read_provider_config(path: str, directory: str, *, tokens: bool) -> Provider
 
 
 def _digest(contents: Iterable[bytes]) -> str:
-    """As a kubelet computes it: each file after its length, in eight bytes."""
+    """The digest that a kubelet computes: each file after its length in eight bytes."""
     made = hashlib.sha256()
     for content in contents:
         made.update(len(content).to_bytes(8, "big") + content)

@@ -21,19 +21,19 @@ from typing import Any, TypeAlias
 from runtime.io.daemon_threads import DaemonThreads
 
 Address: TypeAlias = tuple[Any, ...]
-"""As the address family writes it."""
+"""An address as its family writes it."""
 NAMES_AT_ONCE = 4
 _NAMES = DaemonThreads(NAMES_AT_ONCE, "names-of-pods")
-"""Of the whole process. No thread starts before the first name."""
+"""The resolver threads of the whole process. No thread starts before the first name."""
 RECEIVE_BYTES = 32 * 1024
-"""Of the kernel's buffer, which takes twice as much. A pod cannot make it larger by sending faster."""
+"""Size of the kernel's buffer, which takes twice as much. A pod cannot enlarge it by sending faster."""
 _BYTES_RECEIVED = slice(128, 136)
-"""Where `tcpi_bytes_received` stands in the kernel's `struct tcp_info`."""
+"""The offset of `tcpi_bytes_received` in the kernel's `struct tcp_info`."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
 async def connected(host: str, port: int) -> socket.socket:
-    """Connect, on the loop; a name may have several addresses, of which the first that answers is taken.
+    """Connect, on the loop. Of several addresses of a name, the first that answers is used.
 
     Raises OSError.
     """

@@ -18,14 +18,14 @@ MIB = 2**20
 _ARENAS_AT_MOST = -8
 """`M_ARENA_MAX` of mallopt(3)."""
 WORTH_IT_BYTES = MIB
-"""So much less in use than at its highest is worth a walk over the heap."""
+"""If the use has fallen by so much from its highest, a walk over the heap is worth it."""
 AFTERWARDS = 3
 """How many looks after the end of a burst give memory back too.
 
 The last objects of a burst go one by one, and each may free a page.
 """
 _IN_RINGS = 2
-"""So many collections of the middle generation since the last whole one: enough to make one worth it."""
+"""After so many collections of the middle generation, a full one is worth it."""
 
 
 def share_one_heap() -> None:
@@ -79,7 +79,7 @@ class HeapKeeper:
 
 
 def bytes_in_use() -> int:
-    """What the heap of the C library holds for the process; 0 where it does not tell."""
+    """The bytes in use in the heap of the C library; 0 if it does not tell."""
     counts = _counts()
     if counts is None:
         return 0

@@ -26,7 +26,7 @@ _PIECE_BYTES = 65536
 
 
 class Program:
-    """One that runs: its two outputs, and how it ends."""
+    """A running program: its two outputs, and its end."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, output: asyncio.StreamReader, complaints: asyncio.StreamReader
@@ -99,7 +99,7 @@ class Ended(msgspec.Struct, frozen=True):
     status: int
 
     def __repr__(self) -> str:
-        """What programs print may be secret."""
+        """Shows no output, because it may be secret."""
         return f"Ended(status={self.status}, ...)"
 
 
@@ -112,9 +112,9 @@ class ProgramCutShortError(Exception):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Of a program that is run to its end.
+    """Limits of a program that is run to its end.
 
-    The beginning of its output counts, and the end of its complaints.
+    The beginning of its output is kept, and the end of its standard error.
     """
 
     seconds: float

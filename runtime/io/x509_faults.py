@@ -1,6 +1,6 @@
-"""Faults of certificates and of requests for them, as ValueError.
+"""Turns faults of certificates and certificate requests into ValueError.
 
-The library raises ValueError for most of what it cannot read, and classes of their own for the rest.
+The library raises ValueError for most unreadable input, and other classes for the rest.
 """
 
 from __future__ import annotations

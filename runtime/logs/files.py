@@ -57,7 +57,7 @@ class LogFiles(LogSource, Protocol):
 
 
 class LocalLogFiles(LocalLogSource):
-    """On the disk of this machine."""
+    """Log files on the disk of this machine."""
 
     def sizes(self, logs: Sequence[str]) -> tuple[int | None, ...]:
         return tuple(map(_size, logs))

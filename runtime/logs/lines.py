@@ -2,8 +2,8 @@
 
 Pure.
 
-A runtime writes `<time> <stdout|stderr> <P|F> <text>`; P is a piece whose line goes on. The JSON of old Docker
-is read as well. What is no such line is left out.
+A runtime writes `<time> <stdout|stderr> <P|F> <text>`; P is a piece whose line goes on. The JSON of old Docker is read
+as well. Other lines are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ STDOUT, STDERR = b"stdout", b"stderr"
 
 
 class LogReadOptions(msgspec.Struct, frozen=True):
-    """What to show. None: no such limit. `since_ns`: wall time; `stream`: one of `STDOUT`, `STDERR`.
+    """The options of a log. None: no such limit. `since_ns`: wall time; `stream`: one of `STDOUT`,
+    `STDERR`.
 
     `tail_lines` counts lines of the file.
     """
@@ -49,7 +50,7 @@ class LineWriter:
         self.full = options.limit_bytes == 0
 
     def shown(self, lines: Iterable[bytes]) -> bytes:
-        """What is to be seen of these lines, which have no line end."""
+        """The shown text of these lines, which have no line end."""
         options = self._options
         parts: list[bytes] = []
         since_ns = options.since_ns
@@ -75,7 +76,7 @@ class LineWriter:
 
 
 def line_of(raw: bytes) -> LogLine | None:
-    """One line of a file; None for what is none."""
+    """Parse one line of a file; None for an invalid line."""
     parts = raw.split(b" ", 3)
     if len(parts) >= 3 and parts[1] in (STDOUT, STDERR):
         text = parts[3] if len(parts) == 4 else b""

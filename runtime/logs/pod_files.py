@@ -28,7 +28,7 @@ _LOG_NAME = re.compile(r"([0-9]{1,9})\.log(\..*)?", re.DOTALL)
 T = TypeVar("T")
 
 LOGS_MODE = 0o750
-"""Of the directory with the logs of all pods."""
+"""Mode of the directory with the logs of all pods."""
 
 _TAIL_CHUNK_BYTES = 8192
 _TAIL_BYTES_AT_MOST = 1 << 20
@@ -36,11 +36,11 @@ _TAIL_BYTES_AT_MOST = 1 << 20
 
 
 class StartFiles(msgspec.Struct, frozen=True):
-    """What has to be on the host before a container is made.
+    """The files that must exist on the host before a container is made.
 
     `attempt` None: one after the newest of its logs, which is the highest N of `N.log`, rotated ones included (spec
-    3.7). `message`: where the termination message of an attempt goes, empty for nowhere. `hosts`: path and text of the
-    pod's hosts file, None where it has none of its own.
+    3.7). `message`: the path of the termination message of an attempt, or empty. `hosts`: path and text of the pod's
+    hosts file, or None.
     """
 
     log_directory: str
@@ -79,9 +79,9 @@ class PodFiles(Protocol):
         """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
 
     def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
-        """What a state file of the agent says (`runtime.files.state_file`); None when there is none.
+        """Read a state file of the agent (`runtime.files.state_file`); None if there is none.
 
-        Raises UnreadableStateError for a file of no use, which is moved aside, and OSError.
+        Raises OSError, and UnreadableStateError for an unusable file, which is moved aside.
         """
 
     def write_record(self, path: str, text: str) -> None:
@@ -92,7 +92,7 @@ class PodFiles(Protocol):
 
 
 class LocalPodFiles:
-    """On the disk of this machine."""
+    """Pod files on the disk of this machine."""
 
     def prepare_container(self, wanted: StartFiles) -> int:
         make_directories(os.path.dirname(os.path.dirname(wanted.log_directory)), LOGS_MODE)

@@ -1,9 +1,9 @@
 """Removal of the log directories of pods, and of the links to logs (spec 3.12, 16).
 
-`PodLogs` is the capability, `LocalPodLogs` the real one. The shapes of the names stand here too:
-`<pod logs>/<namespace>_<name>_<uid>/<container>/<attempt>.log` with rotated ones beside it, and
-`<container logs>/<pod>_<namespace>_<container>-<id>.log`, a link to it. Every call is disk work that may hang: actors
-run it on a lane. What is gone already is no error; OSError is.
+`PodLogs` is the capability, `LocalPodLogs` the real one. The formats of the names are here too: `<pod
+logs>/<namespace>_<name>_<uid>/<container>/<attempt>.log` with rotated ones beside it, and `<container
+logs>/<pod>_<namespace>_<container>-<id>.log`, a link to it. Every call is disk work that may hang: actors run it on a
+lane. A missing file is no error. Raises OSError.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def link_path(root: str, pod: Pod, container: str, container_id: str) -> str:
 
 
 class LocalPodLogs:
-    """On the disk of this machine."""
+    """Pod logs on the disk of this machine."""
 
     def __init__(self, pod_logs: str, container_logs: str) -> None:
         self._pod_logs = pod_logs

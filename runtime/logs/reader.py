@@ -152,7 +152,7 @@ class LogReader:
     def read(self) -> bytes | None:
         """The next piece of output.
 
-        Empty: nothing of what was read is wanted. None: the end of the log for now.
+        Empty: nothing of the read part is shown. None: the end of the log for now.
         """
         read_bytes = 0
         while self._parts and not self.full:

@@ -1,11 +1,11 @@
 """The files of one container's log, as they are read while they are written and rotated.
 
-`LogSource` is the capability, `LocalLogSource` the real one. Every call is disk work that may hang: who uses it has
-threads for that. What is opened stays readable under whatever name it has, or none. Raises OSError.
+`LogSource` is the capability, `LocalLogSource` the real one. Every call is disk work that may hang: callers have
+threads for that. An open file stays readable after it is renamed or removed. Raises OSError.
 
 Pods may be able to write beside their logs (through a hostPath volume), so no link is followed and nothing but a plain
-file is opened, with one exception. Where Docker runs the containers, a log is a link to Docker's own file, which has
-the container's id in its name: to such a file a link may lead. Who can give a file that name has its content anyway.
+file is opened, with one exception. With Docker, a log is a link to Docker's own file, which has the container's id in
+its name. A link to such a file is followed: a process that can create that file can read its content anyway.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ class OpenLog(Protocol):
         """Bytes in it now."""
 
     def read(self, offset: int, limit_bytes: int) -> bytes:
-        """What is there from `offset`; empty at the end."""
+        """Read from `offset` on; empty at the end."""
 
     def close(self) -> None: ...
 
 
 class LogSource(Protocol):
     def find(self, log: str, container_id: str) -> str:
-        """Where the log of that container is: that path, or what it leads to where it is a link that may."""
+        """The path of that container's log: the given one, or the target of an allowed link."""
 
     def open(self, path: str) -> OpenLog:
         """A plain file."""
 
     def identity(self, path: str) -> Hashable | None:
-        """Of the file that has this name now; None when there is none."""
+        """The identity of the file that has this name now; None without one."""
 
     def names_beside(self, log: str) -> tuple[str, ...]:
         """Names in the log's directory that begin with its own and a dot, sorted."""
 
 
 class LocalLogSource:
-    """On the disk of this machine."""
+    """Log files on the disk of this machine."""
 
     def find(self, log: str, container_id: str) -> str:
         return find_log(log, container_id)
@@ -75,7 +75,7 @@ class LocalLogSource:
 
 
 def find_log(log: str, container_id: str) -> str:
-    """See `LogSource.find`. What was found is to be opened without following a link once more."""
+    """See `LogSource.find`. Open the result without following a link again."""
     if not os.path.islink(log):
         return log
     target = os.path.realpath(log, strict=True)

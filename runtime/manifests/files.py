@@ -1,9 +1,9 @@
-"""Static pod manifests on disk: what is at the path, and when it changes (spec 1.1).
+"""Static pod manifests on disk: their content, and their changes (spec 1.1).
 
-`ManifestDirectory` is the capability, `LocalManifests` of `runtime.manifests.local` the real one. The path may be one
-file or a directory, of which one level is read: dot-files and directories are passed over, the rest comes sorted by
-name. What cannot be read is part of the answer, file by file, because one bad file must not hide the others. Contents
-are bytes: what they mean is not known here.
+`ManifestDirectory` is the capability, `LocalManifests` of `runtime.manifests.local` the real one. The path is one file
+or a directory. Of a directory one level is read, sorted by name, without dot-files and directories. Unreadable files
+are part of the answer, because one bad file must not hide the others. Contents are bytes, which are not interpreted
+here.
 
 `read` and `renew` touch the disk and may hang on a sick one: actors run them on a lane.
 """

@@ -96,7 +96,7 @@ class LocalManifestWatch:
         self._watch.close()
 
     def _changed(self, event: FileSystemEvent) -> None:
-        """On the observer's thread."""
+        """A file has changed. Runs on the observer's thread."""
         if event.event_type in _MEANS_NOTHING:
             return
         gone = event.event_type in ("deleted", "moved")

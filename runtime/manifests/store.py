@@ -29,9 +29,9 @@ class ManifestStore(Protocol):
 
 
 class LocalManifestStore:
-    """On the disk of this machine.
+    """A manifest store on the disk of this machine.
 
-    Manifests may hold what is nobody's business: only the owner can read them.
+    Manifests may hold secrets, so only the owner can read them.
     """
 
     def prepare(self, directory: str) -> None:

@@ -23,7 +23,7 @@ class ManifestFetchError(Exception):
 
 
 class ManifestAnswer(msgspec.Struct, frozen=True):
-    """What the server said."""
+    """The answer of the server."""
 
     status: int
     body: bytes

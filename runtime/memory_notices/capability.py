@@ -12,9 +12,9 @@ import msgspec
 
 
 class MemoryMark(msgspec.Struct, frozen=True):
-    """Less than so many bytes is left, or less than that share (0 to 100 percent) of all.
+    """A mark: less than so many bytes are left, or less than that share (0 to 100 percent).
 
-    `pods`: of what all pods may have together; otherwise of the machine.
+    `pods`: of the limit of all pods together; otherwise of the machine.
     """
 
     pods: bool = False
@@ -22,7 +22,7 @@ class MemoryMark(msgspec.Struct, frozen=True):
     left_percent: float | None = None
 
     def left_of(self, size_bytes: int) -> int:
-        """In bytes."""
+        """The free memory in bytes at this mark."""
         return self.left_bytes if self.left_percent is None else int(size_bytes * self.left_percent / 100)
 
 
@@ -30,11 +30,11 @@ class MemoryWatch(Protocol):
     """Tells until closed."""
 
     def renew(self) -> tuple[str, ...]:
-        """Go by the machine as it is now; nothing is told before the first time.
+        """Set the marks by the current machine. Nothing is reported before the first call.
 
-        What cannot be watched, and why.
+        Returns the errors.
 
-        Touches files of the kernel: to be called on a lane.
+        It touches files of the kernel, so call it on a lane.
         """
 
     def close(self) -> None:
@@ -45,7 +45,7 @@ class MemoryNotices(Protocol):
     def watch(self, marks: tuple[MemoryMark, ...], on_short: Callable[[], None]) -> MemoryWatch:
         """Call `on_short`, on any thread, when a mark may have been passed.
 
-        Whoever watched before is told no more.
+        An earlier watch gets no more calls.
 
-        It may be called for nothing, and many times: whoever hears it looks.
+        It may be called without reason, and many times. So look at the real memory then.
         """

@@ -127,7 +127,7 @@ class PressureNotices:
         return []
 
     def _told(self) -> None:
-        """On the loop."""
+        """The kernel has reported pressure. Runs on the loop."""
         for descriptor, event in self._epoll.poll(0):
             if event & (select.EPOLLERR | select.EPOLLHUP):
                 self._epoll.unregister(descriptor)

@@ -1,10 +1,10 @@
-"""`/metrics/cadvisor`: what the kernel says of machine, pods and containers, by a sample (spec 11.7).
+"""`/metrics/cadvisor`: metrics of machine, pods and containers from a sample (spec 11.7).
 
 Pure.
 
 Labels are those of cAdvisor. A container has its image and name, and a pod an empty container. The network has the name
 and image of its sandbox, the machine the id `/`, and the node's own parts have their control group. `id` is the path of
-the control group where that is known. What the kernel does not tell has no series; its family is there all the same.
+the control group, if known. A value that the kernel does not tell has no series, but its family is there.
 """
 
 from __future__ import annotations

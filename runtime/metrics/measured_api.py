@@ -28,7 +28,7 @@ def _nobody(_: float = 0.0) -> None:
 
 
 class MeasuredApi:
-    """See the module. `host`: who the server is, for the labels."""
+    """See the module. `host`: the server, for the labels."""
 
     def __init__(self, api: Api, host: str, meters: Meters, now_ns: Callable[[], int]) -> None:
         self._api = api
@@ -72,7 +72,7 @@ class MeasuredApi:
 
 
 class ApiMeters:
-    """An `ApiObserver`. `host`: who the server is, for the labels."""
+    """An `ApiObserver`. `host`: the server, for the labels."""
 
     def __init__(self, host: str, meters: Meters) -> None:
         self._host = host

@@ -12,7 +12,7 @@ from runtime.metrics.meters import Meters
 
 
 class PassMeters:
-    """Of one worker."""
+    """The pass metrics of one worker."""
 
     def __init__(self, meters: Meters) -> None:
         self._meters = meters

@@ -73,7 +73,7 @@ class MeasuredVolumes:
 
 
 def drivers_asked(meters: Meters) -> Callable[[str, str, str, int], None]:
-    """For `GrpcCsiDrivers`: driver, method, code and duration of each call."""
+    """An observer for `GrpcCsiDrivers`: it gets driver, method, code and duration of each call."""
 
     def asked(driver: str, method: str, code: str, took_ns: int) -> None:
         meters.took(names.CSI_OPERATIONS, took_ns, driver, method, code, NOT_MIGRATED)

@@ -37,7 +37,7 @@ class EndedContainer(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What is new in a status. `started` and `ended` by type of container, `failed`: (type, reason)."""
+    """The changes in a status. `started` and `ended` by type of container, `failed`: (type, reason)."""
 
     started: tuple[str, ...] = ()
     ended: tuple[EndedContainer, ...] = ()
@@ -47,7 +47,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 def changes(before: PodStatus, after: PodStatus) -> Changes:
-    """What is new in `after`.
+    """The changes from `before` to `after`.
 
     Pure. A container that ran only between two statuses is in the next one's last state.
     """

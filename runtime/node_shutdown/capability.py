@@ -21,14 +21,14 @@ class Hold(Protocol):
 
     @property
     def delay_ns(self) -> int:
-        """For how long it waits at most, from the moment that it says it goes down."""
+        """How long the machine waits at most, from the announcement of its shutdown."""
 
     @property
     def going_down(self) -> bool:
         """Whether it had said so before this hold: then it does not wait for it."""
 
     def release(self) -> None:
-        """It need not wait any more. What happens to it is still told."""
+        """The machine need not wait any more. Its announcements go on."""
 
     def close(self) -> None:
         """Neither wait nor tell. May be called more than once."""
@@ -40,10 +40,10 @@ class MachineShutdown(Protocol):
     ) -> PendingAnswer[Hold]:
         """Make the machine wait when it goes down.
 
-        Where it would wait for less than `least_ns` it is asked to wait for `wanted_ns`, and waits as long as it can be
-        made to. A second hold takes the place of the first.
+        If it would wait for less than `least_ns`, it is asked to wait for `wanted_ns`. It then waits as long as it
+        allows. A second hold replaces the first.
 
-        `on_change` is told True when the machine is about to go down, False when it stays after all. `on_lost` is
-        called once, when nothing will be told any more; the machine may still wait as promised. Both may come from any
-        thread. Fails with MachineShutdownError.
+        `on_change` gets True when a shutdown begins, and False when it is cancelled. `on_lost` is called once, when
+        there will be no more announcements; the machine may still wait as promised. Both may come from any thread.
+        Fails with MachineShutdownError.
         """

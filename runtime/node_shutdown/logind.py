@@ -32,7 +32,7 @@ LOGIND_UNIT = "systemd-logind.service"
 SIGNAL = "PrepareForShutdown"
 DROP_INS = "/etc/systemd/logind.conf.d"
 DROP_IN = "99-kubelet.conf"
-"""As kubelets call it: one of them may have been here before, and may be again."""
+"""The name that kubelets use: one of them may have been here before, and may come again."""
 CHECKS = 5
 FIRST_CHECK_S = 0.1
 SECOND_NS = 1_000_000_000
@@ -40,7 +40,7 @@ LOG = logging.getLogger("actorlet.logind")
 
 
 def drop_in_text(delay_ns: int) -> str:
-    """What the drop-in says; whole seconds, rounded up."""
+    """The text of the drop-in; whole seconds, rounded up."""
     seconds = -(-delay_ns // SECOND_NS)
     return (
         f"# Pods need so long to end: shutdownGracePeriod of the node agent.\n[Login]\nInhibitDelayMaxSec={seconds}\n"

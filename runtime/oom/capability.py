@@ -1,4 +1,4 @@
-"""What the kernel says of processes that it has killed for want of memory (`OomLog`)."""
+"""The kernel's reports of processes that it killed for lack of memory (`OomLog`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from runtime.io.pending import Subscription
 class OomKill(msgspec.Struct, frozen=True):
     """One process that was killed.
 
-    `node_wide`: the machine had no memory left; otherwise a group of processes had used what it may. `cgroup`: the
-    group that the victim was in, `limited`: the one that was at its limit; empty where the kernel did not say.
+    `node_wide`: the machine had no memory left; otherwise a group of processes was at its limit. `cgroup`: the group of
+    the victim; `limited`: the group at its limit. Both are empty if the kernel did not tell.
     """
 
     pid: int

@@ -1,4 +1,4 @@
-"""How the kernel tells of kills for want of memory, line by line (`OomLines`). Pure.
+"""Parses the kernel's reports of out-of-memory kills, line by line (`OomLines`). Pure.
 
 A report begins with who asked for memory (`... invoked oom-killer`), goes on with a page of numbers, says whose limit
 it was about, and ends with the victims. What stands in it has changed over the years:
@@ -10,7 +10,7 @@ it was about, and ends with the victims. What stands in it has changed over the 
                 Killed process 7 (x) total-vm:...
     with memory.oom.group also   Tasks in /a/b are going to be killed due to memory.oom.group set
 
-Lines may be missing: the kernel overwrites what nobody has read in time. A victim of whom nothing else is known was
+Lines may be missing: the kernel overwrites what nobody has read in time. A victim without further information was
 killed for the whole machine, unless its own line says otherwise.
 """
 
@@ -34,7 +34,7 @@ _WORDS = (
     _OF_A_GROUP,
 )
 MARKS = tuple(word.encode("ascii") for word in _WORDS)
-"""No line without one of these matters: whoever reads many lines need not decode the others."""
+"""Only lines with one of these matter, so other lines need not be decoded."""
 
 
 class OomLines:
@@ -93,7 +93,7 @@ def _summary(text: str) -> tuple[str, str, bool] | None:
 
 
 def _between(text: str, before: str, after: str) -> tuple[str, str] | None:
-    """What stands between the first of the two and the last of the others, and what stands behind that."""
+    """The text between the first of the two and the last of the others, and the text after that."""
     _, begins, rest = text.partition(before)
     found, ends, behind = rest.rpartition(after)
     return (found, behind) if begins and ends else None

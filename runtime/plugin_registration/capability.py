@@ -17,9 +17,9 @@ DRA_PLUGIN = "DRAPlugin"
 
 
 class PluginInfo(msgspec.Struct, frozen=True):
-    """What a plugin says of itself.
+    """The identity of a plugin.
 
-    `endpoint`: the socket at which it serves, empty for the one it was asked at.
+    `endpoint`: the socket of its service; empty: the one that was asked.
     """
 
     kind: str

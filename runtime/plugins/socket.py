@@ -21,11 +21,11 @@ from runtime.plugins.errors import PluginError
 
 NS_PER_SECOND = 10**9
 DIAL_NS = 10 * NS_PER_SECOND
-"""For a plugin that is just starting to take connections (spec 8.1)."""
+"""Time for a plugin to start accepting connections (spec 8.1)."""
 
 
 class WireMessage(Protocol):
-    """As protoc makes them."""
+    """The interface of messages that protoc makes."""
 
     def SerializeToString(self) -> bytes:  # noqa: N802 - protobuf's name
         """The bytes."""

@@ -1,7 +1,7 @@
-"""What a prober is asked and what it answers (spec 5).
+"""The questions to a prober, and its answers (spec 5).
 
-A check is a question with nothing left to look up: addresses and ports are numbers, commands are expanded. An answer
-is what was seen, with words for people; how many of a kind make a verdict is not known here.
+A check needs no further look-ups: addresses and ports are numbers, and commands are expanded. An answer has an outcome
+and a text for people. Thresholds are not known here.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import msgspec
 from runtime.io.pending import PendingAnswer
 
 PROBE_USER_AGENT = "kube-probe/1.36"
-"""What servers know the probes of a kubelet by; some leave them out of their logs."""
+"""The user agent by which servers recognise a kubelet's probes; some leave them out of their logs."""
 SHOWN_BYTES = 10 * 1024
-"""So much of what a container answers is read."""
+"""The number of bytes that are read of a container's answer."""
 NS_PER_SECOND = 1_000_000_000
 
 
 class ProbeOutcome(enum.Enum):
-    """What a check has come to.
+    """The outcome of a check.
 
-    Two say nothing of the container: UNKNOWN, the question could not be asked; LATE, there was no answer in time, but
-    this node was too busy to hear one.
+    Two say nothing about the container. UNKNOWN: the check could not be made. LATE: no answer came in time, but this
+    node was too busy to receive one.
     """
 
     SUCCESS = "success"
@@ -76,7 +76,7 @@ Check: TypeAlias = ExecCheck | HttpCheck | TcpCheck | GrpcCheck
 
 
 class Prober(Protocol):
-    """Who asks the containers of this node."""
+    """Probes the containers of this node."""
 
     def probe(
         self, container_id: str, kind: str, check: Check, timeout_ns: int

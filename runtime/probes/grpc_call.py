@@ -2,7 +2,7 @@
 
 h2 speaks the protocol. gRPC's own library is not used: its core keeps every header that a server sends without end, and
 takes no bound for them; its threads serve the runtime's client too. Here each byte is counted before it is parsed, a
-few thousand at a time, with a turn for other checks between them. What can fail is the network (OSError) and the answer
+few thousand at a time, with a turn for other checks between them. The network can fail (OSError), and the answer
 (`GrpcCallError`). Callers bound the time.
 """
 
@@ -25,7 +25,7 @@ from runtime.http_client.call_bytes import CallBytes, HttpError
 
 READ_BYTES = 4 * 1024
 CALL_BYTES_AT_MOST = 64 * 1024
-"""Of everything that the server sends: an honest answer has a few hundred bytes."""
+"""Limit of all bytes from the server: an honest answer has a few hundred."""
 MESSAGE_BYTES_AT_MOST = 4 * 1024
 HEADER_BYTES_AT_MOST = 16 * 1024
 _PREFIX_BYTES = 5
@@ -40,7 +40,7 @@ _OF_HTTP = {
     503: StatusCode.UNAVAILABLE,
     504: StatusCode.UNAVAILABLE,
 }
-"""What an answer without a status of its own means (gRPC's http-grpc-status-mapping)."""
+"""The meaning of an answer without a status of its own (gRPC's http-grpc-status-mapping)."""
 
 
 class GrpcCallError(Exception):

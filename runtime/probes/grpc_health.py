@@ -23,7 +23,7 @@ _NS_PER_MS = 1_000_000
 
 
 async def ask_grpc(check: GrpcCheck, timeout_ns: int, held: HeldBytes | None = None) -> ProbeAnswer:
-    """On the loop. `held`: what all probes of this loop hold together."""
+    """Make a gRPC check. Runs on the loop. `held`: the memory of all probes of this loop."""
     where, seconds = address(check.host, check.port), timeout_ns / NS_PER_SECOND
     call = CallBytes(held or HeldBytes(), CALL_BYTES_AT_MOST)
     try:

@@ -16,7 +16,7 @@ _WELL = ProbeAnswer(ProbeOutcome.SUCCESS)
 
 
 async def ask_http(check: HttpCheck, timeout_ns: int, held: HeldBytes | None = None) -> ProbeAnswer:
-    """On the loop. `held`: what all probes of this loop hold together."""
+    """Make an HTTP check. Runs on the loop. `held`: the memory of all probes of this loop."""
     try:
         async with asyncio.timeout(timeout_ns / NS_PER_SECOND):
             answer = await get(check.url, check.headers, PROBE_USER_AGENT, held=held)

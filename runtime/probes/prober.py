@@ -2,11 +2,10 @@
 
 Commands go through the runtime, all else through a loop for containers alone.
 
-What a container sends runs on no loop that the API client, leases or the node's server use.
+Data from containers never reaches a loop of the API client, the leases or the node's server.
 
-The loop may be busy: it then begins late, hears of a timeout late, and takes long for each of the turns that a check
-needs. What has timed out on a loop that was late by a tenth of the timeout, and by 100 ms, is LATE: the answer may well
-have been there.
+The loop may be busy: it then begins late, notices a timeout late, and takes long for each turn of a check. A check that
+timed out while the loop was late by a tenth of the timeout, and by 100 ms, is LATE: its answer may have been there.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ _OPENED = ProbeAnswer(ProbeOutcome.SUCCESS)
 
 
 async def ask_tcp(check: TcpCheck, timeout_ns: int) -> ProbeAnswer:
-    """On the loop."""
+    """Make a TCP check. Runs on the loop."""
     try:
         async with asyncio.timeout(timeout_ns / NS_PER_SECOND):
             opened = await connected(check.host, check.port)

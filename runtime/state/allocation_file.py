@@ -1,11 +1,11 @@
-"""What each pod has been allocated, on disk (spec 10.16): two files below the root directory.
+"""The allocations of pods on disk (spec 10.16): two files below the root directory.
 
-The next agent reads both, be it this one or a kubelet: `allocated_pods_state` has what pods were given,
-`actuated_pods_state` what the runtime was told of that.
+The next agent reads both, be it this one or a kubelet. `allocated_pods_state` has the allocated resources, and
+`actuated_pods_state` those that the runtime was told.
 
-`AllocationFile` is the capability, `LocalAllocationFile` the real one. What has been saved is there after a crash, all
-of it or what was before (`runtime.files.state_file`). The real one adds the checksum without which a kubelet takes no
-file. Refuses to know what else is in it.
+`AllocationFile` is the capability, `LocalAllocationFile` the real one. After a crash a file has its new content or its
+old (`runtime.files.state_file`). The real one adds the checksum that a kubelet requires. The content is not interpreted
+here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class AllocationFile(Protocol):
     """See the module. May block; call it on a lane."""
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
-        """What was saved last; None where nothing was. Raises UnreadableStateError, OSError (`read_state`)."""
+        """The last saved content; None without one. Raises UnreadableStateError, OSError (`read_state`)."""
 
     def load_actuated(self, decode: Callable[[bytes], T]) -> T | None:
         """The same of the other file."""
@@ -37,7 +37,7 @@ class AllocationFile(Protocol):
 
 
 class LocalAllocationFile:
-    """On the disk of this machine. `root` is the agent's directory."""
+    """The allocation files on the disk of this machine. `root` is the agent's directory."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 IPV4_PARTS = 4
 _PART = re.compile("[0-9]{1,9}")
-"""Of an IPv4 address. Zeros may stand before the number, but not without end."""
+"""A number of an IPv4 address. Leading zeros are allowed, but not without end."""
 SERVER, CLIENT = "kubelet-server", "kubelet-client"
 ORGANIZATION = "system:nodes"
 
 
 class HeldCertificate(msgspec.Struct, frozen=True):
-    """What is known of the certificate in use: `names` and addresses sorted, times in wall-clock ns."""
+    """The certificate in use: `names` and addresses sorted, times in wall-clock ns."""
 
     names: tuple[str, ...]
     begins_ns: int
@@ -59,12 +59,12 @@ class CertificateKeys(Protocol):
 
 
 class LocalCertificateKeys:
-    """On the disk of this machine, in `directory`.
+    """Keys and certificates on the disk of this machine, in `directory`.
 
-    `purpose`: `SERVER` or `CLIENT`, with which names of files begin.
+    `purpose`: `SERVER` or `CLIENT`, the prefix of the file names.
 
-    `patient`: the key of a request lies on the disk until its certificate is there, so that an agent that begins again
-    asks with the same one; `forget` ends that.
+    `patient`: the key of a request stays on disk until its certificate comes, so a restarted agent uses the same key;
+    `forget` removes it.
     """
 
     def __init__(self, directory: str, purpose: str, *, patient: bool = False) -> None:

@@ -2,9 +2,9 @@
 
 See spec 6.3.
 
-`DockerConfigFiles` is the capability, `LocalDockerConfig` the real one. Read anew for each pull, so that a new password
-needs no restart: short disk work, for a lane. Reading never fails: without credentials a pull may succeed just as well.
-What is passed over because it is broken is told.
+`DockerConfigFiles` is the capability, `LocalDockerConfig` the real one. They are read for each pull, so a new password
+needs no restart. That is short disk work, for a lane. Reading never fails: without credentials a pull may succeed just
+as well. Broken files that are skipped are reported.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import msgspec
 from config.credentials.docker_config import DockerConfigError, Entries, read_docker_config_json, read_dockercfg
 
 LIMIT_BYTES = 1 << 20
-"""Nobody has so many registries; what is larger is no such file."""
+"""Limit of such a file. No node has so many registries."""
 
 
 class NodeCredentials(msgspec.Struct, frozen=True):
-    """What was found, and what was passed over (file and reason)."""
+    """The found credentials, and the skipped files with reasons."""
 
     entries: Entries = ()
     problems: tuple[str, ...] = ()
@@ -33,9 +33,10 @@ class DockerConfigFiles(Protocol):
 
 
 class LocalDockerConfig:
-    """On the disk of this machine.
+    """Docker configurations on the disk of this machine.
 
-    `root`: the agent's directory, which goes first; `working` and `home`: of the agent (`home` empty: it has none).
+    `root`: the agent's directory, which comes first; `working` and `home`: directories of the agent (`home` may be
+    empty).
     """
 
     def __init__(self, root: str, working: str, home: str) -> None:

@@ -18,7 +18,7 @@ from typing import Protocol
 from runtime.files.state_file import write_state
 
 USER = "kubelet"
-"""Whose subordinate ids pods get, where there is such a user."""
+"""The user whose subordinate ids pods get, if it exists."""
 TOOL = "getsubids"
 TOOL_S = 10
 RECORD = "userns"
@@ -27,9 +27,9 @@ LIMIT_BYTES = 64 * 1024
 
 class IdFiles(Protocol):
     def subordinate(self) -> tuple[str | None, str | None]:
-        """What the system says of user ids and of group ids for the agent; None where nobody has chosen.
+        """The subordinate user and group ids of the agent in the system; None if none are configured.
 
-        OSError.
+        Raises OSError.
         """
 
     def records(self) -> Mapping[str, str]:
@@ -43,7 +43,7 @@ class IdFiles(Protocol):
 
 
 class LocalIdFiles:
-    """On the disk of this machine. `root` is the agent's directory."""
+    """Id records on the disk of this machine. `root` is the agent's directory."""
 
     def __init__(self, root: str) -> None:
         self._pods = Path(root, "pods")

@@ -50,14 +50,14 @@ class PullRecordFiles(Protocol):
     """See the module. May block; call it on a lane."""
 
     def load(self) -> PullFiles:
-        """What is there. Raises OSError of a sick disk."""
+        """Read all records. Raises OSError for a disk error."""
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         """Make the changes in order, up to the first that fails. Raises OSError."""
 
 
 class LocalPullRecordFiles:
-    """On the disk of this machine. `root` is the agent's directory."""
+    """Pull records on the disk of this machine. `root` is the agent's directory."""
 
     def __init__(self, root: str) -> None:
         self._root = os.path.join(root, DIRECTORY)
@@ -110,7 +110,7 @@ class LocalPullRecordFiles:
 
 
 def _names_in(directory: str) -> list[str]:
-    """The names of the records there; none where there is no directory."""
+    """The names of the records in a directory; none if it is missing."""
     try:
         names = sorted(os.listdir(directory))
     except FileNotFoundError:

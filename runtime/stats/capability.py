@@ -1,4 +1,4 @@
-"""What an actor may ask about what is used here: `HostStats`.
+"""Usage statistics of the host: `HostStats`.
 
 `LocalHostStats` is this machine, the simulated one is `simulation.host.stats`. All calls read files; `filesystem` and
 `pod_disk` may hang for ever on a dead mount, so actors run each on a lane, keyed by what it is about.
@@ -23,4 +23,4 @@ class HostStats(Protocol):
         """The file system that holds `path`, or would hold it. Raises OSError."""
 
     def pod_disk(self, uid: str, log_directory: str) -> PodDisk:
-        """What the volumes and logs of a pod take. What cannot be read is left out. Never fails."""
+        """The disk use of a pod's volumes and logs. Unreadable parts are left out. Never fails."""

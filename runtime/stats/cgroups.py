@@ -113,7 +113,9 @@ def _v2_memory(directory: str, at_ns: int) -> MemoryReading | None:
 
 
 def shares_of(weight: int) -> int:
-    """`cpu.weight` (1 to 10000) as shares of version 1 (2 to 262144): the inverse of what runtimes write."""
+    """`cpu.weight` (1 to 10000) as shares of version 1 (2 to 262144): the inverse of the runtimes'
+    conversion.
+    """
     return 2 + (weight - 1) * 262142 // 9999
 
 

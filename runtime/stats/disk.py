@@ -1,7 +1,7 @@
-"""What file systems and directories hold: `statvfs` where something is mounted, counting where not.
+"""The use of file systems and directories: `statvfs` for mounts, counting otherwise.
 
-Counted is what is allocated, hard links once, on one file system, without following links; so the numbers are those of
-`du`, however deep the tree is. What disappears meanwhile is left out.
+Allocated blocks count, hard links once, on one file system, without following links. So the numbers are those of `du`,
+however deep the tree is. Files that disappear meanwhile are left out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def filesystem(path: str, at_ns: int) -> FsReading:
 
 
 def directory(path: str, at_ns: int) -> FsReading:
-    """What a directory takes of its file system; all of it where it is the root of one. Raises OSError."""
+    """The use of a directory; of the whole file system if the directory is its root. Raises OSError."""
     whole = filesystem(path, at_ns)
     if os.path.ismount(path):
         return whole
@@ -94,8 +94,8 @@ def _opened(name: str | bytes, directory: int | None = None) -> int | None:
 def pod_disk(volumes: str, logs: str, at_ns: int) -> PodDisk:
     """`volumes`: the directory with one directory for each kind. `logs`: that with one for each container.
 
-    What is mounted may be dead, and whoever looks at it hangs. So mounts are found in the kernel's table, and only
-    those in memory are measured here. A dead volume must not hide what else the pod takes.
+    A mount may be dead, and reading it would hang. So mounts are found in the kernel's table, and only those in memory
+    are measured here. A dead volume must not hide what else the pod takes.
     """
     volumes, mounted = os.path.realpath(volumes), mount_kinds(text_or_empty(MOUNT_TABLE))
     found, mounts = [], []

@@ -165,7 +165,7 @@ def cgroup_paths(text: str) -> Mapping[str, str]:
 def cpu_times_us(stat: str) -> tuple[int, int, int] | None:
     """(used, user, system) in us by the first line of `/proc/stat`, at 100 ticks a second.
 
-    What idles is not used.
+    Idle time does not count as used.
     """
     fields = stat.partition("\n")[0].split()
     if len(fields) < 8 or fields[0] != "cpu":

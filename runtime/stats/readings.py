@@ -71,7 +71,7 @@ class MemoryReading(msgspec.Struct, frozen=True):
 
     @property
     def available(self) -> int | None:
-        """What is left of the limit; None without a limit."""
+        """The rest of the limit; None without a limit."""
         return None if self.limit is None else max(0, self.limit - self.working_set)
 
 
@@ -99,7 +99,7 @@ class DeviceIo(msgspec.Struct, frozen=True, gc=False):
 
 
 class CgroupReading(msgspec.Struct, frozen=True):
-    """One control group. `path` below the mount, the same for all controllers as far as we name it."""
+    """One control group. `path`: below the mount, the same for all controllers."""
 
     path: str
     cpu: CpuReading | None = None
@@ -180,7 +180,7 @@ class ProcessReading(msgspec.Struct, frozen=True):
 
 
 class SystemContainer(msgspec.Struct, frozen=True):
-    """A part of the node that is no pod. `name`: kubelet, runtime, pods, misc (spec 11.6).
+    """A part of the node outside of pods. `name`: kubelet, runtime, pods, misc (spec 11.6).
 
     `cgroup`: its control group. None: it shares one with others, so `cpu` and `memory` are those of its process.
     """
@@ -235,7 +235,7 @@ class PodDisk(msgspec.Struct, frozen=True):
     """One pod on disk: its volumes by the name of their directory, its logs by container.
 
     `volumes`: (kind such as `kubernetes.io/empty-dir`, name of the directory, reading). `mounts`: (kind, name, path) of
-    volumes that may be dead, as something is mounted there; they were not looked at.
+    mounted volumes. They may be dead, so they were not measured.
     """
 
     at_ns: int

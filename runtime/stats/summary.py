@@ -156,7 +156,7 @@ _LOCAL = frozenset(
 
 
 def _ephemeral(sample: PodSample, pod: Pod | None, node: NodeSample) -> api.FsStats | None:
-    """What the pod takes of the node's disk: layers, logs, and volumes that are not of memory."""
+    """The pod's use of the node's disk: layers, logs, and volumes that are not in memory."""
     used = inodes = 0
     for container in sample.containers:
         if container.layer is not None:
@@ -203,7 +203,7 @@ def _volumes(
 
 
 def moment(at_ns: int) -> str:
-    """As the API writes times."""
+    """A time in the format of the API."""
     return second_text(at_ns // SECOND_NS)
 
 

@@ -1,8 +1,8 @@
 """`AnswerSpans`: the spans of requests that the node's own server answers.
 
 Names and attributes are those of otelrestful, by which a kubelet traces its server: a span has the name of its route,
-as the kubelet writes it. The query of a request is no part of a span, since it may have a command. What the server
-asks the runtime for a request is below the request's span.
+as the kubelet writes it. The query of a request may have a command, so it is not part of a span. Runtime calls for a
+request are children of its span.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def route_of(pattern: str) -> str:
 
 
 def attributes_of(served: Served) -> Attributes:
-    """What there is to say of a request before it is answered."""
+    """The attributes of a request before its answer."""
     headers, (address, port) = served.headers, served.peer
     attributes: dict[str, str | int] = {
         "server.address": SERVICE,
@@ -111,7 +111,7 @@ def _text(value: str) -> str:
 
 
 def _port_in(host: str, scheme: str) -> int:
-    """Of a `Host` header; 0 if it has none, or the usual one."""
+    """The port in a `Host` header; 0 without one, or for the default port."""
     text = host.rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
     port = int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
     return 0 if port == _USUAL_PORTS[scheme] else port

@@ -37,7 +37,7 @@ from runtime.traces.spans import Attributes, SpanKind, TraceContext
 LOG = logging.getLogger(__name__)
 
 SCOPE = "k8s.io/kubernetes/pkg/kubelet"
-"""Who made the spans, as a kubelet names itself; so is `service.name`: queries for kubelets find them."""
+"""The tracer's name and `service.name` are those of a kubelet, so queries for kubelets find the spans."""
 SERVICE = "kubelet"
 WAITING_AT_MOST = 2048
 BATCH = 512
@@ -105,7 +105,7 @@ class OpenTelemetryTracer:
         return _Span(self._tracer.start_span(name, context, _KINDS[kind], attributes, links))
 
     def close(self) -> None:
-        """Send what waits, for as long as `CLOSE_SECONDS`. What is not sent then is lost."""
+        """Send waiting spans for at most `CLOSE_SECONDS`. The rest is lost."""
         # A thread that does not hold up the end of the process.
         ending = threading.Thread(target=self._provider.shutdown, name="traces-end", daemon=True)
         ending.start()
@@ -157,7 +157,7 @@ class _BoundedQueue(SpanProcessor):
         self._batches.on_end(span)
 
     def leaving(self, spans: int, result: SpanExportResult) -> None:
-        """So many have left the queue, with that result."""
+        """Note that so many spans have left the queue with that result."""
         taken = result is SpanExportResult.SUCCESS
         with self._lock:
             self._waiting -= spans
@@ -178,7 +178,7 @@ class _BoundedQueue(SpanProcessor):
 
 
 class _Counted(SpanExporter):
-    """The exporter of the SDK; the queue is told what became of each batch."""
+    """The exporter of the SDK; the queue hears the outcome of each batch."""
 
     def __init__(self, exporter: SpanExporter, queue: _BoundedQueue) -> None:
         self._exporter = exporter

@@ -1,8 +1,8 @@
-"""What clients and actors know of tracing: begin a span, pass on whose child a call is.
+"""Tracing for clients and actors: begin a span, and pass on the parent of a call.
 
-A `TraceContext` names a span. It is a value, so a message may carry it. Within one coroutine it need not be passed on:
-`within` runs each step of the coroutine under it, on whatever thread that is, and clients ask `current`. Without a
-tracer nobody calls anything of this module.
+A `TraceContext` names a span. It is a value, so a message may carry it. Within one coroutine it need not be passed on.
+`within` runs each step of the coroutine under it, on any thread, and clients ask `current`. Without a tracer this
+module is not used.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TraceContext(msgspec.Struct, frozen=True):
 
 
 class SpanKind(enum.Enum):
-    """On which side of a call the work is done."""
+    """The side of a call on which the work is done."""
 
     OWN = enum.auto()
     CALL = enum.auto()
@@ -65,7 +65,7 @@ class Span(Protocol):
         """Set an attribute."""
 
     def end(self) -> None:
-        """The work has ended. What comes later is lost."""
+        """End the span. Later changes are lost."""
 
     def fail(self, text: str = "") -> None:
         """The work has failed, for the reason `text`; ends the span."""
@@ -109,7 +109,7 @@ def below(context: TraceContext | None, coroutine: Coroutine[Any, Any, T]) -> Aw
 
 
 class within(Generic[T]):  # noqa: N801  # used as a function: `await within(context, coroutine)`
-    """The result of the coroutine, each step of which works for that span."""
+    """Run the coroutine, with each step under that span; return its result."""
 
     def __init__(self, context: TraceContext, coroutine: Coroutine[Any, Any, T]) -> None:
         self._context = context

@@ -39,7 +39,7 @@ _VERSION_FORMAT = "..%Y_%m_%d_%H_%M_%S."
 VERSION_MODE = 0o755
 GROUP_FILE_BITS = 0o440
 GROUP_DIRECTORY_BITS = stat.S_ISGID | 0o550
-"""What an fsGroup may do with volumes that are read only for their pods."""
+"""The mode bits that an fsGroup gets on volumes that are read-only for their pods."""
 
 PATH_BYTES_MAX = 4096
 COMPONENT_BYTES_MAX = 255

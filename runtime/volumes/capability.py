@@ -1,9 +1,9 @@
-"""What an actor asks for (`NodeVolumes`), and what a kind of volume has to offer (`VolumePlugin`).
+"""The interface for actors (`NodeVolumes`), and that of each kind of volume (`VolumePlugin`).
 
 All calls but those marked pure touch disks, mounts and servers, and may hang for ever on a dead one. Actors run them on
-a lane, one call per volume at a time. Every call may be repeated, after failures and by another life of the agent: what
-is there already stays, and what is gone already is no error. A kind of volume is one file with one plugin. Callers go
-through `LocalNodeVolumes`, which knows nothing of kinds.
+a lane, one call per volume at a time. Every call may be repeated, after failures and by another life of the agent:
+existing things stay, and missing ones are no error. A kind of volume is one file with one plugin. Callers go through
+`LocalNodeVolumes`, which knows nothing of kinds.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class VolumeFile(msgspec.Struct, frozen=True, gc=False):
 
 
 Payload = Mapping[str, VolumeFile]
-"""Path below the volume -> file. The paths are checked by whoever writes them."""
+"""Path below the volume -> file. The writer checks the paths."""
 
 _NO_PAYLOADS: Mapping[str, Payload] = {}
 _NO_REFUSALS: Mapping[str, str] = {}
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What is to be in the volumes of a pod that are made of objects of the API, by name of the volume.
+    """The content of the volumes that show API objects, by name of the volume.
 
-    `payloads`: where all is known. `refusals`: why it is not; such a volume is told as a fault, and what it held before
-    stays.
+    `payloads`: complete contents. `refusals`: why a content is missing; such a volume is reported as a fault and keeps
+    its old content.
     """
 
     payloads: Mapping[str, Payload] = _NO_PAYLOADS
@@ -58,20 +58,20 @@ NO_CONTENTS = Contents()
 
 
 class VolumeMaterial(msgspec.Struct, frozen=True):
-    """What a kind needs beyond objects of the API: secrets, tokens, where a device is attached.
+    """Further inputs of a kind of volume: secrets, tokens, the place of an attached device.
 
-    Each has its own.
+    Each kind has its own subclass.
     """
 
 
 class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One volume of one pod, as its plugin sees it.
 
-    `name`: on disk, which is that of the persistent volume where there is one. `volume`: the pod's entry. `source`: the
-    attribute of `Volume`, or of the persistent volume's spec, that says of which kind it is. `field_path` such as
-    `spec.volumes[2].nfs`. `block`: containers get it as a device. `version` tells one content from another: the volume
-    is made again when it is other than what was made last. `in_use`: by which name an attachable volume stands in
-    `volumesInUse` of the node's status. `context`: the SELinux label that it is mounted with; empty: with none.
+    `name`: on disk; that of the persistent volume, if there is one. `volume`: the pod's entry. `source`: the attribute
+    of `Volume`, or of the persistent volume's spec, that gives its kind. `field_path` such as `spec.volumes[2].nfs`.
+    `block`: containers get it as a device. `version`: of its content; another one makes the volume again. `in_use`: the
+    name of an attachable volume in `volumesInUse` of the node's status. `context`: the SELinux label of its mount, or
+    empty.
     """
 
     name: str
@@ -92,14 +92,14 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def all_options(self) -> tuple[str, ...]:
-        """The mount options, that of the label included. Its commas stand in quotes."""
+        """The mount options with that of the label. Its commas are quoted."""
         return (*self.mount_options, f'context="{self.context}"') if self.context else self.mount_options
 
 
 class VolumePlace(msgspec.Struct, frozen=True):
-    """Where one volume of one pod lies.
+    """The place of one volume of one pod.
 
-    `directory`: below the pod's own; its parents may have to be made as well.
+    `directory`: below the pod's directory; its parents may not exist yet.
 
     That is `volumes/<plugin>/<name>`, or `volumeDevices/<plugin>/<name>` for `block` volumes.
     """
@@ -122,7 +122,7 @@ class LocatedVolume(msgspec.Struct, frozen=True):
 
 
 class VolumeCondition(msgspec.Struct, frozen=True):
-    """What a storage driver says of a volume's health."""
+    """The health of a volume as its storage driver reports it."""
 
     abnormal: bool
     message: str = ""
@@ -146,9 +146,9 @@ class VolumePlugin(abc.ABC):
     """One kind of volume.
 
     The methods here are the defaults of a kind: it shares no device among its pods and lies in the directory of its
-    place. It is made anew each time, and leaves only mounts and files.
+    place. It is made again each time, and leaves only mounts and files.
 
-    A device is named by the kind as it likes; on the node it is `<plugin>/<device>`.
+    The kind chooses the name of a device; on the node it is `<plugin>/<device>`.
     """
 
     source: str
@@ -160,7 +160,7 @@ class VolumePlugin(abc.ABC):
         return VOLUME_SOURCES[self.source].plugin
 
     def name_of(self, spec: VolumeSpec) -> str:
-        """What names the directory of this volume. Pure. Raises VolumeFailedError."""
+        """The directory name of this volume. Pure. Raises VolumeFailedError."""
         return self.name
 
     def owns(self, place: VolumePlace) -> bool:
@@ -171,7 +171,9 @@ class VolumePlugin(abc.ABC):
 
     @abc.abstractmethod
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
-        """Make the volume; its path on the host, or that of its device. Raises VolumeFailedError, OSError."""
+        """Make the volume; return its path on the host, or that of its device. Raises VolumeFailedError,
+        OSError.
+        """
 
     def path_at(self, place: VolumePlace) -> str:
         """The path on the host that `prepare` gives for a volume there. Pure."""
@@ -199,7 +201,7 @@ class VolumePlugin(abc.ABC):
         return ""
 
     def measure(self, place: VolumePlace) -> FsReading | None:
-        """What its driver says that the volume holds; None where it measures nothing.
+        """The volume statistics of its driver; None if it measures nothing.
 
         Raises VolumeFailedError, OSError.
         """
@@ -231,7 +233,7 @@ class NodeVolumes(Protocol):
     """All that is done for volumes on this node. Devices have their unique names here."""
 
     def locate(self, uid: str, spec: VolumeSpec) -> LocatedVolume:
-        """Where a volume of this pod is to lie. Pure. Raises VolumeFailedError for a kind that is not served."""
+        """The place of a volume of this pod. Pure. Raises VolumeFailedError for a kind that is not served."""
 
     def make_pod(self, uid: str) -> None:
         """The directories that every pod has. Raises VolumeFailedError, OSError."""
@@ -261,7 +263,7 @@ class NodeVolumes(Protocol):
         """The volumes of a pod found on disk that have a storage driver, each with its name. Raises OSError."""
 
     def measure(self, place: VolumePlace) -> FsReading | None:
-        """What its driver says that a volume holds; None where it measures nothing.
+        """The volume statistics of its driver; None if it measures nothing.
 
         Raises VolumeFailedError, OSError.
         """

@@ -22,7 +22,7 @@ _LAST_WORDS_S = 2.0
 
 
 class HostCommand(msgspec.Struct, frozen=True):
-    """What to run. `options` are the agent's own words; `operands` may come from anybody.
+    """A program to run. `options` come from the agent itself; `operands` may come from anybody.
 
     `output_characters`: how much of the end of its output is kept.
     """
@@ -41,7 +41,7 @@ class HostCommand(msgspec.Struct, frozen=True):
 
 
 class CommandResult(msgspec.Struct, frozen=True):
-    """How a program ended: its exit status, `NOT_FOUND` or `TIMED_OUT`, and the end of what it said."""
+    """How a program ended: its exit status, `NOT_FOUND` or `TIMED_OUT`, and the end of its output."""
 
     code: int
     output: str
@@ -53,7 +53,7 @@ class Commands(Protocol):
 
 
 class HostCommands:
-    """On this machine."""
+    """Runs programs on this machine."""
 
     def run(self, command: HostCommand, timeout_s: float) -> CommandResult:
         try:

@@ -340,7 +340,7 @@ def _abilities(driver: CsiNode) -> frozenset[Ability]:
 
 
 def _reading(stats: DriverVolumeStats, at_ns: int) -> FsReading:
-    """What a driver does not say is zero, as kubelets show it.
+    """Missing values are zero, as kubelets show them.
 
     Raises VolumeFailedError for an empty answer.
     """

@@ -1,4 +1,4 @@
-"""Where volumes of storage drivers lie on disk, and the notes beside them (spec 8.7, 8.8).
+"""The places of storage driver volumes on disk, and the notes beside them (spec 8.7, 8.8).
 
 Below `<root>/plugins/kubernetes.io/csi/`, for the volumes as the node has them:
 
@@ -11,8 +11,9 @@ Below `<root>/plugins/kubernetes.io/csi/`, for the volumes as the node has them:
 and below each pod's directory `volumes/kubernetes.io~csi/<name>/mount` with the note beside it, or
 `volumeDevices/kubernetes.io~csi/<name>`, a link to the device.
 
-By its note alone an agent can release a volume. Each note is written atomically before the first call to the driver,
-and removed when nothing is left of the volume. Names and keys are those of kubelets, so that a node can be taken over.
+An agent can release a volume with nothing but its note. Each note is written atomically before the first call to the
+driver, and removed when nothing is left of the volume. Names and keys are those of kubelets, so that a node can be
+taken over.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ EPHEMERAL = "Ephemeral"
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What `vol_data.json` says.
+    """The content of `vol_data.json`.
 
     `lifecycle`: Persistent or Ephemeral. `done`: "true" when all was done for the pod.
     """
@@ -67,7 +68,7 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
 def device_name(driver: str, handle: str) -> str:
     """The name of a volume on its node: `<driver>^<handle>`.
 
-    With `kubernetes.io/csi/` before it, it stands in `volumesInUse` and `volumesAttached` of the node's status.
+    With the prefix `kubernetes.io/csi/` it appears in `volumesInUse` and `volumesAttached` of the node's status.
     """
     return f"{driver}^{handle}"
 
@@ -80,12 +81,12 @@ class CsiLayout:
         self._devices = os.path.join(self._top, "volumeDevices")
 
     def staged_mount(self, driver: str, handle: str) -> str:
-        """Where a file system is staged."""
+        """The path at which a file system is staged."""
         digest = hashlib.sha256(handle.encode()).hexdigest()
         return os.path.join(self._top, _name(driver), digest, "globalmount")
 
     def staged_device(self, name: str) -> str:
-        """Where a device is staged."""
+        """The path at which a device is staged."""
         return os.path.join(self._devices, "staging", _name(name))
 
     def device_note(self, name: str) -> str:
@@ -123,7 +124,8 @@ class CsiLayout:
 
 
 def read_note(directory: str) -> Note | None:
-    """The note in a directory; None when there is no readable one, which is told and moved aside.
+    """The note in a directory; None without a readable one. An unreadable note is reported and moved
+    aside.
 
     Raises OSError.
     """
@@ -164,7 +166,7 @@ def remove_empty(directory: str) -> None:
 
 
 def remove_path(path: str) -> None:
-    """What is left of a path that was given back; a driver should have removed it."""
+    """Remove the rest of an unpublished path, if the driver has left it."""
     try:
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)
@@ -192,7 +194,7 @@ def forget(path: str, directory: str) -> None:
 
 
 def link(target: str, path: str) -> None:
-    """Put a link at `path`; replace the link that was there."""
+    """Put a link at `path`, in place of an existing link. Not atomic."""
     make_directories(os.path.dirname(path), DIRECTORY_MODE)
     if os.path.islink(path):
         if os.readlink(path) == target:

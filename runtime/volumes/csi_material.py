@@ -22,9 +22,9 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Expansion(msgspec.Struct, frozen=True):
-    """What has become of making a volume larger: its size in bytes now, or the `error`.
+    """The outcome of a volume expansion: its size in bytes now, or the `error`.
 
-    `infeasible`: it cannot succeed as it was asked for.
+    `infeasible`: the requested size can never succeed.
     """
 
     size_bytes: int = 0

@@ -37,7 +37,7 @@ def page_bytes(pod: Pod, medium: str) -> int:
 
 
 def mount_options(size_bytes: int, limit_bytes: int) -> str:
-    """For the kernel's hugetlbfs. `limit_bytes`: how large the volume may become, 0 for no limit."""
+    """Mount options of hugetlbfs. `limit_bytes`: the size limit of the volume, 0 for none."""
     return f"pagesize={size_bytes}" + (f",size={limit_bytes}" if limit_bytes else "")
 
 

@@ -32,7 +32,7 @@ _BUILT_IN = frozenset(kind.plugin for kind in VOLUME_SOURCES.values())
 
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """What a driver says of itself. What it leaves out it can do, as on a kubelet."""
+    """The abilities that a driver reports. Omitted ones count as present, as on a kubelet."""
 
     attach: bool = True
     fs_group: bool = msgspec.field(default=True, name="fsGroup")
@@ -135,7 +135,7 @@ class FlexPlugin(VolumePlugin):
 
 
 def flex_source(spec: VolumeSpec) -> FlexVolumeSource:
-    """Of the persistent volume where there is one. Pure. Raises VolumeFailedError."""
+    """The source of the persistent volume, if any, or of the pod's volume. Pure. Raises VolumeFailedError."""
     source = spec.volume.flex_volume if spec.persistent is None else spec.persistent.spec.flex_volume
     if source is None or not source.driver:
         raise VolumeFailedError("a flexVolume needs a driver")
@@ -143,7 +143,7 @@ def flex_source(spec: VolumeSpec) -> FlexVolumeSource:
 
 
 def options_of(pod: Pod, spec: VolumeSpec) -> dict[str, str]:
-    """What a driver is told of a volume. The volume's own options win, as on a kubelet. Pure."""
+    """The options of a volume for its driver. The volume's own options win, as on a kubelet. Pure."""
     source = flex_source(spec)
     told = {
         "kubernetes.io/fsType": source.fs_type or "",

@@ -1,8 +1,8 @@
 """hostPath: a path of the host, checked or made as its type says, and never owned (spec 8.7).
 
-Nothing is ever removed, and no mode or owner of what exists is changed: it is not ours. With no type nothing is
-looked at at all. A pod may write where the path of another leads through. So what is made is made new, through no link,
-and a link that appears meanwhile is refused.
+Nothing is ever removed, and no mode or owner of what exists is changed: it is not ours. Without a type nothing is
+checked. A pod may be able to write to a directory on another pod's path. So new directories are made without following
+links, and a link that appears meanwhile is refused.
 """
 
 from __future__ import annotations

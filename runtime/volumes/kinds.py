@@ -27,7 +27,7 @@ from runtime.volumes.scsi.scsi_disks import ScsiDisks
 
 
 class RefusedPlugin(VolumePlugin):
-    """One such kind, by its attribute in `VOLUME_SOURCES`."""
+    """One refused kind, by its attribute in `VOLUME_SOURCES`."""
 
     def __init__(self, source: str) -> None:
         self.source = source

@@ -1,8 +1,8 @@
 """Mount options of persistent volumes, as they may be given to `mount -o` (issue 20). Pure.
 
 `mount` reads options before the file system does, and some make it do something else. It may mount another directory
-(`bind`), follow a helper program, or change the owner of what it mounts (`X-mount.owner`). A volume may only say how
-its own file system is mounted. One word may hold several options, with commas between them, as upstream joins them
+(`bind`), follow a helper program, or change the owner of what it mounts (`X-mount.owner`). A volume may only choose
+options of its own file system. One word may hold several options, with commas between them, as upstream joins them
 anyway.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from runtime.volumes.capability import VolumeFailedError
 
 LENGTH_AT_MOST = 4096
-"""Of all together: the kernel takes one page."""
+"""Limit of all options together: the kernel takes one page."""
 
 _WORD = re.compile(r"[!-~]+", re.ASCII)
 _PROPAGATION = {f"{r}{kind}" for r in ("", "r") for kind in ("shared", "private", "slave", "unbindable")}

@@ -60,8 +60,8 @@ class Mounts(Protocol):
     def unmount(self, path: str, *, detach: bool = False, force: bool = False) -> None:
         """Undo the last mount at `path`; it is no error if nothing is mounted there.
 
-        `detach`: it goes out of sight at once, and altogether when nobody uses it any more. `force`: the same, and what
-        waits for its server fails.
+        `detach`: it disappears at once and is unmounted when it is no longer used. `force`: the same, and calls that
+        wait for its server fail.
         """
 
 

@@ -79,7 +79,7 @@ def nfs_source(spec: VolumeSpec) -> NFSVolumeSource | None:
 
 
 def _host(server: str) -> str:
-    """As `mount` takes it: an address of six parts and colons stands in brackets."""
+    """The server as `mount` takes it: an IPv6 address is put in brackets."""
     try:
         return f"[{server}]" if ipaddress.ip_address(server).version == 6 else server
     except ValueError:

@@ -1,8 +1,7 @@
-"""`LocalNodeVolumes`: what is done for volumes on this machine, through the plugins of their kinds.
+"""`LocalNodeVolumes`: makes and releases volumes on this machine, through the plugins of their kinds.
 
-It knows no kind. What is alike for all is done here: which plugin serves a volume, where the volume lies, what is
-unmounted and removed after it was given back. Of a kind that is not served any more (a driver that has gone) the mounts
-and directories are taken down all the same.
+It knows no kind. It does the common work: find the plugin and the place of a volume, and unmount and remove the rest
+after a release. Mounts and directories of a kind that is no longer served (a removed driver) are taken down too.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class LocalNodeVolumes:
         return plugin.driver_of(place) if plugin is not None else ""
 
     def _owner(self, place: VolumePlace) -> VolumePlugin | None:
-        """None for a kind that is not served any more."""
+        """The plugin of a volume; None for a kind that is no longer served."""
         by_name = self._by_name.get(place.plugin)
         return by_name or next((plugin for plugin in self._by_name.values() if plugin.owns(place)), None)
 

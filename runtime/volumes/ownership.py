@@ -117,9 +117,9 @@ def _all_below(root: int, mount: bytes, wanted: Ownership, progress: OwnershipPr
 
 
 def _one(directory: int, name: bytes, mount: bytes, wanted: Ownership, progress: OwnershipProgress) -> int | None:
-    """Change one entry; where it is a directory to go down into, it is opened.
+    """Change one entry; open it if it is a directory to enter.
 
-    What is gone meanwhile needs nothing.
+    A removed entry needs nothing.
     """
     try:
         entry = os.open(name, _OPEN, dir_fd=directory)

@@ -38,14 +38,14 @@ class PodDirectories:
         return os.path.join(self._pods, uid)
 
     def place(self, uid: str, plugin: str, name: str, *, block: bool = False) -> VolumePlace:
-        """Where one volume lies. Raises VolumeError for names that lead elsewhere."""
+        """The place of one volume. Raises VolumeError for names that lead elsewhere."""
         if not name or "/" in name or name in (".", ".."):
             raise VolumeFailedError(f"{name!r} cannot be the name of a volume")
         top = os.path.join(self.pod(uid), DEVICES if block else FILES)
         return VolumePlace(uid, plugin, name, block, os.path.join(top, plugin.replace("/", "~"), name))
 
     def sub_paths(self, uid: str, name: str) -> str:
-        """Where single directories and files of the volume of this name on disk are mounted for containers."""
+        """The directory of the sub path mounts of this volume."""
         return os.path.join(self.pod(uid), SUB_PATHS, name)
 
     def make(self, uid: str) -> None:

@@ -1,4 +1,4 @@
-"""What a pod says of its volumes: which of them its containers use, and where they stand. Pure."""
+"""The volumes in a pod: which ones its containers use, and their document paths. Pure."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def keeps_labels(spec: VolumeSpec) -> bool:
 
 
 def field_path_of(index: int, volume: Volume) -> str:
-    """Where the volume stands in its pod: `spec.volumes[2].nfs`."""
+    """The document path of the volume: `spec.volumes[2].nfs`."""
     source = source_of(volume)
     return f"spec.volumes[{index}]" + (f".{json_name_of(source)}" if source else "")

@@ -57,7 +57,7 @@ class SubPaths(Protocol):
 
 
 class LocalSubPaths:
-    """On this machine. `pause`: called before each step, for tests that interfere."""
+    """Sub paths on this machine. `pause`: called before each step, for tests that interfere."""
 
     def __init__(self, directories: PodDirectories, mounts: Mounts, pause: Pause = no_pause) -> None:
         self._directories = directories

@@ -1,7 +1,7 @@
-"""What a request to the node asks to be allowed (spec 11.4). Pure.
+"""The permissions that a request to the node needs (spec 11.4). Pure.
 
-Every request is an operation on the resource `nodes`, of this node's name, in core v1. The method says the verb, the
-path the subresources: whoever may do it to one of them may do it.
+Every request is an operation on the resource `nodes` in core v1, with this node's name. The method decides the verb,
+and the path the subresources. Permission for one of them is enough.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PATHS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class RequestUser:
-    """Who asks."""
+    """The authenticated user of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -41,14 +41,14 @@ AUTHENTICATED = "system:authenticated"
 
 @dataclass(frozen=True, slots=True)
 class RequestAttributes:
-    """One operation. An unknown method is the empty verb, which nobody is allowed by name."""
+    """One operation. An unknown method is the empty verb, which no rule names."""
 
     verb: str
     subresource: str
 
 
 def attributes_of(method: str, path: str) -> tuple[RequestAttributes, ...]:
-    """What to ask for, in this order, until something is allowed."""
+    """The operations to check in this order, until one is allowed."""
     verb = _VERBS.get(method, "")
     return tuple(RequestAttributes(verb, each) for each in _subresources(path))
 
@@ -61,6 +61,6 @@ def _subresources(path: str) -> tuple[str, ...]:
 
 
 def forbidden(user: RequestUser, attributes: tuple[RequestAttributes, ...]) -> str:
-    """What somebody reads who may not."""
+    """The text of a 403 answer."""
     named = " ".join(each.subresource for each in attributes)
     return f"Forbidden (user={user.name}, verb={attributes[0].verb}, resource={RESOURCE}, subresource(s)=[{named}])"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Certificate = Mapping[str, Any]
-"""As `ssl` shows one that it has verified."""
+"""A verified certificate as `ssl` shows it."""
 Authorities = Mapping[Any, frozenset[bytes]]
 """Name -> the certificates of that name."""
 
@@ -24,7 +24,7 @@ NOT_BELIEVED = "the authorities of clients have changed since this connection wa
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a client has shown. `fault`: why it is not good, or not any more; empty when it is."""
+    """The certificate of a client. `fault`: why it is not valid (any more); empty if it is."""
 
     certificate: Certificate | None = None
     fault: str = ""
@@ -34,7 +34,7 @@ NOTHING = Shown()
 
 
 def authorities_of(context: ssl.SSLContext) -> Authorities:
-    """Whom it believes."""
+    """The authorities in the file."""
     found: dict[Any, frozenset[bytes]] = {}
     for told, content in zip(context.get_ca_certs(), context.get_ca_certs(binary_form=True), strict=True):
         name = told["subject"]
@@ -53,7 +53,7 @@ def includes(one: Authorities, other: Authorities) -> bool:
 
 
 def is_signed_by(certificate: Certificate, then: Authorities, now: Authorities) -> bool:
-    """Whether who was believed `then` is to be believed `now`, as far as can be told."""
+    """Whether a client trusted `then` is still trusted `now`, as far as that can be told."""
     if includes(now, then):
         return True
     signers = then.get(certificate.get("issuer"), frozenset())

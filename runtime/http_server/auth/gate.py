@@ -1,8 +1,8 @@
-"""Who asks, and whether he may (spec 17.1, 11.4): 401, 403, or the user.
+"""Authenticates and authorizes a request (spec 17.1, 11.4): 401, 403, or the user.
 
-In this order: the certificate of the connection, a bearer token (by TokenReview), nobody where that is allowed. A token
-or a certificate that is shown and not good is no anonymous request. What the API server has said is kept for as long as
-the configuration says; tokens are kept only as hashes. When the API server does not answer, nobody is let in: 401 for a
+It checks in this order: the certificate of the connection, a bearer token (by TokenReview), anonymous access if that is
+allowed. A request with an invalid token or certificate is never anonymous. Answers of the API server are kept as long
+as the configuration says, and tokens only as hashes. When the API server does not answer, nobody is let in: 401 for a
 token, 500 for an authorization.
 """
 
@@ -90,7 +90,7 @@ class AccessGate:
         )
 
     async def admit(self, method: str, path: str, authorization: str, shown: Shown, source: str = "") -> RequestUser:
-        """Who may do this. `source`: where the request comes from. Raises Refusal."""
+        """The user who may do this. `source`: the address of the client. Raises Refusal."""
         attributes = attributes_of(method, path)
         try:
             user = await self.user_of(authorization, shown, source)
@@ -101,7 +101,7 @@ class AccessGate:
         return user
 
     async def user_of(self, authorization: str, shown: Shown, source: str = "") -> RequestUser:
-        """Who asks. Raises Refusal, TooManyReviewsError."""
+        """The user of a request. Raises Refusal, TooManyReviewsError."""
         known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
         if known is not None and shown.certificate:
             left_s = ssl.cert_time_to_seconds(shown.certificate["notAfter"]) - time.time()
@@ -176,7 +176,7 @@ class _Tokens:
         )
 
     async def user_of(self, token: str, source: str) -> RequestUser | None:
-        """None for nobody's token. Raises TooManyReviewsError."""
+        """The user of a token; None for an unknown one. Raises TooManyReviewsError."""
         if len(token) > TOKEN_CHARACTERS_AT_MOST or not _TOKEN.fullmatch(token):
             return None  # nobody has such a token, and nobody has to be asked
         key = hashlib.sha256(token.encode()).digest()
@@ -218,17 +218,17 @@ class _Tokens:
 
 
 def refuse_other_sites(method: str, site: str, mode: str) -> None:
-    """Raises Refusal for what a page of another site makes the browser of a person ask who may.
+    """Raises Refusal for a request that a page of another site makes in a user's browser.
 
-    Such a browser sends his certificate with every request, whoever wrote the page; and says, in `Sec-Fetch-Site` and
-    `Sec-Fetch-Mode`, where the page is from. To follow a link to the observer is no harm.
+    A browser sends the user's certificate with every request, whoever wrote the page. Its headers `Sec-Fetch-Site` and
+    `Sec-Fetch-Mode` tell where the page is from. A link to the observer may be followed.
     """
     if site in ("cross-site", "same-site") and not (method == "GET" and mode == "navigate"):
         raise HttpRefusal(403, "Forbidden: a page of another site asks")
 
 
 def bearer_of(authorization: str) -> str:
-    """The token in an Authorization header: as browsers send it too, who know only names and passwords."""
+    """The token in an Authorization header, also as the password of a browser."""
     scheme, _, value = authorization.strip().partition(" ")
     if scheme.lower() == "bearer":
         return value.strip()
@@ -241,7 +241,7 @@ def bearer_of(authorization: str) -> str:
 
 
 def gate_faults(authentication: Authentication, authorization: Authorization, joined: bool) -> tuple[str, ...]:
-    """What a node that serves cannot keep of this; `joined`: it has an API server."""
+    """Faults of settings that the node cannot honour; `joined`: it has an API server."""
     faults = []
     if authorization.mode not in (ALWAYS_ALLOW, WEBHOOK):
         faults.append(_unknown_mode(authorization))

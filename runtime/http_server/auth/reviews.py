@@ -37,7 +37,7 @@ PAUSES_S = (0.5, 0.75, 1.125, 1.6875)
 
 
 class TooManyReviewsError(Exception):
-    """So many reviews are under way that no further one is begun now."""
+    """Too many reviews are under way to begin another one."""
 
 
 class ReviewCache(Generic[K, V]):
@@ -67,7 +67,7 @@ class ReviewCache(Generic[K, V]):
     async def get(self, key: K, ask: Callable[[], Awaitable[V]], source: str = "") -> V:
         """The answer; calls `ask` if it is not known. Raises what `ask` raises, and TooManyReviewsError.
 
-        `source`: who wants to know. It has a few reviews under way at most, so that it delays nobody else for long.
+        `source`: the client's address. It may have only a few reviews under way, so it delays no other client for long.
         """
         for known in (self._good, self._bad):
             try:

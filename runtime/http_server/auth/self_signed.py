@@ -1,6 +1,6 @@
 """The self-signed certificate of the server: `kubelet.crt` and `kubelet.key` (spec 17.2).
 
-It is made once, in the certificate directory. What can fail is the disk (`CertificateError`).
+It is made once, in the certificate directory. Only the disk can fail (`CertificateError`).
 """
 
 from __future__ import annotations

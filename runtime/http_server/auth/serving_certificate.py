@@ -1,12 +1,12 @@
-"""The certificate that the server shows, and whose client certificates it believes (spec 17.2, 16).
+"""The certificate of the server, and the client authorities that it trusts (spec 17.2, 16).
 
-The pair of the configuration where there is one; otherwise one that has signed itself (`self_signed`). Files that
-change are read again, at the next handshake or request and at most once a second; what then cannot be used leaves the
-former in place. What can fail is the first reading (`CertificateError`). A connection that was made before is asked
-again at each of its requests whether its certificate is good (`client_certificates`).
+It uses the pair of the configuration, or else a self-signed one (`self_signed`). Changed files are read again at the
+next handshake or request, at most once a second. If the new files are unusable, the former ones stay in use. Only the
+first reading can fail (`CertificateError`). On an older connection, the certificate is checked again at each request
+(`client_certificates`).
 
-OpenSSL lets nobody in whose certificate another authority has signed, even with a good token: clients choose theirs by
-the authorities that the server names.
+OpenSSL refuses clients with a certificate of another authority, even with a good token. Clients choose their
+certificate by the authorities that the server names.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ServingTls:
         self.context.sni_callback = self._choose
 
     def shown_by(self, transport: asyncio.BaseTransport | None) -> Shown:
-        """The certificate of whoever makes a request on this connection, and whether it is good now."""
+        """The client certificate of this connection, and whether it is valid now."""
         connection = None if transport is None else transport.get_extra_info("ssl_object")
         certificate = None if connection is None else connection.getpeercert()
         if connection is None or not certificate:

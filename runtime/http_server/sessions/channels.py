@@ -18,9 +18,10 @@ _OF_CLIENT = (STDIN, RESIZE)
 
 
 class Channels:
-    """Those of one session.
+    """The channels of one session.
 
-    `opening`: the frames that open its streams. `from_runtime`: stream -> channel, of those that the client reads.
+    `opening`: the frames that open its streams. `from_runtime`: stream -> channel, for the streams that the client
+    reads.
     """
 
     def __init__(self, streams: Streams) -> None:

@@ -35,7 +35,7 @@ from runtime.http_server.tunnel import Way
 from runtime.io.event_loop import settled
 
 ASK_LIMIT_NS = 30 * 10**9
-"""For a session to be prepared (spec 11.3)."""
+"""Time limit for preparing a session (spec 11.3)."""
 _NOT_SENT_ON = frozenset({"authorization", "host", "cookie"})
 
 
@@ -65,7 +65,7 @@ class Sessions:
         self._cri = cri
 
     async def way(self, endpoint: ServerEndpoint, pod: Pod, container: str, head: Head) -> Way:
-        """Where this session goes. Raises Refusal."""
+        """The target of this session. Raises Refusal."""
         try:
             url = await self._url(endpoint, pod, container, head.query)
         except CriError as error:
@@ -132,7 +132,7 @@ def way_to(url: str, head: Head) -> Way:
 
 
 def _ports(query: Query) -> tuple[int, ...]:
-    """Those of websocket clients; SPDY names them in its streams. Raises Refusal."""
+    """The ports of a websocket client; SPDY names them in its streams. Raises Refusal."""
     texts: Sequence[str] = [part for name, value in query if name == "port" for part in value.split(",")]
     for text in texts:
         if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 2**16):

@@ -2,9 +2,9 @@
 
 Pure, but for a compressor.
 
-A client opens streams, each with a few headers, sends data on them and ends them; what comes back is data, ends, and
-pings to be answered. There is no flow control in it: who reads slowly is not sent more, connection by connection.
-Headers of answers are not read, since nothing in them is needed, and are none where we are the server.
+A client opens streams, each with a few headers, sends data on them and ends them. It receives data, ends of streams,
+and pings to answer. The protocol has no flow control here: a slow reader simply gets no more on its connection. Headers
+of answers are not needed, so they are not read, and as a server we send none.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _REST = (
 DICTIONARY = (
     b"".join(len(word).to_bytes(4, "big") + word.encode() for word in (*_WORDS.split(), *_MORE_WORDS)) + _REST.encode()
 )
-"""What both sides know before the first header (the protocol's draft 3, section 2.6.10.1)."""
+"""The dictionary that both sides know before the first header (draft 3, section 2.6.10.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ class ControlFrame:
 
 @dataclass(frozen=True, slots=True)
 class SpdyStreamEnded:
-    """By the other side, in order or not."""
+    """The other side has ended a stream, in order or not."""
 
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pinged:
-    """To be answered with `pong`."""
+    """A ping, to be answered with `pong`."""
 
     payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class GoneAway:
-    """Nothing more comes."""
+    """The other side sends nothing more."""
 
 
 Meaning = SpdyStreamEnded | Pinged | GoneAway
@@ -130,7 +130,7 @@ class Acceptor:
         return stream, _headers_of(block), _control(_SYN_REPLY, 0, stream.to_bytes(4, "big") + none)
 
     def pong(self, frame: ControlFrame, body: bytes) -> bytes:
-        """What answers a ping of the client; nothing for what is none."""
+        """The answer to a ping of the client; nothing for other frames."""
         return _control(_PING, 0, body) if frame.kind == _PING and len(body) == 4 and body[3] & 1 else b""
 
 
@@ -156,7 +156,7 @@ def pong(ping: Pinged) -> bytes:
 
 
 def frame_of(head: bytes) -> DataFrame | ControlFrame:
-    """Of its first eight bytes. Raises SpdyError."""
+    """Parse a frame from its first eight bytes. Raises SpdyError."""
     length = int.from_bytes(head[5:8], "big")
     if not head[0] & _CONTROL:
         return DataFrame(int.from_bytes(head[:4], "big") & _STREAM_MASK, length, bool(head[4] & _FIN))
@@ -166,7 +166,7 @@ def frame_of(head: bytes) -> DataFrame | ControlFrame:
 
 
 def meaning(frame: ControlFrame, body: bytes) -> Iterator[Meaning]:
-    """What a control frame asks for; mostly nothing."""
+    """The meaning of a control frame; for most frames nothing."""
     if frame.kind == _RST_STREAM or (frame.kind == _SYN_REPLY and frame.flags & _FIN):
         yield SpdyStreamEnded(int.from_bytes(body[:4], "big") & _STREAM_MASK)
     elif frame.kind == _PING and len(body) == 4 and not body[3] & 1:

@@ -144,7 +144,7 @@ class _Session(abc.ABC):
 
 
 class _Tunnel(_Session):
-    """The bytes of a SPDY connection."""
+    """Passes the bytes of a SPDY connection through as websocket messages."""
 
     def hear(self, message: bytes) -> None:
         self._writer.write(message)

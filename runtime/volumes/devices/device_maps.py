@@ -58,7 +58,9 @@ class DeviceMaps:
         return os.path.islink(place.directory)
 
     def unmap(self, place: VolumePlace, hold: str = "") -> None:
-        """Take all of it away; what is gone already is no error. The link goes last: it tells of the rest."""
+        """Remove all of it; missing parts are no error. The link is removed last, because it leads to the
+        rest.
+        """
         hold = hold or self._hold(place)
         self.let_go(hold)
         with contextlib.suppress(FileNotFoundError):

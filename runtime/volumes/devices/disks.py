@@ -14,7 +14,7 @@ from runtime.volumes.commands import NOT_FOUND, CommandResult, Commands, HostCom
 from runtime.volumes.mount_options import joined_options
 
 FILE_SYSTEM = "ext4"
-"""Where none is named."""
+"""The file system of a disk without a named one."""
 MOUNT_S = 110.0
 FORMAT_S = 600.0
 _BLANK = 2
@@ -47,7 +47,7 @@ def mount_disk(
 
 
 def file_system_of(commands: Commands, device: str) -> str:
-    """What is on the disk; empty when nothing is. Raises VolumeError."""
+    """The file system on the disk; empty for a blank disk. Raises VolumeError."""
     command = HostCommand("blkid", ("-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export"), (device,))
     ended = commands.run(command, MOUNT_S)
     if ended.code == _BLANK:

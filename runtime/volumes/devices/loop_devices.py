@@ -26,11 +26,11 @@ class LoopDevices(Protocol):
         """The loop devices that hold `path`."""
 
     def detach(self, path: str) -> None:
-        """Let `path` go; that nothing holds it is no error."""
+        """Detach the loop device of `path`; a missing one is no error."""
 
 
 class KernelLoopDevices:
-    """Of this machine."""
+    """Loop devices of this machine."""
 
     def __init__(self, sysfs: str = "/sys/block") -> None:
         self._sysfs = sysfs
@@ -99,7 +99,7 @@ class KernelLoopDevices:
 
 
 def _open(path: str) -> int:
-    """For writing too, unless it cannot be written to: then the loop device is read only as well."""
+    """Open for writing if possible; otherwise the loop device is read-only too."""
     try:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError as failure:

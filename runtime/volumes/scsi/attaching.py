@@ -1,4 +1,4 @@
-"""What happens in the API before a disk is attached. Pure.
+"""The API calls before a disk is attached. Pure.
 
 Its name is put into the node's status, and its secret is read.
 """

@@ -1,6 +1,6 @@
-"""What an fc volume says, checked, and how it is named (spec 8.2). Pure. Raises VolumeFailedError.
+"""The checked fields of an fc volume, and its name (spec 8.2). Pure. Raises VolumeFailedError.
 
-A disk is known by the names of its targets and its number there, or by identifiers of its own.
+A disk is identified by the names of its targets and its number there, or by its own identifiers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FcDisk(msgspec.Struct, frozen=True):
 
     @property
     def directory(self) -> str:
-        """Below that of the plugin, as a kubelet names it."""
+        """The directory of the disk below that of the plugin, as a kubelet names it."""
         return f"{'-'.join(self.targets)}-lun-{self.lun}" if self.targets else "-".join(self.identifiers)
 
     @property
@@ -44,7 +44,7 @@ class FcDisk(msgspec.Struct, frozen=True):
 
 
 def source_of(spec: VolumeSpec) -> FCVolumeSource:
-    """Of the persistent volume where there is one."""
+    """The source of the persistent volume, if any, or of the pod's volume."""
     source = spec.volume.fc if spec.persistent is None else spec.persistent.spec.fc
     if source is None:
         raise VolumeFailedError("an fc volume needs targetWWNs and a lun, or wwids")
@@ -52,7 +52,7 @@ def source_of(spec: VolumeSpec) -> FCVolumeSource:
 
 
 def disk_of(spec: VolumeSpec) -> FcDisk:
-    """What the volume says."""
+    """The disk in the volume."""
     source = source_of(spec)
     if source.target_wwns and source.lun is not None:
         for name in source.target_wwns:
@@ -79,9 +79,9 @@ def attached_name(spec: VolumeSpec) -> str:
 
 
 def disk_in(directory: str) -> FcDisk:
-    """What the name of a directory tells.
+    """The disk in the name of a directory.
 
-    One identifier may have dashes, several have them in between: both fit.
+    One identifier may have dashes, and several are joined by dashes: both fit.
     """
     targets, lun = _parts(directory)
     if lun:
@@ -90,7 +90,7 @@ def disk_in(directory: str) -> FcDisk:
 
 
 def device_name(directory: str) -> str:
-    """What names the disk on its node."""
+    """The name of the disk on its node."""
     names, lun = _parts(directory)
     return f"[{' '.join(names.split('-'))}]" + (f":{lun}" if lun else "")
 

@@ -37,7 +37,7 @@ NOTE_BYTES = 64 * 1024
 
 
 class IscsiNote(msgspec.Struct, frozen=True):
-    """What `iscsi.json` says."""
+    """The content of `iscsi.json`."""
 
     volume: str = msgspec.field(default="", name="VolName")
     portals: tuple[str, ...] = msgspec.field(default=(), name="Portals")
@@ -106,7 +106,7 @@ class IscsiPlugin(SharedDiskPlugin):
 
     @staticmethod
     def _noted(directory: str, name: str) -> IscsiTarget:
-        """What the note says, or else the name of the directory."""
+        """The content of the note, or else of the directory name."""
         named = target_in(name)
         assert named is not None, "only directories of such names are listed"
         try:

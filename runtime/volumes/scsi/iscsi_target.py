@@ -1,4 +1,4 @@
-"""What an iscsi volume says, checked, and how it is named (spec 8.2). Pure. Raises VolumeFailedError.
+"""The checked fields of an iscsi volume, and its name (spec 8.2). Pure. Raises VolumeFailedError.
 
 Its words become parts of paths, and values of options of iscsiadm. An API server lets a target's name hold slashes and
 dots, which would lead out of the directory of the plugin. So every word is checked here.
@@ -53,12 +53,12 @@ class IscsiTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def directory(self) -> str:
-        """Below that of the plugin, as a kubelet names it."""
+        """The directory of the disk below that of the plugin, as a kubelet names it."""
         return f"iface-{self.own_interface}/{self.portals[0]}-{self.iqn}-lun-{self.lun}"
 
     @property
     def link(self) -> str:
-        """What follows the bus in the name of a path's device, portal by portal: format it with `portal`."""
+        """The part after the bus in the name of a path's device; format it with each `portal`."""
         return f"ip-{{portal}}-iscsi-{self.iqn}-lun-{self.lun}"
 
 
@@ -69,7 +69,7 @@ class IscsiMaterial(Hidden, VolumeMaterial, frozen=True):
 
 
 def source_of(spec: VolumeSpec) -> ISCSIVolumeSource:
-    """Of the persistent volume where there is one."""
+    """The source of the persistent volume, if any, or of the pod's volume."""
     source = spec.volume.iscsi if spec.persistent is None else spec.persistent.spec.iscsi
     if source is None:
         raise VolumeFailedError("an iscsi volume needs a targetPortal, an iqn and a lun")
@@ -77,7 +77,7 @@ def source_of(spec: VolumeSpec) -> ISCSIVolumeSource:
 
 
 def target_of(spec: VolumeSpec) -> IscsiTarget:
-    """What the volume says."""
+    """The target in the volume."""
     source = source_of(spec)
     if len(source.iqn) > _LENGTH_AT_MOST or not _TARGET.fullmatch(source.iqn):
         raise VolumeFailedError(
@@ -113,7 +113,7 @@ def attached_name(spec: VolumeSpec) -> str:
 
 
 def target_in(directory: str) -> IscsiTarget | None:
-    """What the name of a directory tells; None when it is no name of ours."""
+    """The target in the name of a directory; None if it is not our name."""
     parent, _, name = directory.partition("/")
     rest, _, lun = name.rpartition(_LUN)
     begin = min((at for at in map(rest.find, _KINDS) if at > 0), default=0)
@@ -125,12 +125,12 @@ def target_in(directory: str) -> IscsiTarget | None:
 
 
 def device_name(target: IscsiTarget) -> str:
-    """What names the disk on its node."""
+    """The name of the disk on its node."""
     return f"{target.portals[0]}:{target.iqn}:{target.lun}"
 
 
 def _portal(text: str) -> str:
-    """With its port. IPv6 stands in brackets, unless there is no port."""
+    """The portal with its port. IPv6 addresses are in brackets, unless there is no port."""
     host, colon, port = text.rpartition(":")
     if not colon or (text.count(":") > 1 and not host.endswith("]")):
         host, port = text, str(PORT)

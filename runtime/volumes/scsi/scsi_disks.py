@@ -1,7 +1,7 @@
-"""What the kernel shows of SCSI disks, and what it is told of them: `/sys` and `/dev`.
+"""SCSI disks in the kernel's files, read and written: `/sys` and `/dev`.
 
 The root of the file system is a parameter, so any tree of files can be a machine. Devices are named as on the machine:
-`/dev/sdb`, `/dev/dm-1`. What cannot be read is not there. Writing raises OSError.
+`/dev/sdb`, `/dev/dm-1`. An unreadable file counts as missing. Writing raises OSError.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class ScsiDisks:
         return f"{self._root}{path}"
 
     def _real(self, path: str) -> str:
-        """Where the link leads, as on the machine; empty when it leads nowhere."""
+        """The target of the link, as on the machine; empty for a broken link."""
         real = os.path.realpath(self._at(path))
         return real.removeprefix(self._root) if os.path.exists(real) else ""
 

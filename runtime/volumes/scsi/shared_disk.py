@@ -49,11 +49,11 @@ class SharedDiskPlugin(VolumePlugin):
 
     @abc.abstractmethod
     def device_named(self, directory: str) -> str:
-        """What names the disk of that directory; empty for none of ours. Pure."""
+        """The name of the disk in that directory; empty if it is not ours. Pure."""
 
     @abc.abstractmethod
     def source_in(self, spec: VolumeSpec) -> ISCSIVolumeSource | FCVolumeSource:
-        """What the volume says. Pure. Raises VolumeFailedError."""
+        """The source in the volume. Pure. Raises VolumeFailedError."""
 
     @abc.abstractmethod
     def attach(self, spec: VolumeSpec, directory: str) -> str:
@@ -168,7 +168,7 @@ class SharedDiskPlugin(VolumePlugin):
             self._mounts.unmount(place.directory)
 
     def _hold_of(self, place: VolumePlace) -> str:
-        """What holds the device of a pod's volume; empty for nothing. A pod may have several such volumes."""
+        """The hold on the device of a pod's volume, or empty. A pod may have several such volumes."""
         holds = [os.path.join(self._devices, name, place.uid) for name in self.directories(self._devices)]
         holds = [hold for hold in holds if os.path.lexists(hold)]
         try:
@@ -179,6 +179,6 @@ class SharedDiskPlugin(VolumePlugin):
 
 
 def _device_number(path: str) -> int:
-    """Of a block device; 0 for anything else."""
+    """The number of a block device; 0 for anything else."""
     info = os.stat(path)
     return info.st_rdev if stat.S_ISBLK(info.st_mode) else 0

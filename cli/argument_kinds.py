@@ -29,7 +29,7 @@ def number_from(least: int, most: int) -> Callable[[str], int]:
 
 
 def read_by(read: Callable[[str], T], refusal: type[Exception] = ValueError) -> Callable[[str], T]:
-    """What `read` gives; the `refusal` that it raises says what is wrong."""
+    """An argument kind for `read`; its error `refusal` becomes the message."""
 
     def value(text: str) -> T:
         try:

@@ -1,6 +1,6 @@
-"""Files that commands write.
+"""Errors of files that commands write.
 
-And what a person is told where that fails: the file and why, without `[Errno 2]`.
+They name the file and the reason, without `[Errno 2]`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from config.values.fnv import fnv1a_128
 from config.values.nearest import did_you_mean
 
 PODS_AT_MOST = 10_000
-"""In one manifest. A pod takes more memory than the text that it is made of."""
+"""Limit of pods in one manifest. A pod takes more memory than its text."""
 
 _LISTS = ("PodList", "List")
 _ALWAYS_TOLERATED = Toleration(operator="Exists", effect="NoExecute")
@@ -38,7 +38,7 @@ _ALWAYS_TOLERATED = Toleration(operator="Exists", effect="NoExecute")
 class ManifestError(ValueError):
     """One fault of a manifest: the file or URL, the line and path, why, and what to do.
 
-    The line is there where it is known.
+    The line may be unknown.
     """
 
     def __init__(self, origin: str, path: str, reason: str, hint: str = "", line: int | None = None) -> None:
@@ -61,9 +61,9 @@ class ManifestError(ValueError):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where a manifest was found: `source` is "file", "http" or "http-push".
+    """The origin of a manifest: `source` is "file", "http" or "http-push".
 
-    `location` the path, or the URL.
+    `location`: the path, or the URL.
     """
 
     source: str
@@ -129,9 +129,9 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
 
 
 def split_manifest(data: bytes) -> tuple[bytes, ...]:
-    """Each pod of a sound manifest as a manifest of its own, in JSON.
+    """Each pod of a valid manifest as its own manifest, in JSON.
 
-    What is said of pods twice is the same bytes.
+    Equal pods give equal bytes.
     """
     value = _only_document(data).value
     pods = [item for _, item in _pods_in(value, Faults())]
@@ -232,7 +232,7 @@ def _names_in(value: object) -> tuple[str, ...]:
 
 
 def _is_pod(list_kind: str, index: int, item: Any, faults: Faults) -> bool:
-    """Items of a PodList need not say what they are; those of a List must."""
+    """Whether an item is a pod. Items of a PodList need no kind; those of a List do."""
     kind = item.get("kind") if isinstance(item, dict) else "Pod"
     if kind == "Pod" or (kind is None and list_kind == "PodList"):
         return True

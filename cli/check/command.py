@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def summary(found: ReadOnce) -> str:
-    """What there is, in one line."""
+    """A summary in one line."""
     errors = sum(problem.fatal for problem in found.problems)
     warnings = len(found.problems) - errors
     told = ", ".join(_so_many(*each) for each in ((errors, "error"), (warnings, "warning")) if each[0])

@@ -39,7 +39,7 @@ class Happening(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
-    """What the pod waits for, and since when, if known. `then` comes next, at `until`; both may be empty."""
+    """A wait of the pod, with its beginning if known. `then` comes next, at `until`; both may be empty."""
 
     subject: str
     reason: str
@@ -216,7 +216,7 @@ def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
 
 
 def next_lines(told: Explanation) -> Iterator[str]:
-    """What the agent will try next."""
+    """The next steps of the agent."""
     if told.status == REFUSED:
         yield "its manifest is read again when the file changes"
         return

@@ -44,7 +44,7 @@ def options_of(program: str, description: str, argv: Sequence[str] | None) -> ar
 
 
 def question_parser(program: str, description: str, plain: str = "table") -> argparse.ArgumentParser:
-    """What every question to a running agent takes. `plain`: what is printed unless JSON is asked for."""
+    """The options of every question to a running agent. `plain`: the output format without JSON."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument(
         "--root-dir", default=DEFAULT_ROOT, metavar="DIR", help=f"the agent's directory (default: {DEFAULT_ROOT})"
@@ -54,7 +54,7 @@ def question_parser(program: str, description: str, plain: str = "table") -> arg
 
 
 def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
-    """What the agent says; None, and a line on standard error, when it cannot be had."""
+    """The answer of the agent; None, and a line on standard error, without one."""
     try:
         answer = ask(options.root_dir, view)
     except LocalEndpointError as error:

@@ -35,7 +35,7 @@ HELP = """\
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Where to stop: at a step, or at a time."""
+    """The place to stop: a step, or a time."""
 
     step: int | None = None
     ns: int | None = None

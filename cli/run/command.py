@@ -202,14 +202,14 @@ def _give_memory_back(dispatcher: PoolDispatcher) -> None:
 
 
 def _bootstrap(start: StartConfiguration, loop: LoopThread, after: ExitStack) -> BootstrapCredentials | None:
-    """How the node comes to a certificate once its own has ended."""
+    """The credentials with which the node replaces an expired certificate."""
     if not start.node.bootstrap_kubeconfig:
         return None
     return after.enter_context(closing(BootstrapCredentials(start, loop)))
 
 
 def _follow_certificate(kubeconfig: str, meters: Meters) -> None:
-    """How long the agent's own client certificate is good, for whoever asks."""
+    """Export the remaining lifetime of the agent's client certificate as a metric."""
     certificate = read_access(kubeconfig).user.client_certificate
     meters.follow(CLIENT_CERTIFICATE_TTL, lambda: seconds_left(certificate))
 
@@ -235,9 +235,9 @@ def _share_mounts(root: str, after: ExitStack) -> None:
 
 
 def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThread, wall_ns: int) -> bool:
-    """Get credentials with those of `--bootstrap-kubeconfig`, where that is needed.
+    """Join with `--bootstrap-kubeconfig`, if needed.
 
-    False when a signal came first.
+    False if a signal came first.
     """
     if not (start.node.kubeconfig and start.node.bootstrap_kubeconfig):
         return True
@@ -309,9 +309,9 @@ def _serve(
 
 
 def _wait(node: NodeAgent) -> str:
-    """Until a signal comes; gives its name.
+    """Wait for a signal; return its name.
 
-    Says to systemd that all is well, while it is and where it asks.
+    Meanwhile, feed the watchdog of systemd if it asks for that and the agent is healthy.
     """
     every = watchdog_interval_seconds()
     if every is None:

@@ -18,7 +18,7 @@ from runtime.metrics.meters import Meters
 
 
 def provider_config(start: StartConfiguration) -> ProviderConfig | None:
-    """None: the flags name none. Raises ConfigurationRejected with every fault."""
+    """The credential programs; None: the flags name none. Raises ConfigurationRejected with every fault."""
     node = start.node
     if not node.image_credential_provider_config:
         return None

@@ -46,16 +46,16 @@ LOG = logging.getLogger("actorlet.run")
 CALL_SECONDS = 30.0
 LOOK_FIRST_SECONDS, LOOK_MAX_SECONDS = 1.0, 15.0
 ASK_AGAIN_SECONDS = 3600.0
-"""A request that nobody has decided about for so long is made anew."""
+"""A request without a decision for so long is made again."""
 
 Pause = Callable[[float], bool]
 """Wait so many seconds; False: the agent is to end."""
 
 
 class BootstrapCredentials:
-    """Those of `--bootstrap-kubeconfig`, for a node whose own certificate has ended while the agent runs.
+    """The credentials of `--bootstrap-kubeconfig`, for a running node whose certificate has expired.
 
-    The file is read each time: tokens in it last for a day, and somebody may have written another.
+    The file is read each time: its tokens last for a day, and somebody may have replaced it.
     """
 
     def __init__(self, start: StartConfiguration, loop: LoopThread) -> None:
@@ -71,7 +71,7 @@ class BootstrapCredentials:
         return self._lines.main
 
     def close(self) -> None:
-        """What was given is over."""
+        """Close the given API."""
         lines, self._lines = self._lines, None
         if lines is not None:
             lines.close()
@@ -167,7 +167,7 @@ def _signed(api: Api, keys: LocalCertificateKeys, user: str, pause: Pause) -> by
 
 
 def _ask(api: Api, request: CertificateSigningRequest) -> None:
-    """There is such a request now. Raises ApiError, TimeoutError."""
+    """Make sure that the request exists in the API. Raises ApiError, TimeoutError."""
     try:
         api.call(create(CERTIFICATE_SIGNING_REQUESTS, "", request)).result(CALL_SECONDS)
     except ApiError as error:

@@ -81,11 +81,11 @@ class ByFile(logging.Filter):
 
 
 def log_as(settings: Logging, errors: TextIO, information: TextIO) -> list[logging.Handler]:
-    """Send all log records where the configuration says, in its format.
+    """Send all log records to the configured streams, in the configured format.
 
     Returns the handlers, for `removeHandler`.
 
-    `information` gets what is no error, where the streams are split; otherwise `errors` gets all.
+    With split streams, `information` gets everything except errors; otherwise `errors` gets all.
     """
     is_json = settings.format == JSON
     formatter = JsonFormatter() if is_json else LineFormatter()

@@ -1,6 +1,6 @@
 """The node's HTTP server as commands use it: made of a configuration and a node.
 
-What is wrong is told early.
+Faults are reported early.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ class NodeWindow(NodeManifests):
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What a server is made of.
+    """The inputs of a server.
 
     `directory` and `names`: of a certificate that it makes itself. `root`: the node's directory; `manifests`: whether
-    they are taken over HTTP.
+    the server takes manifests over HTTP.
     """
 
     node: str
@@ -122,7 +122,7 @@ def node_server(
     meters: Meters = UNMEASURED,
     tracer: Tracer | None = None,
 ) -> NodeServer:
-    """Not started yet. Raises CertificateError, GateError."""
+    """Make the server, without starting it. Raises CertificateError, GateError."""
     configuration = serving.configuration
     asked = None if api is None else api.reviews or api.main
     gate = AccessGate(serving.node, configuration.authentication, configuration.authorization, asked, meters=meters)
@@ -149,7 +149,7 @@ def node_server(
 
 
 def switches_of(serving: Serving) -> frozenset[Switch]:
-    """What of the server is on."""
+    """The enabled switches of the server."""
     configuration = serving.configuration
     gates = serving.gates or FeatureGates({})
     held = {
@@ -166,12 +166,12 @@ def switches_of(serving: Serving) -> frozenset[Switch]:
 
 
 def configuration_shown(configuration: KubeletConfiguration) -> KubeletConfiguration:
-    """As whoever may read the configuration may see it: what lets the node in elsewhere is not his."""
+    """The configuration as clients may see it, without secrets of the node."""
     headers = {name: (MASK,) * len(values) for name, values in configuration.static_pod_url_header.items()}
     url = masked_url(configuration.static_pod_url)
     return msgspec.structs.replace(configuration, static_pod_url=url, static_pod_url_header=headers)
 
 
 def is_open_to_all(configuration: KubeletConfiguration) -> bool:
-    """Whoever reaches the port may do everything, commands in containers among it."""
+    """Whether every client may do everything, including commands in containers."""
     return configuration.authentication.anonymous.enabled and configuration.authorization.mode == ALWAYS_ALLOW

@@ -76,9 +76,9 @@ MICROSECOND_NS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NodeMachine:
-    """What the node runs on: the name and addresses it has there, and the facts.
+    """The machine of the node: its name, addresses, and facts.
 
-    A memory of 0 bytes is not known.
+    A memory of 0 bytes means unknown.
     """
 
     name: str
@@ -105,7 +105,7 @@ def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts 
 def plan_of(
     start: StartConfiguration, machine: NodeMachine, root: str, runtime_name: str, container_logs: str = CONTAINER_LOGS
 ) -> NodePlan:
-    """What the node is told. `root` is its directory, absolute; `container_logs` holds the links to logs."""
+    """The plan of the node. `root` is its directory, absolute; `container_logs` holds the links to logs."""
     return NodePlan(
         facts=NodeFacts(
             name=machine.name,
@@ -141,7 +141,7 @@ def plan_of(
 
 
 def registration_of(start: StartConfiguration, machine: NodeMachine) -> Registration:
-    """What the flags say of the Node object. The host name is the node's: `--hostname-override` is both."""
+    """The flags for the Node object. `--hostname-override` sets both node name and host name."""
     return Registration(
         labels=start.node.node_labels,
         node_ips=addresses_of(start.node.node_ip),
@@ -211,7 +211,7 @@ def _rules(
 
 
 def _swap(configuration: KubeletConfiguration, machine: NodeMachine) -> SwapRules | None:
-    """None: nobody counts it (spec 9.8)."""
+    """The swap of the machine; None if swap is not counted (spec 9.8)."""
     if machine.cgroup_version != 2 or not machine.facts.swap_counted:
         return None
     return SwapRules(configuration.memory_swap.swap_behavior == LIMITED_SWAP, machine.facts.swap_bytes)
@@ -238,9 +238,9 @@ def _allocatable_bytes(configuration: KubeletConfiguration, facts: MachineFacts)
 def real_capabilities(
     cri: Cri, plan: NodePlan, loop: LoopThread, containers: LoopThread, api: ApiLines | None = None
 ) -> NodeCapabilities:
-    """What a node on this machine can do.
+    """The capabilities of a node on this machine.
 
-    `containers`: a loop for what containers send, and for nothing else.
+    `containers`: a loop only for data from containers.
     """
     facts, mounts, meters = plan.facts, KernelMounts(), Meters()
     drivers = GrpcCsiDrivers(asked=drivers_asked(meters))

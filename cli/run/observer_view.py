@@ -1,4 +1,4 @@
-"""What an observer sees of a node, part by part: `runtime.http_server.observer.ObserverView`.
+"""The observer's view of a node, part by part: `runtime.http_server.observer.ObserverView`.
 
     node              name, version, time of the look, late actors
     condition/TYPE    of the Node object

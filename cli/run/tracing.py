@@ -17,7 +17,7 @@ class TracingError(Exception):
 
 
 def open_tracing(configuration: KubeletConfiguration, node: str) -> OpenTelemetryTracer | None:
-    """Where spans go; None: nothing is traced. Nothing is sent yet. Raises TracingError."""
+    """Open the exporter of spans; None: tracing is off. Nothing is sent yet. Raises TracingError."""
     wanted = configuration.tracing
     if wanted is None:
         return None

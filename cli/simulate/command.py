@@ -182,7 +182,7 @@ def _told(
 
 
 def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None) -> None:
-    """Show what a seed came to. `known`: the invariants of which a failure was saved, and this one's."""
+    """Show the outcome of a seed. `known`: the invariants with a saved failure, including this one."""
     report = played.report
     for line in [json.dumps(report)] if options.json else report_lines(report):
         print(line, flush=True)

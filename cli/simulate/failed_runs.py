@@ -1,10 +1,10 @@
-"""What `actorlet simulate` does with a run that failed.
+"""Handles a failed run of `actorlet simulate`.
 
 It shrinks the run, saves it, and says how to play it again.
 
-The file holds the whole shrunk scenario. Nothing that goes wrong here hides the failure itself. A file that cannot be
-written to its place goes to the directory for temporary files. If that fails too, the report names the command that
-plays the same seed again.
+The file holds the whole shrunk scenario. An error here never hides the failure itself. A file that cannot be written to
+its place goes to the directory for temporary files. If that fails too, the report names the command that plays the same
+seed again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LINES_SHOWN = 12
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What is being played, and where failures of it go.
+    """The current play, and the place for its failures.
 
     `again`: the command that plays a seed of it again.
     """
@@ -43,7 +43,7 @@ class Played(msgspec.Struct, frozen=True):
 
 
 Shrinking = Callable[[Failure, int], tuple[Failure, int]]
-"""Of a failure, and the turns of its run: the smallest that fails alike, and how many runs it took."""
+"""Shrinks a failure, given the turns of its run: (the smallest such failure, number of runs)."""
 
 
 def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO) -> None:
@@ -84,13 +84,13 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
 def shrunk_quietly(
     failure: Failure, turns: int, must_stop: Callable[[], bool], told: Callable[[int], object]
 ) -> tuple[Failure, int]:
-    """As `Shrinking`, in this process. `told`: before each run, how many there were."""
+    """`Shrinking` in this process. `told` gets the number of runs before each run."""
     with few_collections(), silence():
         return shrunk_failure(failure, turns, stop=must_stop, told=_between_runs(told))
 
 
 def shrunk_here(failure: Failure, turns: int, interrupt: Interrupt, *, quiet: bool) -> tuple[Failure, int]:
-    """As `Shrinking`, with a word on standard error of how far it is."""
+    """`Shrinking` with its progress on standard error."""
     with _status(quiet) as told:
         return shrunk_quietly(failure, turns, lambda: interrupt.came, told)
 

@@ -26,7 +26,7 @@ COLLECTED_AFTER = 8
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """What came of all kills. `kinds`: of moments at which agents died; `plays`: how many there were."""
+    """The outcome of all kills. `kinds`: kinds of killed moments; `plays`: the number of plays."""
 
     moments: int
     kinds: int
@@ -35,7 +35,7 @@ class Sweep(msgspec.Struct, frozen=True):
 
 
 class _Share(msgspec.Struct, frozen=True):
-    """What one process has played."""
+    """The results of one process."""
 
     plays: int
     broken: tuple[KillOutcome, ...]

@@ -1,7 +1,7 @@
 """`actorlet simulated-cri`: the simulated container runtime at a socket, for any CRI client.
 
-Serves until SIGINT or SIGTERM. What is wrong with the command line or the socket is said in one line on standard error:
-status 2 for the former, 1 for the latter.
+Serves until SIGINT or SIGTERM. A fault of the command line or the socket is one line on standard error: status 2 for
+the former, 1 for the latter.
 """
 
 from __future__ import annotations

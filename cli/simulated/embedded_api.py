@@ -32,18 +32,18 @@ from simulation.controllers.signer import Signer
 
 HOST = "127.0.0.1"
 PASSING_PREFIX = "actorlet-"
-"""Of the directories that commands make for as long as they run."""
+"""Prefix of the directories that commands make for their lifetime."""
 CONTEXT = "actorlet"
 ADMIN = "admin"
 TOWARDS_AGENTS = ("kube-apiserver-kubelet-client", "system:masters")
-"""Who the server is when it asks an agent, and the group that may do so."""
+"""The server's identity when it calls an agent, and the group that may do so."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServerOptions:
-    """What the command line says.
+    """The options of the command line.
 
-    `directory`: for keys, made and removed. `kubeconfig`: where it is written; its directory must exist.
+    `directory`: for keys, made and removed. `kubeconfig`: its path; the directory must exist.
 
     `nodes`: names of nodes that get a kubeconfig of their own in `directory`, `NAME.kubeconfig`.
     """

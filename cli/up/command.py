@@ -141,7 +141,7 @@ def _refuse_if_taken(root: str) -> None:
 
 
 def _serve_locally(endpoint: LocalEndpoint) -> None:
-    """For `actorlet pods`, `explain` and `actors`.
+    """Start the endpoint for `actorlet pods`, `explain` and `actors`.
 
     Raises RootDirectoryTakenError: no two nodes share a directory.
     """
@@ -161,11 +161,11 @@ def _served(
     capabilities: NodeCapabilities,
     after: ExitStack,
 ) -> tuple[NodePlan, str]:
-    """Start the node's own server, for the API server and whom that lets in.
+    """Start the node's own server, for the API server and its clients.
 
-    The plan with its port, and a link to the observer.
+    Returns the plan with its port, and a link to the observer.
 
-    Without an API server nobody could be asked who may, and only the observer is served. Raises OSError.
+    Without an API server nothing could authorize clients, so only the observer is served. Raises OSError.
     """
     replace = msgspec.structs.replace
     configuration = replace(plan.configuration, enable_server=embedded is not None, read_only_port=0, healthz_port=0)
@@ -192,7 +192,7 @@ def _served(
 
 
 def _api_server(options: argparse.Namespace, root: str, after: ExitStack) -> EmbeddedApi | None:
-    """None when there is to be no API server."""
+    """Start the API server; None if there shall be none."""
     if options.no_apiserver:
         return None
     path = options.kubeconfig or os.path.join(root, "kubeconfig")

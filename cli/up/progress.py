@@ -56,9 +56,9 @@ class ClusterProgress:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the manifests describe.
+    """The content of the manifests.
 
-    `pods`: UID -> namespace/name. `refusals`: why others of their pods do not run.
+    `pods`: UID -> namespace/name. `refusals`: the errors of pods that cannot run.
     """
 
     pods: Mapping[str, str]
@@ -92,7 +92,7 @@ def _waits_for(wait: PodWait) -> str:
 
 
 def as_document(look: ProgressSnapshot, outcome: ClusterProgress) -> dict[str, Any]:
-    """What `--output json` prints, one document a line."""
+    """The document that `--output json` prints, one per line."""
     return {
         "arrived": outcome.arrived,
         "reasons": list(outcome.reasons),

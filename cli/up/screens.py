@@ -93,7 +93,7 @@ class LiveScreen:
 
     @staticmethod
     def _pods(look: ProgressSnapshot, at_most: int) -> list[RenderableType]:
-        """Those that have not arrived before others, where not all can be shown."""
+        """The rows of pods. If not all fit, pods that have not arrived come first."""
         chosen = look.pods
         if len(chosen) > at_most:
             by_need = sorted(range(len(chosen)), key=lambda number: has_arrived(look.pods[number]))

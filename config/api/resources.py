@@ -60,7 +60,7 @@ class Resource(Generic[K]):
 
     @property
     def api_version(self) -> str:
-        """As in `apiVersion`: "v1", "coordination.k8s.io/v1"."""
+        """The `apiVersion`: "v1", "coordination.k8s.io/v1"."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -31,7 +31,7 @@ class SelectorError(ValueError):
 
 
 class Operator(StrEnum):
-    """What a requirement asks of the value of a label. ABOVE and BELOW compare whole numbers."""
+    """The operator of a requirement on a label value. ABOVE and BELOW compare whole numbers."""
 
     IN = "in"
     NOT_IN = "notin"

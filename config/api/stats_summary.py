@@ -15,7 +15,7 @@ class _Shape(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
 
 
 class PsiData(_Shape, frozen=True, omit_defaults=False):
-    """Pressure of one kind: total in ns, averages in percent. Zeroes are told."""
+    """Pressure of one kind: total in ns, averages in percent. Zeroes are written."""
 
     total: int
     avg10: float
@@ -165,7 +165,7 @@ class NodeStats(_Shape, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """`pods` is told when it is empty, too."""
+    """The summary; `pods` is written even if it is empty."""
 
     node: NodeStats
     pods: tuple[PodStats, ...] = ()

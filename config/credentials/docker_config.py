@@ -31,7 +31,7 @@ class DockerConfigError(ValueError):
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """What a registry is shown: a name and a password, or a token. Secret: never logged."""
+    """A registry credential: a name and a password, or a token. Secret: never logged."""
 
     username: str = ""
     password: str = ""
@@ -44,7 +44,7 @@ class Credential(msgspec.Struct, frozen=True):
 
 
 class RegistryEntry(msgspec.Struct, frozen=True):
-    """One line of a document: the registry as it is written there, and the credential for it."""
+    """One entry of a document: the registry as written there, and its credential."""
 
     registry: str
     credential: Credential
@@ -57,21 +57,21 @@ Entries = tuple[RegistryEntry, ...]
 
 
 def read_docker_config_json(document: bytes) -> Entries:
-    """Of a `.dockerconfigjson`. Raises DockerConfigError."""
+    """Read a `.dockerconfigjson`. Raises DockerConfigError."""
     value = _map(_json(document), "$")
     auths = value.get("auths")
     return () if auths is None else _entries(auths, "$.auths")
 
 
 def read_dockercfg(document: bytes) -> Entries:
-    """Of a `.dockercfg`. Raises DockerConfigError."""
+    """Read a `.dockercfg`. Raises DockerConfigError."""
     return _entries(_json(document), "$")
 
 
 def read_secret(secret_type: str, data: Mapping[str, bytes]) -> Entries:
-    """Of the data of a secret.
+    """Read the data of a pull secret.
 
-    One of another type, or without its key, has none. Raises DockerConfigError.
+    A secret of another type, or without the key, has no credentials. Raises DockerConfigError.
     """
     for known, reader in ((DOCKER_CONFIG_JSON, read_docker_config_json), (DOCKERCFG, read_dockercfg)):
         kind, key = known
@@ -133,10 +133,10 @@ def _name_and_password(auth: str, path: str) -> tuple[str, str]:
 
 
 def credentials_for(image: str, *documents: Iterable[RegistryEntry]) -> tuple[Credential, ...]:
-    """Those that are for `image` (any form of its name), in the order in which they are to be tried.
+    """The credentials for `image` (any form of its name), in the order of trying.
 
-    The entries of one document, or of all pull secrets of a pod, are one ring of keys: in it the most specific goes
-    first. The rings follow each other in the order given. None is named twice.
+    The entries of one document, or of all pull secrets of a pod, form one ring. Within a ring the most specific entry
+    comes first. Rings follow each other in the given order. No credential appears twice.
     """
     name = full_name(image)
     found: dict[Credential, None] = {}

@@ -48,7 +48,7 @@ class TokenAttributes(msgspec.Struct, frozen=True):
 
 
 class ImageProvider(msgspec.Struct, frozen=True):
-    """One program. Answers that do not say how long they are good are good for `default_cache_ns`."""
+    """One program. Answers without a lifetime are valid for `default_cache_ns`."""
 
     name: str
     match_images: tuple[str, ...]

@@ -25,7 +25,7 @@ from config.documents.text import read_document
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-"""The extension of a cluster that an exec plugin is told about."""
+"""The extension of a cluster that an exec plugin receives."""
 
 _SCHEMES = ("https://", "http://")
 
@@ -49,7 +49,7 @@ class ExecPlugin(msgspec.Struct, frozen=True):
 
 
 class Impersonation(msgspec.Struct, frozen=True):
-    """Whom the user acts as; empty: as nobody else. `extra` has each key with its values."""
+    """The user to impersonate; empty: none. `extra` has each key with its values."""
 
     user: str = ""
     uid: str = ""
@@ -95,7 +95,7 @@ class ClusterAccess(msgspec.Struct, frozen=True):
 
 
 class UserAccess(msgspec.Struct, frozen=True):
-    """Who asks. All empty: anonymous. Of `token` and `token_file` the file wins."""
+    """The credentials of a user. All empty: anonymous. `token_file` wins over `token`."""
 
     token: str = ""
     token_file: str = ""
@@ -112,9 +112,9 @@ class UserAccess(msgspec.Struct, frozen=True):
 
 
 class ApiAccess(msgspec.Struct, frozen=True):
-    """One context: a cluster, a user of it, and the namespace for those who name none.
+    """One context: a cluster, a user, and the default namespace.
 
-    All paths are as in the file, joined with its directory. `warnings` says what in the document has no meaning here.
+    All paths are as in the file, joined with its directory. `warnings`: the parts of the document without effect.
     """
 
     cluster: ClusterAccess

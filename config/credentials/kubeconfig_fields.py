@@ -18,7 +18,7 @@ from config.values.nearest import did_you_mean
 class Fields:
     """One object at `place`.
 
-    Whatever it finds wrong becomes a fault of the place; a faulty field is as if absent.
+    Every error becomes a fault of the place; a faulty field counts as absent.
 
     `warnings` is shared by all objects of one document.
     """
@@ -129,7 +129,7 @@ class Fields:
             self.take(name)
 
     def rest(self) -> None:
-        """Everything was taken: warn of what is left."""
+        """Warn of all fields that were not read."""
         for name in self._left:
             if self.warnings.full:
                 break

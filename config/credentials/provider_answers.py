@@ -1,4 +1,4 @@
-"""What a credential program is asked, and what it answers (spec 6.3).
+"""The request to a credential program, and its answer (spec 6.3).
 
 These are CredentialProviderRequest and CredentialProviderResponse. Pure.
 
@@ -27,7 +27,7 @@ class ProviderAnswerError(ValueError):
 
 
 class CacheScope(enum.Enum):
-    """For which images an answer is good: for this one, for all of its registry, for all."""
+    """The images that an answer is valid for: this one, all of its registry, or all."""
 
     IMAGE = "Image"
     REGISTRY = "Registry"
@@ -45,7 +45,7 @@ class ProviderAnswer(msgspec.Struct, frozen=True):
 def request_document(
     provider: ImageProvider, image: str, token: str = "", annotations: Mapping[str, str] = {}
 ) -> bytes:
-    """What the program reads. Only v1 has tokens and annotations."""
+    """The input of the program. Only v1 has tokens and annotations."""
     request: dict[str, Any] = {"kind": REQUEST, "apiVersion": provider.api_version, "image": image}
     if token and provider.api_version == EXEC_V1:
         request["serviceAccountToken"] = token

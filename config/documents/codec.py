@@ -28,9 +28,9 @@ T = TypeVar("T", bound=ApiStruct)
 class DocumentError(ValueError):
     """One fault of a document: where, why, and what to do.
 
-    `where` is a path such as `$.spec.containers[0].image`. The hint is "" where nothing helps.
+    `where` is a path such as `$.spec.containers[0].image`. The hint may be "".
 
-    Serves as exception and as value. When a document has several faults the first is raised and `also` has the others.
+    It is both an exception and a value. Of several faults, the first is raised and `also` has the others.
     """
 
     def __init__(self, path: str, reason: str, hint: str = "", also: tuple[DocumentError, ...] = ()) -> None:
@@ -58,7 +58,7 @@ class DocumentError(ValueError):
 
 
 class Faults(list[DocumentError]):
-    """The faults of one document, or its warnings: as many as anybody reads. What comes later is left out."""
+    """The faults or warnings of one document. Beyond a readable number, later ones are left out."""
 
     @property
     def full(self) -> bool:
@@ -197,7 +197,7 @@ def _errors(faults: list[FieldFault]) -> DocumentError:
 def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:
     """Set each recorded field where its parent still is.
 
-    What was taken away takes its unknown fields with it.
+    A removed part takes its unknown fields with it.
     """
     for path, value in record.entries:
         parent: Any = tree
@@ -210,9 +210,9 @@ def _put_back(tree: dict[str, Any], record: UnknownFields) -> None:
 
 
 def _descend(parent: Any, step: Step) -> Any:
-    """What is at `step` below `parent`, or None.
+    """The value at `step` below `parent`, or None.
 
-    An item of a list is the one of that name, wherever it is now.
+    A list item is found by its name, wherever it is now.
     """
     if isinstance(step, str):
         return parent.get(step) if isinstance(parent, dict) else None

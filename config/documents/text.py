@@ -51,7 +51,7 @@ def _line_of(event: Any) -> int:
 class Document(msgspec.Struct, frozen=True):
     """One document: its value, its faults, and the lines of its places where the text is YAML.
 
-    `exact`: path -> line of faults that stand where no value does, such as at a key.
+    `exact`: path -> line of faults at places without a value, such as a key.
     """
 
     value: object
@@ -67,7 +67,7 @@ class Document(msgspec.Struct, frozen=True):
 def read_documents(data: bytes) -> tuple[Document, ...]:
     """Every document that is not empty.
 
-    What cannot be read gives one document of value None with the fault.
+    Unreadable text gives one document with the value None and the fault.
     """
     if len(data) > BYTES_AT_MOST:
         fault = DocumentError("$", f"it has more than {BYTES_AT_MOST // 2**20} MiB", "split it into several documents")
@@ -162,7 +162,7 @@ _WITH_PARTS = frozenset({list, _Pairs})
 
 
 def _separators(text: str) -> int:
-    """At least the number of values in a JSON text, but for one."""
+    """An upper bound of the number of values in a JSON text, minus one."""
     return text.count(",") + text.count("[") + text.count("{")
 
 
@@ -197,7 +197,7 @@ def _read_yaml(text: str) -> tuple[Document, ...]:
 
 
 class _Anchored(msgspec.Struct, frozen=True, gc=False):
-    """What an alias stands for, and what it costs: so many values, with so many characters."""
+    """The value of an alias, and its cost in values and characters."""
 
     value: object
     nodes: int
@@ -338,7 +338,7 @@ class _Reader:
         return text
 
     def _plain(self, event: Any) -> object:
-        """What a scalar without quotes stands for."""
+        """The value of a scalar without quotes."""
         text: str = event.value
         if text in _NULLS:
             return None

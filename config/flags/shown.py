@@ -1,7 +1,7 @@
-"""What `/flagz` shows: every flag with its value, as Go prints it (KEP-4828). Pure.
+"""The content of `/flagz`: every flag with its value, as Go prints it (KEP-4828). Pure.
 
-The value is the one of the command line, or else the flag's default. Files do not change it: `/configz` shows what is
-in effect. Secrets are masked.
+The value is the one of the command line, or else the flag's default. Files do not change it: `/configz` shows the
+effective configuration. Secrets are masked.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from config.kubelet.configuration import document_path
 
 
 class FlagKind(StrEnum):
-    """What a value is, and the word that stands for it in the help."""
+    """The type of a flag's value, and its placeholder in the help."""
 
     TEXT = "text"
     BOOLEAN = "true|false"
@@ -42,7 +42,7 @@ They never take the next argument.
 class Flag:
     """One flag.
 
-    `attribute` is where the value goes: in NodeFlags, or, with `configures`, in KubeletConfiguration.
+    `attribute`: the target of the value in NodeFlags, or, with `configures`, in KubeletConfiguration.
     """
 
     name: str

@@ -1,6 +1,7 @@
-"""Where traces go (`tracing.endpoint`): a name as gRPC reads it, without TLS. Pure.
+"""The target of traces (`tracing.endpoint`): a name as gRPC reads it, without TLS. Pure.
 
-A kubelet takes the same schemes. `dns://server/host` names a DNS server to ask, which the exporter of the SDK cannot.
+A kubelet takes the same schemes. `dns://server/host` names a DNS server, which the exporter of the SDK does not
+support.
 """
 
 from __future__ import annotations

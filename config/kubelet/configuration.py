@@ -1,8 +1,8 @@
 """KubeletConfiguration v1beta1 as frozen structs, with every default in its place (spec 12.2).
 
-The shape of the document and its defaults are this file; reading, checking and writing walk over it
+This file has the shape and the defaults of the document. Reading, checking and writing walk over it
 (`config.kubelet.shapes`), so a field is named once. Durations are integer nanoseconds here and Go's text in documents.
-Quantities stay the user's text. What this file refuses to know: flags, files, and which values make sense together.
+Quantities stay the user's text. Flags, files, and combinations of values are not known here.
 
 Two kinds of scalar exist, as in the API. In an ordinary field, zero (or `""`, `false`, `0s`) means "not said" and takes
 the default. A field marked explicit keeps its zero, because zero says something there (`registryPullQPS: 0` is "no

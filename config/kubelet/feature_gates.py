@@ -203,7 +203,7 @@ class FeatureGates(msgspec.Struct, frozen=True):
 
 
 class GateChoice(msgspec.Struct, frozen=True):
-    """What choosing gave: the gates in force, what was wrong, and what will be wrong in a later release."""
+    """The result of a choice: the gates in force, faults, and warnings about later releases."""
 
     gates: FeatureGates
     faults: tuple[DocumentError, ...]

@@ -81,7 +81,7 @@ DURATIONS: tuple[tuple[str, int, int], ...] = (
 
 
 def range_faults(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
-    """One fault per field outside its row; what is absent is in order."""
+    """One fault per field outside its range; absent fields are valid."""
     for attribute, least, most in NUMBERS:
         value = attrgetter(attribute)(configuration)
         if value is not None and not least <= value <= most:

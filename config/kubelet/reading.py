@@ -25,7 +25,7 @@ DEPRECATED_FIELDS: Mapping[str, tuple[str, str]] = {
 
 
 class ReadConfiguration(msgspec.Struct, frozen=True):
-    """What reading gave; with faults the configuration holds defaults where they are."""
+    """The result of reading; faulty fields have their defaults."""
 
     configuration: KubeletConfiguration
     faults: tuple[DocumentError, ...]
@@ -33,7 +33,7 @@ class ReadConfiguration(msgspec.Struct, frozen=True):
 
 
 def read_bytes(text: bytes) -> tuple[dict[str, object], Faults]:
-    """One document as plain data, its header checked; every duplicate key and header fault is told."""
+    """One document as plain data, with all duplicate keys and header faults."""
     value, faults = read_document(text)
     if faults and value is None:
         return {}, faults
@@ -85,7 +85,7 @@ def _with_cross_defaults(configuration: KubeletConfiguration, given: frozenset[s
 
 
 def default_configuration() -> KubeletConfiguration:
-    """What a document of nothing but its header means."""
+    """The configuration of a document with nothing but its header."""
     return read_plain({}).configuration
 
 

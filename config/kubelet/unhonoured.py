@@ -1,9 +1,9 @@
 """Settings that a kubelet acts on and this agent does not.
 
-Each is named in a warning when it is not at its default.
+A warning names each one that is not at its default.
 
-Nobody is to find out on a running node that a setting does nothing. Remove a row when its setting is honoured, and name
-the test in `docs/reference/settings.md`. What is refused instead stands in `config.kubelet.validation`.
+So nobody has to discover on a running node that a setting does nothing. Remove a row when its setting is honoured, and
+name the test in `docs/reference/settings.md`. Refused settings are in `config.kubelet.validation`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -20,7 +20,7 @@ COPIED_BYTES_AT_MOST = 3 * 2**20
 A copy of the whole document into itself doubles it each time.
 """
 MAX_OPERATIONS = 10_000
-"""As many as the API server takes in one patch; the work of a patch has a bound."""
+"""The limit of operations in the API server, so that the work of a patch is bounded."""
 
 
 def apply_json_patch(document: Any, operations: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which lists of which kinds a strategic merge patch merges, and by which key.
+"""The lists that a strategic merge patch merges, by kind, and their keys.
 
 One table serves every version of the API, because fields never change their patch rules. A test compares it with the
 schema that the API publishes. `config.patches.strategic` applies patches.

@@ -25,7 +25,7 @@ SOURCE_FILE = "file"
 SOURCE_HTTP = "http"
 SOURCE_API = "api"
 SOURCE_PUSH = "http-push"
-"""Of manifests that are handed to the node; no kubelet has it."""
+"""The source of manifests that are pushed to the node; a kubelet does not have it."""
 
 # Priority classes system-cluster-critical and system-node-critical start here.
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
@@ -41,7 +41,7 @@ _QOS_RESOURCES = ("cpu", "memory")
 
 
 class QosClass(StrEnum):
-    """How much of what a pod may use it has been promised; the values are those of `status.qosClass`."""
+    """How far the resources of a pod are guaranteed; the values are those of `status.qosClass`."""
 
     GUARANTEED = "Guaranteed"
     BURSTABLE = "Burstable"
@@ -92,17 +92,17 @@ def full_name(pod: Pod) -> str:
 
 
 def display_name(pod: Pod) -> str:
-    """For people: "namespace/name"."""
+    """The name for people: "namespace/name"."""
     return f"{pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.metadata.name}"
 
 
 def config_hash(pod: Pod) -> str | None:
-    """Of a static pod: which version of its manifest this is."""
+    """The version of a static pod's manifest, as a hash."""
     return pod.metadata.annotations.get(CONFIG_HASH)
 
 
 def mirror_hash(pod: Pod) -> str | None:
-    """Of a mirror pod: the version of the static pod that it shows."""
+    """The version of the static pod that a mirror pod shows."""
     return pod.metadata.annotations.get(CONFIG_MIRROR)
 
 
@@ -126,7 +126,7 @@ def is_sidecar(container: Container) -> bool:
 
 @once_per_spec
 def lasting_containers(spec: PodSpec) -> tuple[Container, ...]:
-    """Those that run as long as the pod does: sidecars, then the regular ones."""
+    """The containers that run as long as the pod: sidecars, then the regular ones."""
     return (*filter(is_sidecar, spec.init_containers), *spec.containers)
 
 
@@ -156,7 +156,7 @@ def _field_paths(spec: PodSpec) -> dict[str, str]:
 
 @once_per_spec
 def sidecar_names(spec: PodSpec) -> tuple[str, ...]:
-    """In the order of the spec, in which they are started."""
+    """The names of sidecars in the order of the spec, which is the order of their start."""
     return tuple(container.name for container in spec.init_containers if is_sidecar(container))
 
 
@@ -199,7 +199,7 @@ def compute_qos_class(spec: PodSpec) -> QosClass:
 
 
 def _amounts(resources: Mapping[str, str]) -> dict[str, Quantity]:
-    """Of cpu and memory, what is more than zero."""
+    """The amounts of cpu and memory above zero."""
     amounts = ((name, parse_quantity(resources[name])) for name in _QOS_RESOURCES if name in resources)
     return {name: amount for name, amount in amounts if amount > ZERO}
 

@@ -32,7 +32,7 @@ _AZURE_ACCOUNT = re.compile("azure-storage-account-(.+)-secret")
 
 
 class _About(msgspec.Struct, frozen=True):
-    """What else handles are made of, of the persistent volume or the pod's. `namespace`: of who claims it."""
+    """Further inputs of volume handles. `namespace`: of the claim."""
 
     name: str
     namespace: str

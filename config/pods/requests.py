@@ -1,8 +1,8 @@
 """Requests and limits of a pod, added up over its containers (spec 7.6, 10.3, 10.14, 10.17). Pure.
 
-Containers and sidecars ask together. An init container asks for the time before them, beside the sidecars that stand
-before it; what counts is the larger of the two. What the pod as a whole asks for takes the place of the sum, and what
-its RuntimeClass adds comes on top. Amounts are billionths of the resource's unit, so that sums are exact.
+The requests of containers and sidecars are added. An init container runs before them, together with the sidecars before
+it; the larger of the two sums counts. Pod-level requests replace the sum, and the overhead of the RuntimeClass is
+added. Amounts are billionths of the resource's unit, so that sums are exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ANY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 def pod_requests(pod: Pod) -> Amounts:
-    """What the pod asks for, without what is zero. Raises QuantityError."""
+    """The requests of the pod, without zero amounts. Raises QuantityError."""
     return spec_requests(pod.spec)
 
 
@@ -43,7 +43,7 @@ def spec_requests(spec: PodSpec) -> Amounts:
 
 
 def pod_limits(spec: PodSpec) -> dict[str, int]:
-    """What the pod may have together, of resources that any of its containers has a limit of.
+    """The limits of the pod, for resources with a limit on any container.
 
     Raises QuantityError.
 
@@ -56,7 +56,7 @@ def pod_limits(spec: PodSpec) -> dict[str, int]:
 
 
 def whole_limits(spec: PodSpec) -> dict[str, int]:
-    """What bounds the pod as a whole: a resource that some container does not limit has no bound.
+    """The limits that bound the whole pod: a resource that some container does not limit has none.
 
     Raises QuantityError.
     """
@@ -77,7 +77,7 @@ def whole_limits(spec: PodSpec) -> dict[str, int]:
 
 
 def _at_first(spec: PodSpec, name: str) -> list[int]:
-    """What each init container may use while it runs, together with the sidecars started before it."""
+    """The usage during each init container, together with the sidecars started before it."""
     found, beside = [], 0
     for container in spec.init_containers:
         own = _limits_of(container).get(name, 0)
@@ -114,7 +114,7 @@ def read_amounts(texts: Mapping[str, str]) -> dict[str, int]:
 
 @once_per_spec
 def host_ports(spec: PodSpec) -> tuple[Port, ...]:
-    """The ports of the host that the pod takes; those of sidecars as well, which run beside the others."""
+    """The host ports of the pod, including those of sidecars."""
     running = [*spec.containers, *(each for each in spec.init_containers if is_sidecar(each))]
     return tuple(
         (port.host_ip or "", port.protocol or "TCP", port.host_port)

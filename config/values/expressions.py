@@ -48,7 +48,7 @@ _CATEGORIES = {
 
 
 class Cost(enum.Enum):
-    """Of the worst text. UNKNOWN: the expression is too large to tell."""
+    """The cost for the worst text. UNKNOWN: the expression is too large to judge."""
 
     LINEAR = "linear"
     POLYNOMIAL = "polynomial"

@@ -6,7 +6,7 @@ START_32 = 0x811C9DC5
 
 
 def fnv1a_32(data: bytes, state: int = START_32) -> int:
-    """`state`: the hash of what comes before `data`."""
+    """The 32-bit FNV-1a hash; `state`: the hash of the preceding data."""
     return _fnv1a(data, state, 0x01000193, 32)
 
 

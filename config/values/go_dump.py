@@ -20,5 +20,5 @@ TEXT_BEGINS = fnv1a_32(b"(string)", START_32)
 
 
 def hash_of_text(text: bytes, state: int = TEXT_BEGINS) -> int:
-    """The dump is the text after its type. `state`: the hash of what comes before `text`."""
+    """The hash of a text's dump: its type, then the text. `state`: the hash of the preceding data."""
     return fnv1a_32(text, state)

@@ -70,7 +70,7 @@ def _split(image: str) -> tuple[str, str | None, str | None]:
 
 
 def _fault(image: str) -> str:
-    """Why the text is no image name; empty where it is one."""
+    """Why the text is no image name; empty if it is one."""
     if _BARE_ID.fullmatch(image):
         return f"invalid repository name ({image}), cannot specify 64-byte hexadecimal strings"
     domain, remainder = _domain_and_rest(image)

@@ -30,7 +30,7 @@ _SUBDOMAIN_HINT = "use at most 253 of a-z, 0-9, - and ., a letter or digit at bo
 _WORD_HINT = "use at most 63 of letters, digits, -, _ and ., a letter or digit first and last"
 
 WORDS_AT_MOST = 1024
-"""So many keys and values of labels are known again: the objects of a cluster have the same few."""
+"""Cache size for label keys and values: the objects of a cluster use the same few."""
 
 
 def dns_label(text: str) -> Refusal:
@@ -45,7 +45,7 @@ def dns_subdomain(text: str) -> Refusal:
 
 
 def path_segment(text: str) -> Refusal:
-    """What fits between the slashes of a path: the name of a role."""
+    """The rule for a path segment, such as the name of a role."""
     good = text not in (".", "..") and not {"/", "%"} & set(text)
     return None if good else (f"{text!r} does not fit into a path", "use neither / nor %, and not . or .. alone")
 

@@ -36,12 +36,12 @@ class Agents(Protocol):
         """Ask the agent, and give its answer. Raises StatusError when there is none."""
 
     async def fetch(self, node: NodeAnswer) -> bytes | None:
-        """What an agent answers, whole; None when it does not answer, or not well."""
+        """The whole answer of an agent; None without a good one."""
 
     def tunnel(self, node: NodeAnswer) -> Tunnel:
-        """For a connection that is to be upgraded: how the agent is reached.
+        """The connection to the agent for an upgraded connection.
 
-        Raises StatusError where it is not.
+        Raises StatusError if the agent is unreachable.
         """
 
     def stays(self, head: Head) -> bool:
@@ -51,5 +51,5 @@ class Agents(Protocol):
 
 
 def refused_by_agent(status: int, text: str) -> StatusError:
-    """What the server says when an agent has refused, in the agent's words."""
+    """The server's error after a refusal of the agent, with the agent's text."""
     return StatusError(status, _REASONS.get(status, "InternalError"), text.strip() or f"the agent answered {status}")

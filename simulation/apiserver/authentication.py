@@ -46,7 +46,7 @@ class Authenticator:
         return token
 
     def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> ApiUser:
-        """Who sends this Authorization header, over a connection with this certificate (name, groups).
+        """The user of this Authorization header, on a connection with this certificate (name, groups).
 
         Raises StatusError (401).
         """

@@ -31,7 +31,7 @@ Key = tuple[str, str]
 
 
 class AccessAttributes(msgspec.Struct, frozen=True):
-    """What is asked for."""
+    """The attributes of a request for access."""
 
     verb: str
     group: str
@@ -219,9 +219,9 @@ def _refers(store: Store, node: str, plural: str, key: Key) -> bool:
 
 
 class _Grant(msgspec.Struct, frozen=True):
-    """What an agent may do with objects that are `related` to its node.
+    """The verbs that an agent may use on objects `related` to its node.
 
-    `otherwise`: why it may not with others.
+    `otherwise`: the reason of the refusal for others.
     """
 
     verbs: frozenset[str]
@@ -259,13 +259,13 @@ _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
     "serviceaccounts/token": (_Grant(_CREATE, _referred),),
     "volumeattachments": (_Grant(_GET, _attached),),
 }
-"""By resource and part; what stands in no row is refused."""
+"""Rules by resource and part; everything else is refused."""
 _STREAMS = frozenset({"attach", "exec", "portforward"})
 """Parts that a WebSocket asks for by GET. Who may only read may not have them."""
 _IDENTITY = "authentication.k8s.io"
 _REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
 _OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
-"""What is defined besides concerns no agent, whatever it is called."""
+"""Agents may not touch custom resources, whatever their names."""
 
 
 # --- what pods and volumes refer to -----------------------------------------------------------------------------------
@@ -276,12 +276,12 @@ _REFERENCES: Mapping[str, str] = {
     **dict.fromkeys(("secret", "secretKeyRef", "secretRef"), "secrets"),
     "persistentVolumeClaim": "persistentvolumeclaims",
 }
-"""Fields of a pod that name an object of its namespace, and of which resource."""
+"""Fields of a pod that name an object in its namespace, with the resource of that object."""
 _NAMES = ("name", "secretName", "claimName")
 
 
 def references_of(pod: Json) -> dict[str, set[Key]]:
-    """Plural -> namespace and name of what the pod refers to."""
+    """Plural -> namespace and name of the objects that the pod refers to."""
     metadata, spec = pod["metadata"], pod["spec"]
     named = [*_named(spec), ("serviceaccounts", spec.get("serviceAccountName"))]
     named += [
@@ -309,7 +309,7 @@ def _named(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 
 
 def volume_secrets(volume: Json) -> set[Key]:
-    """The secrets of a persistent volume that nodes need; those of controllers are not among them."""
+    """The secrets of a persistent volume that nodes need, without those of controllers."""
     spec: Json = volume.get("spec") or {}
     source, file = spec.get("csi") or {}, spec.get("azureFile") or {}
     names = ("nodeStageSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
@@ -324,7 +324,7 @@ def volume_secrets(volume: Json) -> set[Key]:
 
 
 def attributes_of(call: ResourceCall) -> AccessAttributes:
-    """What a request asks for."""
+    """The attributes of a request."""
     target = call.target
     selection = call.selection() if call.verb in ("list", "watch", "deletecollection") else None
     return AccessAttributes(

@@ -1,9 +1,9 @@
-"""What all verbs and kinds of the server share.
+"""The shared state of all verbs and kinds of the server.
 
-That is the store, time, names, options, and the rules of each kind.
+It has the store, time, names, options, and the rules of each kind.
 
-Everything runs under one lock, taken by `ApiServer.handle` and by every timer here. Watchers' sinks are called while
-it is held: they hand over and return. Time, names and chance come from the dispatcher alone.
+Everything runs under one lock, taken by `ApiServer.handle` and by every timer here. Watchers' sinks are called while it
+is held: they hand over and return. Time, names and chance come from the dispatcher alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a server is like. Durations in ns."""
+    """The options of a server. Durations in ns."""
 
     seed: int = 0
     """Decides generated names, keys of tokens, and when watches end."""
@@ -42,7 +42,7 @@ class Options:
     issuer: str = "https://kubernetes.default.svc.cluster.local"
     service_cidr: str = "10.0.0.0/24"
     port: int = 6443
-    """Where the server listens, as its own service says."""
+    """The address of the server, as in its own service."""
     root_ca: str = ""
     """PEM text for the ConfigMap kube-root-ca.crt of every namespace."""
     history_at_most: int = 10_000
@@ -79,7 +79,7 @@ class Core:
         return second_text(self.wall_ns() // SECOND_NS)
 
     def suffix(self, length: int = 5) -> str:
-        """What is added to a generateName."""
+        """The random suffix for a generateName."""
         bits, text = self._chance.bits(), ""
         for _ in range(length):
             bits, letter = divmod(bits, len(_LETTERS))

@@ -1,12 +1,12 @@
 """The API server over HTTP/1.1 on loopback, for kubectl, agents and other clients.
 
-One listener, on the loop thread that is given; with TLS when there are certificates. Reads requests, finds out who
-asks, has the server answer, writes the answer in the form that is wanted, streams watches line by line. What only the
-agent of a node can answer is asked of it; a request to upgrade the connection becomes a tunnel (see tunnels.py).
+One listener on the given loop thread, with TLS if there are certificates. It reads a request, authenticates it, lets
+the server answer, and writes the answer in the requested form. Watches are streamed line by line. Some requests go to
+the agent of a node; a request to upgrade the connection becomes a tunnel (see tunnels.py).
 
-Without TLS it serves programs, and no page in a browser (`runtime.http_server.local_site`). A watcher that does not
-read is cut after `LINES_WAITING_AT_MOST` events. What can fail is the port (`start` raises
-OSError). Refuses to know what the requests mean.
+Without TLS it serves programs, but no page in a browser (`runtime.http_server.local_site`). A watcher that does not
+read is cut after `LINES_WAITING_AT_MOST` events. Only the port can fail (`start` raises OSError). The meaning of
+requests is not known here.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class HttpFront:
 
     @property
     def url(self) -> str:
-        """As in a kubeconfig."""
+        """The URL in a kubeconfig."""
         return f"{'https' if self._tls else 'http'}://{self.address}"
 
     def start(self) -> None:
@@ -121,7 +121,7 @@ class HttpFront:
             self._loop.submit(self.end()).result(START_SECONDS)
 
     async def serve(self) -> None:
-        """`start`, for whoever is on the loop."""
+        """`start`, for callers on the loop."""
         loop = asyncio.get_running_loop()
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
         doors, stays = self._web, self._agents.stays
@@ -131,7 +131,7 @@ class HttpFront:
         self._port = self._listener.sockets[0].getsockname()[1]
 
     async def end(self) -> None:
-        """`close`, for whoever is on the loop."""
+        """`close`, for callers on the loop."""
         listener, self._listener = self._listener, None
         if listener is None:
             return
@@ -197,7 +197,7 @@ class HttpFront:
         return self._server.impersonated(user, _other(headers)) if "Impersonate-User" in headers else user
 
     def _tunnel_to(self, head: Head, transport: asyncio.BaseTransport) -> tuple[NodeAnswer, Tunnel]:
-        """Where a connection that is to be upgraded leads. Raises StatusError."""
+        """The target of an upgraded connection. Raises StatusError."""
         headers = CIMultiDict(head.headers)
         if self._tls is None:
             _refuse_strangers(headers, False)
@@ -250,9 +250,9 @@ class HttpFront:
 
 
 class _Stream:
-    """What one watch has to write: filled from any thread, emptied by the handler of the connection.
+    """The waiting output of one watch: filled from any thread, emptied by the connection's handler.
 
-    `abort` ends the connection on which nobody reads: waiting for it to take what it has would be for ever.
+    `abort` ends a connection whose client does not read: waiting for it would never end.
     """
 
     def __init__(self, answer: WatchAnswer, lines: Lines, abort: Callable[[], object]) -> None:
@@ -273,7 +273,7 @@ class _Stream:
             self._at_most = len(self._waiting) + LINES_WAITING_AT_MOST
 
     async def next(self) -> bytes:
-        """What waits, in one piece; empty at the end."""
+        """The waiting output in one piece; empty at the end."""
         if not self._waiting and not self.ended:
             await self._something.wait()
         self._something.clear()
@@ -355,7 +355,7 @@ def _response(answer: Body, body: bytes | None = None) -> web.Response:
 
 
 def _other(headers: _Headers) -> ApiUser:
-    """Who the headers of impersonation name."""
+    """The user in the impersonation headers."""
     extra: dict[str, tuple[str, ...]] = {}
     for name in headers:
         if name.lower().startswith(_EXTRA):

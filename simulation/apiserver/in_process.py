@@ -44,7 +44,7 @@ from simulation.chance.network import NetworkLink
 
 SECOND_NS = 10**9
 TIMEOUT_NS = 30 * SECOND_NS
-"""Of a call that does not say how long it waits."""
+"""The time limit of a call without one."""
 
 _DOWN = "dial tcp: connect: connection refused"
 _LOST = "the connection broke before the answer was there"
@@ -162,7 +162,7 @@ class InProcessApi:
     def hang_up(self) -> None:
         """The caller is dead: end its connection.
 
-        What has been sent arrives. A call that the server is still working on is dropped.
+        Sent requests arrive. A call that the server is still working on is dropped.
         """
         for sent in tuple(self._in_flight):
             sent.hung_up = True
@@ -185,7 +185,7 @@ class InProcessApi:
 
 
 class _Watch:
-    """One watch: what comes from the server waits for the latency, then is told, in order, from one place."""
+    """One watch: events wait for the latency and are then delivered in order, from one place."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class _Watch:
         self._ended = False
 
     def close(self) -> None:
-        """See `Subscription.close`; `on_end` is told None."""
+        """See `Subscription.close`; `on_end` gets None."""
         self._closed = True
         self.end(None)
 
@@ -233,7 +233,7 @@ class _Watch:
             done.watcher.end()
 
     def end(self, error: ApiError | None) -> None:
-        """Nothing more comes; what has come before is told first, unless the listener has gone."""
+        """End the watch. Earlier events are delivered first, unless the listener has gone."""
         with self._api._lock:
             if self._ended:
                 return
@@ -328,7 +328,7 @@ class _Sent(msgspec.Struct, eq=False):
         self.answer.set_exception(error)
 
     def arrive(self) -> None:
-        """It has come to the server. What was cancelled or cut on its way has not."""
+        """The call has reached the server, unless it was cancelled or cut on its way."""
         api, call, fate = self.api, self.call, self.fate
         if self.answer.done():
             self._land()
@@ -355,10 +355,10 @@ class _Sent(msgspec.Struct, eq=False):
             self.timer.cancel()
 
     def _give(self, done: Answer) -> None:
-        """What the caller gets.
+        """The result for the caller.
 
-        One object is made of what JSON knows, without the text between (see `read_version`); all else is read from the
-        text, if anybody reads it.
+        One object is made from JSON data without the text (see `read_version`). Other answers are parsed from the text,
+        if they are read at all.
         """
         self._land()
         call = self.call

@@ -82,7 +82,7 @@ def _read_status(status: Json) -> PodStatus:
 
 
 def _read_spec(spec: Json) -> PodSpec | None:
-    """None for a spec with unknown fields, which its pod must record."""
+    """Read a spec; None for one with unknown fields, which its pod must record."""
     try:
         return _specs.put(spec, msgspec.convert(spec, PodSpec))
     except (msgspec.ValidationError, RecursionError):

@@ -42,7 +42,7 @@ _decode = msgspec.json.Decoder().decode
 
 @dataclass(frozen=True, slots=True)
 class ApiUser:
-    """Who asks. `extra` as in a UserInfo (the pod of a token, say)."""
+    """The user of a request. `extra` as in a UserInfo (the pod of a token, say)."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class ApiRequest(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a path names. Without a name it is the collection; `sub` with its name: a part of the object."""
+    """The target of a path. Without a name it is the collection; with `sub` a subresource of the object."""
 
     resource: ServedResource
     namespace: str
@@ -86,7 +86,7 @@ class Target(msgspec.Struct, frozen=True):
     subresource: str = ""
     sub: SubResource | None = None
     rest: str = ""
-    """What follows the subresource: the path to be proxied."""
+    """The rest of the path after the subresource: the path to proxy."""
 
 
 Find = Callable[[str, str, str], ServedResource | None]
@@ -95,12 +95,12 @@ Find = Callable[[str, str, str], ServedResource | None]
 
 @lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
-    """What a path names among what every server has. Raises StatusError (404)."""
+    """The target of a path among the built-in resources. Raises StatusError (404)."""
     return read_target(path, find)
 
 
 def read_target(path: str, find_resource: Find) -> Target:
-    """What a path names among the resources that `find_resource` knows. Raises StatusError (404)."""
+    """The target of a path among the resources that `find_resource` knows. Raises StatusError (404)."""
     parts = path.strip("/").split("/")
     if "" in parts:
         parts = [part for part in parts if part]
@@ -151,9 +151,9 @@ def verb_of(method: str, resource: ServedResource, sub: SubResource | None, name
 
 
 class ResourceCall(msgspec.Struct, eq=False):
-    """A request, read.
+    """A parsed request.
 
-    `warnings` go into the answer's headers. What the target says of resource, namespace and name stands here, too.
+    `warnings` go into the answer's headers. It repeats resource, namespace and name of the target.
     """
 
     request: ApiRequest
@@ -168,7 +168,7 @@ class ResourceCall(msgspec.Struct, eq=False):
 
     @property
     def user(self) -> ApiUser:
-        """Who asks."""
+        """The user of the request."""
         return self.request.user
 
     def selection(self) -> Selection:

@@ -1,9 +1,9 @@
 """The declarative table of kinds: names, verbs, parts, defaults, selectable fields, columns.
 
-`resources.yaml` is the table; discovery, OpenAPI, tables, field selectors, defaulting and the generic rules of objects
-read what is made of it here. A kind that needs no code of its own is one entry there. What stands under `published` is
-served like a custom resource: its schema is the one that Kubernetes publishes (`builtin.schemas`). A resource that is
-neither in `SERVED` nor defined as a custom resource gets a 404.
+`resources.yaml` is the table; discovery, OpenAPI, tables, field selectors, defaults and the generic rules of objects
+use the values made of it here. A kind without its own code is one entry there. Entries under `published` are served
+like custom resources, with the schema that Kubernetes publishes (`builtin.schemas`). A resource that is neither in
+`SERVED` nor defined as a custom resource gets a 404.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class SubResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
 class CustomVersion(msgspec.Struct, frozen=True, eq=False):
     """One version of a resource that a schema describes.
 
-    The schema is that of a definition, or the published one of a built-in kind.
+    The schema comes from a definition, or is the published one of a built-in kind.
 
     Schema and columns are JSON. `scale`: the paths of the scale part, or None. `warning`: the deprecation warning for
     each request, or "". `published`: the name of a built-in kind's schema in the OpenAPI documents, else "".
-    `template`: where the template of its pods stands, as names of fields.
+    `template`: the path of its pod template, as names of fields.
     """
 
     schema: Mapping[str, Any]
@@ -77,7 +77,7 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
     list_kind: str = ""
     custom: CustomVersion | None = None
     columns: Mapping[str, str] = {}
-    """Name -> source of what a table shows; see `documents/tables.py`."""
+    """Name -> source of each table column; see `documents/tables.py`."""
     selectable: tuple[str, ...] = ()
     """Dotted paths that field selectors may use, besides name and namespace."""
     defaults: Mapping[str, Any] = {}
@@ -95,7 +95,7 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
     label_names: bool = False
     """Whether names are DNS labels instead of DNS subdomains."""
     signer_names: bool = False
-    """Whether names may begin with those of signers, as in `example.com:ca:live`."""
+    """Whether names may have the prefix of a signer, as in `example.com:ca:live`."""
     path_names: bool = False
     """Whether all that fits between the slashes of a path is a name, as `system:node`."""
     api_version: str = ""
@@ -134,7 +134,7 @@ _SCALE_PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".st
 
 
 def _published(kind: str, template: str = "", scaled: bool = False, **more: Any) -> ServedResource:
-    """An entry of what is stored as its published schema says."""
+    """An entry of a kind that is stored by its published schema."""
     group, version = more.get("group", ""), more.get("version", "v1")
     defaults, name = more.pop("defaults", {}), schema_name(group, version, kind)
     schema = with_written_defaults(resolved(name), defaults)
@@ -159,7 +159,7 @@ SERVED = (
     *(_published(**entry) for entry in _TABLE["published"]),
 )
 USAGE = tuple(_entry(**entry) for entry in _TABLE["usage"])
-"""What `usage` answers. Discovery lists it; nothing of it is stored."""
+"""The resources that `usage` answers. Discovery lists them; nothing of them is stored."""
 _BY_NAME = {(served.group, served.version, served.plural): served for served in SERVED}
 
 CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, SECRETS, SERVICES, SERVICE_ACCOUNTS = (

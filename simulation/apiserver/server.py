@@ -77,7 +77,7 @@ _PARTS: dict[tuple[str, str], Callable[[Context, ResourceCall], Answer]] = {
     ("subjectaccessreviews.authorization.k8s.io", ""): may_somebody,
     ("tokenreviews.authentication.k8s.io", ""): token_review,
 }
-"""What is special: (resource, part)."""
+"""Special handlers: (resource, part)."""
 
 _RULES: dict[str, Callable[[Core, ServedResource], KindRules]] = {
     "certificatesigningrequests.certificates.k8s.io": CertificateRequestRules,
@@ -153,17 +153,17 @@ class ApiServer:
 
     @property
     def lock(self) -> AbstractContextManager[object]:
-        """Held by whoever starts or ends a watch; may be taken again by the one who has it."""
+        """Hold it to start or end a watch; it is reentrant."""
         return self._core.lock
 
     @property
     def store(self) -> Store:
-        """What the server has: for invariants and tests, which read and do not write."""
+        """The store, for invariants and tests, which only read it."""
         return self._core.store
 
     @property
     def served(self) -> tuple[ServedResource, ...]:
-        """What there is to ask for: what every server has, and what is defined in this one."""
+        """All served resources: the built-in ones, and the custom ones of this server."""
         return self._custom.served
 
     def handle(self, request: ApiRequest) -> Answer:
@@ -186,7 +186,7 @@ class ApiServer:
                 return refused(internal_error(repr(error)))
 
     def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> ApiUser:
-        """Who sends this Authorization header over a connection with this certificate (name, groups).
+        """The user of this Authorization header on a connection with this certificate (name, groups).
 
         Raises StatusError (401).
         """
@@ -209,7 +209,7 @@ class ApiServer:
             self._context.authorizer.check_access(user, asked)
 
     def impersonated(self, user: ApiUser, other: ApiUser) -> ApiUser:
-        """`other`, for whom `user` acts. Raises StatusError (403) when he may not."""
+        """The user `other` that `user` impersonates. Raises StatusError (403) without the permission."""
         self._context.authorizer.check_impersonation(user, other)
         groups = other.groups
         if not groups and other.name.startswith(ACCOUNT_PREFIX):
@@ -253,7 +253,7 @@ def _rules_of(resource: ServedResource) -> Callable[[Core, ServedResource], Kind
 
 @lru_cache(maxsize=1024)
 def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, ResourceCall], Answer]:
-    """Who does what is asked of a resource, or of that part of it."""
+    """The handler of a request to a resource, or to that part of it."""
     special = _PARTS.get((resource.group_resource, part))
     return special or (scale if part == "scale" else _VERBS[verb])
 

@@ -47,7 +47,7 @@ class StatusError(Exception):
 
 
 def success(resource: ServedResource, name: str, uid: str = "", code: int = 200) -> Json:
-    """What is answered when there is no object to answer with."""
+    """The Status of a success without an object."""
     details = _details(resource, name)
     if uid:
         details["uid"] = uid
@@ -66,12 +66,12 @@ def _details(resource: ServedResource, name: str, *, kind: str = "") -> Json:
 
 
 def no_such_path() -> StatusError:
-    """Nothing is served there."""
+    """The path is not served."""
     return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def not_found(resource: ServedResource, name: str) -> StatusError:
-    """There is no such object."""
+    """The object does not exist."""
     return StatusError(404, "NotFound", f'{resource.group_resource} "{name}" not found', _details(resource, name))
 
 
@@ -132,7 +132,7 @@ def forbidden(resource: ServedResource, name: str, why: str, causes: Sequence[Js
 
 
 def unauthorized() -> StatusError:
-    """Nobody knows who asks."""
+    """The client is not authenticated."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
@@ -164,7 +164,7 @@ def too_large_version(asked: int, current: int) -> StatusError:
 
 
 def unavailable(message: str) -> StatusError:
-    """What would have to answer does not."""
+    """A needed component does not answer."""
     return StatusError(503, "ServiceUnavailable", message)
 
 

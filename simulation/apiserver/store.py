@@ -82,7 +82,9 @@ class Version(msgspec.Struct, eq=False):
 
 
 class StoreChange(msgspec.Struct, eq=False):
-    """One change of one object at one revision: old is None for a new object, new for a removed one."""
+    """One change of one object at one revision: `old` is None for a new object, `new` is None for a
+    removed one.
+    """
 
     revision: int
     old: Version | None

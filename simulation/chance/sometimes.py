@@ -17,7 +17,7 @@ KNOWN: Mapping[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").re
 
 
 class Sometimes:
-    """Counts of what happened; every known name is there from the start."""
+    """Counts of events; every known name is there from the start."""
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(KNOWN, 0)

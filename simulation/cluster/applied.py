@@ -98,6 +98,6 @@ def _apply(server: ApiServer, value: Json, namespace: str) -> tuple[str, str]:
 
 
 def collection_path(resource: ServedResource, namespace: str) -> str:
-    """Where the objects of a resource are, those of that namespace if it has namespaces."""
+    """The path of a resource's objects, in that namespace if it has namespaces."""
     root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
     return f"{root}/namespaces/{namespace}/{resource.plural}" if resource.namespaced else f"{root}/{resource.plural}"

@@ -31,11 +31,11 @@ from simulation.scenarios import faults as kinds
 from simulation.world.world import IN_A_CLUSTER, World
 
 CHANGES_REMEMBERED = 20_000
-"""Of each resource: a client that lists thousands of pods must be able to watch on from there."""
+"""History per resource: a client that lists thousands of pods must be able to watch from there."""
 QUIET = FaultPlan(events=EventFaultPlan())
 NAMES_SHOWN = 5
 POWER_LOST = 255
-"""Exit code of what ran when the power went; containerd says so after a boot."""
+"""Exit code of containers that ran at a power loss; containerd reports it after a boot."""
 
 
 class ClusterWorld(World):
@@ -79,13 +79,13 @@ class ClusterWorld(World):
         return sum(self.chronicle.nodes_ready.values())
 
     def is_untainted(self) -> bool:
-        """Whether no node has a taint: whoever is ready loses that a moment later."""
+        """Whether no node has a taint: a ready node loses its taint a moment later."""
         return not any(node.object["spec"].get("taints") for node in self.server.store.of["nodes"].all())
 
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def add_nodes(self, count: int) -> list[str]:
-        """So many more, which begin at once; their names."""
+        """Add nodes, which begin at once; return their names."""
         names = self.names_of_nodes(count, len(self.nodes))
         # What is wrong with every way to the API server is wrong with theirs.
         self._links_faults = link_faults(self._faults_now, names)
@@ -170,7 +170,7 @@ class ClusterWorld(World):
                 state.behaves(sandbox, self.told.behaviour_of(sandbox.config))
 
     def unmatched(self) -> list[str]:
-        """What was said of pods that there have never been, one sentence each."""
+        """Orders for pods that never existed, one sentence each."""
         pods = [pod.key for pod in self.server.store.of["pods"].all()]
         names = sorted({name for _, name in pods})
         return [
@@ -189,7 +189,7 @@ class ClusterWorld(World):
         return explained(pod.object, [event.object for event in self.server.store.of["events"].all()])
 
     def troubles(self) -> list[str]:
-        """One line for each pod that is neither Running and ready nor through."""
+        """One line for each pod that is neither ready nor finished."""
         return [one_line(pod.object) for pod in self.server.store.of["pods"].all() if not is_well(pod.object)]
 
     def as_at_first(self) -> None:
@@ -230,7 +230,7 @@ class ClusterWorld(World):
                 container.exit_timer.cancel()
 
     def _running(self, namespace: str, name: str, container: str = "") -> tuple[SimulatedNode, list[ContainerRecord]]:
-        """Those of the pod that run, the one of that name where one is given; at least one."""
+        """The running containers of the pod, or the one of the given name; at least one."""
         pod = self.server.store.get("pods", namespace, name)
         if pod is None:
             raise OrderError(f"there is no pod {namespace}/{name}")
@@ -290,7 +290,7 @@ class ClusterWorld(World):
             raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
 
     def _in(self, time: str, operation: Callable[[], object]) -> None:
-        """Unless all is healed by then."""
+        """Act after a delay, unless the cluster was healed by then."""
         healings = self._healings
         self.after(duration_ns(time), lambda: operation() if self._healings == healings else None)
 
@@ -316,7 +316,7 @@ class ClusterWorld(World):
 
 
 def _with_events(plan: FaultPlan | None) -> FaultPlan:
-    """Whoever begins with a plan for events can follow another one later."""
+    """A runtime plan with events, so that other event faults can be set later."""
     return QUIET if plan is None else FaultPlan(plan.calls, plan.events or EventFaultPlan())
 
 

@@ -81,7 +81,7 @@ class Behave(_Order, frozen=True, tag="behave"):
     knobs: Mapping[str, str] = {}
 
     def annotations(self) -> dict[str, str]:
-        """As a pod would say it. Raises OrderError."""
+        """The order as annotations of a pod. Raises OrderError."""
         behind = f".{self.container}" if self.container else ""
         said = {f"{PREFIX}{knob}{behind}": text for knob, text in self.knobs.items()}
         try:
@@ -92,7 +92,7 @@ class Behave(_Order, frozen=True, tag="behave"):
 
 
 class Unmatched(_Order, frozen=True, tag="unmatched"):
-    """What was said of pods that there have never been."""
+    """Orders for pods that never existed."""
 
 
 class Apply(_Order, frozen=True, tag="apply"):

@@ -1,8 +1,8 @@
-"""A load as a Deployment makes it: so many pods of one template, each that goes replaced by another.
+"""A load as a Deployment makes it: a number of pods of one template; removed pods are replaced.
 
-It follows the pods in the store and asks the server as any controller would, a few pods a turn, so that others come to
-the server in between. Pods are told by their label; those that are being deleted or have ended count no more. What the
-server refuses is tried again; a template that it will not have at all is said at once to whoever starts the load.
+It follows the pods in the store and calls the server like any controller. It makes a few pods per turn, so that other
+requests are served in between. It recognises its pods by their label; deleted and ended ones do not count. A refused
+pod is tried again; a template that is invalid is reported at once to the caller.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Replicas:
         self.scale(replicas)
 
     def scale(self, replicas: int) -> None:
-        """So many from now on."""
+        """Change the number of pods."""
         self._wanted = replicas
         self._look()
 
@@ -105,7 +105,7 @@ class Replicas:
         self._look()
 
     def _create(self) -> str:
-        """One pod more; why not, or nothing."""
+        """Create one more pod; return the error, or ""."""
         name = f"{self._name}-{self._made}"
         self._made += 1
         labels = {**self._template["labels"], LABEL: self._name}

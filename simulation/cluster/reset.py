@@ -1,6 +1,6 @@
-"""A cluster as it began: what tests have made is deleted, and nothing is wrong any more.
+"""Returns a cluster to its first state: objects of tests are deleted, and all faults end.
 
-What was there at the beginning stays as it is, changes included. Nodes stay, too, those that were added as well.
+Objects from the beginning stay, with their changes. Nodes stay too, added ones included.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FORCED = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 
 
 class Beginning:
-    """What a server had when its cluster began."""
+    """The objects of a server when its cluster began."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server

@@ -2,13 +2,13 @@
 
 The containers run no programs.
 
-A command writes what the behaviour of its container says (`exec-output`). It takes `exec-delay` of the cluster's time
-and ends with `exec-exit-code`. Attach shows what the container writes from then on. What clients send to standard input
-is read and ignored. The channels are those of Kubernetes: the first byte of each message names the stream. The last
-channel carries the result of the command as a Status.
+A command writes the text in the behaviour of its container (`exec-output`). It takes `exec-delay` of the cluster's time
+and ends with `exec-exit-code`. Attach shows the output of the container from then on. Standard input of clients is read
+and ignored. The channels are those of Kubernetes: the first byte of each message names the stream. The last channel
+carries the result of the command as a Status.
 
-What can fail before a session begins is a container that does not run (Refusal); afterwards the Status says it. Over
-SPDY it is the same: `spdy_sessions`.
+A session fails to begin if its container does not run (Refusal); later failures are in the Status. SPDY works the same
+way: `spdy_sessions`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FROM_NOW_ON = LogReadOptions(follow=True, tail_lines=0)
 Say = Callable[[bytes], Awaitable[None]]
 """Writes to standard output."""
 Operation = Callable[[Say], Awaitable[Json]]
-"""What happens in a session, to its end: the Status that the client gets."""
+"""Runs a session to its end; returns the Status for the client."""
 
 
 def running(cri: SimulatedCri, pod: Pod, name: str) -> ContainerRecord:
@@ -73,7 +73,7 @@ def run_command(cri: SimulatedCri, container_id: str, command: tuple[str, ...]) 
 
 
 def watch_output(logs: LogStreams, container_id: str) -> Operation:
-    """What the container writes, until it ends."""
+    """Write the container's output, until it ends."""
 
     async def watch(say: Say) -> Json:
         try:
@@ -86,7 +86,7 @@ def watch_output(logs: LogStreams, container_id: str) -> Operation:
 
 
 async def serve(request: web.BaseRequest, streams: Streams, operation: Operation) -> web.StreamResponse:
-    """A session over a websocket: the operation is done, and its Status told.
+    """Serve a session over a websocket: run the operation, and send its Status.
 
     Raises Refusal before it begins.
     """

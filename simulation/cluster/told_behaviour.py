@@ -2,8 +2,8 @@
 
 They come on top of the pods' own annotations.
 
-It reaches the runtime as annotations of the sandbox, added between agent and runtime; the objects in the API are left
-as their makers made them. What a pod says in annotations of its own goes before.
+The orders reach the runtime as annotations of the sandbox, added between agent and runtime. Objects in the API stay
+unchanged. A pod's own annotations win.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ToldBehaviour:
         self._said.append(said)
 
     def forget(self) -> None:
-        """Nothing was said."""
+        """Forget all orders."""
         self._said.clear()
         self._met.clear()
 
@@ -55,9 +55,9 @@ class ToldBehaviour:
         return [said for number, said in enumerate(self._said) if number not in self._met]
 
     def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
-        """Of a sandbox that is there, whose config has what had been said when it was made.
+        """The behaviour of an existing sandbox, whose config has the orders from its creation.
 
-        Raises BehaviourError when the pod's own annotations say nothing sensible.
+        Raises BehaviourError for invalid annotations of the pod.
         """
         metadata = config.metadata
         if metadata is None:
@@ -76,7 +76,7 @@ class ToldBehaviour:
         return do(verb, request)
 
     def added_to(self, config: PodSandboxConfig) -> PodSandboxConfig:
-        """A sandbox that is to be, with all that is said of it."""
+        """The config of a new sandbox, with all its orders."""
         metadata = config.metadata
         if metadata is None:
             return config

@@ -1,13 +1,13 @@
-"""What happens to nodes that are not ready, and to their pods.
+"""Handles nodes that are not ready, and their pods.
 
 Node lifecycle, taint eviction and pod collection.
 
-A node whose condition Ready is False or Unknown gets the taints that say so. A pod that does not tolerate a NoExecute
+A node whose condition Ready is False or Unknown gets the matching taints. A pod that does not tolerate a NoExecute
 taint is deleted; one that tolerates it for some seconds is deleted after them. Pods of a node that exists no more are
-deleted by force, and so are ending pods of a node that an admin has declared out of service. As in a real cluster,
-nothing is evicted because of readiness while no node at all is ready.
+deleted by force, and so are ending pods of a node that an admin has declared out of service. As in a real cluster, no
+pod is evicted for an unready node while no node at all is ready.
 
-It follows the store and asks the server as any client. `actors.kernel` gives the time.
+It follows the store and calls the server like any client. `actors.kernel` gives the time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simulation.controllers.store_follower import StoreFollower, ask
 
 NAME = "taint-eviction-controller"
 ORPHANED_AFTER_NS = 40 * SECOND_NS
-"""So long nobody touches the pods of a node that is gone: it may come back."""
+"""How long the pods of a removed node stay untouched: the node may come back."""
 COLLECTS_AFTER_NS = 20 * SECOND_NS
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 _NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"

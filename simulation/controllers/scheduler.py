@@ -51,7 +51,7 @@ class Scheduler:
         self._follower.start()
 
     def stop(self) -> None:
-        """Nothing is bound any more."""
+        """Stop binding pods."""
         with self._server.lock:
             self._follower.stop()
             if self._turn is not None:

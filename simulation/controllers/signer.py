@@ -1,8 +1,8 @@
-"""The signer of the embedded API server: gives certificates to requests that somebody has approved.
+"""The signer of the embedded API server: signs approved certificate requests.
 
 It follows the requests in the store, and signs those of nodes with the server's own authority. These are serving
 certificates (`kubernetes.io/kubelet-serving`) and client certificates, each for as long as `lasts` says. Approval is
-for people (`kubectl certificate approve`), and for tests. What cannot be signed is marked as failed, with the reason.
+for people (`kubectl certificate approve`), and for tests. An unsignable request is marked as failed, with the reason.
 """
 
 from __future__ import annotations

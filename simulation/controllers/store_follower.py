@@ -1,4 +1,4 @@
-"""What controllers beside the server have in common: they follow the store, and ask as any client."""
+"""The base of controllers beside the server: they follow the store, and call it like any client."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LOG = logging.getLogger("actorlet.controllers")
 class StoreFollower:
     """Follows collections of the store from the beginning.
 
-    `sinks` maps the key of each to whoever is told of its changes.
+    `sinks` maps the key of each collection to the receiver of its changes.
 
-    A watch that is cut leaves a gap, so all is read anew; `forget` is called before. Begins with `start`, ends with
-    `stop`; both may be called from any thread. Everybody is told under the lock of the server.
+    A cut watch leaves a gap, so everything is read again; `forget` is called before. It begins with `start` and ends
+    with `stop`; both may be called from any thread. Receivers are called under the lock of the server.
     """
 
     def __init__(

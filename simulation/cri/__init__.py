@@ -1,8 +1,7 @@
-"""A container runtime that is not there: the whole CRI in process, in virtual or real time.
+"""A simulated container runtime: the whole CRI in process, in virtual or real time.
 
-`SimulatedCri` is the capability. What each pod does on it is said by the pod's own annotations (`behaviour`), what
-befalls the runtime as a whole by `simulation.chance.call_faults`. `verbs` has the verbs,
-by subject.
+`SimulatedCri` is the capability. The annotations of a pod decide its behaviour (`behaviour`). Faults of the runtime as
+a whole come from `simulation.chance.call_faults`. `verbs` has the verbs, by subject.
 """
 
 from __future__ import annotations

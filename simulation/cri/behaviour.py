@@ -1,9 +1,9 @@
-"""What the containers of a pod do on the simulated runtime, as the pod's own annotations say it.
+"""The behaviour of a pod's containers on the simulated runtime, as its annotations say.
 
 The key is `simulated.actorlet.dev/<knob>` for every container of the pod and, for one of them,
-`simulated.actorlet.dev/<knob>.<container>`, which replaces the pod-wide value of that knob. Pure: no state, no clock.
-A wrong annotation raises `BehaviourError`, which names each with its path and reason; the runtime then refuses the
-pod's sandbox. `docs/reference/simulated-runtime.md` has the table for users.
+`simulated.actorlet.dev/<knob>.<container>`, which replaces the pod-wide value of that knob. Pure: no state, no clock. A
+wrong annotation raises `BehaviourError`, which names each with its path and reason; the runtime then refuses the pod's
+sandbox. `docs/reference/simulated-runtime.md` has the table for users.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def knob(read: Callable[[str], T], otherwise: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class ContainerBehaviour:
-    """What one container does. Tuples hold one value per attempt; the last one goes on for ever."""
+    """The behaviour of one container. Tuples hold one value per attempt; the last one repeats."""
 
     run_for: tuple[int | None, ...] = knob(values.each(values.run_time_ns), (None,))
     """ns from start to exit, None for ever."""
@@ -52,7 +52,7 @@ class ContainerBehaviour:
     ignore_stop_signal: bool = knob(values.yes_or_no, False)
     fail: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.FAIL), ())
     fail_text: str = knob(str, "")
-    """What every refused call says; empty for the usual text of its failure."""
+    """The text of every refused call; empty for the usual text of its failure."""
     hang: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.HANG), ())
     lie: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.LIE), ())
     late: tuple[values.CallRule, ...] = knob(values.call_rules(values.CallKind.LATE), ())
@@ -62,7 +62,7 @@ class ContainerBehaviour:
     """Bytes per second; None takes the runtime's default. Pod-wide only."""
     output: tuple[str, ...] = knob(values.lines, ())
     output_at: tuple[tuple[int, str], ...] = knob(values.timed_lines, ())
-    """(ns since the start, line) of what it writes later."""
+    """(ns since the start, line) of later output."""
     output_every: int = knob(values.duration_ns, 0)
     """ns between two times of the output; 0 writes it once, at the start."""
     output_size: int = knob(values.size_bytes, 0)
@@ -73,12 +73,12 @@ class ContainerBehaviour:
     disk: values.Curve = knob(values.curve(values.size_bytes), _DISK)  # noqa: RUF009
     """Bytes of its writable layer, which stay when it ends."""
     inodes: values.Curve = knob(values.curve(values.count), _INODES)  # noqa: RUF009
-    """Of that layer."""
+    """Inodes of the writable layer."""
     processes: values.Curve = knob(values.curve(values.count), _PROCESSES)  # noqa: RUF009
     cpu: int = knob(values.cpu_milli, 10)
     """Thousandths of a core."""
     exec_exit_code: tuple[int, ...] = knob(values.each(values.exit_status), (0,))
-    """One value per ExecSync, the last one goes on for ever."""
+    """One value per ExecSync; the last one repeats."""
     exec_delay: int = knob(values.duration_ns, 0)
     """ns that a command takes."""
     exec_output_held: int = knob(values.duration_ns, 0)
@@ -97,7 +97,7 @@ class ContainerBehaviour:
     probe_delay: int = knob(values.duration_ns, 0)
     """ns that a probe over the network takes."""
     hook_call: tuple[values.HookOperation, ...] = knob(values.each(values.hook_operation), (values.HookOperation.OK,))
-    """What comes of the first, second, ... HTTP call of a hook, the last one for ever."""
+    """The outcomes of the first, second, ... HTTP call of a hook; the last one repeats."""
     hook_delay: int = knob(values.duration_ns, 0)
     """ns that such a call takes."""
     sandbox_lost_after: int | None = knob(values.duration_ns, None)
@@ -111,7 +111,7 @@ class ContainerBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class PodBehaviour:
-    """What the pod-wide annotations say, and what they become for the containers that are named apart."""
+    """The pod-wide behaviour, and that of containers with annotations of their own."""
 
     pod: ContainerBehaviour
     named: Mapping[str, ContainerBehaviour]
@@ -159,9 +159,9 @@ def parse_behaviour(annotations: Mapping[str, str]) -> PodBehaviour:
 
 @lru_cache(maxsize=1024)
 def _parsed(annotations: tuple[tuple[str, str], ...]) -> PodBehaviour:
-    """Of annotations that are all ours.
+    """Parse annotations, all of them ours.
 
-    Pods come by the thousand, with the annotations of a few dozen mixes.
+    Cached: thousands of pods share the annotations of a few dozen mixes.
     """
     faults: list[str] = []
     pod: dict[str, Any] = {}

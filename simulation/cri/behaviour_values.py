@@ -31,7 +31,7 @@ _CALL_VERBS = {verb.name for verb in ALL_VERBS if not verb.streaming}
 
 
 class CallKind(Enum):
-    """What happens to a call that a rule meets."""
+    """The effect on a call that a rule matches."""
 
     FAIL = "fail"
     """Refused, and nothing is done."""
@@ -44,7 +44,7 @@ class CallKind(Enum):
 
 
 class CallRule(msgspec.Struct, frozen=True):
-    """One rule on the calls of a verb: the first `times` of them, or all when it is None."""
+    """One rule for the calls of a verb: the first `times` of them, or all if None."""
 
     kind: CallKind
     verb: str
@@ -56,7 +56,7 @@ class CallRule(msgspec.Struct, frozen=True):
 
 
 class ProbeOperation(Enum):
-    """What a container does with a probe over the network, or instead of running the probe's command."""
+    """A container's reaction to a network probe, or instead of running the probe's command."""
 
     OK = "ok"
     FAIL = "fail"
@@ -176,7 +176,7 @@ def yes_or_no(text: str) -> bool:
 
 
 class HookOperation(Enum):
-    """What becomes of the HTTP call of a hook: an answer, none, one without TLS, or nothing for ever."""
+    """The outcome of a hook's HTTP call: an answer, a failure, an answer without TLS, or a hang."""
 
     OK = "ok"
     FAIL = "fail"
@@ -193,7 +193,7 @@ def hook_operation(text: str) -> HookOperation:
 
 
 class CommandRule(msgspec.Struct, frozen=True):
-    """What commands do whose words, with a space between them, match the pattern of a shell."""
+    """The behaviour of commands whose words, joined by spaces, match a shell pattern."""
 
     pattern: str
     code: int
@@ -201,7 +201,9 @@ class CommandRule(msgspec.Struct, frozen=True):
 
 
 def commands(text: str) -> tuple[CommandRule, ...]:
-    """What commands write, or exit code and output: `{"pg_isready*": "good", "migrate": [3, "locked"]}`."""
+    """The output of commands, or exit code and output: `{"pg_isready*": "good", "migrate": [3,
+    "locked"]}`.
+    """
     try:
         read = msgspec.json.decode(text, type=dict[str, str | tuple[int, str]])
     except msgspec.DecodeError as error:
@@ -227,7 +229,7 @@ def lines(text: str) -> tuple[str, ...]:
 
 
 def each(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-    """A list of at least one of what `read` reads, divided by commas."""
+    """A reader of a non-empty list of values for `read`, separated by commas."""
 
     def values(text: str) -> tuple[T, ...]:
         return tuple(read(part.strip()) for part in text.split(","))

@@ -1,8 +1,8 @@
-"""The stream of container events: who follows it, and what each is told.
+"""The stream of container events, and its followers.
 
-An event is made when something happens and somebody follows; it shows the pod as it is then. Sandboxes have events
-too, under their own id, as in containerd. Delivery is in order and one at a time, through the outbox of the runtime;
-the faults of `simulation.chance.call_faults` may double, delay, reorder or cut it.
+An event is made only if somebody follows; it shows the pod at that moment. Sandboxes have events too, under their own
+id, as in containerd. Delivery is in order and one at a time, through the outbox of the runtime; the faults of
+`simulation.chance.call_faults` may double, delay, reorder or cut it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ DELETED = ContainerEventType.CONTAINER_DELETED_EVENT
 
 
 class EventOutlet(Protocol):
-    """What the streams need of their runtime: its lock, its clock, its timers and its outbox."""
+    """The parts of the runtime that streams need: lock, clock, timers and outbox."""
 
     def held(self) -> AbstractContextManager[object]:
-        """Hold the lock; what is to be told then is told afterwards."""
+        """Hold the lock; deliver messages of that time afterwards."""
 
     def wall_ns(self) -> int: ...
     def after(self, ns: int, fn: Callable[[], object], /) -> object:
@@ -40,7 +40,7 @@ class EventOutlet(Protocol):
 class EventStream:
     """One follower. `close` may be called from any thread, also from within `on_item`.
 
-    Its end is told through the outbox, as its items are, and so after all of them.
+    Its end comes through the outbox like its items, and so after all of them.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Where the simulated containers write: their logs and their termination messages.
+"""The files of simulated containers: their logs and their termination messages.
 
-`ContainerFiles` is what the runtime needs. `DirectoryFiles` writes to the disk of this machine, in real time; the
-simulated host has its own. Without any, containers write nothing, which costs nothing.
+`ContainerFiles` is the interface for the runtime. `DirectoryFiles` writes to the disk of this machine, in real time;
+the simulated host has its own. Without any, containers write nothing, which costs nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class LogFile(Protocol):
-    """An open log. What is written goes to the file that was opened, whatever its path has become since."""
+    """An open log. Output goes to the opened file, even if its path has changed since."""
 
     def write(self, data: bytes, /) -> object: ...
 

@@ -1,4 +1,4 @@
-"""Which function serves which verb, and whom a call is about.
+"""The handler of each verb, and the pod or container that a call is about.
 
 Complete: checked against `ALL_VERBS` on import.
 """
@@ -79,7 +79,7 @@ LISTS: Mapping[str, Callable[[Runtime, Any], tuple[Any, ...]]] = {
     "StreamPodSandboxMetrics": stats.select_pod_sandbox_metrics,
     "StreamImages": images.select_images,
 }
-"""What each streaming list gives; `SimulatedCri.stream` sends it in parts."""
+"""The items of each streaming list; `SimulatedCri.stream` sends them in parts."""
 
 assert HANDLERS.keys() == {verb.name for verb in ALL_VERBS if not verb.streaming}
 assert {*LISTS, GET_CONTAINER_EVENTS.name} == {verb.name for verb in ALL_VERBS if verb.streaming}
@@ -133,7 +133,7 @@ def _of_pull(state: RuntimeState, request: Any) -> Subject | None:
 
 
 NEWCOMERS = {"RunPodSandbox": _of_new_sandbox, "PullImage": _of_pull}
-"""The calls that may be about a pod of which the runtime does not know yet whether it disturbs them."""
+"""Calls that may be about a pod, before the runtime knows whether the pod disturbs them."""
 
 SUBJECTS: Mapping[str, Callable[[RuntimeState, Any], Subject | None]] = {
     **dict.fromkeys(CONTAINER_CALLS, _of_container),
@@ -141,4 +141,4 @@ SUBJECTS: Mapping[str, Callable[[RuntimeState, Any], Subject | None]] = {
     "CreateContainer": _of_new_container,
     **NEWCOMERS,
 }
-"""How to find whom a call is about, for the verbs that pods can disturb. None: nobody disturbs it."""
+"""Finds the subject of a call, for verbs that pods can disturb. None: no pod disturbs it."""

@@ -41,12 +41,12 @@ _OTHERS: Mapping[str, tuple[StatusCode, str]] = {
 
 
 def errors_of(verb: str) -> Mapping[str, tuple[StatusCode, str]]:
-    """Name -> code and text of what may go wrong with calls of that verb."""
+    """Name -> code and text of the errors of that verb."""
     return _PULLS if verb == "PullImage" else _OTHERS
 
 
 def error_text(verb: str, name: str, image: str = "") -> str:
-    """What the runtime says in that case; `image` is the full name of the image of a pull."""
+    """The runtime's text of that error; `image` is the full name of the image of a pull."""
     host, _, repository = image.partition("/")
     repository, _, tag = repository.rpartition("@" if "@" in repository else ":")
     registry = "registry-1.docker.io" if host == "docker.io" else host

@@ -1,10 +1,9 @@
-"""What all verbs of the simulated runtime share.
+"""The shared state of all verbs of the simulated runtime.
 
 State, clock, ids, settings, and events to be delivered later.
 
-Everything runs under one lock, taken by `SimulatedCri.call` and by every timer here; nobody outside is called while it
-is held. What must be told (answers that come late, events) goes to the outbox, which one thread at a time empties in
-order, without the lock.
+Everything runs under one lock, taken by `SimulatedCri.call` and by every timer here; no outside code is called while it
+is held. Late answers and events go to the outbox, which one thread at a time empties in order, without the lock.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ FIRST_PID = 1000
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a simulated runtime is like before anybody calls it."""
+    """The initial settings of a simulated runtime."""
 
     seed: int = 0
     """Decides the ids."""
@@ -110,7 +109,7 @@ class Runtime:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; what is to be told then is told afterwards."""
+        """Hold the lock; deliver messages of that time afterwards."""
         with self.lock:
             yield
         self.tell()
@@ -183,7 +182,7 @@ class Runtime:
 def _addresses_of(cidr: str) -> tuple[int, int]:
     """The first and the last address that pods can have.
 
-    Not those of network and gateway, nor, at the end, broadcast.
+    They leave out the addresses of network, gateway and broadcast.
     """
     network = ipaddress.IPv4Network(cidr)
     return int(network.network_address) + 2, int(network.broadcast_address) - 1

@@ -122,17 +122,17 @@ class SimulatedCri:
 
     @property
     def state(self) -> RuntimeState:
-        """What the runtime has: for invariants and tests, which read and do not write."""
+        """The state of the runtime, for invariants and tests, which only read it."""
         return self._runtime.state
 
     @property
     def image_directory(self) -> str:
-        """Where images and writable layers lie."""
+        """The directory of images and writable layers."""
         return self._runtime.settings.image_directory
 
     @property
     def sandbox_image(self) -> str:
-        """What sandboxes are made from."""
+        """The image of sandboxes."""
         return self._runtime.settings.sandbox_image
 
     @property
@@ -163,12 +163,12 @@ class SimulatedCri:
         return end_it
 
     def set_ready(self, *, runtime: bool = True, network: bool = True) -> None:
-        """What Status answers from now on; without a network no sandbox is made but those of the host's."""
+        """Set the answer of Status. Without a network only sandboxes in the host's network are made."""
         with self._runtime.lock:
             self._runtime.runtime_ready, self._runtime.network_ready = runtime, network
 
     def go_down(self) -> None:
-        """The runtime dies: every call in flight and every stream breaks. What runs, runs on."""
+        """The runtime dies: every call in flight and every stream breaks. Containers run on."""
         runtime = self._runtime
         with runtime.held():
             self._down = True
@@ -323,7 +323,7 @@ class SimulatedCri:
 
 
 def _attempt(operation: Callable[[], Any]) -> Promise[Any]:
-    """What an operation gives, as a promise in any case."""
+    """The result of an operation, always as a promise."""
     try:
         answer = operation()
     except CriRefusal as refusal:

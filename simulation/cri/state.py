@@ -90,14 +90,14 @@ class ContainerRecord(msgspec.Struct, eq=False):
     hook_calls: list[str] = msgspec.field(default_factory=list)
     """URLs that hooks have called."""
     commands: list[tuple[str, ...]] = msgspec.field(default_factory=list)
-    """What ExecSync has run."""
+    """The commands that ExecSync has run."""
     probes: dict[str, int] = msgspec.field(default_factory=dict)
     """How often it was probed, by kind of probe."""
     log: LogFile | None = None
     brief: Any = None
     status: Any = None
     last_status: Any = None
-    """The one before, too, of which the next is made."""
+    """The last two status objects; the next one is made from the earlier."""
 
 
 class ById(dict[str, R]):
@@ -126,7 +126,7 @@ class ById(dict[str, R]):
 
 
 class RuntimeState:
-    """See the module. `version` grows with every change of what a list would give."""
+    """See the module. `version` grows with every change of a list."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -254,7 +254,7 @@ def _drop(index: dict[str, dict[str, R]], key: str, record_id: str) -> None:
 
 
 def _found(everything: ById[R], by_pod: dict[str, dict[str, R]], wanted: str, labels: Mapping[str, str]) -> list[R]:
-    """Those of an id, or of its beginning, and labels; empty conditions always hold."""
+    """Records that match an id or its prefix, and labels; empty conditions always match."""
     if wanted:
         record = everything.get(wanted) or everything.by_beginning(wanted)
         found: dict[str, R] = {record.id: record} if record else {}

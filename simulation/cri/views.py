@@ -1,4 +1,4 @@
-"""What clients see of a record: brief for lists, full for status.
+"""The views of a record: brief for lists, full for status.
 
 Made once and kept in the record until it changes.
 """
@@ -15,7 +15,7 @@ _NO_NETWORK = cri.PodSandboxNetworkStatus()
 
 
 def container_brief(record: ContainerRecord) -> cri.Container:
-    """As `ListContainers` gives it."""
+    """A container in `ListContainers`."""
     brief: cri.Container | None = record.brief
     if brief is None:
         config = record.config
@@ -35,7 +35,7 @@ def container_brief(record: ContainerRecord) -> cri.Container:
 
 
 def container_status(record: ContainerRecord) -> cri.ContainerStatus:
-    """As `ContainerStatus` gives it."""
+    """A container in `ContainerStatus`."""
     status: cri.ContainerStatus | None = record.status
     if status is None:
         resources = None if record.resources is None else cri.ContainerResources(linux=record.resources)
@@ -53,7 +53,7 @@ def container_status(record: ContainerRecord) -> cri.ContainerStatus:
 
 
 def _unchanging_status(record: ContainerRecord) -> cri.ContainerStatus:
-    """What is the same in every status of a container, as long as it lives."""
+    """The constant part of a container's status."""
     config, image = record.config, record.image
     tags, digests = image.repo_tags, image.repo_digests
     return cri.ContainerStatus(
@@ -75,7 +75,7 @@ def _unchanging_status(record: ContainerRecord) -> cri.ContainerStatus:
 
 
 def sandbox_brief(record: SandboxRecord) -> cri.PodSandbox:
-    """As `ListPodSandbox` gives it."""
+    """A sandbox in `ListPodSandbox`."""
     brief: cri.PodSandbox | None = record.brief
     if brief is None:
         config = record.config
@@ -92,7 +92,7 @@ def sandbox_brief(record: SandboxRecord) -> cri.PodSandbox:
 
 
 def sandbox_status(record: SandboxRecord) -> cri.PodSandboxStatus:
-    """As `PodSandboxStatus` gives it. A sandbox whose network is down has no address any more."""
+    """A sandbox in `PodSandboxStatus`. A sandbox whose network is down has no address."""
     status: cri.PodSandboxStatus | None = record.status
     if status is None:
         config = record.config

@@ -44,7 +44,7 @@ class NarrowMailboxes:
         return lost
 
     def refused(self) -> None:
-        """One was full."""
+        """Count a refused message."""
         self._sometimes.happened("mailbox-full")
 
     def heal(self) -> None:

@@ -78,7 +78,7 @@ class SimulatedCgroups:
         return found
 
     def make(self, words: Words) -> None:
-        """With all above it."""
+        """Make a cgroup with all its parents."""
         for depth in range(len(words), 0, -1):
             here = words[:depth]
             if here in self.written:
@@ -88,7 +88,7 @@ class SimulatedCgroups:
             self._below.setdefault(here[:-1], {})[here[-1]] = None
 
     def remove(self, words: Words) -> None:
-        """With all below it, and all that runs in it."""
+        """Remove a cgroup with all below it, and end its processes."""
         if self.written.pop(words, None) is None:
             return
         self._below[words[:-1]].pop(words[-1], None)
@@ -142,6 +142,6 @@ class _Driven:
 
 
 def _over(before: CgroupLimits, limits: CgroupLimits) -> CgroupLimits:
-    """What was said last of each thing."""
+    """The last limits of each cgroup."""
     said = {field: value for field in CgroupLimits.__struct_fields__ if (value := getattr(limits, field))}
     return msgspec.structs.replace(before, **said)

@@ -33,7 +33,7 @@ class FileFinder:
         """
 
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
-        """What is there. Raises OSError: nothing, a file in the place of a directory, or too many links."""
+        """The node at a path. Raises OSError if it is missing, below a file, or behind too many links."""
         above, name = self._place(path, path, links)
         node = above.entries.get(name) if name else above
         if node is None:
@@ -41,7 +41,7 @@ class FileFinder:
         return self._followed(node, path, links) if follow and type(node) is SymbolicLink else node
 
     def _found(self, path: str) -> Node | None:
-        """As `_node`; None for nothing."""
+        """Like `_node`; None for a missing path."""
         try:
             above, name = self._place(path, path)
             node = above.entries.get(name) if name else above
@@ -95,7 +95,7 @@ class FileFinder:
         return self._directory(head, asked, links) if head else self._root, last
 
     def _parent(self, path: str) -> tuple[Directory, str]:
-        """As `_place`, of something that is to be changed. The root is not."""
+        """Like `_place`, for a path to change. The root cannot be changed."""
         above, name = self._place(path, path)
         if not name:
             raise error_at(errno.EBUSY, path)

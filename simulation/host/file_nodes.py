@@ -1,4 +1,4 @@
-"""What the file system in memory consists of."""
+"""The nodes of the file system in memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class File(msgspec.Struct, eq=False):
         return len(data)
 
     def close(self) -> None:
-        """Nothing is held that must be let go."""
+        """Nothing to close."""
 
 
 class SymbolicLink(msgspec.Struct, eq=False):

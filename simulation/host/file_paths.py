@@ -15,7 +15,7 @@ def normal(path: str) -> str:
 
 
 def directory_of(path: str) -> str:
-    """What is above it: `os.path.dirname`, of a path that is as the tree names it."""
+    """The parent of a path: `os.path.dirname`, for a path as the tree names it."""
     return path.rpartition("/")[0] or "/"
 
 

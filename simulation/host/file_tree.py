@@ -43,7 +43,7 @@ class FileTree(SickPaths, FileFinder):
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def exists(self, path: str) -> bool:
-        """There is something, links followed."""
+        """Whether the path exists, following links."""
         return self._found(path) is not None
 
     def is_directory(self, path: str) -> bool:
@@ -77,7 +77,7 @@ class FileTree(SickPaths, FileFinder):
         return sorted(self._directory(path).entries)
 
     def names_if_any(self, path: str) -> list[str]:
-        """As `names_in`; none where there is no directory."""
+        """Like `names_in`; no names for a missing directory."""
         return self.names_in(path) if self.is_directory(path) else []
 
     def read(self, path: str, limit_bytes: int | None = None) -> bytes:
@@ -300,7 +300,7 @@ class FileTree(SickPaths, FileFinder):
                 on_change()
 
     def _free(self, node: Node) -> None:
-        """It is no more, with all that is in it; whoever takes it away says that the tree has changed."""
+        """Free a removed node and everything in it; the caller reports the change of the tree."""
         gone = [node]
         for each in gone:  # it grows meanwhile
             if type(each) is File:
@@ -342,7 +342,7 @@ def gated(operation: Callable[Concatenate[K, str, P], T]) -> Callable[Concatenat
 
 
 def opened(path: str, file: object) -> File:
-    """What came through the gate, for those who cannot wait. Raises OSError where it hangs."""
+    """The result of the gate, for callers that cannot wait. Raises OSError if it hangs."""
     if not isinstance(file, File):
         raise OSError(errno.EIO, "the disk hangs", path)
     return file

@@ -126,7 +126,7 @@ class SimulatedPodFiles(OnTree):
 
 
 def _state(tree: FileTree, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
-    """As `runtime.files.state_file.read_state`."""
+    """Like `runtime.files.state_file.read_state`."""
     if not tree.exists(path):
         return None
     try:
@@ -404,7 +404,7 @@ class SimulatedHost:
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
 
     def _add_directories(self) -> None:
-        """What every machine has."""
+        """The directories of every machine."""
         self.tree.make_directories("/etc")
         self.tree.write(HOSTS, f"127.0.0.1\tlocalhost\n{HOST_ADDRESS}\tsimulated\n".encode())
         self.tree.write(RESOLV_CONF, f"nameserver {HOST_ADDRESS}\nsearch example.test\n".encode())

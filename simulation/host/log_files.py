@@ -122,4 +122,4 @@ class _OpenFile:
         return bytes(self._file.data[offset : offset + limit_bytes])
 
     def close(self) -> None:
-        """Nothing is held that must be let go."""
+        """Nothing to close."""

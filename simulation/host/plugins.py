@@ -2,8 +2,8 @@
 
 There is no socket between them.
 
-`add` is a driver that starts and puts its socket there, `remove` one that ends. What a driver does for volumes is what
-`SimulatedNodeVolumes` does; here it only says who it is.
+`add` is a driver that starts and puts its socket there, `remove` one that ends. `SimulatedNodeVolumes` does the volume
+work of drivers; a driver here has only its identity.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class SimulatedDriver:
         return frozenset({Ability.STAGE_UNSTAGE_VOLUME})
 
     def stage(self, volume: StageVolume) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def unstage(self, handle: str, path: str) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def publish(self, volume: PublishVolume) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def unpublish(self, handle: str, path: str) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def expand(self, volume: ExpandVolume) -> int:
         return volume.required_bytes

@@ -2,12 +2,12 @@
 
 The capability is `runtime.volumes.capability.NodeVolumes`.
 
-The kinds are those of a real node, and lie where they lie there. A mount is a directory that is listed in `mounted`; to
-remove one that is still mounted is refused, as it would wipe the data of others. Volumes of CSI drivers stand on
-devices that pods share. The world outlives the agent, so an agent that died leaves all of this to the next.
+The kinds and their places are those of a real node. A mount is a directory that is listed in `mounted`. Removing a
+mounted one is refused, as it would wipe the data of others. Volumes of CSI drivers use devices that pods share. The
+world outlives the agent, so an agent that died leaves all of this to the next.
 
 `before` is called with words before each single operation (making a directory, mounting, removing). So tests can let
-the agent die between any two of them. The tree's `hang` and `fail` put faults on all that is done below a path.
+the agent die between any two of them. The tree's `hang` and `fail` put faults on every operation below a path.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from simulation.host.file_tree import FileTree
 _MOUNTED = frozenset({"secret", "downward_api", "projected", "nfs", "local", "csi"})
 _DEVICE_FILE = "vol_data.json"
 DRIVERS = "/drivers"
-"""Who lets `<this>/<driver>` hang lets that driver hang when it is to measure a volume."""
+"""To make a driver hang when it measures a volume, let `<this>/<driver>` hang."""
 
 
 class SimulatedNodeVolumes:
@@ -240,5 +240,5 @@ def _device_of(spec: VolumeSpec) -> str:
 
 
 def _driver_of(device: str) -> str:
-    """Of the unique name of a device."""
+    """The driver in the unique name of a device."""
     return device.removeprefix("kubernetes.io/csi/").partition("^")[0]

@@ -41,7 +41,7 @@ GAP_NS = SECOND_NS // 50
 Each lists and registers, and fifty a second are enough of that.
 """
 ADDRESSES = ipaddress.IPv4Network("198.18.0.0/15")
-"""Of nodes: the network that is set aside for such tests (RFC 2544)."""
+"""The network of hollow nodes: it is reserved for such tests (RFC 2544)."""
 POD_ADDRESSES = ipaddress.IPv4Network("10.0.0.0/8")
 POD_PREFIX = 22
 """The prefix of each node's pod network, with a thousand addresses.
@@ -92,12 +92,12 @@ class HollowStatus:
 
 
 def address_of(number: int) -> str:
-    """Of the node of that number; there are 131,070 different ones."""
+    """The address of the node with that number; there are 131,070 different ones."""
     return str(ADDRESSES[1 + number % (ADDRESSES.num_addresses - 2)])
 
 
 def pod_cidr_of(number: int) -> str:
-    """Where the pods of that node have their addresses, before the cluster says otherwise.
+    """The pod addresses of that node, unless the cluster assigns others.
 
     There are 16,384.
     """
@@ -186,7 +186,7 @@ class HollowNodes:
                 yield name
 
     def stop(self, *, remove: bool = False) -> tuple[str, ...]:
-        """End all agents; with `remove`, delete the Node objects. What did not go as it should, a line each."""
+        """End all agents; with `remove`, delete the Node objects. Returns one line per error."""
         self._stopping = True
         troubles = [f"{name} did not end in time" for name, node in self.nodes.items() if not node.stop()]
         if remove:
@@ -216,7 +216,7 @@ class HollowNodes:
 
 
 class _Calls:
-    """What has come of the calls of all nodes. Written on the loop only."""
+    """The outcomes of the calls of all nodes. Written on the loop only."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -272,4 +272,4 @@ class _WatchedApi:
 
 
 _OF_NO_CONCERN = (404, 409)
-"""What is not there yet, and what somebody else has changed: every agent meets these."""
+"""Errors that every agent meets: a missing object, and a conflicting change."""

@@ -1,8 +1,8 @@
-"""`SimulatedHookCaller`: `runtime.hooks.HookCaller` for containers that are not there.
+"""`SimulatedHookCaller`: `runtime.hooks.HookCaller` for simulated containers.
 
-What a container answers is said by its annotation `hook-call` (`docs/reference/simulated-runtime.md`); where it says
-nothing, a container that runs answers at once. What was called is kept on its record, so that a test can tell. The
-dispatcher is the agent's: what a killed agent has asked nobody answers.
+The annotation `hook-call` of a container decides its answer (`docs/reference/simulated-runtime.md`). Without it, a
+running container answers at once. Calls are kept on its record, for tests. The dispatcher is the agent's, so calls of a
+killed agent get no answer.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ Moment = Callable[[str], object]
 It may kill the agent.
 """
 Hangs = Callable[[str, Hashable], bool]
-"""Of a call of a lane, by the name of its function and its key: whether it hangs for ever."""
+"""Whether a lane call hangs for ever, by the name of its function and its key."""
 LOOKING = ("List", "Version", "Status", "Get", "ImageFsInfo", "ImageStatus")
 """Beginnings of verbs of the runtime that change nothing."""
 
@@ -46,8 +46,8 @@ class AgentKilledError(KernelError):
 class KillableDispatcher(Dispatcher):
     """The dispatcher of one agent, on that of the world.
 
-    `life` counts the agents on one host. `trace`: who is told of the messages of this agent, instead of who listened to
-    the whole world when it began.
+    `life` counts the agents on one host. `trace`: gets the messages of this agent, instead of the listener of the whole
+    world.
     """
 
     def __init__(self, world: Dispatcher, life: int = 0, trace: Trace | None = None) -> None:
@@ -160,7 +160,7 @@ class KillableDispatcher(Dispatcher):
         return timer
 
     def _keep(self, fn: Callable[[], object]) -> None:
-        """What was to be done while the agent stood still is done afterwards."""
+        """Keep calls of a paused agent for afterwards."""
         if self.alive:
             self._late.append(fn)
 
@@ -335,4 +335,4 @@ class KillableApi:
 
 class _Nothing:
     def close(self) -> None:
-        """There is nothing to end."""
+        """Nothing to close."""

@@ -1,9 +1,9 @@
-"""`SimulatedProber`: `runtime.probes.Prober` for containers that are not there.
+"""`SimulatedProber`: `runtime.probes.Prober` for simulated containers.
 
-What a container answers is said by its annotations (`readiness-probe` and its siblings,
-`docs/reference/simulated-runtime.md`). Where they say nothing, a probe over the network succeeds if the container runs,
-and a command is run by the simulated runtime. Takes no time but what `probe-delay` says. The dispatcher is the agent's:
-what a killed agent has asked nobody answers.
+The annotations of a container decide its answers (`readiness-probe` and its siblings,
+`docs/reference/simulated-runtime.md`). Without them, a network probe succeeds if the container runs, and the simulated
+runtime runs commands. A probe takes no time except `probe-delay`. The dispatcher is the agent's, so probes of a killed
+agent get no answer.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NOBODY = ProbeAnswer(ProbeOutcome.FAILURE, "connect: connection refused")
 class SimulatedProber:
     """See the module.
 
-    `cri` is the runtime as the agent reaches it, `world` the one that knows its containers; `asked` are told of each
-    that is asked, and how.
+    `cri` is the runtime as the agent reaches it, and `world` the one that knows the containers. `asked` gets each
+    probed container and the kind of the probe.
     """
 
     def __init__(

@@ -250,9 +250,9 @@ class SimulatedNode:
         self.start()
 
     def ask_before_calls(self, before_call: BeforeCall) -> None:
-        """Ask before each call of its agents to the runtime, by its verb.
+        """Call `before_call` with the verb before each runtime call of its agents.
 
-        Where it says no, nothing comes of it.
+        If it returns False, the call does nothing.
         """
         self._before_call = self._agent.before_call = before_call
 

@@ -24,7 +24,7 @@ from simulation.world.world import RefusedError
 SECOND_NS = 10**9
 COSTS_AT_MOST = 40
 RUN_COSTS_AT_MOST = 2
-"""Of one candidate: a scenario that is smaller and takes longer is not what is looked for."""
+"""Limit for one candidate: a smaller scenario that takes longer is not useful."""
 
 SEEDS_TRIED = (1, 6)
 """Seeds tried for each candidate: in the first search, and in the second.
@@ -49,7 +49,7 @@ class Again(Protocol):
 
 
 def first_failure(play: Play) -> Failure | None:
-    """What went wrong first in what was played so far."""
+    """The first failure of the play so far."""
     for violation in play.world.chronicle.violations:
         return _failure_of(play, violation.invariant)
     return None
@@ -98,7 +98,7 @@ def shrunk_failure(
 
 
 class _Search:
-    """What was found, and what it has cost."""
+    """The result of the search, and its cost."""
 
     def __init__(
         self, failure: Failure, cost: int, stop: Callable[[], bool], told: Callable[[int], object], again: Again
@@ -140,7 +140,7 @@ class _Search:
 
 
 def saved(failure: Failure, *, actorlet: str, found_in: FoundIn) -> SavedRun:
-    """As it is written to a file."""
+    """The failure as it is written to a file."""
     return SavedRun(
         format=FORMAT,
         violated=failure.violated,

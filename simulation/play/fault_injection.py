@@ -34,12 +34,12 @@ AGAIN_NS = 50 * 10**6
 
 
 def runtime_plan(faults: Iterable[kinds.Fault]) -> FaultPlan | None:
-    """What calls to the runtimes meet."""
+    """The faults of calls to the runtimes."""
     return _plan(faults, kinds.RuntimeCalls, kinds.RuntimeEvents)
 
 
 def api_plan(faults: Iterable[kinds.Fault]) -> FaultPlan | None:
-    """What calls to the API server meet."""
+    """The faults of calls to the API server."""
     return _plan(faults, kinds.ApiCalls, kinds.ApiWatches)
 
 
@@ -58,7 +58,7 @@ def _plan(faults: Iterable[kinds.Fault], of_calls: type[kinds.Fault], of_events:
 
 
 def link_faults(faults: Iterable[kinds.Fault], nodes: Sequence[str]) -> dict[str, LinkFaults]:
-    """What the way of each node meets; a fault that names a node goes before one that does not."""
+    """The faults of each node's link; a fault that names a node wins over one that does not."""
     found: dict[str, LinkFaults] = {}
     networks = [fault for fault in faults if isinstance(fault, kinds.Network)]
     for fault in sorted(networks, key=lambda each: each.node != kinds.EVERYWHERE):
@@ -73,7 +73,7 @@ def lost_messages(scenario: Scenario) -> dict[str, float]:
 
 
 def actor_failures(scenario: Scenario) -> tuple[kinds.ActorFailures, ...]:
-    """Those that are drawn at each message."""
+    """The actor failures that are drawn at each message."""
     return tuple(fault for fault in scenario.faults if isinstance(fault, kinds.ActorFailures))
 
 
@@ -168,7 +168,7 @@ class FaultInjector:
         self._in(self._world.chance.between(0, self._lasts_ns), operation)
 
     def _in(self, ns: int, operation: Callable[[], object]) -> None:
-        """What comes after all was healed does not come."""
+        """Act after a delay, unless the world was healed by then."""
         self._world.after(ns, lambda: None if self._healed else operation())
 
     def _draw(self, stretch: Range) -> int:
@@ -235,7 +235,7 @@ class FaultInjector:
         self._world.kill_agent(name, away_ns)
 
     def _kill(self, name: str, away_ns: int) -> None:
-        """One that is dead at that moment dies again when it is back: it is to be killed so many times."""
+        """Kill an agent. A dead one is killed when it is back, so that the number of kills is right."""
         if self._world.nodes[name].agent.alive:
             self._world.kill_agent(name, away_ns)
         else:

@@ -43,7 +43,7 @@ class Kill(msgspec.Struct, frozen=True):
 
 
 class KillOutcome(msgspec.Struct, frozen=True):
-    """What a play with these kills came to. `broken`: what did not hold, in words, the first first."""
+    """The outcome of a play with these kills. `broken`: the violations in words, in order."""
 
     kill: Kill
     broken: tuple[str, ...]
@@ -75,7 +75,7 @@ def with_kills(scenario: Scenario, moments: Sequence[int]) -> Scenario:
 
 
 def moments_of(scenario: Scenario, seed: int) -> tuple[str, ...]:
-    """What the agents of this scenario do at each moment, where none of them dies."""
+    """The operations of the scenario's agents at each moment, if none is killed."""
     return _played(with_kills(scenario, (NEVER,)), seed).moments()
 
 
@@ -107,9 +107,9 @@ def _played(scenario: Scenario, seed: int) -> Play:
 
 
 def kills(moments: Sequence[str], seed: int, at_most: int | None = None) -> list[Kill]:
-    """One for each moment, and one for each at which the next agent dies, too, while it takes stock.
+    """One kill per moment, and one per moment with a second kill while the next agent starts.
 
-    `at_most`: so many of them, drawn by the seed: first each kind of moment once, then whatever comes.
+    `at_most`: a sample of that size, drawn by the seed: each kind of moment once, then any.
     """
     chance = Chance(f"kills {seed}")
     every = [Kill((number,), what) for number, what in enumerate(moments, 1)]
@@ -128,5 +128,5 @@ def kills(moments: Sequence[str], seed: int, at_most: int | None = None) -> list
 
 
 def kind_of(what: str) -> str:
-    """What such moments have in common: the same without names of pods."""
+    """The kind of a moment: its text without names of pods."""
     return _NAMES.sub("*", what)

@@ -2,9 +2,9 @@
 
 It knows nothing of what it searches.
 
-Both ask one question, whether a candidate `still` does it, and are given something that does; what they return still
-does it. Neither promises the least of all: no subset is tried that leaves out two things at once when neither can be
-left out alone. The order of questions depends on nothing but their answers.
+Both ask one question: does a candidate `still` fail? They start from something that fails, and what they return still
+fails. Neither promises the global minimum: two things that can only be left out together may stay. The order of
+questions depends only on the answers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def minimize(things: tuple[T, ...], still: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
-    """A part of `things` of which none can be left out.
+    """A part of `things` from which no single one can be left out.
 
     Delta debugging, with complements only. Leaving out all is tried first, then halves, then ever smaller pieces.
     """

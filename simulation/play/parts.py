@@ -42,7 +42,7 @@ class PlayPart(msgspec.Struct, frozen=True):
 def parts_of(scenario: Scenario, seed: int) -> tuple[PlayPart, ...]:
     """One part for each node.
 
-    A single one, with the seed unchanged, where nodes share a world or there is only one.
+    If the nodes share a world, or there is only one, it is one part with the seed unchanged.
     """
     nodes = scenario.nodes
     if not scenario.apart or nodes == 1:

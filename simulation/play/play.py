@@ -48,7 +48,7 @@ actor waits.
 LOOK_AT_NODES_EVERY_NS = SECOND_NS // 10
 UNTIL_NODES_ARE_READY_NS = 60 * SECOND_NS
 TOLD_AT_MOST = 10
-"""What is not as desired at the end, at most so many lines of it by rule."""
+"""Limit of the lines per rule about the state at the end."""
 
 
 class _Stretch(enum.Enum):
@@ -62,7 +62,7 @@ class _Stretch(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlayOutcome:
-    """What a play came to. Times in ns; `startups_ns` sorted."""
+    """The outcome of a play. Times in ns; `startups_ns` sorted."""
 
     pods: int
     virtual_ns: int
@@ -73,7 +73,7 @@ class PlayOutcome:
     startups_ns: tuple[int, ...]
     converged: bool
     broken_at: Mapping[str, Moment]
-    """By invariant: where the world stood when it was first violated."""
+    """By invariant: the place of its first violation."""
 
 
 class Play:
@@ -178,7 +178,7 @@ class Play:
                 self._settle()
 
     def _await_nodes(self) -> None:
-        """Nothing comes, and nothing goes wrong but by chance, before there are nodes."""
+        """Wait for the nodes. Before that, no pods come, and only random faults happen."""
         world = self.world
         ready = sum(world.chronicle.nodes_ready.values()) >= len(world.nodes)
         if not ready and world.now_ns() < self._began_ns + UNTIL_NODES_ARE_READY_NS:
@@ -243,7 +243,7 @@ class Play:
             self._look_ns += LOOK_EVERY_NS
 
     def _all_is_as_desired(self) -> None:
-        """And is so once more when newcomers have come, and when they have gone?"""
+        """Whether all is as desired, and again after newcomers have come and gone."""
         world = self.world
         if self._stretch is _Stretch.HEALED:
             self._stretch = _Stretch.NEWCOMERS_RUN
@@ -261,11 +261,11 @@ class Play:
         self._look_ns += LOOK_EVERY_NS
 
     def moments(self) -> tuple[str, ...]:
-        """What agents were doing at each moment at which they may die; where a fault goes by their numbers."""
+        """The operations of agents at each possible kill; only if a fault refers to their numbers."""
         return () if self._injector is None else tuple(self._injector.moments)
 
     def outcome(self) -> PlayOutcome:
-        """What it has come to so far."""
+        """The outcome so far."""
         world = self.world
         trace_hash = world.trace.hash()
         violations = tuple(
@@ -337,7 +337,7 @@ class Play:
         self.world.after(HOUR_NS, lambda: self._begin_hour(mix))
 
     def _replace_one(self, mix: PodMix) -> None:
-        """Whose turn it is is drawn, too."""
+        """Replace one pod, which is drawn."""
         names = self._staying[mix.name]
         if names and self._stretch is _Stretch.THINGS_HAPPEN:
             name = list(names)[self.world.chance.between(0, len(names) - 1)]
@@ -377,7 +377,7 @@ class Play:
 
 
 def _form_of(mix: PodMix) -> dict[str, Any]:
-    """What all pods of the mix are created as, but for their names: as it is read from JSON."""
+    """The common form of all pods of the mix, without their names, as JSON data."""
     form: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({**body_of(mix), "metadata": metadata_of(mix, "")}))
     return form
 

@@ -46,22 +46,22 @@ class Replay:
         return self.play.world.now_ns()
 
     def next(self, steps: int = 1, *, go_on: Callable[[], bool] = lambda: True) -> None:
-        """So many turns of actors more."""
+        """Play so many more turns of actors."""
         until = self.step + steps
         self._move(lambda: self.step < until and go_on())
 
     def until_step(self, step: int, *, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Until so many turns were taken; at once when there were more."""
+        """Play until so many turns were taken; return at once if there were more."""
         self._move(lambda: self.step < step and go_on())
 
     def until_ns(self, ns: int, *, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Until that virtual time; all that happens at that time has happened then."""
+        """Play until that virtual time, including everything at that time."""
         while not self.play.done and self.now_ns < ns and go_on():
             self.play.advance(min(SECOND_NS, ns - self.now_ns))
         self._flush()
 
     def until_violated(self, *, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Until the saved invariant is violated, or the end."""
+        """Play until the saved invariant is violated, or to the end."""
         self._move(lambda: self.finding() is Finding.NOT_YET and go_on())
 
     def finding(self) -> Finding:

@@ -70,7 +70,7 @@ class Resizes:
 
 
 def over_committed(world: World) -> Iterator[str]:
-    """What is given to pods fits on the node: who was promised memory must get it (spec 10.16)."""
+    """The allocations of pods fit on the node, as promised memory must exist (spec 10.16)."""
     for name, node in world.nodes.items():
         has, given = allocatable(world, name), allocated(node)
         for resource in COUNTED:
@@ -83,7 +83,7 @@ def over_committed(world: World) -> Iterator[str]:
 
 
 def half_resized(world: World) -> Iterator[str]:
-    """A resize is done in all places, or the pod says why not: who asked for more must know what it has."""
+    """A resize is done everywhere, or the pod says why not, so that its owner knows the real state."""
     for uid, pod in world.chronicle.pods.items():
         if pod.mix is None or not pod.mix.resized or pod.phase != "Running" or pod.deleted_ns is not None:
             continue
@@ -105,7 +105,7 @@ def half_resized(world: World) -> Iterator[str]:
 
 
 def _unlike(node: SimulatedNode, pod: str, uid: str, container: Json, status: Json) -> Iterator[str]:
-    """Where the container has other resources than it asks for."""
+    """The differences between a container's resources and its requests."""
     name, wanted = container["name"], container["resources"]
     shown: Json = next((each for each in status["containerStatuses"] if each["name"] == name), {})
     if shown.get("resources") != wanted:
@@ -136,7 +136,7 @@ def _untrue_refusal(world: World, pod: PodSeen, uid: str, spec: Json, pending: J
 
 
 def _requests(spec: Json) -> Mapping[str, int]:
-    """Of all containers; billionths."""
+    """The requests of all containers, in billionths."""
     return {
         one: sum(_billionths(each["resources"]["requests"].get(one, "0")) for each in spec["containers"])
         for one in COUNTED
@@ -144,7 +144,7 @@ def _requests(spec: Json) -> Mapping[str, int]:
 
 
 def allocatable(world: World, node: str) -> Mapping[str, int]:
-    """What the node says that pods may have; billionths. As much as one likes while it says nothing."""
+    """The allocatable resources of the node, in billionths; unlimited while unknown."""
     shown = world.server.store.get("nodes", "", node)
     told = {} if shown is None else (shown.object.get("status") or {}).get("allocatable") or {}
     return {one: _billionths(told[one]) if one in told else 1 << 63 for one in COUNTED}

@@ -34,9 +34,9 @@ class Violated(_Part, frozen=True):
 
 
 class FoundIn(_Part, frozen=True):
-    """What was being played when it was found, before it was shrunk.
+    """The play in which the failure was found, before it was shrunk.
 
-    `runs`: how many others were tried since.
+    `runs`: the number of runs since.
     """
 
     scenario: str
@@ -60,7 +60,7 @@ class SavedRun(_Part, frozen=True):
 
 
 def read_saved_run(data: bytes) -> SavedRun:
-    """Of YAML or JSON. Raises `ScenarioError`."""
+    """Parse YAML or JSON. Raises `ScenarioError`."""
     document = only_document(data)
     if document.faults:
         raise with_lines(document, map(str, document.faults))

@@ -205,7 +205,7 @@ def _shorter_mix(search: _Search, number: int, name: str) -> None:
 
 
 def _narrower(stretch: tuple[str, str], take: Callable[[tuple[str, str]], bool]) -> None:
-    """At one time, and then soon."""
+    """The fault at one time, and then earlier."""
     first, last = stretch
     if take((first, first)):
         _shorter(first, lambda text: take((text, text)))

@@ -1,9 +1,9 @@
-"""What must hold of a whole world: every second where its scenario asks for it, or at the end.
+"""Rules of a whole world: checked every second if its scenario asks for it, or at the end.
 
 At the end, all was healed.
 
-Each rule is a few lines with its reason. It looks at the world and yields what is wrong. Rules of single changes are
-in `simulation.world.invariants`.
+Each rule is a few lines with its reason. It examines the world and yields violations. Rules of single changes are in
+`simulation.world.invariants`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ EVERY_SECOND: tuple[Callable[[World], Iterator[str]], ...] = (
 
 
 def unsettled(world: World) -> Iterator[str]:
-    """What is not as desired. Nothing is left once a healed world had its time."""
+    """Differences from the desired state. A healed world must have none after its time."""
     for name in world.nodes:
         if not world.chronicle.nodes_ready.get(name):
             yield f"node {name} is not Ready"
@@ -138,7 +138,7 @@ def other_than_its_manifest(world: World) -> Iterator[str]:
 
 
 def left_behind(world: World) -> Iterator[str]:
-    """What nodes keep of pods that are no more: it fills disks and tables for ever (pains 6, 15)."""
+    """Leftovers of removed pods on nodes: they fill disks and tables for ever (pains 6, 15)."""
     there = world.chronicle.pods.keys() | world.static_pods.uids()
     for name, node in world.nodes.items():
         state = node.cri.state
@@ -179,7 +179,7 @@ def out_of_bounds(world: World) -> Iterator[str]:
 
 
 def unsaid(world: World) -> Iterator[str]:
-    """Who is stuck is told so by name, or nobody finds out (pains 1, 16)."""
+    """Stuck actors that health does not name: then nobody finds out (pains 1, 16)."""
     wanted = [pod for pod in world.chronicle.pods.values() if pod.mix is not None and pod.mix.says]
     if not wanted:
         return
@@ -204,7 +204,7 @@ def under_pressure(world: World) -> Iterator[str]:
 
 
 def forgotten_victims(world: World) -> Iterator[str]:
-    """Whom one agent has decided on the next one ends, and nobody else instead (pains 12)."""
+    """Victims of an earlier agent that the next one has not ended (pains 12)."""
     for pod in world.chronicle.pods.values():
         if pod.doomed and pod.phase not in ENDED:
             yield f"{pod.name} was to be evicted, and is {pod.phase}"

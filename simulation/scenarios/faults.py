@@ -1,9 +1,9 @@
-"""What goes wrong in a scenario until its world is healed.
+"""The faults of a scenario until its world is healed.
 
 Each fault is a struct, known by its word under `fault`.
 
-`simulation.play.fault_injection` carries them out; nothing here knows how. A fault that is drawn by chance says how
-likely or how often it is. A fault that has its time says when it begins and how long it lasts.
+`simulation.play.fault_injection` carries them out; nothing here knows how. A random fault has a likelihood or a
+frequency. A planned fault has a beginning and a length.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Scarce = Literal["memory", "disk", "image-disk", "inodes", "pids"]
 
 
 class Fault(ScenarioPart, frozen=True, tag_field="fault"):
-    """One of them."""
+    """One fault."""
 
 
 # --- calls, events and the network ------------------------------------------------------------------------------------
 
 
 class RuntimeCalls(Fault, frozen=True, tag="runtime-calls"):
-    """Chances of what a call to the runtime meets. `verb`: such as StartContainer; `*` for all not named."""
+    """Chances of faults of a call to the runtime. `verb`: such as StartContainer; `*` for all not named."""
 
     verb: str = "*"
     fail: Share = 0.0
@@ -44,7 +44,7 @@ class RuntimeCalls(Fault, frozen=True, tag="runtime-calls"):
 
 
 class RuntimeEvents(Fault, frozen=True, tag="runtime-events"):
-    """Chances of what an event of the runtime meets."""
+    """Chances of faults of a runtime event."""
 
     double: Share = 0.0
     lose: Share = 0.0
@@ -53,7 +53,7 @@ class RuntimeEvents(Fault, frozen=True, tag="runtime-events"):
 
 
 class ApiCalls(Fault, frozen=True, tag="api-calls"):
-    """Chances of what a call to the API server meets.
+    """Chances of faults of a call to the API server.
 
     `verb`: such as `patch pods/status`; `*` for all not named.
     """
@@ -66,14 +66,14 @@ class ApiCalls(Fault, frozen=True, tag="api-calls"):
 
 
 class ApiWatches(Fault, frozen=True, tag="api-watches"):
-    """Chances of what an event of a watch meets."""
+    """Chances of faults of a watch event."""
 
     delay: Share = 0.0
     cut: Share = 0.0
 
 
 class ApiOutage(Fault, frozen=True, tag="api-outage"):
-    """Nobody reaches the API server. `forgets`: its history is lost, too."""
+    """The API server is unreachable. `forgets`: its history is lost too."""
 
     at: Duration
     lasts: Duration
@@ -255,7 +255,7 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int | None) 
 
 
 def alone(fault: Fault, path: str) -> Iterator[str]:
-    """What is wrong with it wherever it is to come."""
+    """The mistakes of a fault in any scenario."""
     if faults := list(faults_in_words(fault, path)):
         yield from faults
         return
@@ -311,7 +311,7 @@ def said_twice(faults: Mapping[int, Fault]) -> Iterator[str]:
 
 
 def names_of_nodes(count: int, first: int = 0) -> list[str]:
-    """Of that many nodes: `node-00` and so on, as wide as the last number.
+    """The names of that many nodes: `node-00` and so on, as wide as the last number.
 
     `first`: the number of the first.
     """

@@ -1,9 +1,9 @@
-"""What the words of a scenario may name.
+"""The names that a scenario may use.
 
 Calls, resources, kinds of volumes, messages and actors of the agent.
 
-A word that names nothing does nothing, and a scenario that does nothing proves nothing; so a misspelt one is refused.
-Refuses to know where in a scenario it stands.
+A name without a match would do nothing, and such a scenario proves nothing. So misspelt names are refused. The place in
+the scenario is not known here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ LISTED_AT_MOST = 50
 
 
 def wrong_runtime_verb(verb: str) -> str | None:
-    """Why `verb` is not what calls to a runtime are known by; None when it is."""
+    """The error for an unknown runtime verb; None for a known one."""
     return _unless_in(verb, {each.name for each in ALL_VERBS if not each.streaming}, "a call to the runtime")
 
 
 def wrong_api_verb(verb: str) -> str | None:
-    """The same of `patch pods/status`, as calls to the API server are known."""
+    """The same for calls to the API server, such as `patch pods/status`."""
     word, _, resource = verb.partition(" ")
     if word not in resources.ALL_VERBS or not resource:
         return f"{verb!r} is no call to the API server; write it as `patch pods/status`, or `*`"
@@ -39,17 +39,17 @@ def wrong_api_verb(verb: str) -> str | None:
 
 
 def wrong_volume(kind: str) -> str | None:
-    """Why nothing in a pod is a volume of that kind."""
+    """The error for an unknown kind of volume; None for a known one."""
     return _unless_in(kind, set(Volume.__struct_encode_fields__) - {"name"}, "a kind of volume")
 
 
 def wrong_message(name: str) -> str | None:
-    """Why no actor of an agent gets messages of that type."""
+    """The error for an unknown message type; None for a known one."""
     return _unless_in(name, _MESSAGES, "a type of message")
 
 
 def wrong_actor(name: str) -> str | None:
-    """Why no actor of an agent is of that class."""
+    """The error for an unknown actor class; None for a known one."""
     return _unless_in(name, _ACTORS, "a class of actors")
 
 

@@ -1,7 +1,7 @@
-"""The pods of a scenario: mixes of equal ones, what must hold of each, and their API objects.
+"""The pods of a scenario: mixes of equal pods, the rules for each, and their API objects.
 
-What containers do is said in the words of the simulated runtime, and becomes annotations. Where a mix says `spec`, that
-goes over what is made here, as it is.
+The behaviour of containers uses the knobs of the simulated runtime and becomes annotations. A `spec` in a mix replaces
+the fields made here.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PodMix(ScenarioPart, frozen=True):
     lives: Range | None = None
     """From creation to deletion, drawn evenly; without it, it stays."""
     together: Annotated[int, Meta(ge=1)] = 1
-    """So many come at one moment, and go at one, as the replicas of a workload do."""
+    """The number of pods that come and go at one moment, like the replicas of a workload."""
     replaced: bool = False
     """Each that has gone is followed by another, until the world is healed."""
     replaced_hourly: Share = 0.0
@@ -125,7 +125,7 @@ _OF_OBJECTS = frozenset({"disk_hangs", "hopeless", "steady", "ends_within", "sho
 
 
 def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
-    """What is wrong with it in a scenario that `lasts` so long."""
+    """The mistakes of a mix in a scenario that `lasts` so long."""
     for what, stretch in (("arrives", mix.arrives), ("lives", mix.lives)):
         if stretch is not None and duration_ns(stretch[0]) > duration_ns(stretch[1]):
             yield f"{path}.{what}: write the shorter of {stretch[0]} and {stretch[1]} first"
@@ -167,7 +167,7 @@ def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
 
 
 def annotations_of(mix: PodMix) -> dict[str, str]:
-    """What a mix asks of the simulated runtime, as annotations of its pods."""
+    """The behaviour of a mix on the simulated runtime, as annotations of its pods."""
     found = {PREFIX + knob: text for knob, text in mix.behaviour.items()}
     for container in mix.containers:
         own = {"run-for": container.runs_for, "exit-code": container.exit_code, "start-delay": container.start_delay}
@@ -207,7 +207,7 @@ def body_of(mix: PodMix) -> dict[str, Any]:
 
 
 def metadata_of(mix: PodMix, name: str) -> dict[str, Any]:
-    """Of the pod of that name."""
+    """The metadata of the pod of that name."""
     return {"name": name, "labels": {"mix": mix.name}, "annotations": annotations_of(mix)}
 
 
@@ -237,6 +237,6 @@ def _source_of(kind: str) -> dict[str, Any]:
 
 
 def _pulls(mix: PodMix) -> bool:
-    """Whether its pods must pull: whoever says something of pulls wants them."""
+    """Whether its pods must pull an image: a mix that describes pulls wants them."""
     knobs = {**mix.behaviour}
     return any("PullImage" in text for text in knobs.values()) or "pull-rate" in knobs or "image-size" in knobs

@@ -52,7 +52,7 @@ class ScenarioError(ValueError):
 
 
 class NodeRules(ScenarioPart, frozen=True):
-    """What the nodes are like."""
+    """The settings of the nodes."""
 
     serialize_image_pulls: bool = True
     api_requests_per_second: Annotated[int, Meta(ge=0)] = 0
@@ -62,13 +62,13 @@ class NodeRules(ScenarioPart, frozen=True):
     mailboxes: Mapping[str, Annotated[int, Meta(ge=1)]] = {}
     """Class of actors, such as PodWorker -> how many messages may wait for each."""
     image_disk: Size | None = None
-    """Of a disk that images and writable layers have for themselves; without it, they lie on the node's."""
+    """Size of a separate disk for images and writable layers; without it, they use the node's disk."""
     image_size: Size = "20Mi"
-    """Of each image that is there from the start, or is pulled."""
+    """Size of each image that is present at the start or is pulled."""
     spare_images: Annotated[int, Meta(ge=0, le=1000)] = 0
-    """So many more are there from the start, which no pod asks for."""
+    """The number of additional images at the start, which no pod uses."""
     dead_containers: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """So many are left on each node from before, of pods that nobody knows any more."""
+    """The number of leftovers on each node from earlier, of unknown pods."""
 
 
 class Scenario(ScenarioPart, frozen=True):
@@ -94,7 +94,7 @@ class Scenario(ScenarioPart, frozen=True):
     leases_every: Duration | None = None
     """The lease of each node must be renewed at least so often."""
     reaches: tuple[str, ...] = ()
-    """What must have happened at least once in a set of runs: names of `simulation.chance.sometimes`."""
+    """Events that must happen at least once in a set of runs: names of `simulation.chance.sometimes`."""
 
     def pod_count(self) -> int:
         return sum(mix.count for mix in self.pods)
@@ -195,7 +195,7 @@ def with_nodes(scenario: Scenario, nodes: int) -> Scenario:
 
 
 def check_scenario(scenario: Scenario) -> None:
-    """What its types do not say: raises `ScenarioError` when it cannot be played."""
+    """Check the rules that types cannot express. Raises `ScenarioError`."""
     if faults := list(_faults_in(scenario)):
         raise ScenarioError(*faults)
 
@@ -248,7 +248,7 @@ def _converted(value: object, kind: Any) -> list[Any]:
 
 
 def configuration_of(node: NodeRules) -> tuple[KubeletConfiguration, list[str]]:
-    """What the agents are told, and what is wrong with it."""
+    """The configuration of the agents, and its faults."""
     plain = {
         "clusterDNS": ["10.0.0.10"],
         "clusterDomain": "cluster.local",

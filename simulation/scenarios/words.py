@@ -1,4 +1,4 @@
-"""What all parts of a scenario are written with: durations, sizes, shares, names, stretches."""
+"""The value types of scenarios: durations, sizes, shares, names, stretches."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _READERS: Mapping[Any, Callable[[str], int]] = {Duration: duration_ns, Size: siz
 
 @lru_cache(maxsize=64)
 def _readers_of(part: type[ScenarioPart]) -> tuple[tuple[str, str, tuple[Callable[[str], int], ...]], ...]:
-    """Of each field: its name, its name in a file, and what reads its words."""
+    """For each field: its name, its name in a file, and the reader of its value."""
     return tuple(
         (each.name, each.encode_name, tuple(read for kind, read in _READERS.items() if _is_made_of(each.type, kind)))
         for each in msgspec.structs.fields(part)

@@ -1,5 +1,5 @@
 """One world: an API server, a scheduler, nodes, one clock, and the invariants.
 
-Open `world.py` first. `chronicle.py` hears of every change, and checks it by the rules of `invariants.py`. `trace.py`
+Open `world.py` first. `chronicle.py` receives every change, and checks it by the rules of `invariants.py`. `trace.py`
 hashes every message.
 """

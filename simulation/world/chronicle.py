@@ -1,8 +1,8 @@
-"""What a world has seen of its pods, containers and nodes, and what of it must not have been.
+"""Records what happens to pods, containers and nodes of a world, and finds violations.
 
-It listens where the truth changes: to each runtime's containers and to the store of the API server. What it keeps is
-small and by pod, so that every change is judged at once, at a cost that does not grow with the number of pods. The
-rules themselves are in `simulation.world.invariants`.
+It listens to the containers of each runtime and to the store of the API server. It keeps little data per pod. So every
+change is judged at once, at a cost that does not grow with the number of pods. The rules themselves are in
+`simulation.world.invariants`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """What must not be, and was."""
+    """A violation of a rule."""
 
     invariant: str
     at_ns: int
@@ -87,7 +87,7 @@ class Chronicle:
         return self._now_ns()
 
     def means_to_fail(self, actor: str) -> None:
-        """That one fails next, by a fault."""
+        """A fault will make that actor fail next."""
         self._mean_to_fail.add(actor)
 
     def actor_failed(self, actor: str, message: str, outcome: str) -> None:
@@ -103,7 +103,7 @@ class Chronicle:
     # --- runtimes ---------------------------------------------------------------------------------------------------
 
     def container_changed(self, record: ContainerRecord) -> None:
-        """Told by a runtime."""
+        """Called by a runtime when a container has changed."""
         uid, runs = record.sandbox.pod_uid, record.state is ContainerState.CONTAINER_RUNNING
         pod = self.pods.get(uid) or self._ghosts.get(uid)
         if pod is None:
@@ -189,7 +189,7 @@ class Chronicle:
                     yield fault
 
     def agent_stands_still(self, node: str) -> None:
-        """What is due on that node from now on comes late, and rightly so."""
+        """The agent of a node is paused: its work may be late from now on."""
         self._standing.add(node)
         for uid in [uid for uid in self._probed if (pod := self.pods.get(uid)) is None or pod.node == node]:
             del self._probed[uid]
@@ -312,7 +312,7 @@ class Chronicle:
         return any(pod.doomed and pod.node == node and pod.phase not in invariants.ENDED for pod in self.pods.values())
 
     def on_its_way(self, node: str) -> tuple[bool, bool]:
-        """Whether some pod of the node starts, and whether some is being deleted."""
+        """(some pod of the node is starting, some pod is being deleted)."""
         starts = ends = False
         for pod in self.pods.values():
             if pod.node == node:

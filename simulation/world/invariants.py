@@ -1,8 +1,8 @@
-"""What must hold of every world, at every change: each rule a few lines, with its reason.
+"""The rules that must hold at every change of a world: a few lines each, with the reason.
 
-A rule gets what was seen so far (`simulation.world.chronicle`) and what is new, and says what is wrong, or None. Rules
-of starts are asked when a container begins to run, those of statuses when the API shows one. Rules of gone pods are
-asked when an object is removed. `at_the_end` is asked of a world that was healed and given its time.
+A rule gets the record so far (`simulation.world.chronicle`) and the change. It returns the violation, or None. Rules of
+starts are asked when a container begins to run, those of statuses when the API shows one. Rules of gone pods are asked
+when an object is removed. `at_the_end` is asked of a world that was healed and given its time.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ def never_means_once(pod: PodSeen, name: str, seen: ContainerSeen) -> str | None
 
 
 def an_ended_pod_stays_ended(pod: PodSeen, name: str, seen: ContainerSeen) -> str | None:
-    """Who has read Succeeded or Failed has gone on: its work is not begun again (spec 4)."""
+    """Succeeded and Failed are final: readers have acted on them, so the work must not begin again (spec
+    4).
+    """
     return f"container {name} of {pod.name} starts after the pod was {pod.phase}" if pod.phase in ENDED else None
 
 
 def the_steady_start_once(pod: PodSeen, name: str, seen: ContainerSeen) -> str | None:
-    """What happens to the agent or to its ways is no reason to disturb a container (pains 8)."""
+    """A fault of the agent or its connections must not restart a container (pains 8)."""
     if pod.mix is not None and pod.mix.steady and seen.starts > 1:
         return f"container {name} of {pod.name} starts for the {seen.starts}. time, and nothing had ended it"
     return None
@@ -70,14 +72,14 @@ def restart_counts_never_fall(pod: PodSeen, status: Json) -> str | None:
 
 
 def the_ended_do_not_run(pod: PodSeen, status: Json) -> str | None:
-    """Succeeded and Failed free what the pod had; so all of it must have stopped before (spec 4)."""
+    """No container runs in a Succeeded or Failed pod: these phases free its resources (spec 4)."""
     if status.get("phase") in ENDED and pod.live():
         return f"{pod.name} is {status['phase']} while {', '.join(pod.live())} runs"
     return None
 
 
 def success_is_earned(pod: PodSeen, status: Json) -> str | None:
-    """Who waits for a job goes on when it has Succeeded; what failed last has not done it (spec 4)."""
+    """A Succeeded pod has no container that failed last: others wait for its success (spec 4)."""
     if status.get("phase") != "Succeeded":
         return None
     failed = [name for name, seen in pod.containers.items() if seen.exit_code]
@@ -164,7 +166,7 @@ def ends_in_time(pod: PodSeen, now_ns: int) -> str | None:
 
 
 def starts_in_time(pod: PodSeen) -> str | None:
-    """Trouble of one pod is no trouble of others (pains 1, 4, 9, 10).
+    """A healthy pod starts in time, whatever the trouble of others (pains 1, 4, 9, 10).
 
     Asked when a pod is first shown Running, or is deleted before it was.
     """
@@ -179,7 +181,7 @@ def starts_in_time(pod: PodSeen) -> str | None:
 
 
 def one_kill_for_one_reading(kills: int, fresh_readings: int) -> str | None:
-    """Who ends two pods by what it has seen once has ended one too many (pains 12, spec 7.2)."""
+    """One reading leads to one eviction at most; a second one may be needless (pains 12, spec 7.2)."""
     if kills <= min(1, fresh_readings):
         return None
     return f"{kills} pods are to go by {fresh_readings} new looks at the node"
@@ -233,7 +235,7 @@ OF_STATUSES: tuple[Callable[[PodSeen, Json], str | None], ...] = (
 _OF_THE_ENDED = (the_ended_do_not_run, success_is_earned)
 _OF_MIXES = (the_steady_stay_ready, few_writes_on_the_way)
 OF_PLAIN_STATUSES = tuple([rule for rule in OF_STATUSES if rule not in _OF_THE_ENDED + _OF_MIXES])
-"""The rules that apply to a pod that has not ended and of which its mix asks nothing."""
+"""The rules for a pod that has not ended and whose mix has no rules of its own."""
 
 
 def asks_of_statuses(mix: PodMix | None) -> bool:
@@ -286,5 +288,5 @@ def _too_long(what: str, took_ns: int, at_most: str | None) -> str | None:
 
 
 def name_of(rule: Callable[..., object]) -> str:
-    """As reports call it: `phase-never-goes-back`."""
+    """The rule's name in reports: `phase-never-goes-back`."""
     return rule.__name__.replace("_", "-")

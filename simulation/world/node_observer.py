@@ -1,10 +1,10 @@
-"""Watches one node: its agent's decisions, and what leaves its runtime.
+"""Watches one node: its agent's decisions, and the removals in its runtime.
 
 Each is judged as it happens.
 
-It sees what a person on that node would see. That is the file in which decisions are published, how often the machine
-was sampled, and the images and containers of the runtime. Of the agent's own knowledge it sees who holds a lease. The
-rules are in `simulation.world.invariants`; what is seen goes to the chronicle.
+It sees as much as a person on that node: the file of published decisions, the number of samples of the machine, and the
+images and containers of the runtime. Of the agent's internal data it sees only the leases. The rules are in
+`simulation.world.invariants`; observations go to the chronicle.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ PLAIN_MACHINE = MachineSettings()
 
 
 def leave_dead_containers(cri: SimulatedCri, count: int, image: str) -> frozenset[str]:
-    """So many, of as many pods as it takes; their ids.
+    """Make that many dead containers of unknown pods; return their ids.
 
-    No agent is there yet, and no fault meets these calls.
+    No agent runs yet, and no fault affects these calls.
     """
     made: list[str] = []
     with cri.undisturbed():

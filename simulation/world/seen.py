@@ -1,4 +1,4 @@
-"""What a world remembers of each pod and container, for the rules of `simulation.world.invariants`."""
+"""The record of each pod and container of a world, for the rules of `simulation.world.invariants`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PodSeen(msgspec.Struct):
     writes: int = 0
     """How often its status was written after it was bound to its node; counted if its mix has a limit."""
     unshown_since_ns: int | None = None
-    """Since when the API does not show its running containers; kept if its mix has a limit."""
+    """The time since which the API does not show its running containers; kept if its mix has a limit."""
     now_ns: int = 0
     """When its status was last shown."""
 

@@ -20,7 +20,7 @@ from simulation.world.seen import StaticPod
 
 
 class StaticPodWorld(Protocol):
-    """What static pods need of their world."""
+    """The parts of the world that static pods need."""
 
     nodes: dict[str, SimulatedNode]
     chronicle: Chronicle
@@ -40,7 +40,7 @@ class StaticPods:
         yield from self._pods.values()
 
     def uids(self) -> set[str]:
-        """Of everything that was ever seen of pods whose manifests are there."""
+        """The UIDs of all pods ever seen whose manifests exist."""
         return {uid for pod in self._pods.values() if pod.version is not None for uid in pod.uids}
 
     # --- what people do ---------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def pressures_in(status: Json) -> list[str]:
 
 
 def restarts_in(status: Json) -> int:
-    """Of all containers together."""
+    """The restarts of all containers together."""
     restarts = 0
     for each in status.get("containerStatuses") or ():
         restarts += each.get("restartCount", 0)

@@ -1,8 +1,8 @@
 """`World(seed)`: an API server, a scheduler, any number of nodes, and one clock for all of them.
 
 Everything that is random comes from the seed: the order in which actors run, the faults, and what a scenario draws. The
-nodes are whole ones (`SimulatedNode`); the API server is the embedded one, reached in process. Whatever changes is told
-to the chronicle, which judges it; every message goes into the trace.
+nodes are whole ones (`SimulatedNode`); the API server is the embedded one, reached in process. Every change goes to the
+chronicle, which judges it, and every message into the trace.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ PODS = f"{NAMESPACE}/pods"
 PODS_DIRECTORY = f"{ROOT}/pods/"
 BURST = 100
 IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS)
-"""What agents are told where nobody says anything else."""
+"""The configuration of agents without one in the scenario."""
 CHANGES_REMEMBERED = 2_000
-"""Of each resource: a watch that comes back later than that begins anew."""
+"""History per resource: a watch that comes back later begins again."""
 
 
 class RefusedError(Exception):
@@ -167,11 +167,11 @@ class World:
         self._api_faults += [api_faults] if api_faults is not None else []
 
     def names_of_nodes(self, count: int, first: int) -> list[str]:
-        """What they are called; a subclass may call them otherwise."""
+        """The names of the nodes; a subclass may choose others."""
         return names_of_nodes(count, first)
 
     def _failing_actors(self, name: str) -> FailingActors | None:
-        """Of a node; None where no fault wants any."""
+        """The failing actors of a node; None if no fault causes failures."""
         if not self._actor_failures:
             return None
         chronicle = self.chronicle
@@ -217,7 +217,7 @@ class World:
         self.trace.note(self.now_ns(), "world", what)
 
     def watch_probes(self) -> None:
-        """Have the chronicle told of every probe: of the many of a long time, and so only where somebody asks."""
+        """Report every probe to the chronicle. There are many, so this is off by default."""
         for node in self.nodes.values():
             node.on_probe.append(self.chronicle.probed)
 
@@ -303,7 +303,7 @@ class World:
         self._passing.fill_disks(lasts_ns)
 
     def runtime_outage(self, lasts_ns: int) -> None:
-        """Nobody reaches a runtime for a while."""
+        """Make all runtimes unreachable for a while."""
         self._passing.take_runtimes_away(lasts_ns)
 
     def jump_clocks(self, by_ns: int) -> None:
@@ -325,7 +325,7 @@ class World:
             self.chronicle.disk_operation(path.removeprefix(PODS_DIRECTORY).partition("/")[0], operation)
 
     def api_outage(self, lasts_ns: int, *, forgets: bool = False) -> None:
-        """Nobody reaches the API server for a while."""
+        """Make the API server unreachable for a while."""
         self.note("takes the API server away")
         self.chronicle.sometimes.happened("api-outage")
         for api in self.apis.values():
@@ -354,7 +354,7 @@ class World:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def moment(self) -> Moment:
-        """Where it stands now."""
+        """The current place of the world, for reports."""
         trace = self.trace
         return Moment(self.dispatcher.steps, self.now_ns(), trace.hash(), trace.last())
 

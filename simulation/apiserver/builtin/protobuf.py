@@ -69,7 +69,7 @@ def time_text(seconds: int, nanos: int) -> str:
 
 
 def _read(name: str, data: bytes) -> Any:
-    """What a message of that type says, as JSON has it. Raises DecodeError, ValueError."""
+    """A message of that type as JSON data. Raises DecodeError, ValueError."""
     message = GetMessageClass(_pool().FindMessageTypeByName(_name(name))).FromString(data)
     try:
         return _value(name, message)

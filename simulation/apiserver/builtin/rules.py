@@ -2,7 +2,7 @@
 
 They are those of custom resources, and of pod templates.
 
-The spec of a template is defaulted and checked as that of a pod is. A selector must fit the labels of the template.
+The spec of a template is defaulted and checked like that of a pod. A selector must fit the labels of the template.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _NAMES = {tuple(kind.values()): name for name, schema in _SCHEMAS.items() for ki
 
 
 def schema_name(group: str, version: str, kind: str) -> str:
-    """What the schema of a kind is called: `io.k8s.api.apps.v1.Deployment`."""
+    """The name of the schema of a kind: `io.k8s.api.apps.v1.Deployment`."""
     return _NAMES[group, version, kind]
 
 

@@ -181,7 +181,7 @@ class DefinitionRules(KindRules):
 
 
 def _accept(call: ResourceCall, value: Json, causes: list[tuple[str, str, str]]) -> None:
-    """Refuse a definition with faults, and warn of what is not carried out here. Raises StatusError (422)."""
+    """Refuse a definition with faults, and warn of unsupported parts. Raises StatusError (422)."""
     if causes:
         raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
     schemas = _schemas(value)

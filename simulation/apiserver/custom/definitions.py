@@ -1,8 +1,8 @@
-"""What a valid CustomResourceDefinition is, its defaults, and what may change in it.
+"""The rules of CustomResourceDefinitions: validity, defaults, and allowed changes.
 
-Also the resources that it makes.
+It also makes the resources of a definition.
 
-Refuses conversion by webhook where there is something to convert, since nothing here calls a webhook. Pure.
+It refuses conversion by webhook if there is something to convert, since nothing here calls a webhook. Pure.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def is_true(definition: Json, condition: str) -> bool:
 
 
 def faults_of(definition: Json) -> Iterator[Cause]:
-    """What is wrong with a definition each of whose fields is as `definition.yaml` says."""
+    """The faults of a definition whose single fields match `definition.yaml`."""
     spec, metadata = definition["spec"], definition["metadata"]
     group, names, versions, strategy = spec["group"], spec["names"], spec["versions"], spec["conversion"]["strategy"]
     if metadata["name"] != f"{names['plural']}.{group}":
@@ -85,7 +85,7 @@ def faults_of(definition: Json) -> Iterator[Cause]:
 
 
 def faults_of_change(old: Json, new: Json) -> Iterator[Cause]:
-    """What may not change, whether the new definition is good or not."""
+    """The forbidden changes, whether the new definition is valid or not."""
     before, after = old["spec"], new["spec"]
     fixed = {f"spec.{name}": (before[name], after[name]) for name in ("group", "scope")}
     fixed |= {f"spec.names.{name}": (before["names"][name], after["names"][name]) for name in ("plural", "kind")}

@@ -1,4 +1,4 @@
-"""Patterns and formats of texts, as the schemas of custom resources have them.
+"""Patterns and formats of texts in the schemas of custom resources.
 
 Patterns are those of RE2. Formats are those of OpenAPI; the ones that begin with `x-` are for `definition.yaml` alone.
 """
@@ -127,7 +127,7 @@ _OF_TEXT: dict[str, Callable[[str], object]] = {
     "x-json-path": lambda text: bool(parse_path(text)),
     "x-regex": _regex,
 }
-"""What answers False, or raises ValueError, for a text that does not have the format."""
+"""By format: a function that returns False, or raises ValueError, for a text without the format."""
 FORMATS = FormatChecker(("date", "email", "ipv4", "ipv6", "uuid"))
 for _name, _read in _OF_TEXT.items():
     FORMATS.checks(_name, ValueError)(lambda value, read=_read: not isinstance(value, str) or read(value) is not False)

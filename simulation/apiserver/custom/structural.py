@@ -1,8 +1,8 @@
-"""What a definition demands of the schemas in it: that they are structural.
+"""Checks that the schemas in a definition are structural.
 
 A structural schema says the types and fields of all values outside of `allOf`, `anyOf`, `oneOf` and `not`. These four
-only add conditions. So it is clear what is pruned and what gets a default. `definition.yaml` has the keywords, their
-types and where they may stand. This module compares one keyword with another. Pure; faults are returned, not raised.
+only add conditions. So pruning and defaults are well-defined. `definition.yaml` has the keywords, their types and their
+allowed places. This module compares one keyword with another. Pure; faults are returned, not raised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specifie
 
 
 def causes_of(value: Any, schema: Schema, path: str = "") -> list[Cause]:
-    """What is wrong with a definition, or with the schema in it that stands at that path."""
+    """The faults of a definition, or of the schema at that path."""
     return [(fault.reason, fault.message, _place(fault.at, path)) for fault in faults_of(value, schema)]
 
 
@@ -54,19 +54,19 @@ def everywhere(schema: Schema, path: str, level: str = _ROOT) -> Iterator[tuple[
 
 
 def places_of_cel(schema: Schema, path: str) -> list[str]:
-    """Where the schema has rules in CEL."""
+    """The places of rules in CEL in the schema."""
     return [f"{at}.{CEL}" for below, at, _ in everywhere(schema, path) if below.get(CEL)]
 
 
 def places_not_read(schema: Schema, path: str) -> list[str]:
-    """Where the schema has a pattern that Python cannot read."""
+    """The places of patterns in the schema that Python cannot compile."""
     return [
         f"{at}.pattern" for below, at, _ in everywhere(schema, path) if compiled(below.get("pattern") or "") is None
     ]
 
 
 def faults_of_schema(schema: Schema, path: str) -> list[Cause]:
-    """What is wrong with the schema of one version, in which every keyword is as `definition.yaml` says."""
+    """The faults of the schema of one version, whose keywords match `definition.yaml`."""
     metadata = f"{path}.properties[metadata]"
     parts = [part for part in everywhere(schema, path) if not part[1].startswith(metadata)]
     return [cause for part, at, level in parts for cause in _faults(part, at, level)]

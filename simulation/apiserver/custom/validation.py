@@ -1,4 +1,4 @@
-"""Whether an object is as its schema says: `jsonschema` with the dialect and the words of Kubernetes.
+"""Validates an object by its schema: `jsonschema` with the dialect and messages of Kubernetes.
 
 The dialect is that of definitions: OpenAPI 3.0 with `nullable` and `x-kubernetes-*`, whose keywords are those of JSON
 Schema draft 4. Rules in CEL (`x-kubernetes-validations`) are not evaluated. Pure; faults are returned, not raised.
@@ -25,7 +25,7 @@ At = tuple[str | int, ...]
 
 
 class SchemaFault(msgspec.Struct, frozen=True):
-    """What is wrong at a place. `reason` and `message` as in the causes of a Status."""
+    """A fault at a place. `reason` and `message` as in the causes of a Status."""
 
     at: At
     reason: str
@@ -38,7 +38,7 @@ class SchemaFault(msgspec.Struct, frozen=True):
 
 
 def place(at: At) -> str:
-    """As errors name a place: `spec.ports[0].name`."""
+    """A place as in errors: `spec.ports[0].name`."""
     text = ""
     for step in at:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -46,7 +46,7 @@ def place(at: At) -> str:
 
 
 def shown(value: Any) -> str:
-    """As errors show a value."""
+    """A value as in errors."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -56,7 +56,7 @@ def invalid_at(path: str, value: Any, why: str) -> tuple[str, str, str]:
 
 
 def faults_of(value: Any, schema: Schema, at: At = ()) -> list[SchemaFault]:
-    """What is wrong with the value, in the order of the schema."""
+    """The faults of the value, in the order of the schema."""
     validator = _Validator(dict(schema), format_checker=FORMATS)
     return list(_faults(validator.iter_errors(value), at))
 
@@ -153,7 +153,7 @@ def _multiple(validator: Any, factor: float, value: Any, schema: Schema) -> Erro
 
 
 def _unless(validator: Any, parts: list[Any], value: Any, schema: Schema) -> Errors:
-    """For `definition.yaml`: another schema holds for all values but one."""
+    """For `definition.yaml`: another schema applies to all values except one."""
     allowed, otherwise = parts
     return iter(()) if value == allowed else validator.descend(value, otherwise)
 

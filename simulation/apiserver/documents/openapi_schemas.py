@@ -64,7 +64,7 @@ def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
 
 
 def api_version_of(struct: type[ApiStruct]) -> str:
-    """What documents of the kind say as `apiVersion`; empty for a struct that is no kind."""
+    """The `apiVersion` in documents of the kind; empty for a struct that is no kind."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     for field in info.fields:
@@ -74,7 +74,7 @@ def api_version_of(struct: type[ApiStruct]) -> str:
 
 
 def schema_name(resource: ServedResource) -> str:
-    """What the schema of the resource's kind is called: `io.k8s.api.core.v1.Pod`."""
+    """The name of the schema of the resource's kind: `io.k8s.api.core.v1.Pod`."""
     if resource.custom is not None and resource.custom.published:
         return resource.custom.published
     return _prefix(resource) + resource.kind

@@ -283,7 +283,7 @@ _OF_PATHS: Mapping[str, Callable[..., Source]] = {
 
 
 def _source(text: str) -> Source:
-    """What a column of `resources.yaml` says: JSONPaths, a word, or a word and the paths that it is about."""
+    """The source of a column in `resources.yaml`: JSONPaths, a word, or a word and its paths."""
     if text.startswith("."):
         return _field(text)
     word, _, rest = text.partition(" ")

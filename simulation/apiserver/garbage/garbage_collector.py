@@ -30,12 +30,12 @@ LOG = logging.getLogger("actorlet.apiserver.garbage-collector")
 NAME = "garbage-collector-controller"
 LOOKS_AFTER_NS = 100 * 10**6
 AGAIN_NS = 30 * 10**9
-"""Until an owner of an unknown kind is looked for again."""
+"""The delay before an owner of an unknown kind is looked up again."""
 _USER = ApiUser("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))
 
 
 class ObjectPlace(NamedTuple):
-    """Where an object is stored."""
+    """The place of an object in the store."""
 
     key: str
     namespace: str
@@ -43,7 +43,7 @@ class ObjectPlace(NamedTuple):
 
 
 class _UnknownKindError(Exception):
-    """Nobody serves the kind of an owner: it may exist or not."""
+    """The kind of an owner is not served: the owner may exist or not."""
 
 
 class _WrongScopeError(Exception):

@@ -117,7 +117,7 @@ def check_policy(options: Json) -> None:
 
 
 _OPTIONS = ServedResource("meta.k8s.io", "v1", "DeleteOptions", "", "DeleteOptions", False)
-"""As errors name it; no server has this resource."""
+"""The resource as errors name it; no server has it."""
 
 
 # --- the decision about a dependent -----------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class Lines:
         self._is_first = True
 
     def line(self, kind: str, version: Version) -> bytes:
-        """One event."""
+        """One event of a watch, encoded."""
         if self._shape is Shape.WHOLE:
             return line_of(kind, version)
         shown = partial_metadata(version.object)

@@ -16,7 +16,7 @@ from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
 
 FindAgent = Callable[[Head, asyncio.BaseTransport], tuple[NodeAnswer, Tunnel]]
-"""Where a request to upgrade leads. Raises StatusError."""
+"""Finds the target of a request to upgrade. Raises StatusError."""
 
 
 def tunnel_protocol(

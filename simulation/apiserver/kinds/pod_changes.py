@@ -1,4 +1,4 @@
-"""What may change in a pod after its creation: a few fields of the spec.
+"""The allowed changes of a pod after its creation: a few fields of the spec.
 
 Container states do not go back. Pure.
 """

@@ -1,8 +1,9 @@
-"""What the `resize` part of a pod may change (KEP-1287, 5419).
+"""The changes that the `resize` subresource allows (KEP-1287, 5419).
 
-That is cpu and memory of its containers and of the whole pod.
+They are cpu and memory of the containers and of the whole pod.
 
-An amount may come in, but none goes away, and the class of the pod stays. What else a client sends is ignored. Pure.
+An amount may be added, but none removed, and the QoS class of the pod stays. Other changes of a client are ignored.
+Pure.
 """
 
 from __future__ import annotations
@@ -87,5 +88,5 @@ def _changes(field: str, only: str, old: Json | None, new: Json | None) -> Itera
 
 
 def _others(amounts: Json) -> dict[str, Any]:
-    """The amounts of what cannot be resized."""
+    """The amounts of resources that cannot be resized."""
     return {name: parse_quantity(text) for name, text in amounts.items() if name not in _MUTABLE}

@@ -67,7 +67,7 @@ class KindRules:
     def change_status(self, call: ResourceCall, old: Json, new: Json) -> None:
         """A change through the subresource `call.target.subresource`.
 
-        All but status and metadata stay those of `old`.
+        Everything except status and metadata stays as in `old`.
         """
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:

@@ -13,7 +13,7 @@ from simulation.apiserver.status import Json, internal_error, invalid, invalid_v
 
 FIRST_NODE_PORT = 30000
 FIRST_ADDRESS = 10
-"""Addresses below are for services that ask for one, such as that of the API server."""
+"""Addresses below this are for services that request one, such as that of the API server."""
 _DEFAULTS = {"type": "ClusterIP", "sessionAffinity": "None"}
 _KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 

@@ -1,4 +1,4 @@
-"""What a verb works with: the core, the rules of the kinds, and how stored objects look in a resource."""
+"""The environment of verbs: the core, the rules of the kinds, and the forms of stored objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simulation.apiserver.store import Collection, Version, Watcher
 
 
 class FollowsWatches(Protocol):
-    """Who sends bookmarks to a watch."""
+    """Sends bookmarks to watches."""
 
     def add(self, watcher: Watcher, resource: ServedResource) -> None: ...
 
@@ -33,7 +33,7 @@ class Context:
     authenticator: Authenticator
     authorizer: Authorizer
     applied: dict[tuple[str, str], Json] = field(default_factory=dict)
-    """By UID and field manager: what server-side apply has applied last."""
+    """The last server-side apply, by UID and field manager."""
 
     def rules(self, resource: ServedResource) -> KindRules:
         return self.kinds[resource.store_key]

@@ -2,9 +2,9 @@
 
 An eviction is a DELETE with options of its own.
 
-An object goes at once, unless its kind asks for grace (pods) or it has finalizers: then it is marked, and goes when the
-last of them is done. A mark can be moved nearer, never away. What is to become of what it owns is a finalizer, too, and
-the business of the garbage collector.
+An object is removed at once, unless its kind has a grace period (pods) or it has finalizers. Then it is marked, and
+removed when the last of them is done. A mark can be moved nearer, never away. The policy for its dependents is a
+finalizer too, which the garbage collector handles.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ CONTINUE_TOO_OLD = (
 
 
 def read(context: Context, call: ResourceCall) -> ObjectAnswer:
-    """One object. Raises StatusError."""
+    """Read one object. Raises StatusError."""
     _check_version(context, call)
     return context.answer(call, context.find(call))
 
@@ -51,7 +51,7 @@ def _number(call: ResourceCall, name: str) -> int | None:
 
 
 class _Place(msgspec.Struct):
-    """Where the next page begins."""
+    """The beginning of the next page."""
 
     rv: int
     start: Key

@@ -46,7 +46,7 @@ from simulation.apiserver.verbs.context import Context
 CUSTOM_PATCH_TYPES = tuple(media for media in PATCH_TYPES if media != STRATEGIC)
 """A definition does not say how a strategic merge patch merges lists."""
 APPLIED_AT_MOST = 10_000
-"""So many applied objects are remembered, the newest ones."""
+"""The number of remembered applied objects, the newest ones."""
 _LONGEST_GENERATED = 63
 
 

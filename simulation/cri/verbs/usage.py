@@ -71,17 +71,17 @@ def memory_bytes(record: ContainerRecord, now_ns: int) -> int:
 
 
 def processes(record: ContainerRecord, now_ns: int) -> int:
-    """Those of a container that runs."""
+    """The processes of a running container."""
     return record.behaviour.processes.at(now_ns - record.started_at)
 
 
 def layer_bytes(record: ContainerRecord, now_ns: int) -> int:
-    """What it has written; what it had written when it ended."""
+    """The bytes of its writable layer; for an ended container, those at its end."""
     return record.behaviour.disk.at(_has_run_ns(record, now_ns))
 
 
 def layer_inodes(record: ContainerRecord, now_ns: int) -> int:
-    """As `layer_bytes`."""
+    """The inodes of its layer, like `layer_bytes`."""
     return record.behaviour.inodes.at(_has_run_ns(record, now_ns))
 
 
@@ -90,7 +90,7 @@ def _has_run_ns(record: ContainerRecord, now_ns: int) -> int:
 
 
 def cpu_used_ns(record: ContainerRecord, now_ns: int) -> int:
-    """Of a container that runs, since its start."""
+    """CPU time of a running container since its start."""
     return max(0, now_ns - record.started_at) * record.behaviour.cpu // 1000
 
 

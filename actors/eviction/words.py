@@ -101,5 +101,5 @@ def _request_of(container: Container, resource: str) -> int:
 
 
 def _text(units: int, resource: str) -> str:
-    """In the notation of quantities in messages."""
+    """A quantity as text in messages."""
     return str(Quantity(units * NANOS, Suffixes.DECIMAL if resource in _COUNTED else Suffixes.BINARY))

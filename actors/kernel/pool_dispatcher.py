@@ -124,7 +124,7 @@ class PoolDispatcher(Dispatcher):
             self._timers_changed.notify()
 
     def _add_worker(self) -> None:
-        """Raises RuntimeError where the machine has no thread left."""
+        """Add a worker thread. Raises RuntimeError if the machine has no thread left."""
         worker = _Worker()
         with self._workers_lock:
             self._workers.append(worker)

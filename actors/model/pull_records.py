@@ -121,7 +121,7 @@ def _encoded(fields: dict[str, Any]) -> bytes:
 
 
 def decode_record(content: bytes) -> PulledRecord:
-    """Raises RecordError."""
+    """Decode a record. Raises RecordError."""
     return _decode(content, "ImagePulledRecord", PulledRecord)
 
 

@@ -47,7 +47,7 @@ class ResizeCalls:
     async def check_memory(
         self, before: Pod, pod: Pod, observed: ObservedPod, plan: ResizePlan, rules: ResourceRules
     ) -> None:
-        """Raises ResizeError where a new limit would be below what is used, and CriError.
+        """Check new limits. Raises ResizeError if one is below the memory in use, and CriError.
 
         A container that restarts for its memory frees it first. So the pod is judged after the restarts.
         """

@@ -181,7 +181,7 @@ def _shown_lost(old: ContainerStatus, container_id: str) -> ContainerState | Non
 def _last_state(
     view: StatusView, group: tuple[ObservedContainer, ...], old: ContainerStatus | None, restarts: int
 ) -> ContainerState | None:
-    """From the runtime if it still has the container, else as published."""
+    """The last state: from the runtime if it still has the container, else as published."""
     if len(group) > 1 and group[1].exited:
         return ContainerState(terminated=_terminated(view, group[1]))
     if old is None:

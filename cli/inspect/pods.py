@@ -67,7 +67,7 @@ def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
 
 
 def refusal_in(answer: Answer) -> str:
-    """Why it says nothing else, for a person."""
+    """The error in an answer, for a person."""
     try:
         return str(msgspec.json.decode(answer.body)["error"])
     except (msgspec.DecodeError, KeyError, TypeError):

@@ -359,7 +359,7 @@ def _refuse(start: StartConfiguration, found: Findings) -> None:
 
 
 def _id_faults(configuration: KubeletConfiguration, files: IdFiles) -> tuple[str, ...]:
-    """Ids that were set aside for pods with users of their own, and are of no use to them (spec 17.6)."""
+    """Faults of the subordinate ids for pods with user namespaces (spec 17.6)."""
     try:
         node_range(*files.subordinate(), configuration.ids_per_pod, configuration.max_pods)
     except (IdRangeError, OSError) as fault:

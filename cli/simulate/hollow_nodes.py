@@ -190,7 +190,7 @@ class _LogLines:
 
 
 def _plan(options: argparse.Namespace) -> HollowPlan:
-    """Raises _RefusedError."""
+    """The plan of the nodes from the options. Raises _RefusedError."""
     try:
         words = [f"--config={options.config}"] if options.config else []
         start: StartConfiguration = configuration_of(parse_flags(words))
@@ -207,7 +207,7 @@ def _plan(options: argparse.Namespace) -> HollowPlan:
 
 
 def _access(kubeconfig: str) -> ApiAccess:
-    """Raises _RefusedError."""
+    """Read the kubeconfig. Raises _RefusedError."""
     try:
         return read_access(kubeconfig)
     except DocumentError as error:

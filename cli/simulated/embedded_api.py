@@ -129,7 +129,7 @@ def _listen(front: HttpFront, wanted: int) -> None:
 
 
 def write_kubeconfig(path: str, url: str, user: str, token: str, authority: Pem) -> None:
-    """Only its owner can read it. Raises OSError."""
+    """Write a kubeconfig that only its owner can read. Raises OSError."""
     document = kubeconfig_document(url, name=CONTEXT, user=user, token=token, certificate_authority=authority)
     write_whole(path, document, lasting=False)
 

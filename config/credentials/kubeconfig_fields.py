@@ -124,7 +124,7 @@ class Fields:
         return found
 
     def ignore(self, *names: str) -> None:
-        """These may be there, and say nothing to us."""
+        """Accept these fields without using them."""
         for name in names:
             self.take(name)
 

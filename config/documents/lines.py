@@ -15,14 +15,14 @@ import msgspec
 
 
 class MapLines(msgspec.Struct, gc=False):
-    """Where a map begins, and its entries."""
+    """The line where a map begins, and its entries."""
 
     line: int
     entries: dict[str, LineNode]
 
 
 class ListLines(msgspec.Struct, gc=False):
-    """Where a list begins, and its items."""
+    """The line where a list begins, and its items."""
 
     line: int
     items: list[LineNode]
@@ -53,7 +53,7 @@ def line_at(root: LineNode, path: str, exact: Mapping[str, int]) -> int:
 
 
 def line_of(node: LineNode) -> int:
-    """Where the node itself begins."""
+    """The line where the node itself begins."""
     return node if isinstance(node, int) else node.line
 
 

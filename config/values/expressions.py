@@ -66,7 +66,7 @@ class Use(enum.Enum):
 
 @lru_cache(maxsize=512)
 def cost_of(pattern: str | bytes, use: Use, flags: int = 0) -> Cost:
-    """Raises re.error for what is no expression."""
+    """The cost of an expression. Raises re.error for an invalid one."""
     tree = parser.parse(pattern, flags)
     try:
         return _cost(tree, use)

@@ -151,7 +151,7 @@ class CsiDrivers(Protocol):
     """
 
     def register(self, name: str, endpoint: str) -> CsiNode:
-        """From now on the driver of that name is at this socket.
+        """Register the socket of the driver of that name.
 
         Raises PluginError for a text that is no endpoint.
         """

@@ -92,7 +92,7 @@ def decoded(content: bytes, decode: Callable[[bytes], T]) -> T:
 
 
 def _content(path: str, limit_bytes: int) -> bytes:
-    """Raises ValueError for what is no file of ours, OSError."""
+    """Read the content. Raises OSError, and ValueError for a file that is not ours."""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         raise ValueError("it is no plain file")
     with os.fdopen(os.open(path, _READ), "rb") as file:

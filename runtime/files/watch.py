@@ -88,7 +88,7 @@ class _SharedObserver:
     def add(
         self, handler: FileWatch, path: str, *, recursive: bool, kinds: tuple[type[FileSystemEvent], ...] | None
     ) -> ObservedWatch:
-        """Raises OSError."""
+        """Add a watch. Raises OSError."""
         with self._lock:
             if self._observer is None:
                 observer = Observer()

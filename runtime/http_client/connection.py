@@ -226,7 +226,7 @@ class HttpResponse:
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """In order; names are lower case."""
+        """The headers in order; names are lower case."""
         return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._head.headers)
 
     def header(self, name: str) -> str:

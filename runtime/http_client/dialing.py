@@ -84,7 +84,7 @@ async def dial(origin: HttpOrigin) -> HttpConnection:
 
 
 def tls_without_checks() -> ssl.SSLContext:
-    """For servers that make their own certificates, at addresses that we know."""
+    """A TLS context without checks, for servers with self-made certificates at known addresses."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -45,7 +45,7 @@ def kept_request_of(url: str, headers: Headers, agent: str) -> HttpCallRequest:
 
 
 def request_of(url: str, headers: Headers, agent: str, proxy: str = "") -> HttpCallRequest:
-    """Raises ValueError for what cannot be asked: another scheme, no host, a line break in a header."""
+    """Make a request. Raises ValueError for another scheme, no host, or a line break in a header."""
     parsed = URL(url)
     if parsed.scheme not in ("http", "https"):
         raise ValueError(f'unsupported protocol scheme "{parsed.scheme}"')

@@ -91,7 +91,7 @@ class HttpListener:
         return 0 if self._acceptor is None else len(self._acceptor.guests)
 
     def start(self) -> None:
-        """Raises OSError when the address cannot be bound."""
+        """Start to listen. Raises OSError when the address cannot be bound."""
         self._loop.submit(self._start()).result(START_SECONDS)
 
     def close(self) -> None:

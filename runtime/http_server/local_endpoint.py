@@ -96,7 +96,7 @@ class LocalEndpoint:
         self._inode: int | None = None
 
     def start(self) -> None:
-        """Raises LocalEndpointError."""
+        """Start to serve. Raises LocalEndpointError."""
         bound = _bound_socket(self.path)
         self._inode = os.stat(self.path).st_ino
         try:

@@ -24,7 +24,7 @@ such bodies.
 
 
 def refuse_other_pages(host: str, origin: str | None, site: str, *, followed_link: bool = False) -> None:
-    """Raises Refusal. The values of `Host`, `Origin` (None: there is none) and `Sec-Fetch-Site`.
+    """Raises Refusal for a request of another site, by its `Host`, `Origin` and `Sec-Fetch-Site`.
 
     `followed_link`: a person comes from another page, which cannot see the answer.
     """

@@ -98,7 +98,7 @@ class NodeServer:
         self.ports = ports
 
     def start(self) -> None:
-        """Raises PortTakenError; nothing is served then."""
+        """Start all listeners. Raises PortTakenError; nothing is served then."""
         configuration, endpoints, wanted = self._configuration, self._endpoints, self._wanted
         try:
             main = None

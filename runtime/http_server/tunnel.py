@@ -91,7 +91,7 @@ async def open_tunnel(
 
 
 def _request_of(way: Way) -> h11.Request:
-    """Raises Refusal."""
+    """Parse the head of the request. Raises Refusal."""
     head = head_of(way.first.partition(b"\r\n\r\n")[0])
     fields = [(name, value) for name, value in head.headers if name.lower() not in _FRAMING]
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]

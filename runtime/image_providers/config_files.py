@@ -28,7 +28,9 @@ class ProviderConfig(msgspec.Struct, frozen=True):
 
 
 def read_provider_config(path: str, directory: str, *, tokens: bool) -> ProviderConfig:
-    """Raises DocumentError with every fault: of the files, of their contents, of the programs."""
+    """Read the provider configuration. Raises DocumentError with every fault of files, contents and
+    programs.
+    """
     files = tuple((file, _content(file)) for file in _files(os.path.abspath(path)))
     providers = decode_image_providers(files, tokens=tokens)
     faults = Faults()

@@ -37,7 +37,9 @@ class DaemonThreads(ThreadPoolExecutor):
         self._ended = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Raises RuntimeError after `shutdown`, and where the machine has no thread left for the first worker."""
+        """Run a function on a thread. Raises RuntimeError after `shutdown`, or without a thread for the first
+        worker.
+        """
         answer: Future[T] = Future()
         with self._news:
             if self._ended:

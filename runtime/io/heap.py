@@ -38,14 +38,14 @@ def share_one_heap() -> None:
 
 
 def give_back() -> None:
-    """See the module. Any thread."""
+    """Collect garbage and return free memory of the heap to the machine. Any thread."""
     gc.collect()
     _trim()(0)
 
 
 @dataclass
 class Ebb:
-    """Whether what is in use has fallen far enough below its highest since the last time it had."""
+    """Tells when the use has fallen far enough below its highest since the last time."""
 
     highest: int = 0
 

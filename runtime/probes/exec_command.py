@@ -24,7 +24,7 @@ from runtime.probes.held_up import unless_held_up
 def ask_exec(
     cri: Cri, container_id: str, check: ExecCheck, timeout_ns: int, now_ns: Callable[[], int] = time.monotonic_ns
 ) -> PendingAnswer[ProbeAnswer]:
-    """Any thread. The answer comes on a thread of the runtime's client."""
+    """Run a command check. Any thread. The answer comes on a thread of the runtime's client."""
     seconds = max(1, -(-timeout_ns // NS_PER_SECOND))  # the CRI knows whole seconds only
     request = ExecSyncRequest(container_id=container_id, cmd=check.command, timeout=seconds)
     limit_ns = deadline_ns(EXEC_SYNC, request)

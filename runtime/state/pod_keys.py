@@ -29,7 +29,7 @@ class PodKey(msgspec.Struct, frozen=True):
 
 
 def new_pod_key(key_type: str, pod_uid: str) -> PodKey:
-    """Raises ValueError for a type that the API does not have."""
+    """Make a key for a pod. Raises ValueError for a type that the API does not have."""
     # A heavy import, which nodes without such pods do not need.
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa

@@ -112,7 +112,7 @@ class HttpFront:
         return f"{'https' if self._tls else 'http'}://{self.address}"
 
     def start(self) -> None:
-        """Raises OSError when the address is taken."""
+        """Start to serve. Raises OSError when the address is taken."""
         self._loop.submit(self.serve()).result(START_SECONDS)
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ class HttpFront:
         return _response(answer, body)
 
     def _user_of(self, headers: _Headers, transport: asyncio.BaseTransport | None) -> ApiUser:
-        """Who asks, or for whom. Raises StatusError."""
+        """The user of a request, or the impersonated one. Raises StatusError."""
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         shown = _subject(certificate) if certificate else None
         user = self._server.user_of(headers.get("Authorization", ""), shown)

@@ -172,7 +172,7 @@ class ResourceCall(msgspec.Struct, eq=False):
         return self.request.user
 
     def selection(self) -> Selection:
-        """Raises StatusError (400)."""
+        """The label and field selectors of the query. Raises StatusError (400)."""
         query = self.query
         return selection(self.resource, query.get("labelSelector", ""), query.get("fieldSelector", ""))
 
@@ -230,7 +230,7 @@ def media_of(content_type: str) -> str:
 
 
 def read_body(body: bytes, content_type: str) -> Any:
-    """Raises StatusError (400, 415)."""
+    """Parse a body. Raises StatusError (400, 415)."""
     media = media_of(content_type)
     if media in (YAML, APPLY):
         value, faults = read_document(body)

@@ -135,11 +135,11 @@ class ClusterWorld(World):
         super().cut_network(name, lasts_ns)
 
     def why_unreachable(self, name: str) -> str:
-        """Why nobody can talk to the agent of this node now, as the one who connects to it learns.
+        """The error of a connection to the agent of this node now.
 
-        Empty when he can.
+        Empty if the agent is reachable.
 
-        The API server alone asks that: there is such a node.
+        Only the API server asks that, and the node exists.
         """
         if name in self._off:
             return "no route to host"
@@ -162,7 +162,7 @@ class ClusterWorld(World):
     # --- pods -------------------------------------------------------------------------------------------------------
 
     def behave(self, order: Behave) -> None:
-        """From now on; what runs takes it for what is still to come."""
+        """Set a behaviour from now on; running containers use it for later actions."""
         self.told.say(BehaviourRule(order.namespace, order.name, order.annotations()))
         for node in self.nodes.values():
             state = node.cri.state

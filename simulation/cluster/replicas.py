@@ -114,5 +114,5 @@ class Replicas:
         return self._ask("POST", self._path, body)
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> str:
-        """Why the server refuses; nothing when it does not."""
+        """The server's refusal, or nothing."""
         return ask(self._server, ADMIN, method, path, msgspec.to_builtins(body))

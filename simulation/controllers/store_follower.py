@@ -62,7 +62,7 @@ class StoreFollower:
 def ask(
     server: ApiServer, user: ApiUser, method: str, path: str, body: Json | None = None, content_type: str = JSON
 ) -> str:
-    """Why the server refuses; empty when it has done it."""
+    """Call the server; return its refusal, or "" on success."""
     answer = server.handle(ApiRequest(method, path, (), b"" if body is None else body, content_type, user))
     if not isinstance(answer, JsonAnswer) or answer.code < 400:
         return ""

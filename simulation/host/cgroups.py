@@ -53,7 +53,7 @@ class SimulatedCgroups:
         return self.problems(path)
 
     def problems(self, where: str) -> tuple[str, ...]:
-        """Why nothing can be written now."""
+        """The reasons why nothing can be written now."""
         return (f"{where} cannot be made: {self.broken}",) if self.broken else ()
 
     def pods(self) -> dict[str, str]:

@@ -73,7 +73,7 @@ def read_saved_run(data: bytes) -> SavedRun:
 
 
 def written(saved: SavedRun) -> bytes:
-    """As YAML, the fields in the order of the struct, without defaults."""
+    """The saved run as YAML, the fields in the order of the struct, without defaults."""
     plain = msgspec.to_builtins(_with_the_defaults(saved))
     text = yaml.safe_dump(plain, sort_keys=False, width=110, allow_unicode=True).encode()
     # Texts that some readers of YAML take for numbers, such as a hash of digits around one e, are safe in JSON.

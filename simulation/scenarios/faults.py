@@ -295,7 +295,7 @@ def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
 
 
 def said_twice(faults: Mapping[int, Fault]) -> Iterator[str]:
-    """Of two faults about the same calls, events, messages or ways only one would count.
+    """Reject two faults about the same calls, events, messages or links: only one would count.
 
     `faults`: by their numbers in the scenario.
     """

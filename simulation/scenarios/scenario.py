@@ -105,7 +105,7 @@ class Scenario(ScenarioPart, frozen=True):
 
 
 def read_scenario(data: bytes) -> Scenario:
-    """Raises `ScenarioError` with all that is wrong with it."""
+    """Read a scenario. Raises `ScenarioError` with all its mistakes."""
     document = only_document(data)
     if document.faults:
         raise with_lines(document, map(str, document.faults))
@@ -141,7 +141,7 @@ def nearest_scenarios(name: str) -> str:
 
 
 def library_scenario(name: str) -> Scenario:
-    """Raises `ScenarioError` when there is none of that name."""
+    """Read a scenario of the library. Raises `ScenarioError` for an unknown name."""
     if name not in library():
         raise ScenarioError(f"there is no scenario {name!r}; {nearest_scenarios(name)}")
     with open(os.path.join(_LIBRARY, f"{name}.yaml"), "rb") as file:
@@ -234,7 +234,7 @@ def _faults_in_what_can_be_read(document: object) -> Iterator[str]:
 
 
 def _numbered(items: object, kind: Any) -> dict[int, Any]:
-    """By number, the items that are well-formed."""
+    """The well-formed items by number."""
     listed = enumerate(items if isinstance(items, list) else ())
     return {number: found for number, item in listed for found in _converted(item, kind)}
 

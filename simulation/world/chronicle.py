@@ -163,7 +163,7 @@ class Chronicle:
         self.judge(invariants.probes_come_in_time, pod, name, kind, gap_ns)
 
     def _await_probes(self, pod: PodSeen, uid: str, name: str, container_id: str) -> None:
-        """From now on: it has begun, or its agent has."""
+        """Expect probes from now on: the container or its agent has begun."""
         if pod.mix is None or pod.mix.probed_within is None or pod.node in self._standing:
             return
         for kind in invariants.probes_of(pod.mix, name):
@@ -195,7 +195,7 @@ class Chronicle:
             del self._probed[uid]
 
     def agent_goes_on(self, node: str) -> None:
-        """From now on it has no excuse: neither the one that stood still nor the next one."""
+        """The agent of a node runs again: from now on its work must be in time."""
         self._standing.discard(node)
         for uid, pod in self.pods.items():
             if pod.node == node:

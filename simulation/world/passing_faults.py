@@ -60,7 +60,7 @@ class PassingFaults:
         self._world.after(lasts_ns, lambda: self._resume_agent(name, agent))
 
     def _resume_agent(self, name: str, agent: KillableDispatcher) -> None:
-        """Unless it is paused for longer, by another hand."""
+        """Resume the agent, unless another pause lasts longer."""
         until_ns = self._paused_until_ns.get(agent)
         if until_ns is None or self._world.now_ns() < until_ns:
             return
@@ -120,7 +120,7 @@ class PassingFaults:
         self._world.after(lasts_ns, self._empty_disks)
 
     def _empty_disks(self) -> None:
-        """Unless they are full for longer."""
+        """Empty the disks, unless another fault keeps them full for longer."""
         if self._world.now_ns() < self._disks_full_until_ns:
             return
         for name, capacity_bytes in self._disk_sizes.items():
@@ -137,7 +137,7 @@ class PassingFaults:
         self._world.after(lasts_ns, self._bring_runtimes_back)
 
     def _bring_runtimes_back(self) -> None:
-        """Unless they are away for longer."""
+        """Bring the runtimes back, unless another outage lasts longer."""
         if self._world.now_ns() >= self._runtimes_away_until_ns:
             for node in self._world.nodes.values():
                 node.cri.come_back()

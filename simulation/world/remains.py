@@ -25,7 +25,7 @@ class MachineSettings:
     dead_containers: int = 0
 
     def images(self) -> tuple[str, ...]:
-        """Those that no pod asks for."""
+        """The images that no pod uses."""
         return tuple(f"registry.example/spare:{number}" for number in range(self.spare_images))
 
 

@@ -17,7 +17,7 @@ class EndlessMomentError(Exception):
 
 
 def run_for(dispatcher: SimulatedDispatcher, ns: int, turns_at_most: int) -> bool:
-    """Let `ns` ns of virtual time pass. False when time stands still.
+    """Let `ns` ns of virtual time pass. False if actors keep time from going on.
 
     The clock is looked at after each `turns_at_most` turns only, so that no turn costs more.
     """

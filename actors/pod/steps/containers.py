@@ -125,7 +125,7 @@ class ContainerStarts:
         """Containers whose image was reported as present since they were last created."""
 
     async def step(self, this: PodPass) -> Outcome:
-        """Raises the first CriError when all have been tried."""
+        """Start the containers. Raises the first CriError when all have been tried."""
         if this.place is None:
             return CONTINUE
         failure: CriError | None = None

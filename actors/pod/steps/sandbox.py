@@ -218,7 +218,7 @@ class PodSandbox:
         return CONTINUE
 
     async def _given(self, pod: Pod, *, anew: bool) -> _Given | PassWait:
-        """Raises ContainerRefusedError."""
+        """Gather the inputs of the sandbox. Raises ContainerRefusedError."""
         ids = None
         if self.users.wanted(pod):
             ids = self.users.ids(self._view.uid)

@@ -271,7 +271,9 @@ class ClaimWalk:
         return {name: value.decode("utf-8", "replace") for name, value in values.items()}
 
     async def _read(self, call: ApiCall[K], missing: str) -> K:
-        """Raises Wait with the text `missing` when there is no such object, ApiError, DeadlineExceededError."""
+        """Read one object. Raises Wait with the text `missing` if it does not exist, ApiError,
+        DeadlineExceededError.
+        """
         try:
             return await self._actor.wait(
                 self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb

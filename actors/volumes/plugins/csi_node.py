@@ -174,7 +174,7 @@ class CsiNodeActor(Actor):
         return error
 
     async def _try(self, api: Api) -> None:
-        """Raises ApiError."""
+        """Try to write the object once. Raises ApiError."""
         name = self._node_name
         existing: CSINode | None = None
         try:

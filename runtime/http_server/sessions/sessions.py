@@ -50,7 +50,7 @@ class Streams:
 
 
 def streams_of(query: Query) -> Streams:
-    """Raises Refusal when there are none."""
+    """The requested streams. Raises Refusal when there are none."""
     first = first_of(query)
     stdin, stdout, stderr, tty = (first.get(name) == "1" for name in ("input", "output", "error", "tty"))
     # A terminal has one stream for both.

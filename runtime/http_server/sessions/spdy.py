@@ -135,7 +135,7 @@ class Acceptor:
 
 
 def _headers_of(block: bytes) -> dict[str, str]:
-    """Raises SpdyError."""
+    """Decode the headers of a frame. Raises SpdyError."""
     texts, at = [], 4
     for _ in range(2 * int.from_bytes(block[:4], "big")):
         length = int.from_bytes(block[at : at + 4], "big")

@@ -53,7 +53,7 @@ Path = tuple[Step, ...]
 
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> Path:
-    """Raises ValueError, which names the part that is not understood."""
+    """Parse a path. Raises ValueError, which names the part that is not supported."""
     if len(text) > CHARACTERS_AT_MOST:
         raise ValueError(f"a JSONPath has at most {CHARACTERS_AT_MOST} characters")
     steps: list[Step] = []

@@ -142,7 +142,7 @@ class GarbageCollector:
                 LOG.exception("%s %s/%s could not be looked at", *place)
 
     def _look(self, place: ObjectPlace, version: Version) -> None:
-        """Raises StatusError, _UnknownKindError, _WrongScopeError."""
+        """Judge one object. Raises StatusError, _UnknownKindError, _WrongScopeError."""
         metadata = version.object["metadata"]
         if ownership.orphans(metadata):
             for its_place, dependent in self._dependents_of(version.uid):
@@ -176,7 +176,7 @@ class GarbageCollector:
             delete_object(self._context, self._call("DELETE", "delete", place), version, options)
 
     def _state_of(self, owner: ownership.Owner, place: ObjectPlace, version: Version) -> ownership.State:
-        """Raises _UnknownKindError, _WrongScopeError."""
+        """The state of an owner. Raises _UnknownKindError, _WrongScopeError."""
         named = (owner.api_version, owner.kind)
         resource = next((one for one in self._served() if (one.api_version, one.kind) == named and one.stored), None)
         if resource is None:
@@ -207,7 +207,7 @@ class GarbageCollector:
     # --- as a client --------------------------------------------------------------------------------------------------
 
     def _change(self, place: ObjectPlace, version: Version, metadata: Json) -> Version:
-        """Raises StatusError."""
+        """Change one object. Raises StatusError."""
         call = self._call("PATCH", "patch", place)
         return change(self._context, call, version, {**version.object, "metadata": metadata})
 

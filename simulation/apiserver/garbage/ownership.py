@@ -102,7 +102,7 @@ def finalizers_for(policy: str, finalizers: Sequence[str]) -> list[str]:
 
 
 def check_policy(options: Json) -> None:
-    """Raises StatusError (422)."""
+    """Check a deletion policy. Raises StatusError (422)."""
     policy, orphan = options.get("propagationPolicy"), options.get("orphanDependents")
     causes = []
     if policy and orphan is not None:
@@ -167,7 +167,7 @@ def verdict(
 
 
 def check_owners(resource: ServedResource, metadata: Json) -> None:
-    """Raises StatusError (422)."""
+    """Check the owners of an object. Raises StatusError (422)."""
     field, named = "metadata.ownerReferences", metadata.get("ownerReferences", [])
     if not isinstance(named, list) or not all(isinstance(one, dict) for one in named):
         raise invalid(

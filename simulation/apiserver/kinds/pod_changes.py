@@ -18,7 +18,7 @@ _MAY_CHANGE = (
 
 
 def check_spec_change(name: str, old: Json, new: Json) -> None:
-    """Raises StatusError (422)."""
+    """Check a change of the spec. Raises StatusError (422)."""
     changed = sorted(field for field in {*new, *old} if not _may_become(field, old, new))
     if changed:
         raise invalid(PODS, name, [forbidden_field("spec", f"{_MAY_CHANGE}; changed: {', '.join(changed)}")])

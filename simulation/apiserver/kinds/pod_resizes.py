@@ -42,7 +42,9 @@ def with_asked(name: str, old: Json, asked: Json) -> Json:
 
 
 def check_resize(name: str, old: Json, new: Json, spec: PodSpec, qos: str | None) -> None:
-    """Raises StatusError (422). `new`: with its defaults; `spec`: the same, read. `qos`: the class so far."""
+    """Check a resize. Raises StatusError (422). `new`: with its defaults; `spec`: the same, read. `qos`:
+    the class so far.
+    """
     causes = []
     wanted = str(compute_qos_class(spec))
     if qos and wanted != qos:

@@ -17,7 +17,7 @@ from simulation.rbac.rules import EVERYTHING, Rule, uncovered
 
 
 class _GrantRules(PublishedRules):
-    """What roles and bindings have in common."""
+    """The common rules of roles and bindings: a user may only grant rights that he has."""
 
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource)

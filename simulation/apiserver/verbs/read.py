@@ -58,7 +58,7 @@ class _Place(msgspec.Struct):
 
 
 def list_objects(context: Context, call: ResourceCall) -> ListAnswer:
-    """Raises StatusError: 400, 410 when a page is too late, 422."""
+    """List objects. Raises StatusError: 400, 410 when a page is too late, 422."""
     query, collection = call.query, context.collection(call.resource)
     asked, match, token = _check_version(context, call), query.get("resourceVersionMatch"), query.get("continue")
     if match and (not query.get("resourceVersion") or token):
@@ -108,7 +108,7 @@ def _resume(collection: Collection, token: str) -> tuple[int, Key]:
 
 
 def watch(context: Context, call: ResourceCall) -> WatchAnswer:
-    """Raises StatusError: 400, 410 when it begins too early, 504 when too late."""
+    """Watch objects. Raises StatusError: 400, 410 when it begins too early, 504 when too late."""
     query, core = call.query, context.core
     since = _number(call, "resourceVersion")
     initial = query.get("sendInitialEvents", "")

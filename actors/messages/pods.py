@@ -384,6 +384,10 @@ class ListPods(Message, frozen=True):
     """Edge -> StatusManagerActor (ask): every pod with its published status, as `tuple[Pod, ...]`."""
 
 
+class ListDesiredPods(Message, frozen=True):
+    """Edge -> SyncLoopActor (ask): every pod of a source, as that has it, as `tuple[Pod, ...]`."""
+
+
 class SourceProblem(msgspec.Struct, frozen=True):
     """Something that a source could not use.
 

@@ -36,7 +36,15 @@ from actors.messages.manifests import (
     WithdrawManifest,
 )
 from actors.messages.node import TellConditions
-from actors.messages.pods import ListEvents, ListPods, ListProblems, ListPulls, PullInProgress, SourceProblem
+from actors.messages.pods import (
+    ListDesiredPods,
+    ListEvents,
+    ListPods,
+    ListProblems,
+    ListPulls,
+    PullInProgress,
+    SourceProblem,
+)
 from actors.messages.stats import HOUSEKEEPING_NS, TakeStats
 from actors.messages.volumes import ListPodVolumes, PodVolume
 from actors.node.plan import NodeCapabilities, NodePlan
@@ -94,6 +102,19 @@ class NodeAgent:
         if pods is None:
             return None
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
+
+    def every_pod(self) -> tuple[Pod, ...] | None:
+        """As `pods_if_known`, and pods of which nothing has been seen yet, as their sources have them.
+
+        A runtime that hangs from the start keeps the agent from seeing anything.
+        """
+        seen = self.pods_if_known()
+        if seen is None:
+            return None
+        nothing: tuple[Pod, ...] = ()
+        uids = {pod.metadata.uid for pod in seen}
+        unseen = (pod for pod in self._ask("sync-loop", ListDesiredPods(), nothing) if pod.metadata.uid not in uids)
+        return tuple(sorted((*seen, *unseen), key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     def events(self) -> tuple[RecordedEvent, ...]:
         """The latest events, oldest first."""

@@ -19,6 +19,7 @@ from actors.messages.history import HistorianStarted
 from actors.messages.pods import (
     AnnounceYourself,
     CollectorStarted,
+    ListDesiredPods,
     PlegStarted,
     PodWorkerStarted,
     WantKnownPods,
@@ -30,6 +31,7 @@ from actors.messages.volumes import RenewVolumes, VolumeReconcilerStarted
 from actors.pod.services import PodServices
 from actors.sync.state import PodEntry, Standing, SyncState
 from actors.sync.workers import EndOnceMore, MirrorPods, PodWorkers
+from config.objects import Pod
 from config.pods.identity import SOURCE_API, has_ended
 
 KNOWN_PODS_NS = 60_000_000_000
@@ -85,6 +87,10 @@ class Partners:
     @handles(CountPods)
     def count_pods(self, _: CountPods) -> PodCount:
         return pod_count(self._state.entries.values(), len(self._mirrors))
+
+    @handles(ListDesiredPods)
+    def list_desired_pods(self, _: ListDesiredPods) -> tuple[Pod, ...]:
+        return tuple(each.pod for each in self._state.entries.values() if each.pod is not None)
 
     # --- what workers say of the end of their pods ------------------------------------------------------------------
 

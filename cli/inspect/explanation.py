@@ -18,7 +18,7 @@ from actors.messages.history import HistoryEntry, HistoryKind, PodStory, PodWait
 from actors.messages.pods import SourceProblem
 from actors.pod_rules.lifecycle import PodStage
 from config.objects import Pod, PodStatus
-from config.pods.identity import DEFAULT_NAMESPACE
+from config.pods.identity import DEFAULT_NAMESPACE, source_of
 from config.pods.words import status_word, trouble
 
 TERMINAL = ("Succeeded", "Failed")
@@ -56,7 +56,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
 
     `doing`: what its worker waits for at this moment, mostly empty. `gone`: when this node finished with it, or empty.
     `refused`: why this node does not take the pod's manifest, a line for each fault. A pod that only a refused manifest
-    describes has the status `Refused` and no UID.
+    describes has the status `Refused` and no UID. `source`: where the pod is from (file, http, http-push, api).
     """
 
     uid: str
@@ -74,6 +74,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     forgotten: int
     waits: tuple[PodWaiting, ...]
     refused: tuple[str, ...] = ()
+    source: str = ""
 
 
 def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: int) -> Explanation:
@@ -125,6 +126,7 @@ def explanation_of(
         forgotten=story.dropped,
         waits=tuple(_waiting(wait, story) for wait in story.waits),
         refused=refused,
+        source=(source_of(pod) if pod is not None else None) or "",
     )
 
 
@@ -200,7 +202,8 @@ def stamp(wall_ns: int) -> str:
 def headline(told: Explanation) -> str:
     """The pod and its status."""
     life = f", {told.stage} since {_clock(told.since)}" if told.stage and told.since else ""
-    return f"{told.namespace}/{told.name}  {told.status}{life}" + (f"  (UID {told.uid})" if told.uid else "")
+    known = [*([f"UID {told.uid}"] if told.uid else []), *([f"source {told.source}"] if told.source else [])]
+    return f"{told.namespace}/{told.name}  {told.status}{life}" + (f"  ({', '.join(known)})" if known else "")
 
 
 def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:

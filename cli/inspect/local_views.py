@@ -44,7 +44,7 @@ def views_of(node: NodeAgent) -> Mapping[str, View]:
         return Reply(body, 503 if late else 200)
 
     def pods() -> Reply:
-        found = node.pods_if_known()
+        found = node.every_pod()
         return _NOBODY_CAN_SAY if found is None else Reply(pod_list(found))
 
     return {
@@ -72,7 +72,7 @@ def questions_of(node: NodeAgent) -> Mapping[str, Question]:
 
 def explanation(node: NodeAgent, wanted: str) -> Explanation:
     """Explain the pod that `wanted` names. Raises NoSuchPodError, or its subclass PodsUnknownError."""
-    found = node.pods_if_known()
+    found = node.every_pod()
     pods = {pod.metadata.uid: pod for pod in found or ()}
     known = {pod.uid: pod for pod in node.known_pods()}
     for uid, pod in pods.items():

@@ -85,7 +85,7 @@ class NodeWindow(NodeManifests):
         return None if self.node is None else timeline(self.node, uid)
 
     def pods(self) -> tuple[Pod, ...] | None:
-        return None if self.node is None else self.node.pods_if_known()
+        return None if self.node is None else self.node.every_pod()
 
     def late(self) -> tuple[str, ...]:
         late = () if self.node is None else self.node.late_actors()

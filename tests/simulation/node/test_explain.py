@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 
 import pytest
 
 from actors.events.historian import HistoryRing
 from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines
-from cli.inspect.local_views import explanation
+from cli.inspect.local_views import explanation, views_of
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri import Settings
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_config_volumes_of_api import CFG, SETTINGS, settings, using
@@ -354,3 +357,19 @@ def test_rows_say_how_often_and_since_when():
     explained = told(node(200, web=manifest("web", behaviour=LOOPS)), "web")
     [row] = [what for _, kind, what in happened_rows(explained) if kind == "end"]
     assert row.endswith("[attempt 5, after 2.0 s: panic: no such file] (x6 since 00:00:02.000)")
+
+
+def test_while_the_runtime_hangs_from_the_start_each_pod_shows_its_name_its_source_and_what_it_waits_for():
+    hangs = Faults(FaultPlan(calls={"*": CallFaults(hang=1.0)}), 1)
+    cluster = Cluster(manifests={"static.yaml": manifest("static")}, faults=hangs)
+    cluster.create("web")
+    for seconds in (5, 20, 130):
+        cluster.run(seconds * SECOND)
+        listed = json.loads(views_of(cluster.node.node)["/pods"]().body)["items"]
+        assert [pod["metadata"]["name"] for pod in listed] == ["static-node", "web"]
+        static, web = (explanation(cluster.node.node, name) for name in ("static", "web"))
+        assert (static.source, web.source) == ("file", "api")
+        assert (static.status, web.status) == ("Pending", "Pending")
+        assert "source api" in headline(web)
+        assert "what the runtime runs is not known yet" in static.why[0]
+        assert re.search("the list of the pod.s sandboxes takes long|ListPodSandbox: no answer", web.why[0])

@@ -13,8 +13,9 @@ from actors.node.shutdown_rules import groups_of
 from actors.node.stats import NodeStatsActor
 from actors.node.wiring.known_actors import Wiring
 from actors.pleg.oom_watcher import OomWatcherActor
-from actors.resources.cgroups.actor import CgroupActor, CgroupTools
+from actors.resources.cgroups.actor import CgroupActor
 from actors.resources.cgroups.book import CgroupBook
+from actors.resources.cgroups.making import CgroupTools
 from actors.resources.cgroups.plan import cgroup_plan
 from actors.resources.manager import ResourceManagerActor
 from actors.resources.resize.infeasible import ResizeRules

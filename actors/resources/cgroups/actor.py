@@ -14,29 +14,26 @@ that runs is ended for the sake of its cgroup (pains 8).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar, TypeVar
 
-import msgspec
-
-from actors.kernel import Actor, ActorRef, Message, handles
+from actors.kernel import Actor, Message, handles, part
 from actors.messages.admission import (
-    AdmissionWaits,
     AllocationReleased,
     CgroupResized,
     MakeCgroup,
     PodAdmitted,
     ResizeCgroup,
 )
-from actors.messages.events import pod_event
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
-from actors.resources.cgroups.book import CgroupBook, Member
+from actors.resources.cgroups.book import CgroupBook
+from actors.resources.cgroups.complaints import Complaints
 from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits, wider
-from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup, PodGroupMade
+from actors.resources.cgroups.making import AT_ONCE, TRY_AGAIN_NS, CgroupTools, GroupMaking, TryAgain
+from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup
 from actors.resources.cgroups.outcomes import (
     DriverTold,
     GroundPrepared,
@@ -44,7 +41,6 @@ from actors.resources.cgroups.outcomes import (
     LimitsWritten,
     PodGroupResized,
     PodGroupsListed,
-    PodGroupsMade,
     PodGroupsRemoved,
     StrangerSeen,
     driver_told,
@@ -54,18 +50,14 @@ from actors.resources.cgroups.outcomes import (
     stranger_seen,
 )
 from actors.resources.cgroups.plan import PODS, CgroupPlan
-from actors.resources.cgroups.turn import Turn
 from actors.start.resources import MINIMUM_SHARES
 from config.pods.identity import QosClass, qos_class
 from config.pods.requests import pod_requests
 from config.values.quantity import QuantityError
-from runtime.cgroups.capability import CgroupLimits, CgroupTree
-from runtime.cri import Cri
+from runtime.cgroups.capability import CgroupLimits
 from runtime.cri.messages import RuntimeConfigRequest
 from runtime.cri.verbs import RUNTIME_CONFIG
 from runtime.metrics import kubelet as names
-from runtime.metrics.meters import Meters
-from runtime.volumes.capability import NodeVolumes
 
 T = TypeVar("T")
 
@@ -79,26 +71,10 @@ SETTLE_NS = SECOND_NS
 
 Then the tiers are updated, and the cgroups of ended pods removed.
 """
-TRY_AGAIN_NS = 10 * SECOND_NS
-PATIENCE_NS = SECOND_NS
-"""The longest that pods wait because the cgroups of others are being made."""
-AT_ONCE = 32
-"""The most pods in one call."""
-FAILED_POD = "FailedCreatePodContainer"
-ENFORCED, NOT_ENFORCED = "NodeAllocatableEnforced", "FailedNodeAllocatableEnforcement"
+ENFORCED = "NodeAllocatableEnforced"
 FIRST_WITHOUT = "1.37.0"
 """The first version of Kubernetes that will require the runtime to name its cgroup driver (spec 10.1)."""
 _NEXT_TO_NOTHING = CgroupLimits(cpu_shares=MINIMUM_SHARES)
-
-
-class CgroupTools(msgspec.Struct, frozen=True):
-    """The environment of the actor."""
-
-    tree: CgroupTree
-    cri: Cri
-    volumes: NodeVolumes
-    events: ActorRef
-    meters: Meters
 
 
 class AskDriver(Message, frozen=True):
@@ -113,19 +89,13 @@ class Settle(Message, frozen=True):
     """To itself: the delay after a change is over."""
 
 
-class TryAgain(Message, frozen=True):
-    """To itself: retry what failed."""
-
-
-class LookForSlowTurns(Message, frozen=True):
-    """To itself: check for pods that have waited behind others for too long."""
-
-
 class CgroupActor(Actor):
     """See the module. `book` outlives this actor; only this actor changes it."""
 
     mailbox_capacity: ClassVar[int] = 50_000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+
+    _making = part(GroupMaking)
 
     def __init__(self, tools: CgroupTools, plan: CgroupPlan, book: CgroupBook) -> None:
         super().__init__()
@@ -141,19 +111,14 @@ class CgroupActor(Actor):
         self._listed_uids: frozenset[str] | None = None
         """The known pods, told before there were cgroups to compare them with."""
         self._settles = False
-        self._watches = False
-        self._turns: dict[int, Turn] = {}
-        """The turns of making under way, by their numbers."""
-        self._number = 0
-        """The number of the last turn. The word of a turn of an earlier life of this actor may still come."""
-        self._said: set[str] = set()
-        self._failing: dict[str, str] = {}
-        """UID -> why its cgroup could not be made."""
+        self._complaints = Complaints(self, plan.node, tools.events)
+        self._making = GroupMaking(
+            self, tools, plan, book, self._complaints, self._on_lane, self._go_on, self._settle_soon
+        )
         book.recover()
 
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self._number = self.now_ns()
         self.ask_driver(AskDriver())
         self.every(KEEP_UP_NS, KeepUp())
 
@@ -209,9 +174,9 @@ class CgroupActor(Actor):
             self._book.found.update(self._book.strangers(ground.uids, ()))
         if not ground.usable:
             why = "; ".join(ground.problems) or "they cannot be made"
-            self._warn(f"pods run without cgroups of their own, and nothing bounds them together: {why}")
+            self._complaints.say(f"pods run without cgroups of their own, and nothing bounds them together: {why}")
         elif ground.problems:
-            self._warn(f"not every limit of cgroups holds: {'; '.join(ground.problems)}")
+            self._complaints.say(f"not every limit of cgroups holds: {'; '.join(ground.problems)}")
         self._enforce()
         self._take_away()
         self._go_on()
@@ -242,46 +207,7 @@ class CgroupActor(Actor):
             for request in book.take_all():
                 request.worker.tell(PodAdmitted(outside=True))
         elif self._ground is not None and book.wanted:
-            while wanted := book.begin_making(AT_ONCE):
-                self._begin_turn(operations, wanted)
-            self._watch()
-
-    def _begin_turn(self, operations: CgroupOperations, requests: tuple[MakeCgroup, ...]) -> None:
-        self._number += 1
-        number, groups = self._number, [self._group_of(each) for each in requests]
-        turn = self._turns[number] = Turn(requests, groups, self.now_ns(), self._book.is_slow(groups[0].uid))
-        # A key of its own: turns that hang for ever must not use up the places of all.
-        what = f"make {groups[0].uid}"
-        self._on_lane(what, lambda _, error: PodGroupsMade(number, error), operations.make, turn.groups(), turn.made)
-
-    def _watch(self) -> None:
-        """Look for slow turns when the first may be one, if any pod waits for the cgroup of another."""
-        if self._watches:
-            return
-        waits = self._book.waits_for_turn()
-        began_ns = [turn.began_ns for turn in self._turns.values() if not turn.slow and (waits or len(turn) > 1)]
-        if began_ns:
-            self._watches = True
-            self.after(max(0, min(began_ns) + PATIENCE_NS - self.now_ns()), LookForSlowTurns())
-
-    @handles(LookForSlowTurns)
-    def look_for_slow_turns(self, _: LookForSlowTurns) -> None:
-        """Pods have waited for others' cgroups for a while: one that hangs must hold up no other."""
-        self._watches = False
-        since_ns = self.now_ns() - PATIENCE_NS
-        for turn in self._turns.values():
-            if turn.began_ns <= since_ns and not turn.slow:
-                turn.slow = True
-                self._book.call_slow()
-                self._book.take_back(turn.take_back())
-                self._answer_made(turn)
-        self._go_on()
-
-    def _answer_made(self, turn: Turn) -> None:
-        for request, made in turn.to_answer():
-            self._book.made((request,))
-            self._answer(request, made)
-        self._settle_soon()
+            self._making.begin(operations)
 
     def _take_away(self) -> None:
         """Remove the cgroups of ended pods."""
@@ -296,49 +222,6 @@ class CgroupActor(Actor):
                 operations.remove,
                 gone,
             )
-
-    def _group_of(self, request: MakeCgroup) -> PodGroup:
-        pod = request.pod
-        try:
-            limits = pod_limits(pod, request.allocation.qos, request.allocation.requests, self._plan.rules)
-        except QuantityError:  # the step that makes its containers reports it
-            limits = CgroupLimits()
-        return PodGroup(pod.metadata.uid, request.allocation.qos, limits, request.runs)
-
-    @handles(PodGroupsMade)
-    def made(self, message: PodGroupsMade) -> None:
-        turn = self._turns.pop(message.number, None)
-        if turn is None:
-            return
-        self._answer_made(turn)
-        left = turn.give_up()
-        self._book.made(left)
-        self._book.suspect(left)
-        for request in left:
-            self._answer(request, PodGroupMade(request.pod.metadata.uid, "", (message.error,)))
-        self._go_on()
-
-    def _answer(self, request: MakeCgroup, made: PodGroupMade) -> None:
-        if made.parent:
-            self._failing.pop(made.uid, None)
-            has = request.allocation
-            if self._book.put(made.uid, Member(has.qos, demand_of(has.requests))):
-                for problem in made.problems:
-                    self._warn_of(problem)
-                request.worker.tell(PodAdmitted(made.parent))
-        elif request.runs and not made.problems:
-            request.worker.tell(PodAdmitted(outside=True))
-        else:
-            self._not_made(request, "; ".join(made.problems) or "it is not there")
-
-    def _not_made(self, request: MakeCgroup, why: str) -> None:
-        uid, text = request.pod.metadata.uid, f"the cgroup of the pod cannot be made: {why}"
-        if self._failing.get(uid) != text:
-            self._failing[uid] = text
-            self._tools.events.tell(pod_event(request.pod, "Warning", FAILED_POD, text))
-        request.worker.tell(AdmissionWaits(text, taken=True))
-        self._book.put_off(request)
-        self.after(TRY_AGAIN_NS, TryAgain())
 
     # --- pods are resized -------------------------------------------------------------------------------------------
 
@@ -371,7 +254,7 @@ class CgroupActor(Actor):
 
     @handles(AllocationReleased)
     def released(self, message: AllocationReleased) -> None:
-        self._failing.pop(message.uid, None)
+        self._making.forget(message.uid)
         if self._book.leave(message.uid):
             self._settle_soon()
 
@@ -457,7 +340,7 @@ class CgroupActor(Actor):
     @handles(LimitsWritten)
     def limits_written(self, message: LimitsWritten) -> None:
         for problem in message.problems:
-            self._warn_of(problem)
+            self._complaints.about_a_file(problem)
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
@@ -477,25 +360,10 @@ class CgroupActor(Actor):
     def enforced(self, message: LimitsEnforced) -> None:
         wanted = message.wanted
         if message.problems:
-            self._warn(f"limits of {wanted.what} are not enforced: {'; '.join(message.problems)}")
+            self._complaints.say(f"limits of {wanted.what} are not enforced: {'; '.join(message.problems)}")
         elif self._enforced.get(wanted.what) != wanted.limits:
             self._enforced[wanted.what] = wanted.limits
             self._tools.events.tell(node_event(self._plan.node, "Normal", ENFORCED, wanted.done))
 
     def _is_usable(self) -> bool:
         return self._ground is not None and self._ground.usable
-
-    # --- warnings, once each ----------------------------------------------------------------------------------------
-
-    def _warn_of(self, problem: str) -> None:
-        """Warn once per file: one that cannot be written for one pod cannot be written for the next either."""
-        file = os.path.basename(problem.partition(" cannot ")[0])
-        if file not in self._said:
-            self._said.add(file)
-            self._warn(f"not every limit of cgroups holds: {problem}")
-
-    def _warn(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
-            self.log.warning("%s", text)
-            self._tools.events.tell(node_event(self._plan.node, "Warning", NOT_ENFORCED, text))

@@ -13,8 +13,9 @@ from actors.messages.admission import AdmissionWaits, AllocationReleased, MakeCg
 from actors.messages.events import RecordEvent
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.allocation import allocation_of
-from actors.resources.cgroups.actor import ASK_AGAIN_NS, LANE_NS, PATIENCE_NS, SETTLE_NS, CgroupActor, CgroupTools
+from actors.resources.cgroups.actor import ASK_AGAIN_NS, LANE_NS, SETTLE_NS, CgroupActor
 from actors.resources.cgroups.book import CgroupBook
+from actors.resources.cgroups.making import PATIENCE_NS, CgroupTools
 from actors.resources.cgroups.operations import CgroupOperations, PodGroup, PodGroupMade
 from actors.resources.cgroups.plan import CgroupPlan
 from config.objects import Node, NodeStatus, ObjectMeta, Pod, ResourceRequirements

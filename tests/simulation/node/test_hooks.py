@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actors.messages.admission import AdmissionWaits
 from actors.messages.pods import LookAgain
 from actors.pod.worker import PodWorker
 from cli.inspect.local_views import explanation
@@ -83,7 +84,7 @@ def test_a_hook_that_does_not_end_is_given_the_grace_and_the_container_two_secon
 def test_a_hook_has_its_time_and_no_more_also_when_the_worker_is_late_and_its_mailbox_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(PodWorker, "mailbox_capacity", 1)
+    monkeypatch.setattr(PodWorker, "mailbox_capacity", 2)
     web = manifest("web", [hooked(pre_stop=HTTP, **PORT)], behaviour={"hook-call": "hang"}, **WEB)
     world = World({"web": web}).start()
     world.run(5 * SECOND)
@@ -95,6 +96,7 @@ def test_a_hook_has_its_time_and_no_more_also_when_the_worker_is_late_and_its_ma
     worker = world.node.node.system.find(path)
     assert worker is not None
     worker.tell(LookAgain())
+    worker.tell(AdmissionWaits("nothing"))
     world.run(15 * SECOND)
     world.node.agent.thaw()
     world.run(15 * SECOND)

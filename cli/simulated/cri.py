@@ -121,7 +121,7 @@ def _network(text: str) -> str:
 
 
 def _fault(text: str) -> tuple[str, dict[str, float]]:
-    """`StartContainer:fail=0.1,late=0.5`."""
+    """Parse an option such as `StartContainer:fail=0.1,late=0.5`."""
     verb, colon, rest = text.partition(":")
     names = {known.name for known in ALL_VERBS}
     if not colon or (verb != "*" and verb not in names):

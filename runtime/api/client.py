@@ -132,9 +132,7 @@ class ApiClient:
         self._keep(watching.begin(), watching.ended)
 
     def _keep(self, task: asyncio.Task[None], ended: Callable[[], None]) -> None:
-        """Keep the task until it ends. `ended` comes last, as a task cancelled before its first step never
-        runs.
-        """
+        """Keep the task until it ends. `ended` is a callback: a task cancelled before its start runs no code."""
         self._tasks[task] = None
 
         def forget(task: asyncio.Task[None]) -> None:

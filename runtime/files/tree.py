@@ -34,7 +34,7 @@ DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK |
 _UP_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _HEAD = struct.Struct("=QqHB")
 _MAYBE_DIRECTORIES = (0, 4)
-"""The entry is a directory, or of an unknown type."""
+"""Types of entries that may be directories: unknown, and directory."""
 _ALL_BITS = (1 << 64) - 1
 _FULL = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY)
 

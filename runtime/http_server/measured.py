@@ -62,7 +62,7 @@ class RequestRecords:
     async def tunnel(
         self, head: Head, transport: asyncio.Transport, what: Asked, work: Coroutine[Any, Any, Way]
     ) -> Way:
-        """The way that `work` finds. The request lasts until the connection of the client ends."""
+        """The tunnel target that `work` finds. The request lasts until the client's connection ends."""
         with ExitStack() as request:
             request.enter_context(measured(self._meters, head.method, what, MAIN))
             span = None

@@ -151,7 +151,7 @@ class Asked:
     endpoint: ServerEndpoint
     names: Mapping[str, str]
     pattern: str = ""
-    """The subresources of its route."""
+    """The path pattern of its route."""
 
 
 def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:

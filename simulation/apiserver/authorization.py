@@ -265,7 +265,7 @@ _STREAMS = frozenset({"attach", "exec", "portforward"})
 _IDENTITY = "authentication.k8s.io"
 _REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
 _OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
-"""Agents may not touch custom resources, whatever their names."""
+"""The built-in resources. Agents may not touch custom ones, whatever their names."""
 
 
 # --- what pods and volumes refer to -----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Options:
     issuer: str = "https://kubernetes.default.svc.cluster.local"
     service_cidr: str = "10.0.0.0/24"
     port: int = 6443
-    """The address of the server, as in its own service."""
+    """The port of the server, as in its own service."""
     root_ca: str = ""
     """PEM text for the ConfigMap kube-root-ca.crt of every namespace."""
     history_at_most: int = 10_000

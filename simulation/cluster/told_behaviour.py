@@ -55,7 +55,7 @@ class ToldBehaviour:
         return [said for number, said in enumerate(self._said) if number not in self._met]
 
     def behaviour_of(self, config: PodSandboxConfig) -> PodBehaviour:
-        """The behaviour of an existing sandbox, whose config has the orders from its creation.
+        """The current behaviour of an existing sandbox; its config has the orders from its creation.
 
         Raises BehaviourError for invalid annotations of the pod.
         """

@@ -97,7 +97,7 @@ class ContainerRecord(msgspec.Struct, eq=False):
     brief: Any = None
     status: Any = None
     last_status: Any = None
-    """The last two status objects; the next one is made from the earlier."""
+    """The previous status object, from which the next one is made."""
 
 
 class ById(dict[str, R]):

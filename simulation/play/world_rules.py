@@ -179,7 +179,7 @@ def out_of_bounds(world: World) -> Iterator[str]:
 
 
 def unsaid(world: World) -> Iterator[str]:
-    """Stuck actors that health does not name: then nobody finds out (pains 1, 16)."""
+    """Stuck pods without the event that their mix demands: then nobody finds out (pains 1, 16)."""
     wanted = [pod for pod in world.chronicle.pods.values() if pod.mix is not None and pod.mix.says]
     if not wanted:
         return

@@ -206,7 +206,7 @@ def _faults_in(scenario: Scenario) -> Iterator[str]:
 
 
 def _faults_beyond_types(scenario: Scenario, parts: Parts) -> Iterator[str]:
-    """`parts`: what to look at instead of the pods and the faults of the scenario."""
+    """Mistakes that types do not show. `parts` replaces the pods and faults of the scenario."""
     yield from faults_in_words(structs.replace(scenario, pods=(), faults=()), "$")
     yield from faults_in_parts(parts)
     yield from configuration_of(scenario.node)[1]

@@ -195,7 +195,7 @@ class PodLook:
     def _status(self, pod: Pod, observed: ObservedPod, ended: bool) -> PodStatus:
         """The status from the current knowledge.
 
-        An unchanged input is not computed again: it would give the same.
+        A status that was just published is no new input: computing again would give the same.
         """
         view = self._view
         coming = (

@@ -229,6 +229,15 @@ class Cluster:
         """
         return str(self._ask({"order": "act-as", "user": user, "groups": list(groups)})["kubeconfig"])
 
+    def serve_webhook(self, service: str, url: str) -> None:
+        """Say where a service for admission webhooks is.
+
+        For example `serve_webhook("shop/hooks", "https://127.0.0.1:9443")`. `service` is `NAMESPACE/NAME`, as in the
+        `clientConfig` of webhooks. Its certificate is still that of `NAME.NAMESPACE.svc`. A webhook with a `url` of its
+        own needs none of this.
+        """
+        self._ask({"order": "serve-webhook", "service": service, "url": url})
+
     # --- nodes ------------------------------------------------------------------------------------------------------
 
     def add_nodes(self, count: int = 1) -> tuple[str, ...]:

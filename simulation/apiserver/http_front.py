@@ -17,10 +17,11 @@ import logging
 import ssl
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+import msgspec
 from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 
@@ -36,6 +37,7 @@ from simulation.apiserver.http.tunnels import tunnel_protocol
 from simulation.apiserver.requests import (
     BODY_BYTES_AT_MOST,
     JSON,
+    Answer,
     ApiRequest,
     ApiUser,
     Body,
@@ -44,17 +46,21 @@ from simulation.apiserver.requests import (
     TextAnswer,
     WatchAnswer,
 )
-from simulation.apiserver.server import ApiServer, refused
-from simulation.apiserver.status import StatusError, no_such_path
+from simulation.apiserver.server import ApiServer, error_of, refused
+from simulation.apiserver.status import StatusError, internal_error, no_such_path
 from simulation.apiserver.store import ERROR, Version
 from simulation.apiserver.usage import PREFIX as USAGE
 from simulation.apiserver.usage import usage
+from simulation.webhooks.caller import WebhookCaller
+from simulation.webhooks.reviews import Admission, ReviewWantedError
 
 LOG = logging.getLogger("actorlet.apiserver.http")
 
 START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
 SECONDS_AT_MOST = 86_400
+REVIEWS_AT_MOST = 1000
+"""Of webhooks, for one request."""
 WARNINGS_AT_MOST = 64
 WARNING_LETTERS_AT_MOST = 4096
 """The most letters of warnings in the headers of one answer.
@@ -74,7 +80,7 @@ class HttpFront:
 
     `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
     to them. `agents`: another way to them than the network. `stands_still`: the server's time does not pass by itself,
-    so a watch with a timeout ends after that much real time at the latest.
+    so a watch with a timeout ends after that much real time at the latest. `webhook_services`: see `WebhookCaller`.
     """
 
     def __init__(
@@ -89,6 +95,7 @@ class HttpFront:
         node_client: str = "",
         agents: Agents | None = None,
         stands_still: bool = False,
+        webhook_services: Mapping[str, str] | None = None,
     ) -> None:
         self._server = server
         self._loop = loop
@@ -96,6 +103,7 @@ class HttpFront:
         self._port = port
         self._tls = tls
         self._stands_still = stands_still
+        self._webhooks = WebhookCaller({} if webhook_services is None else webhook_services, server.new_uid)
         self._agents: Agents = NodeProxy(node_scheme, node_client) if agents is None else agents
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
@@ -162,7 +170,8 @@ class HttpFront:
         if known is not None or path.startswith("/openapi"):
             self._server.check_path(user, request.method, path)
         if known is not None:
-            return _json(known[1], known[0])
+            headers = {"Content-Type": known[0], "Vary": "Accept"}
+            return web.Response(body=JsonAnswer(known[1]).body(), headers=headers)
         if path.startswith("/openapi"):
             document = openapi(path, accept, self._server.served)
             if document is None:
@@ -176,7 +185,7 @@ class HttpFront:
         asked = ApiRequest(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
         if path.startswith(f"{USAGE}/"):
             return _response(await usage(asked, self._server, self._agents.fetch))
-        answer = self._server.handle(asked)
+        answer = await self._reviewed(asked)
         include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):
             lines = Lines(answer.resource, shape, self._server.wall_ns, include_object)
@@ -188,6 +197,17 @@ class HttpFront:
             return web.Response(body=_error_line(answer.value), content_type=JSON)
         body = written(answer, shape, wall_ns=self._server.wall_ns(), include_object=include_object)
         return _response(answer, body)
+
+    async def _reviewed(self, asked: ApiRequest) -> Answer:
+        """The answer, after all webhooks that want to be asked."""
+        admission = Admission()
+        asked = msgspec.structs.replace(asked, admission=admission)
+        while len(admission.verdicts) < REVIEWS_AT_MOST:
+            try:
+                return self._server.handle(asked)
+            except ReviewWantedError as wanted:
+                admission.verdicts[wanted.key] = await self._webhooks.ask(wanted)
+        return refused(internal_error(f"more than {REVIEWS_AT_MOST} reviews are needed"))
 
     def _user_of(self, headers: _Headers, transport: asyncio.BaseTransport | None) -> ApiUser:
         """The user of a request, or the impersonated one. Raises StatusError."""
@@ -202,14 +222,15 @@ class HttpFront:
         if self._tls is None:
             _refuse_strangers(headers, False)
         user = self._user_of(headers, transport)
-        path, query = _split(head.target)
-        answer = self._server.handle(ApiRequest(head.method, path, query, user=user))
+        path, _, query = head.target.partition("?")
+        pairs = tuple(parse_qsl(query, keep_blank_values=True))
+        answer = self._server.handle(ApiRequest(head.method, unquote(path), pairs, user=user))
         if isinstance(answer, NodeAnswer):
             return answer, self._agents.tunnel(answer)
         if isinstance(answer, WatchAnswer):
             answer.watcher.end()
         if isinstance(answer, JsonAnswer) and answer.code >= 400:
-            raise _as_error(answer)
+            raise error_of(answer)
         raise StatusError(400, "BadRequest", "Upgrade request required")
 
     async def _stream(self, request: web.BaseRequest, answer: WatchAnswer, lines: Lines) -> web.StreamResponse:
@@ -366,20 +387,6 @@ def _other(headers: _Headers) -> ApiUser:
 
 def _error_line(status: Any) -> bytes:
     return JsonAnswer({"type": ERROR, "object": status}).body() + b"\n"
-
-
-def _json(value: Any, media_type: str) -> web.Response:
-    return web.Response(body=JsonAnswer(value).body(), headers={"Content-Type": media_type, "Vary": "Accept"})
-
-
-def _as_error(answer: JsonAnswer) -> StatusError:
-    status = answer.value
-    return StatusError(answer.code, status.get("reason", ""), status.get("message", ""), status.get("details"))
-
-
-def _split(target: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    path, _, query = target.partition("?")
-    return unquote(path), tuple(parse_qsl(query, keep_blank_values=True))
 
 
 def _subject(certificate: Any) -> tuple[str, tuple[str, ...]]:

@@ -26,6 +26,7 @@ from simulation.apiserver.status import (
     unsupported_media_type,
 )
 from simulation.apiserver.store import Version, Watcher
+from simulation.webhooks.reviews import Admission
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -56,6 +57,12 @@ class ApiUser:
         object.__setattr__(self, "node", self.name.removeprefix("system:node:") if is_node else "")
 
 
+def user_info(user: ApiUser) -> Json:
+    """The UserInfo of reviews."""
+    info = {"username": user.name, "groups": user.groups, "uid": user.uid, "extra": user.extra}
+    return {name: part for name, part in info.items() if part or name in ("username", "groups")}
+
+
 ADMIN = ApiUser("kubernetes-admin", ("system:masters", "system:authenticated"))
 
 Query = tuple[tuple[str, str], ...]
@@ -75,6 +82,8 @@ class ApiRequest(msgspec.Struct, frozen=True):
     """
     content_type: str = JSON
     user: ApiUser = ADMIN
+    admission: Admission | None = None
+    """None for a request that no webhook reviews."""
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -1,8 +1,9 @@
 """The API server without a network: a request goes in, an answer comes out.
 
-`handle` never raises and never waits: a refusal is an answer, too, and what takes time (a watch) is handed out to be
-listened to. Safe for threads: one lock around everything. Time, names and chance come from the clock that is given,
-so that on a simulated dispatcher the same requests in the same order have the same answers.
+`handle` never waits: a refusal is an answer, too, and what takes time (a watch) is handed out to be listened to. It
+raises `ReviewWantedError` alone, for a request with an `Admission`. Safe for threads: one lock around everything. Time,
+names and chance come from the clock that is given, so that on a simulated dispatcher the same requests in the same
+order have the same answers.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ from simulation.apiserver.verbs.token_request import request_token
 from simulation.apiserver.verbs.write import create, create_value, patch, update
 from simulation.rbac.defaults import default_objects
 from simulation.rbac.roles import GROUP as RBAC
+from simulation.webhooks.reviews import ReviewWantedError
 
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
@@ -181,6 +183,8 @@ class ApiServer:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
                 return refused(refusal)
+            except ReviewWantedError:
+                raise
             except Exception as error:
                 LOG.exception("%s %s failed", request.method, request.path)
                 return refused(internal_error(repr(error)))
@@ -215,6 +219,9 @@ class ApiServer:
         if not groups and other.name.startswith(ACCOUNT_PREFIX):
             groups = ("system:serviceaccounts", f"system:serviceaccounts:{other.name.split(':')[2]}")
         return replace(other, groups=(*groups, AUTHENTICATED))
+
+    def new_uid(self) -> str:
+        return self._core.new_uid()
 
     def wall_ns(self) -> int:
         """The server's time of day."""
@@ -256,6 +263,12 @@ def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Co
     """The handler of a request to a resource, or to that part of it."""
     special = _PARTS.get((resource.group_resource, part))
     return special or (scale if part == "scale" else _VERBS[verb])
+
+
+def error_of(answer: Answer) -> StatusError:
+    """The refusal that an answer is."""
+    value: Json = answer.value if isinstance(answer, JsonAnswer) else {}
+    return StatusError(answer.code, value.get("reason", ""), value.get("message", ""), value.get("details"))
 
 
 def refused(error: StatusError) -> JsonAnswer:

@@ -26,6 +26,15 @@ LASTS = timedelta(days=365)
 SECOND_NS = 10**9
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
+_NOT_FOR = (
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "encipher_only",
+    "decipher_only",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -44,15 +53,7 @@ class Authority:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "actorlet simulated API server")])
         public = self._key.public_key()
         usage = x509.KeyUsage(
-            digital_signature=True,
-            key_cert_sign=True,
-            crl_sign=True,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            encipher_only=False,
-            decipher_only=False,
+            digital_signature=True, key_cert_sign=True, crl_sign=True, **dict.fromkeys(_NOT_FOR, False)
         )
         own = (
             self._builder(self._name, public)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from config.api.stats_summary import Summary
 from simulation.apiserver.authorization import AccessAttributes
 from simulation.apiserver.requests import Answer, ApiRequest, JsonAnswer, ListAnswer, NodeAnswer, ObjectAnswer
 from simulation.apiserver.resources import USAGE
-from simulation.apiserver.server import ApiServer
+from simulation.apiserver.server import ApiServer, error_of
 from simulation.apiserver.status import Json, StatusError, no_such_path
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
@@ -73,7 +72,7 @@ def _objects(
         return [version.object for version in answer.versions]
     if isinstance(answer, ObjectAnswer):
         return [answer.version.object]
-    raise _refusal(answer)
+    raise error_of(answer)
 
 
 def _way(node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
@@ -82,12 +81,7 @@ def _way(node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
     answer = handle(ApiRequest("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query))
     if isinstance(answer, NodeAnswer):
         return answer
-    raise _refusal(answer)
-
-
-def _refusal(answer: Answer) -> StatusError:
-    value: Any = answer.value if isinstance(answer, JsonAnswer) else {}
-    return StatusError(answer.code, value.get("reason", ""), value.get("message", ""), value.get("details"))
+    raise error_of(answer)
 
 
 def _read(body: bytes | None) -> Summary | None:

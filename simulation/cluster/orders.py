@@ -109,6 +109,13 @@ class ActAs(_Order, frozen=True, tag="act-as"):
     groups: tuple[str, ...]
 
 
+class ServeWebhook(_Order, frozen=True, tag="serve-webhook"):
+    """Where the program listens that serves a service for webhooks."""
+
+    service: Annotated[str, Meta(pattern="^[a-z0-9-]+/[a-z0-9-]+$")]
+    url: Annotated[str, Meta(pattern="^https://[^/]+$")]
+
+
 class Explain(_Order, frozen=True, tag="explain"):
     """Why a pod is in its state."""
 
@@ -240,6 +247,7 @@ Order = (
     | Unmatched
     | Apply
     | ActAs
+    | ServeWebhook
     | Explain
     | Troubles
     | Reset

@@ -47,6 +47,7 @@ class RunningCluster:
         self._scheduler = begin.scheduler
         # Clients of Kubernetes show their tokens over TLS alone.
         self._authority = Authority(_wall_ns()) if begin.rbac else None
+        self._webhook_services: dict[str, str] = {}
         self._front = HttpFront(
             self.world.server,
             loop,
@@ -54,6 +55,7 @@ class RunningCluster:
             tls=None if self._authority is None else self._authority.server_context(Path(directory) / "pki"),
             agents=ClusterAgents(self.world),
             stands_still=not self._speed,
+            webhook_services=self._webhook_services,
         )
         self._directory = directory
         self._users: Users | None = None
@@ -111,6 +113,8 @@ class RunningCluster:
         elif isinstance(order, orders.ActAs):
             assert self._users is not None
             return {"kubeconfig": self._users.act_as(order.user, order.groups)}
+        elif isinstance(order, orders.ServeWebhook):
+            self._webhook_services[order.service] = order.url
         elif isinstance(order, orders.Limit):
             return {**self._now(), "until": self._seconds(self.world.now_ns() + ns_of(order.time))}
         else:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
 from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall, Target, call_to, media_of
 from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
@@ -43,7 +45,8 @@ def scale(context: Context, call: ResourceCall) -> Answer:
     new = _with(shown, names_of(parse_path(custom.scale["specReplicasPath"])) or (), replicas)
     new["metadata"] = {**shown["metadata"], "resourceVersion": "", **fixed}
     target = Target(call.resource, call.namespace, call.name)
-    whole = call_to(target, call.request, "update", call.query, call.dry_run)
+    request = msgspec.structs.replace(call.request, admission=None)
+    whole = call_to(target, request, "update", call.query, call.dry_run)
     version = change(context, whole, old, context.rules(call.resource).stored_of(call.resource, new))
     answer = _scale_of(context.shape(call.resource)(version).object, custom.scale)
     return JsonAnswer(answer, warnings=tuple(whole.warnings))

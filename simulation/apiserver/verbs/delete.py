@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from config.values.api_time import api_time
+from simulation.apiserver.admission import validate
 from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.garbage.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, ResourceCall, Target, call_to
@@ -23,8 +24,15 @@ from simulation.apiserver.verbs.context import Context
 
 def delete(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError."""
-    options = options_of(call)
-    return delete_object(context, call, context.find(call), options)
+    options, old = options_of(call), context.find(call)
+    _review(context, call, old)
+    return delete_object(context, call, old, options)
+
+
+def _review(context: Context, call: ResourceCall, old: Version) -> None:
+    """Ask the webhooks. Raises StatusError, ReviewWantedError."""
+    if call.request.admission is not None:
+        validate(context.core.store, call, old.object, None)
 
 
 def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
@@ -34,9 +42,12 @@ def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
     collection = context.collection(call.resource)
     revision = context.core.store.revision
     found = tuple(collection.select(call.namespace, call.selection()))
-    for version in found:
-        target = Target(call.resource, version.namespace, version.name)
-        one = call_to(target, call.request, "delete", call.query, call.dry_run)
+    calls = [
+        call_to(Target(call.resource, *one.key), call.request, "delete", call.query, call.dry_run) for one in found
+    ]
+    for one, version in zip(calls, found, strict=True):
+        _review(context, one, version)
+    for one, version in zip(calls, found, strict=True):
         delete_object(context, one, version, dict(options))
     return ListAnswer(call.resource, tuple(map(context.shape(call.resource), found)), revision)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from simulation.apiserver.authorization import AccessAttributes
-from simulation.apiserver.requests import Answer, ApiUser, JsonAnswer, ResourceCall
+from simulation.apiserver.requests import Answer, ApiUser, JsonAnswer, ResourceCall, user_info
 from simulation.apiserver.status import Json, bad_request, invalid, invalid_value
 from simulation.apiserver.verbs.asked import asked_body
 from simulation.apiserver.verbs.context import Context
@@ -27,12 +27,12 @@ def token_review(context: Context, call: ResourceCall) -> Answer:
     if user is None:
         return _answer(call, {"error": "invalid bearer token", "user": {}})
     audiences = audiences or [context.core.options.issuer]
-    return _answer(call, {"authenticated": True, "user": _user_info(user), "audiences": audiences})
+    return _answer(call, {"authenticated": True, "user": user_info(user), "audiences": audiences})
 
 
 def who_am_i(context: Context, call: ResourceCall) -> Answer:
     """SelfSubjectReview (`kubectl auth whoami`)."""
-    return _answer(call, {"userInfo": _user_info(call.user)}, creationTimestamp=context.core.timestamp())
+    return _answer(call, {"userInfo": user_info(call.user)}, creationTimestamp=context.core.timestamp())
 
 
 def may_i(context: Context, call: ResourceCall) -> Answer:
@@ -71,11 +71,6 @@ def my_rules(context: Context, call: ResourceCall) -> Answer:
 def _answer(call: ResourceCall, status: Json, **metadata: str) -> Answer:
     review = asked_body(call)
     return JsonAnswer({**review, "metadata": {**(review.get("metadata") or {}), **metadata}, "status": status}, 201)
-
-
-def _user_info(user: ApiUser) -> Json:
-    info = {"username": user.name, "groups": user.groups, "uid": user.uid, "extra": user.extra}
-    return {name: part for name, part in info.items() if part or name in ("username", "groups")}
 
 
 def _decided(context: Context, call: ResourceCall, user: ApiUser) -> Answer:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from config.patches import PatchError, apply_json_patch, apply_strategic, make_strategic, merge_patch, schema_for
 from config.values.name_rules import dns_label, dns_subdomain, path_segment
+from simulation.apiserver.admission import mutate, validate
 from simulation.apiserver.authorization import check_node_object
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.shapes import merged_lists
@@ -126,15 +127,25 @@ def create_value(context: Context, call: ResourceCall, value: Json) -> Version:
     metadata["creationTimestamp"] = core.timestamp()
     if rules.has_generation:
         metadata["generation"] = 1
+    admission = call.request.admission
+    if admission is not None:
+        admission.keep(metadata)
+        name = metadata["name"]
     check_metadata(resource, metadata)
     if core.collects_garbage:
         check_owners(resource, metadata)
     rules.check(call, value)
     rules.prepare(call, value)
+    if admission is not None and mutate(core.store, call, None, value):
+        check_metadata(resource, metadata)
+        rules.check(call, value)
+        rules.prepare(call, value)
     check_node_object(call, None, value)
     collection, key = context.collection(resource), (namespace, name)
     if collection.get(key) is not None:
         raise already_exists(resource, name)
+    if admission is not None:
+        validate(core.store, call, None, value)
     if call.dry_run:
         return Version(key, value, 0)
     version = collection.put(key, value)
@@ -187,6 +198,11 @@ def change(context: Context, call: ResourceCall, old: Version, new: Json) -> Ver
         # The rules of the kind rely on the types of the fields.
         rules.check(call, new)
     (rules.change_status if part else rules.change)(call, before, new)
+    admission = call.request.admission
+    if admission is not None and mutate(context.core.store, call, before, new):
+        is_other = keep_old(resource, call.name, before["metadata"], metadata, patched=True)
+        rules.check(call, new)
+        (rules.change_status if part else rules.change)(call, before, new)
     if new == before:
         return old
     if is_other:
@@ -195,6 +211,8 @@ def change(context: Context, call: ResourceCall, old: Version, new: Json) -> Ver
         if context.core.collects_garbage and owners[0] != owners[1]:
             check_owners(resource, metadata)
     check_node_object(call, before, new)
+    if admission is not None:
+        validate(context.core.store, call, before, new)
     if rules.has_generation and new.get("spec") != before.get("spec"):
         metadata["generation"] = metadata.get("generation", 0) + 1
     if call.dry_run:

@@ -81,6 +81,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "simulation": (
         "chance",
         "rbac",
+        "webhooks",
         "apiserver",
         "controllers",
         "cri",

@@ -1,0 +1,98 @@
+"""Asks webhooks over HTTPS.
+
+A webhook has a URL, or a service. Services have no addresses here: `services` maps `NAMESPACE/NAME` to the URL where
+the program of a test listens. Its certificate must still be for `NAME.NAMESPACE.svc`. Time limits are real time, so
+that a simulated time that stands still does not keep a request waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from simulation.webhooks.matching import Webhook
+from simulation.webhooks.reviews import MUTATING, ReviewWantedError, Verdict, review_of, verdict_of
+
+ANSWER_BYTES_AT_MOST = 8 * 2**20
+USUAL_SECONDS = 10
+
+Json = dict[str, Any]
+
+
+class WebhookCaller:
+    """Used on one event loop. `new_uid` names reviews."""
+
+    def __init__(self, services: Mapping[str, str], new_uid: Callable[[], str]) -> None:
+        self._services = services
+        self._new_uid = new_uid
+
+    async def ask(self, wanted: ReviewWantedError) -> Verdict:
+        """The answer; one that fails says why."""
+        webhook, review = wanted.webhook, review_of(self._new_uid(), wanted.request)
+        seconds = webhook.fields.get("timeoutSeconds") or USUAL_SECONDS
+        try:
+            shown, url, server_name = self._address(webhook.fields.get("clientConfig") or {})
+        except LookupError as error:
+            return Verdict(failure=f"failed to call webhook: {error.args[0]}")
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self._post(f"{url}?timeout={seconds}s", server_name, webhook, review)
+        except TimeoutError:
+            why = "context deadline exceeded"
+        except (aiohttp.ClientError, OSError, binascii.Error) as error:
+            why = str(error) or type(error).__name__
+        else:
+            try:
+                return verdict_of(answer, review["request"]["uid"], wanted.key[0] == MUTATING)
+            except ValueError as error:
+                return Verdict(failure=f"received invalid webhook response: {error}")
+        return Verdict(failure=f'failed to call webhook: Post "{shown}?timeout={seconds}s": {why}')
+
+    def _address(self, client: Json) -> tuple[str, str, str | None]:
+        """As Kubernetes shows it, where to connect, and whose certificate is expected.
+
+        Raises LookupError for a service that is nowhere.
+        """
+        service = client.get("service")
+        if service is None:
+            return client.get("url", ""), client.get("url", ""), None
+        namespace, name, path = service["namespace"], service["name"], service.get("path") or "/"
+        path = path if path.startswith("/") else f"/{path}"
+        place = self._services.get(f"{namespace}/{name}")
+        if place is None:
+            raise LookupError(f'service "{name}" not found')
+        host = f"{name}.{namespace}.svc"
+        return f"https://{host}:{service.get('port') or 443}{path}", place.rstrip("/") + path, host
+
+    async def _post(self, url: str, server_name: str | None, webhook: Webhook, review: Json) -> Any:
+        if urlsplit(url).scheme != "https":
+            raise OSError("a webhook is asked over HTTPS alone")
+        bundle = (webhook.fields.get("clientConfig") or {}).get("caBundle")
+        context = ssl.create_default_context(cadata=base64.b64decode(bundle).decode() if bundle else None)
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None)) as session,
+            session.post(
+                url,
+                data=msgspec.json.encode(review),
+                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                ssl=context,
+                server_hostname=server_name,
+                allow_redirects=False,
+            ) as answer,
+        ):
+            body = await answer.content.read(ANSWER_BYTES_AT_MOST)
+            if answer.status != 200:
+                text = body[:1000].decode(errors="replace").strip()
+                raise OSError(f"the server answered {answer.status}: {text}")
+            try:
+                return msgspec.json.decode(body)
+            except msgspec.DecodeError as error:
+                raise OSError(f"the answer is no JSON: {error}") from None

@@ -1,0 +1,143 @@
+"""What a webhook is asked, and what its answer means. Pure. The words are those of Kubernetes.
+
+A request waits for nobody: where a verdict is missing, `Admission.verdict` raises `ReviewWantedError`. Who has asked
+the webhook puts the verdict in, and begins the request again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import msgspec
+
+from simulation.webhooks.matching import Asked, Webhook, concerns
+
+Json = dict[str, Any]
+API_VERSION = "admission.k8s.io/v1"
+MUTATING, VALIDATING = "mutating", "validating"
+_BAD_REQUEST = {"reason": "BadRequest"}
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """An answer. `patch`: operations of a JSON patch. `failure`: why there is no answer, else ""."""
+
+    allowed: bool = True
+    status: Json = {}
+    patch: tuple[Json, ...] = ()
+    warnings: tuple[str, ...] = ()
+    failure: str = ""
+
+
+class ReviewWantedError(Exception):
+    """A webhook must be asked first. `key`: where its verdict goes. `request` has no uid yet."""
+
+    def __init__(self, key: tuple[str, ...], webhook: Webhook, request: Json) -> None:
+        super().__init__(key)
+        self.key, self.webhook, self.request = key, webhook, request
+
+
+class RefusedError(Exception):
+    """By a webhook, or for want of its answer. `status`: that of the webhook."""
+
+    def __init__(self, code: int, message: str, status: Json) -> None:
+        super().__init__(code, message)
+        self.code, self.message, self.status = code, message, status
+
+
+class Admission(msgspec.Struct):
+    """What webhooks have said of a request so far.
+
+    `metadata`: what its new object keeps in all attempts.
+    """
+
+    verdicts: dict[tuple[str, ...], Verdict] = {}
+    metadata: Json = {}
+
+    def keep(self, metadata: Json) -> None:
+        """Give the object the name, the UID and the time of the first attempt."""
+        for name in ("name", "uid", "creationTimestamp"):
+            metadata[name] = self.metadata.setdefault(name, metadata[name])
+
+    def verdict(self, stage: str, webhook: Webhook, asked: Asked) -> Verdict:
+        """That of a webhook, `MUTATING` or `VALIDATING`; one that it does not concern lets all pass.
+
+        Raises ReviewWantedError, RefusedError.
+        """
+        if not concerns(webhook.fields, asked):
+            return Verdict()
+        if asked.dry_run and webhook.fields.get("sideEffects") not in ("None", "NoneOnDryRun"):
+            raise RefusedError(400, f'admission webhook "{webhook.name}" does not support dry run', _BAD_REQUEST)
+        meta, before = asked.objects[0]["metadata"], (asked.old or {}).get("metadata") or {}
+        key = (stage, webhook.key, meta["name"], before.get("resourceVersion", ""))
+        verdict = self.verdicts.get(key)
+        if verdict is None:
+            raise ReviewWantedError(key, webhook, _request_of(asked))
+        if verdict.failure and not webhook.fails_open:
+            text = f'Internal error occurred: failed calling webhook "{webhook.name}": {verdict.failure}'
+            raise RefusedError(500, text, {"reason": "InternalError"})
+        if not verdict.failure and not verdict.allowed:
+            raise _denied(webhook, verdict.status)
+        return verdict
+
+
+def _denied(webhook: Webhook, status: Json) -> RefusedError:
+    code, said = status.get("code"), status.get("message") or status.get("reason")
+    by = f'admission webhook "{webhook.name}" denied the request'
+    number = code if isinstance(code, int) and code >= 400 else 400
+    return RefusedError(number, f"{by}: {said}" if said else f"{by} without explanation", status)
+
+
+def _request_of(asked: Asked) -> Json:
+    """The request of an AdmissionReview, without its uid."""
+    version = {"group": asked.group, "version": asked.version}
+    kind, resource = {**version, "kind": asked.kind}, {**version, "resource": asked.plural}
+    return {
+        "kind": kind,
+        "requestKind": kind,
+        "resource": resource,
+        "requestResource": resource,
+        **({"subResource": asked.part, "requestSubResource": asked.part} if asked.part else {}),
+        "name": asked.objects[0]["metadata"]["name"],
+        **({"namespace": asked.namespace} if asked.namespace else {}),
+        "operation": asked.operation,
+        "userInfo": asked.user,
+        "object": asked.new,
+        "oldObject": asked.old,
+        "dryRun": asked.dry_run,
+        "options": {"kind": _OPTIONS[asked.operation], "apiVersion": "meta.k8s.io/v1"},
+    }
+
+
+def review_of(uid: str, request: Json) -> Json:
+    """The AdmissionReview of a request."""
+    return {"kind": "AdmissionReview", "apiVersion": API_VERSION, "request": {"uid": uid, **request}}
+
+
+def verdict_of(answer: Any, uid: str, mutates: bool) -> Verdict:
+    """What the webhook answers. Raises ValueError when it is no answer to that."""
+    if not isinstance(answer, dict) or answer.get("apiVersion") != API_VERSION:
+        raise ValueError(f"expected response.apiVersion={API_VERSION!r}, kind='AdmissionReview'")
+    response = answer.get("response")
+    if not isinstance(response, dict):
+        raise ValueError("webhook response is missing")
+    if response.get("uid") != uid:
+        raise ValueError(f'expected response.uid="{uid}", got "{response.get("uid", "")}"')
+    patch = response.get("patch")
+    if patch and not mutates:
+        raise ValueError("unexpected patch in the response of a validating webhook")
+    if patch and response.get("patchType") != "JSONPatch":
+        raise ValueError(f'invalid response.patchType of "{response.get("patchType", "")}", expected "JSONPatch"')
+    warnings = tuple(str(one) for one in response.get("warnings") or ())
+    return Verdict(response.get("allowed") is True, response.get("status") or {}, _operations(patch), warnings)
+
+
+def _operations(patch: Any) -> tuple[Json, ...]:
+    if not patch:
+        return ()
+    try:
+        return tuple(msgspec.json.decode(base64.b64decode(patch, validate=True), type=list[Json]))
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise ValueError(f"the patch cannot be read: {error}") from None

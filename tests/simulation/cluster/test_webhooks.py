@@ -1,0 +1,216 @@
+"""Admission webhooks of a test's cluster: what they see, change and refuse, and in which words."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from actorlet.testing import Cluster, cluster
+from tests.simulation.webhooks.hooks import Hook, patch_of
+
+SERVICE_HOST = "hooks.shop.svc"
+PODS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster() as found:
+        yield found
+
+
+@pytest.fixture
+def core(shared: Cluster) -> Any:
+    return client.CoreV1Api(shared.kubernetes())
+
+
+@pytest.fixture
+def hook(tmp_path: Path, shared: Cluster) -> Iterator[Hook]:
+    made = Hook(tmp_path, time.time_ns(), SERVICE_HOST)
+    yield made
+    shared.reset()
+    made.close()
+
+
+def register(shared: Cluster, hook: Hook, kind: str = "validating", rule: Any = None, **more: Any) -> None:
+    fields: dict[str, Any] = {
+        "name": "check.example.com",
+        "rules": [{**PODS, **(rule or {})}],
+        "clientConfig": {"url": f"{hook.url}/check", "caBundle": hook.bundle},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        **more,
+    }
+    api: Any = client.AdmissionregistrationV1Api(shared.kubernetes())
+    create = getattr(api, f"create_{kind}_webhook_configuration")
+    create({"metadata": {"name": more.get("name", "check")}, "webhooks": [fields]})
+
+
+def pod(name: str = "web", **labels: str) -> Any:
+    spec = {"containers": [{"name": "app", "image": "nginx"}]}
+    return {"metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+def refusal(call: Any, *args: Any, **more: Any) -> tuple[int, str]:
+    with pytest.raises(client.ApiException) as refused:
+        call(*args, **more)
+    return refused.value.status, json.loads(refused.value.body or "{}")["message"]
+
+
+def test_a_webhook_sees_the_request_and_refuses_it(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook)
+    hook.answer = lambda request: {"allowed": False, "status": {"message": "no such luck", "code": 403}}
+    assert refusal(core.create_namespaced_pod, "default", pod()) == (
+        403,
+        'admission webhook "check.example.com" denied the request: no such luck',
+    )
+    (asked,) = hook.asked
+    assert (asked["operation"], asked["namespace"], asked["name"]) == ("CREATE", "default", "web")
+    assert asked["object"]["spec"]["restartPolicy"] == "Always"
+    assert asked["userInfo"]["username"] == "kubernetes-admin"
+    assert asked["oldObject"] is None
+    assert core.list_namespaced_pod("default").items == []
+    hook.answer = lambda request: {"allowed": False}
+    assert refusal(core.create_namespaced_pod, "default", pod()) == (
+        400,
+        'admission webhook "check.example.com" denied the request without explanation',
+    )
+    hook.answer = lambda request: {"allowed": True, "warnings": ["be careful"]}
+    _, code, headers = core.create_namespaced_pod_with_http_info("default", pod())
+    assert code == 201
+    assert '299 - "be careful"' in headers["Warning"]
+
+
+def test_mutating_webhooks_come_first_and_change_the_object(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook, "mutating", name="label.example.com")
+    register(shared, hook)
+
+    def answer(request: Any) -> Any:
+        if request["object"]["metadata"].get("labels"):
+            return {"allowed": True}
+        return patch_of(
+            {"op": "add", "path": "/metadata/labels", "value": {"team": "a"}},
+            {"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": "envoy"}},
+        )
+
+    hook.answer = answer
+    made = core.create_namespaced_pod("default", {**pod(), "metadata": {"generateName": "web-"}})
+    assert made.metadata.labels == {"team": "a"}
+    assert [one.name for one in made.spec.containers] == ["app", "proxy"]
+    assert made.spec.containers[1].image_pull_policy == "Always", "what it has added has its defaults"
+    first, second = hook.asked
+    assert first["object"]["metadata"]["name"] == second["object"]["metadata"]["name"] == made.metadata.name
+    assert first["object"]["metadata"]["uid"] == made.metadata.uid
+    assert second["object"]["metadata"]["labels"] == {"team": "a"}
+    shared.until(lambda: core.read_namespaced_pod(made.metadata.name, "default").status.phase == "Running")
+
+
+def test_changes_and_deletions_are_reviewed_with_the_old_object(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook, rule={"operations": ["UPDATE", "DELETE"], "resources": ["configmaps"]})
+    core.create_namespaced_config_map("default", {"metadata": {"name": "one"}, "data": {"a": "1"}})
+    assert hook.asked == []
+    core.patch_namespaced_config_map("one", "default", {"data": {"a": "2"}})
+    (update,) = hook.asked
+    assert (update["oldObject"]["data"], update["object"]["data"]) == ({"a": "1"}, {"a": "2"})
+    hook.answer = lambda request: {"allowed": False, "status": {"reason": "Keep"}}
+    said = 'admission webhook "check.example.com" denied the request: Keep'
+    assert refusal(core.delete_namespaced_config_map, "one", "default") == (400, said)
+    assert refusal(core.delete_collection_namespaced_config_map, "default")[1] == said
+    assert hook.asked[1]["object"] is None
+    assert hook.asked[1]["oldObject"]["data"] == {"a": "2"}
+    assert core.read_namespaced_config_map("one", "default").data == {"a": "2"}
+    hook.answer = lambda request: {"allowed": True}
+
+
+def test_selectors_leave_requests_out(shared: Cluster, core: Any, hook: Hook) -> None:
+    core.create_namespace({"metadata": {"name": "quiet", "labels": {"hooks": "off"}}})
+    wants = {"matchExpressions": [{"key": "hooks", "operator": "DoesNotExist"}]}
+    register(shared, hook, namespaceSelector=wants, objectSelector={"matchLabels": {"app": "web"}})
+    core.create_namespaced_pod("quiet", pod(app="web"))
+    core.create_namespaced_pod("default", pod("other"))
+    assert hook.asked == []
+    core.create_namespaced_pod("default", pod(app="web"))
+    assert len(hook.asked) == 1
+
+
+def test_a_webhook_that_does_not_answer_fails_the_request_unless_it_may_be_ignored(
+    shared: Cluster, core: Any, hook: Hook
+) -> None:
+    register(shared, hook, timeoutSeconds=1)
+    hook.answer = lambda request: None
+    code, message = refusal(core.create_namespaced_pod, "default", pod())
+    assert code == 500
+    assert message == (
+        'Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: '
+        f'Post "{hook.url}/check?timeout=1s": context deadline exceeded'
+    )
+    api: Any = client.AdmissionregistrationV1Api(shared.kubernetes())
+    api.patch_validating_webhook_configuration(
+        "check",
+        [{"op": "add", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}],
+    )
+    core.create_namespaced_pod("default", pod())
+    assert shared.now >= 0, "time that stands still has kept nobody waiting"
+
+
+def test_an_answer_to_another_question_is_none(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook)
+    hook.answer = lambda request: {"allowed": True, "uid": "other"}
+    code, message = refusal(core.create_namespaced_pod, "default", pod())
+    assert code == 500
+    assert "received invalid webhook response: expected response.uid=" in message
+
+
+def test_a_dry_run_is_reviewed_as_one(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook)
+    core.create_namespaced_pod("default", pod(), dry_run="All")
+    assert [asked["dryRun"] for asked in hook.asked] == [True]
+    assert core.list_namespaced_pod("default").items == []
+
+
+def test_a_service_is_where_the_test_says_and_its_certificate_is_its_own(
+    shared: Cluster, core: Any, hook: Hook
+) -> None:
+    service = {"namespace": "shop", "name": "hooks", "path": "/check"}
+    register(shared, hook, clientConfig={"service": service, "caBundle": hook.bundle})
+    assert refusal(core.create_namespaced_pod, "default", pod())[1].endswith(
+        'failed calling webhook "check.example.com": failed to call webhook: service "hooks" not found'
+    )
+    shared.serve_webhook("shop/hooks", hook.url)
+    core.create_namespaced_pod("default", pod())
+    assert len(hook.asked) == 1
+    shared.serve_webhook("shop/hooks", "https://127.0.0.1:1")
+    assert (
+        'Post "https://hooks.shop.svc:443/check?timeout=10s"'
+        in refusal(core.create_namespaced_pod, "default", pod("other"))[1]
+    )
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook, clientConfig={"url": hook.url})
+    assert "CERTIFICATE_VERIFY_FAILED" in refusal(core.create_namespaced_pod, "default", pod())[1]
+
+
+def test_a_webhook_may_ask_the_api_server(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook)
+    seen = []
+
+    def answer(request: Any) -> Any:
+        seen.append(core.read_namespace("default").metadata.name)
+        return {"allowed": True}
+
+    hook.answer = answer
+    core.create_namespaced_pod("default", pod())
+    assert seen == ["default"]
+
+
+def test_a_webhook_does_not_rename_an_object(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook, "mutating")
+    hook.answer = lambda request: patch_of({"op": "replace", "path": "/metadata/name", "value": "other"})
+    made = core.create_namespaced_pod("default", pod())
+    assert made.metadata.name == "web"

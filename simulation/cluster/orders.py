@@ -92,7 +92,7 @@ class Behave(_Order, frozen=True, tag="behave"):
 
 
 class Unmatched(_Order, frozen=True, tag="unmatched"):
-    """Orders for pods that never existed."""
+    """Ask which behaviours were set for pods that never existed."""
 
 
 class Apply(_Order, frozen=True, tag="apply"):

@@ -142,6 +142,6 @@ class _Driven:
 
 
 def _over(before: CgroupLimits, limits: CgroupLimits) -> CgroupLimits:
-    """The last limits of each cgroup."""
+    """The limits before, replaced by those that are set now."""
     said = {field: value for field in CgroupLimits.__struct_fields__ if (value := getattr(limits, field))}
     return msgspec.structs.replace(before, **said)

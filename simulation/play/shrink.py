@@ -205,7 +205,7 @@ def _shorter_mix(search: _Search, number: int, name: str) -> None:
 
 
 def _narrower(stretch: tuple[str, str], take: Callable[[tuple[str, str]], bool]) -> None:
-    """The fault at one time, and then earlier."""
+    """Narrow a stretch to one time that is early, or else to a shorter stretch."""
     first, last = stretch
     if take((first, first)):
         _shorter(first, lambda text: take((text, text)))

@@ -16,7 +16,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -31,6 +31,7 @@ from cli.simulate.seed_played import PartPlayed, SeedPlayed, name_of, part_playe
 from cli.simulate.seeds_side_by_side import SeedLost, SeedsSideBySide
 from cli.simulate.side_process import DiedError, NoProcessError
 from cli.simulate.trace_file import TraceFile
+from runtime.files.whole_file import write_whole
 from simulation.chance.sometimes import KNOWN
 from simulation.play.kill_sweep import killable, with_kills
 from simulation.play.parts import parts_of
@@ -66,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--kills-at-most N: bounds --kill-everywhere; write that, too")
     if options.kill_everywhere and options.trace:
         parser.error("--kill-everywhere plays too often for one trace; write --kill-at N --trace FILE for one of them")
+    if options.kill_everywhere and options.report:
+        parser.error("--report shows one run; write --kill-at N --report FILE for one of those of --kill-everywhere")
     if options.list:
         print("\n".join(listed()))
         return 0
@@ -90,21 +93,61 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             if options.kill_everywhere:
                 return _kill_everywhere(scenario, options, interrupt)
-            return _run(scenario, options, trace, interrupt)
+            chosen: list[SeedPlayed] = []
+            status = _run(scenario, options, trace, interrupt, chosen)
+            if options.report and chosen and not interrupt.came:
+                return max(status, _write_report(scenario, options, chosen[0], interrupt))
+            return status
         except (NoProcessError, DiedError) as error:
             print(f"actorlet simulate: {error}", file=sys.stderr)
             return 2
 
 
-def _run(scenario: Scenario, options: argparse.Namespace, trace: TraceFile | None, interrupt: Interrupt) -> int:
+def _run(
+    scenario: Scenario,
+    options: argparse.Namespace,
+    trace: TraceFile | None,
+    interrupt: Interrupt,
+    chosen: list[SeedPlayed],
+) -> int:
+    """Play all seeds; the exit status. `chosen` gets the first seed that fails, or else the last one."""
     plays = len(options.seeds) * len(parts_of(scenario, options.seeds[0]))
     jobs = min(options.jobs or len(os.sched_getaffinity(0)), plays)
     if jobs == 1 or trace is not None:
         shrinking = partial(shrunk_here, interrupt=interrupt, quiet=options.quiet)
-        return _told(scenario, options, _one_after_the_other(scenario, options, trace, interrupt), shrinking, interrupt)
+        seeds = _choosing(_one_after_the_other(scenario, options, trace, interrupt), chosen)
+        return _told(scenario, options, seeds, shrinking, interrupt)
     # What is here by now is no rubbish in any of the processes either: they need not look through it.
     with few_collections(), SeedsSideBySide(scenario, options.seeds, jobs, interrupt, quiet=options.quiet) as sides:
-        return _told(scenario, options, sides.played(), sides.shrunk, interrupt)
+        return _told(scenario, options, _choosing(sides.played(), chosen), sides.shrunk, interrupt)
+
+
+def _choosing(seeds: Iterable[SeedPlayed | SeedLost], chosen: list[SeedPlayed]) -> Iterator[SeedPlayed | SeedLost]:
+    for each in seeds:
+        if isinstance(each, SeedPlayed) and not (chosen and chosen[0].failure is not None):
+            chosen[:] = [each]
+        yield each
+
+
+def _write_report(scenario: Scenario, options: argparse.Namespace, played: SeedPlayed, interrupt: Interrupt) -> int:
+    """Play that seed once more for its page; the exit status. Of nodes that are apart, one is played."""
+    from cli.simulate import report_page, run_story  # only for who wants a page
+
+    failure = played.failure
+    first = parts_of(scenario, played.seed)[0]
+    what, seed = (first.scenario, first.seed) if failure is None else (failure.scenario, failure.seed)
+
+    def to_end(begin: Callable[[], Play]) -> Play:
+        return watch(f"report of seed {seed}", begin, interrupt, quiet=options.quiet)[0]
+
+    text = report_page.page(run_story.played_story(what, seed, to_end), os.path.basename(options.scenario))
+    try:
+        write_whole(options.report, text.encode("utf-8", "replace"), mode=0o644, lasting=False)
+    except OSError as error:
+        print(f"actorlet simulate: --report: {why(error)}", file=sys.stderr)
+        return 2
+    print(f"actorlet simulate: {options.report} shows seed {seed}", file=sys.stderr)
+    return 0
 
 
 def _kill_everywhere(scenario: Scenario, options: argparse.Namespace, interrupt: Interrupt) -> int:
@@ -281,6 +324,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     parser.add_argument(
+        "--report", type=_file, metavar="FILE.html", help="write a page of the seed that failed, or of the last one"
+    )
+    parser.add_argument(
         "--failures", type=_directory, metavar="DIR", help="where runs that failed are saved (default: here)"
     )
     parser.add_argument("--quiet", action="store_true", help="no bar")
@@ -316,6 +362,13 @@ def _directory(text: str) -> str:
     refusal = unwritable(text)
     if refusal is not None:
         raise argparse.ArgumentTypeError(refusal)
+    return text
+
+
+def _file(text: str) -> str:
+    if os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"{text} is a directory; write the name of a file")
+    _directory(os.path.dirname(text) or ".")
     return text
 
 

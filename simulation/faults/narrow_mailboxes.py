@@ -8,7 +8,7 @@ here, because their askers wait for an answer. An actor's own timers are not ref
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from actors.kernel.actor_base import ActorBase
@@ -17,6 +17,9 @@ from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import AskFuture
 from simulation.chance.chance import Chance
 from simulation.chance.sometimes import Sometimes
+
+Posted = Callable[[str, str, str], object]
+"""Gets the path of a sender, the class of the receiver, and the type of the message."""
 
 
 class NarrowMailboxes:
@@ -30,10 +33,12 @@ class NarrowMailboxes:
         self._lost = dict(lost)
         self._chance = Chance(f"messages {seed}")
         self._sometimes = sometimes
+        self.posted: Posted | None = None
+        """Told of every message that is sent."""
 
     def __call__(self, actor_class: type[ActorBase]) -> Mailbox:
-        capacity = actor_class.mailbox_capacity
-        return _NarrowMailbox(self, min(capacity, self._sizes.get(actor_class.__name__, capacity)))
+        capacity, name = actor_class.mailbox_capacity, actor_class.__name__
+        return _NarrowMailbox(self, min(capacity, self._sizes.get(name, capacity)), name)
 
     def loses(self, message: str) -> bool:
         """Draw whether to refuse the message."""
@@ -53,11 +58,12 @@ class NarrowMailboxes:
 
 
 class _NarrowMailbox(Mailbox):
-    __slots__ = ("_maker",)
+    __slots__ = ("_maker", "_owner")
 
-    def __init__(self, maker: NarrowMailboxes, capacity: int) -> None:
+    def __init__(self, maker: NarrowMailboxes, capacity: int, owner: str) -> None:
         super().__init__(capacity)
         self._maker = maker
+        self._owner = owner
 
     def post(
         self,
@@ -67,6 +73,8 @@ class _NarrowMailbox(Mailbox):
         now_ns: int,
         key: Hashable | None = None,
     ) -> Reason | None:
+        if self._maker.posted is not None:
+            self._maker.posted(sender, self._owner, type(message).__name__)
         if reply_to is None and key is None and self._maker.loses(type(message).__name__):
             self.refuse(now_ns)
             return Reason.OVERFLOW

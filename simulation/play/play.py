@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
+from simulation.faults.narrow_mailboxes import Posted
 from simulation.node.simulated_node import ROOT
 from simulation.play import fault_injection
 from simulation.play.newcomers import NEWCOMER, Newcomers
@@ -77,7 +78,7 @@ class PlayOutcome:
 
 
 class Play:
-    """See the module. `sink` gets the lines of the trace."""
+    """See the module. `sink` gets the lines of the trace, `posted` each message that an actor is sent."""
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class Play:
         seed: int,
         *,
         sink: Callable[[str], object] | None = None,
+        posted: Posted | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -104,6 +106,7 @@ class Play:
             lost_messages=fault_injection.lost_messages(scenario),
             actor_failures=fault_injection.actor_failures(scenario),
             sink=sink,
+            posted=posted,
             late_calls=1.0 if scenario.faults else LATE_CALLS,
         )
         self.world.chronicle.must_stay_ready = scenario.nodes_stay_ready

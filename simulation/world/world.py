@@ -27,7 +27,7 @@ from simulation.controllers.scheduler import Scheduler
 from simulation.cri import Settings
 from simulation.faults.failing import FailingActors
 from simulation.faults.frozen import Frozen
-from simulation.faults.narrow_mailboxes import NarrowMailboxes
+from simulation.faults.narrow_mailboxes import NarrowMailboxes, Posted
 from simulation.host.facts import MAX_PODS
 from simulation.node.simulated_node import ROOT, SimulatedNode
 from simulation.scenarios.faults import ActorFailures, names_of_nodes
@@ -78,6 +78,7 @@ class World:
         lost_messages: Mapping[str, float] | None = None,
         actor_failures: Sequence[ActorFailures] = (),
         sink: Callable[[str], object] | None = None,
+        posted: Posted | None = None,
         options: Options | None = None,
         late_calls: float = 1.0,
     ) -> None:
@@ -102,8 +103,9 @@ class World:
         self.frozen: dict[str, Frozen] = {}
         """By node: the actor that handles nothing."""
         self._mailboxes: NarrowMailboxes | None = None
-        if mailboxes or lost_messages:
+        if mailboxes or lost_messages or posted is not None:
             self._mailboxes = NarrowMailboxes(mailboxes or {}, lost_messages or {}, str(seed), self.chronicle.sometimes)
+            self._mailboxes.posted = posted
         self._actor_failures = actor_failures
         self._failing: list[FailingActors] = []
         self.static_pods = StaticPods(self)

@@ -39,7 +39,10 @@ class Happening(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
-    """A wait of the pod, with its beginning if known. `then` comes next, at `until`; both may be empty."""
+    """What the pod waits for, and since when, if known.
+
+    `then`: the next step, at `until`; both may be empty.
+    """
 
     subject: str
     reason: str

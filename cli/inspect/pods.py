@@ -54,7 +54,7 @@ def question_parser(program: str, description: str, plain: str = "table") -> arg
 
 
 def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
-    """The answer of the agent; None, and a line on standard error, without one."""
+    """Ask the agent. Without a good answer return None, and print the reason on standard error."""
     try:
         answer = ask(options.root_dir, view)
     except LocalEndpointError as error:

@@ -202,7 +202,10 @@ def _give_memory_back(dispatcher: PoolDispatcher) -> None:
 
 
 def _bootstrap(start: StartConfiguration, loop: LoopThread, after: ExitStack) -> BootstrapCredentials | None:
-    """The credentials with which the node replaces an expired certificate."""
+    """The credentials with which the node replaces an expired certificate, or None.
+
+    They exist only with `--bootstrap-kubeconfig`.
+    """
     if not start.node.bootstrap_kubeconfig:
         return None
     return after.enter_context(closing(BootstrapCredentials(start, loop)))
@@ -254,7 +257,7 @@ def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThrea
 def _join(start: StartConfiguration, loop: LoopThread, tracer: Tracer | None) -> HttpApiLines:
     """The ways to the API server of `--kubeconfig`.
 
-    Raises StartRefusedError; a server that is away is waited for.
+    Raises AgentRefusedError; a server that is away is waited for.
     """
     try:
         access = read_access(start.node.kubeconfig)
@@ -269,7 +272,7 @@ def _join(start: StartConfiguration, loop: LoopThread, tracer: Tracer | None) ->
 def _serve(
     start: StartConfiguration, machine: NodeMachine, node: NodeAgent, capabilities: NodeCapabilities, loop: LoopThread
 ) -> NodeServer:
-    """The node's HTTP server, started. Raises StartRefusedError."""
+    """The node's HTTP server, started. Raises AgentRefusedError."""
     configuration = start.configuration
     names = (machine.name, *machine.addresses)
     serving = Serving(

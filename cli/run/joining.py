@@ -71,7 +71,7 @@ class BootstrapCredentials:
         return self._lines.main
 
     def close(self) -> None:
-        """Close the given API."""
+        """Close the API that `api` returned last."""
         lines, self._lines = self._lines, None
         if lines is not None:
             lines.close()

@@ -141,7 +141,7 @@ def plan_of(
 
 
 def registration_of(start: StartConfiguration, machine: NodeMachine) -> Registration:
-    """The flags for the Node object. `--hostname-override` sets both node name and host name."""
+    """What the flags say of the Node object. The host name is the node's: `--hostname-override` sets both."""
     return Registration(
         labels=start.node.node_labels,
         node_ips=addresses_of(start.node.node_ip),
@@ -211,7 +211,7 @@ def _rules(
 
 
 def _swap(configuration: KubeletConfiguration, machine: NodeMachine) -> SwapRules | None:
-    """The swap of the machine; None if swap is not counted (spec 9.8)."""
+    """The rules for swap; None where nothing counts the swap of groups (spec 9.8)."""
     if machine.cgroup_version != 2 or not machine.facts.swap_counted:
         return None
     return SwapRules(configuration.memory_swap.swap_behavior == LIMITED_SWAP, machine.facts.swap_bytes)

@@ -225,7 +225,10 @@ def _told(
 
 
 def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None) -> None:
-    """Show the outcome of a seed. `known`: the invariants with a saved failure, including this one."""
+    """Show the outcome of a seed.
+
+    `known`: the invariants with a saved failure; the one of this seed is added.
+    """
     report = played.report
     for line in [json.dumps(report)] if options.json else report_lines(report):
         print(line, flush=True)

@@ -32,7 +32,7 @@ LINES_SHOWN = 12
 
 
 class Played(msgspec.Struct, frozen=True):
-    """The current play, and the place for its failures.
+    """The scenario that is played, and the directory for its failures.
 
     `again`: the command that plays a seed of it again.
     """
@@ -43,7 +43,10 @@ class Played(msgspec.Struct, frozen=True):
 
 
 Shrinking = Callable[[Failure, int], tuple[Failure, int]]
-"""Shrinks a failure, given the turns of its run: (the smallest such failure, number of runs)."""
+"""Shrinks a failure, given the turns of its run.
+
+Returns the smallest failure that is like it, and the number of runs.
+"""
 
 
 def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO) -> None:
@@ -84,7 +87,7 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
 def shrunk_quietly(
     failure: Failure, turns: int, must_stop: Callable[[], bool], told: Callable[[int], object]
 ) -> tuple[Failure, int]:
-    """`Shrinking` in this process. `told` gets the number of runs before each run."""
+    """`Shrinking` in this process. Before each run, `told` gets the number of runs so far."""
     with few_collections(), silence():
         return shrunk_failure(failure, turns, stop=must_stop, told=_between_runs(told))
 

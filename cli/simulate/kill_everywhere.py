@@ -26,7 +26,10 @@ COLLECTED_AFTER = 8
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """The outcome of all kills. `kinds`: kinds of killed moments; `plays`: the number of plays."""
+    """The outcome of all kills.
+
+    `kinds`: how many kinds of moments had a kill; `plays`: the number of plays.
+    """
 
     moments: int
     kinds: int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN_EVERY_S = 0.1
 ESTIMATED_FROM_S = 300.0
-"""The time that is left follows from the progress of so many seconds: single seeds differ much."""
+"""The time left is estimated from the progress in the last so many seconds: single seeds differ much."""
 _SAY_OTHERWISE = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables that make Rich treat other streams as a terminal."""
 

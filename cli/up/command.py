@@ -161,7 +161,7 @@ def _served(
     capabilities: NodeCapabilities,
     after: ExitStack,
 ) -> tuple[NodePlan, str]:
-    """Start the node's own server, for the API server and its clients.
+    """Start the node's own server, for the API server and the clients that it lets in.
 
     Returns the plan with its port, and a link to the observer.
 

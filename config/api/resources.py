@@ -74,7 +74,7 @@ class Resource(Generic[K]):
         return f"{path}/{name}/{subresource}" if subresource else f"{path}/{name}"
 
     def decode(self, body: bytes) -> K:
-        """One object, as `read_object`. Raises DocumentError."""
+        """Decode one object, as `read_object` does. Raises DocumentError."""
         return read_object(body, self.kind)
 
 

@@ -29,7 +29,10 @@ def masked(text: str, secrets: Iterable[str | None]) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The forms of a secret: plain, as a part of a URL, in base64, and quoted; each of its lines too."""
+    """The forms of a secret: plain, quoted or unquoted as in a URL, in base64, and as programs quote it.
+
+    Of a secret with several lines, each line too; of a JSON document, each text in it.
+    """
     yield from (secret, unquote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1])
     yield base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode().rstrip("=")
     lines = secret.splitlines()

@@ -17,13 +17,13 @@ NODES_AT_MOST = 500_000
 """Values in one text, aliases expanded. A pod has a few hundred."""
 
 CHARACTERS_AT_MOST = 2 * BYTES_AT_MOST
-"""Limit of all keys and values in one text, with aliases expanded."""
+"""Limit of characters in all keys and values of one text, with aliases expanded."""
 
 DEPTH_AT_MOST = 100
 """Nested lists and maps. A pod is at most 15 deep."""
 
 DOCUMENTS_AT_MOST = 1000
-"""Limit of one stream of YAML."""
+"""Limit of documents in one stream of YAML."""
 
 FAULTS_AT_MOST = 100
 """Told of one document. Nobody reads more, and each takes more memory than the text that it is about."""

@@ -88,7 +88,7 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
 
 
 def only_document(data: bytes) -> Document:
-    """The only document. Nothing at all is null, and several documents are a fault."""
+    """The only document. An empty text gives the value None; several documents are a fault."""
     documents = read_documents(data)
     if len(documents) > 1:
         fault = DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")
@@ -162,7 +162,7 @@ _WITH_PARTS = frozenset({list, _Pairs})
 
 
 def _separators(text: str) -> int:
-    """An upper bound of the number of values in a JSON text, minus one."""
+    """A JSON text has at most this number of values, plus one."""
     return text.count(",") + text.count("[") + text.count("{")
 
 

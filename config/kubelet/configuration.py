@@ -2,7 +2,7 @@
 
 This file has the shape and the defaults of the document. Reading, checking and writing walk over it
 (`config.kubelet.shapes`), so a field is named once. Durations are integer nanoseconds here and Go's text in documents.
-Quantities stay the user's text. Flags, files, and combinations of values are not known here.
+Quantities stay the user's text. This file knows neither flags nor files, nor which values make sense together.
 
 Two kinds of scalar exist, as in the API. In an ordinary field, zero (or `""`, `false`, `0s`) means "not said" and takes
 the default. A field marked explicit keeps its zero, because zero says something there (`registryPullQPS: 0` is "no

@@ -33,7 +33,7 @@ class ReadConfiguration(msgspec.Struct, frozen=True):
 
 
 def read_bytes(text: bytes) -> tuple[dict[str, object], Faults]:
-    """One document as plain data, with all duplicate keys and header faults."""
+    """(one document as plain data, its faults), with every duplicate key and header fault."""
     value, faults = read_document(text)
     if faults and value is None:
         return {}, faults

@@ -32,7 +32,10 @@ _AZURE_ACCOUNT = re.compile("azure-storage-account-(.+)-secret")
 
 
 class _About(msgspec.Struct, frozen=True):
-    """Further inputs of volume handles. `namespace`: of the claim."""
+    """Further inputs of volume handles, from the persistent volume or the pod.
+
+    `namespace`: of the claim, or of the pod.
+    """
 
     name: str
     namespace: str

@@ -77,7 +77,7 @@ def whole_limits(spec: PodSpec) -> dict[str, int]:
 
 
 def _at_first(spec: PodSpec, name: str) -> list[int]:
-    """The usage during each init container, together with the sidecars started before it."""
+    """The limit while each init container runs, together with the sidecars started before it."""
     found, beside = [], 0
     for container in spec.init_containers:
         own = _limits_of(container).get(name, 0)

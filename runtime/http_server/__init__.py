@@ -2,6 +2,6 @@
 
 See spec 11, 17.1 and 17.2.
 
-`listener` speaks HTTP and knows neither users nor pods. `connection` passes upgraded connections on. `gate`
-authenticates and authorizes. `endpoints` answer. The caller passes in a view of the actors.
+`listener` speaks HTTP and knows neither users nor pods. `connection` passes upgraded connections on to what serves
+them. `gate` authenticates and authorizes. `endpoints` answer. The caller passes in a view of the actors.
 """

@@ -41,7 +41,7 @@ class Checkpoints:
         self._directory = os.path.join(root, DIRECTORY)
 
     async def answer(self, pod: Pod, container: str, query: Query) -> web.Response:
-        """Answer for a running container. Raises Refusal."""
+        """Make a checkpoint of a running container; answer with the path of its archive. Raises HttpRefusal."""
         seconds = timeout_of(query)
         archive = os.path.join(self._directory, archive_name(pod, container, time.time_ns()))
         try:
@@ -63,7 +63,7 @@ class Checkpoints:
 
 
 def timeout_of(query: Query) -> int:
-    """Seconds that the runtime may take; 0: as long as it thinks right. Raises Refusal."""
+    """Seconds that the runtime may take; 0: as long as it thinks right. Raises HttpRefusal."""
     text = first_of(query).get("timeout", "0")
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) <= SECONDS_AT_MOST):
         raise HttpRefusal(404, f"timeout: {text!r} is no number of seconds from 0 to {SECONDS_AT_MOST}")

@@ -33,7 +33,7 @@ _UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*(spdy|websocket)", re.IGNORECASE)
 
 
 FindWay = Callable[[Head, asyncio.Transport], Awaitable[Way]]
-"""Finds the target of a request to upgrade. Raises Refusal, which the client then gets."""
+"""Finds the target of a request to upgrade. Raises HttpRefusal, which the client then gets."""
 
 
 class ConnectionGuest(Protocol):
@@ -83,7 +83,7 @@ class ServedConnection(asyncio.Protocol):
         """A byte has passed through the tunnel since the last check."""
         self._way: Way | None = None
         self._status = SWITCHED
-        """What a client that asked for a tunnel gets."""
+        """The status of the answer to a client that asked for a tunnel."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

@@ -58,7 +58,7 @@ T = TypeVar("T")
 THREADS = 4
 JSON = "application/json"
 Answer = Callable[[web.BaseRequest, Mapping[str, str]], Coroutine[Any, Any, web.StreamResponse]]
-"""An endpoint: takes the request and the names in its path. Raises Refusal."""
+"""An endpoint: takes the request and the names in its path. Raises HttpRefusal."""
 _NO_SWITCH: frozenset[Switch] = frozenset()
 _VAR_LOG = SystemLogPlaces()
 
@@ -159,7 +159,7 @@ class NodeEndpoints:
     # --- doors ------------------------------------------------------------------------------------------------------
 
     async def main(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request on the main port. Raises Refusal."""
+        """Answer a request on the main port. Raises HttpRefusal."""
         path = sound_path(request.path)
         shown = self._shown_by(request.transport)
         headers = request.headers
@@ -204,7 +204,7 @@ class NodeEndpoints:
         return self._facts.websockets and is_translated(head)
 
     async def upgrade(self, head: Head, transport: asyncio.Transport) -> Way:
-        """Answer a request to upgrade the connection. Raises Refusal."""
+        """Answer a request to upgrade the connection. Raises HttpRefusal."""
         path = sound_path(head.path)
         refuse_other_sites(head.method, head.header("sec-fetch-site"), head.header("sec-fetch-mode"))
         source, shown = source_of(address_of(transport)), self._shown_by(transport)
@@ -219,7 +219,7 @@ class NodeEndpoints:
         return await self._records.tunnel(head, transport, what, self._way(what, head))
 
     async def read_only(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request on the read-only port. Raises Refusal."""
+        """Answer a request on the read-only port. Raises HttpRefusal."""
         path = sound_path(request.path)
         if request.method not in ("GET", "HEAD"):
             raise HttpRefusal(405, "405: Method Not Allowed")
@@ -228,7 +228,7 @@ class NodeEndpoints:
     async def health(self, request: web.BaseRequest) -> web.StreamResponse:
         """The health port: alive as long as it answers (spec 11.1); ready while no actor is late.
 
-        Raises Refusal.
+        Raises HttpRefusal.
         """
         path = sound_path(request.path)
         what = asked(request.method, path, _NO_SWITCH)
@@ -337,7 +337,7 @@ class NodeEndpoints:
         return _json(told)
 
     async def _pods(self) -> tuple[Pod, ...]:
-        """The pods. Raises Refusal when they are unknown: clients would believe an empty list or a 404."""
+        """The pods. Raises HttpRefusal when they are unknown: clients would believe an empty list or a 404."""
         pods = await self._on_thread(self._view.pods)
         if pods is None:
             raise HttpRefusal(503, "the node cannot say now which pods it has; ask again", (("Retry-After", "1"),))

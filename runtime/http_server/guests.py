@@ -48,7 +48,7 @@ class Guests(Generic[G]):
         return (*self._known, *self._unknown)
 
     def add(self, guest: G, address: str) -> G | None:
-        """Add a connection from this address; return the one to close for it.
+        """Add a connection from this address; return the one to close for it, if any.
 
         The returned one is forgotten here. It may be the new one itself.
         """

@@ -65,7 +65,7 @@ class Head:
 
 
 def query_of(text: str) -> Query:
-    """The pairs of a query as it was sent. Raises Refusal."""
+    """The pairs of a query as it was sent. Raises HttpRefusal."""
     try:
         return tuple(parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_AT_MOST))
     except ValueError as error:
@@ -73,7 +73,7 @@ def query_of(text: str) -> Query:
 
 
 def head_of(text: bytes) -> Head:
-    """Parse the head from the bytes before the empty line. Raises Refusal."""
+    """Parse the head from the bytes before the empty line. Raises HttpRefusal."""
     first, *rest = text.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not words[0].isalpha():
@@ -88,7 +88,7 @@ def head_of(text: bytes) -> Head:
 
 
 def sound_path(path: str) -> str:
-    """The path, when it means itself. Raises Refusal."""
+    """The path, when it means itself. Raises HttpRefusal."""
     parts = path.split("/")
     if parts[0] != "" or len(parts) < 2:
         raise HttpRefusal(400, "the target is no absolute path")

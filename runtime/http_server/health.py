@@ -17,7 +17,7 @@ ALIVE = CHECKS[:1]
 
 
 def wanted_checks(checks: tuple[str, ...], only: str | None, query: Query) -> tuple[str, ...]:
-    """The requested ones of `checks`. Raises Refusal."""
+    """The requested ones of `checks`. Raises HttpRefusal."""
     if only is not None:
         if only not in checks:
             raise HttpRefusal(404, f"there is no check {only}; there are {', '.join(checks)}")

@@ -24,7 +24,7 @@ such bodies.
 
 
 def refuse_other_pages(host: str, origin: str | None, site: str, *, followed_link: bool = False) -> None:
-    """Raises Refusal for a request of another site, by its `Host`, `Origin` and `Sec-Fetch-Site`.
+    """Raises HttpRefusal for a request of another site, by its `Host`, `Origin` and `Sec-Fetch-Site`.
 
     `followed_link`: a person comes from another page, which cannot see the answer.
     """
@@ -37,7 +37,7 @@ def refuse_other_pages(host: str, origin: str | None, site: str, *, followed_lin
 
 
 def refuse_simple_bodies(content_type: str) -> None:
-    """Raises Refusal for a body that any page could have sent without being asked for."""
+    """Raises HttpRefusal for a body that any page could have sent without being asked for."""
     if content_type.partition(";")[0].strip().lower() in _SIMPLE_MEDIA:
         raise HttpRefusal(415, "say what the body is: Content-Type: application/json")
 

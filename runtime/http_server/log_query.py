@@ -52,7 +52,7 @@ def is_log_query(query: Query) -> bool:
 
 
 def log_query(query: Query) -> LogQuery:
-    """Parse a log query. Raises Refusal with all its faults."""
+    """Parse a log query. Raises HttpRefusal with all its faults."""
     faults: list[str] = []
     asked = [value for name, value in query if name == "query" and value]
     files = [each for each in asked if "/" in each or "\\" in each]

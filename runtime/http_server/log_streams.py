@@ -46,7 +46,7 @@ class LogStreams:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: web.BaseRequest, container_id: str, options: LogReadOptions) -> web.StreamResponse:
-        """The log of that container. Raises Refusal while nothing has been sent."""
+        """The log of that container. Raises HttpRefusal while nothing has been sent."""
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
         async with self._opened(container_id, options) as pump:
@@ -62,7 +62,7 @@ class LogStreams:
             return response
 
     async def copy(self, container_id: str, options: LogReadOptions, write: Write) -> None:
-        """The log of that container, piece by piece. Raises Refusal, OSError, and what `write` raises."""
+        """The log of that container, piece by piece. Raises HttpRefusal, OSError, and what `write` raises."""
         async with self._opened(container_id, options) as pump:
             await pump(write)
 
@@ -70,7 +70,7 @@ class LogStreams:
     async def _opened(
         self, container_id: str, options: LogReadOptions
     ) -> AsyncIterator[Callable[[Write], Awaitable[None]]]:
-        """The function that copies the log. Raises Refusal."""
+        """The function that copies the log. Raises HttpRefusal."""
         status = await self._status(container_id)
         if status is None or not status.log_path:
             raise HttpRefusal(500, f"unable to retrieve container logs for {container_id}: the runtime has no such log")

@@ -44,7 +44,7 @@ OnThread = Callable[[Callable[[], Reply]], Awaitable[Reply]]
 async def answer(
     request: web.BaseRequest, names: Mapping[str, str], door: ManifestDoor, on_thread: OnThread
 ) -> web.Response:
-    """Answer a request about manifests. Raises Refusal."""
+    """Answer a request about manifests. Raises HttpRefusal."""
     pod = (names["namespace"], names["name"]) if names else None
     if pod is not None:
         operation = partial(door.withdraw if request.method == "DELETE" else door.shown, *pod)

@@ -60,7 +60,7 @@ class Numbers:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def summary(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
-        """Answer a request for the summary. Raises Refusal."""
+        """Answer a request for the summary. Raises HttpRefusal."""
         asked = first_of(query_of(request.rel_url.raw_query_string)).get("only_cpu_and_memory", "")
         body = await self._on_thread(partial(self._view.summary, only_cpu_and_memory=asked in _TRUE))
         if body is None:

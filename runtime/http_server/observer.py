@@ -49,7 +49,7 @@ def is_observed(path: str) -> bool:
 
 
 def asking_for_token(refusal: HttpRefusal) -> HttpRefusal:
-    """The headers that make a browser ask the person for a token."""
+    """The refusal; a 401 gets the header with which a browser asks the person for a token."""
     return HttpRefusal(401, refusal.text, (CHALLENGE,)) if refusal.status == 401 else refusal
 
 
@@ -80,14 +80,14 @@ class Observer:
         self._changed = asyncio.Event()
 
     def page(self, name: str) -> web.Response:
-        """A file of the page. Raises Refusal."""
+        """A file of the page. Raises HttpRefusal."""
         if name not in _FILES:
             raise HttpRefusal(404, f"there is no /ui/{name}")
         file, kind = _FILES[name]
         return web.Response(body=(PAGE / file).read_bytes(), content_type=kind, charset="utf-8", headers=HEADERS)
 
     async def stream(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Goes on until the client goes. Raises Refusal."""
+        """Goes on until the client goes. Raises HttpRefusal."""
         if self._watchers >= WATCHERS_AT_MOST:
             raise HttpRefusal(503, f"{WATCHERS_AT_MOST} are watching already", (("Retry-After", "10"),))
         response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})

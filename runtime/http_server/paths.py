@@ -1,7 +1,7 @@
 """Every path of the node's server with its methods, and which switches it needs (spec 11.2).
 
-Pure. An unknown path is 404, and an unknown method is 405. Only authorised clients see that. A path whose switch is off
-says so.
+Pure. An unknown path is 404, and a method that a path does not have is 405. Only authorized clients see that. A path
+whose switch is off says so.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Asked:
 
 
 def asked(method: str, path: str, on: frozenset[Switch]) -> Asked:
-    """The route of a request. `on`: the enabled switches. Raises Refusal."""
+    """The route of a request. `on`: the enabled switches. Raises HttpRefusal."""
     allowed: tuple[str, ...] = ()
     for route in ROUTES:
         names = route.match(path)

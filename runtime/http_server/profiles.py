@@ -46,7 +46,7 @@ class Profiles:
         self._busy = False
 
     async def answer(self, name: str, query: Query) -> web.Response:
-        """Answer a request for a profile. Raises Refusal."""
+        """Answer a request for a profile. Raises HttpRefusal."""
         if name == "":
             return web.Response(text=_index(), content_type="text/html")
         if name == "cmdline":

@@ -24,7 +24,7 @@ from runtime.io.event_loop import settled
 
 
 async def running_pods(cri: Cri) -> tuple[Pod, ...]:
-    """Names, UIDs and containers; nothing else is known there. Raises Refusal."""
+    """Names, UIDs and containers; nothing else is known there. Raises HttpRefusal."""
     ready = PodSandboxFilter(state=PodSandboxStateValue(state=PodSandboxState.SANDBOX_READY))
     running = ContainerFilter(state=ContainerStateValue(state=ContainerState.CONTAINER_RUNNING))
     try:
@@ -40,7 +40,7 @@ async def running_pods(cri: Cri) -> tuple[Pod, ...]:
 
 
 async def run_command(cri: Cri, container_id: str, command: str) -> bytes:
-    """Run the command, split at spaces; return its output. Raises Refusal, also when it fails."""
+    """Run the command, split at spaces; return its output. Raises HttpRefusal, also when it fails."""
     try:
         done = await settled(
             cri.call(EXEC_SYNC, ExecSyncRequest(container_id=container_id, cmd=tuple(command.split())))

@@ -57,7 +57,7 @@ class SystemLogs:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: web.BaseRequest, path: str | None, query: Query) -> web.StreamResponse:
-        """`path` is what follows `/logs/`; None for `/logs` itself. Raises Refusal."""
+        """`path` is what follows `/logs/`; None for `/logs` itself. Raises HttpRefusal."""
         if self._places.queries and not path and is_log_query(query):
             return await self._query(request, log_query(query))
         if path is None:
@@ -129,7 +129,7 @@ class SystemLogs:
         return None
 
     async def _journal(self, query: LogQuery) -> AsyncGenerator[bytes, None]:
-        """The output of journalctl. Raises Refusal before the first piece."""
+        """The output of journalctl. Raises HttpRefusal before the first piece."""
         command = journal_command(self._places.journalctl, query)
         ends = asyncio.get_running_loop().time() + JOURNAL_SECONDS
         try:

@@ -21,7 +21,7 @@ _PULL_FAILURES = {
 
 
 def pod_named(pods: Sequence[Pod], names: Mapping[str, str]) -> Pod:
-    """The pod of that namespace and name, and UID where one is given. Raises Refusal.
+    """The pod of that namespace and name, and UID where one is given. Raises HttpRefusal.
 
     Of two that share a name, one is on its way out: the other is meant.
     """
@@ -37,7 +37,7 @@ def pod_named(pods: Sequence[Pod], names: Mapping[str, str]) -> Pod:
 
 
 def check_container(pod: Pod, container: str) -> None:
-    """Raises Refusal when the pod has no container of that name."""
+    """Raises HttpRefusal when the pod has no container of that name."""
     spec = pod.spec
     if not any(
         each.name == container for each in (*spec.containers, *spec.init_containers, *spec.ephemeral_containers)
@@ -46,7 +46,7 @@ def check_container(pod: Pod, container: str) -> None:
 
 
 def logged_container(pod: Pod, container: str, *, previous: bool) -> str:
-    """The runtime's id of the container whose log is meant. Raises Refusal."""
+    """The runtime's id of the container whose log is meant. Raises HttpRefusal."""
     check_container(pod, container)
     status = _status_of(pod, container)
     now = status.state if status else None
@@ -83,7 +83,7 @@ def _status_of(pod: Pod, container: str) -> ContainerStatus | None:
 def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
     """The log options, and whether the previous log is requested.
 
-    Raises Refusal: 400 for unreadable options, 422 for contradictory ones.
+    Raises HttpRefusal: 400 for unreadable options, 422 for contradictory ones.
     """
     first = first_of(query)
     if first.get("tail") == _ALL_LINES:
@@ -115,7 +115,7 @@ def first_of(query: Query) -> dict[str, str]:
 
 
 def _flag(first: Mapping[str, str], name: str) -> bool:
-    """Read a switch as an API server does: its name alone means true."""
+    """Read a switch as an API server does: with its name it is on, unless its value says no."""
     return name in first and first[name].lower() not in _FALSE
 
 

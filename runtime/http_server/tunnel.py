@@ -1,8 +1,8 @@
 """The other end of an upgraded connection: found, asked, and used only if it agrees.
 
 The request is sent on without a body, and the answer is read as HTTP. With 101 the connection becomes a tunnel of
-bytes. With anything else there is no tunnel: the client gets that answer, and both connections end. Otherwise a client
-could go on speaking HTTP with a server that trusts the agent.
+bytes. With anything else there is no tunnel: the client gets that answer, and both connections end. Otherwise the
+client could go on speaking HTTP with a server that takes the client for the agent.
 
 The other side can fail (`HttpRefusal`): it is unreachable, does not answer in time, or answers no HTTP.
 """
@@ -57,7 +57,7 @@ def bad_gateway(way: Way, why: str) -> HttpRefusal:
 
 
 async def agreed(way: Way, request: h11.Request, cannot_reach: CannotReach) -> tuple[HttpConnection, HttpResponse]:
-    """A connection whose other side has agreed to upgrade, and its answer. Raises Refusal."""
+    """A connection whose other side has agreed to upgrade, and its answer. Raises HttpRefusal."""
     connection: HttpConnection | None = None
     try:
         connection = await _connected(way)
@@ -82,7 +82,7 @@ async def open_tunnel(
 ) -> tuple[asyncio.Transport, bytes]:
     """The transport to the other side, whose bytes go to `backward`; and what the client gets first.
 
-    Raises Refusal.
+    Raises HttpRefusal.
     """
     connection, response = await agreed(way, _request_of(way), cannot_reach)
     lines = ["HTTP/1.1 101 Switching Protocols", *(f"{name}: {value}" for name, value in response.headers)]
@@ -91,7 +91,7 @@ async def open_tunnel(
 
 
 def _request_of(way: Way) -> h11.Request:
-    """Parse the head of the request. Raises Refusal."""
+    """Parse the head of the request. Raises HttpRefusal."""
     head = head_of(way.first.partition(b"\r\n\r\n")[0])
     fields = [(name, value) for name, value in head.headers if name.lower() not in _FRAMING]
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]

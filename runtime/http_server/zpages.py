@@ -48,7 +48,7 @@ class Wanted:
 
 
 def wanted(accept: str, kind: str) -> Wanted:
-    """The form that an Accept header requests. Raises HttpRefusal (406)."""
+    """The first form in an Accept header that this server has, by quality. Raises HttpRefusal (406)."""
     if not accept.strip():
         return Wanted(TEXT)
     clauses = [_clause(each) for each in accept[:HEADER_CHARACTERS_AT_MOST].split(",")]

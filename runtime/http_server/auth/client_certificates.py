@@ -34,7 +34,7 @@ NOTHING = Shown()
 
 
 def authorities_of(context: ssl.SSLContext) -> Authorities:
-    """The authorities in the file."""
+    """The authorities that the context trusts, by name."""
     found: dict[Any, frozenset[bytes]] = {}
     for told, content in zip(context.get_ca_certs(), context.get_ca_certs(binary_form=True), strict=True):
         name = told["subject"]

@@ -90,7 +90,10 @@ class AccessGate:
         )
 
     async def admit(self, method: str, path: str, authorization: str, shown: Shown, source: str = "") -> RequestUser:
-        """The user who may do this. `source`: the address of the client. Raises Refusal."""
+        """The user who may do this. Raises HttpRefusal.
+
+        `source`: of the client, as `guests.source_of` tells it.
+        """
         attributes = attributes_of(method, path)
         try:
             user = await self.user_of(authorization, shown, source)
@@ -101,7 +104,7 @@ class AccessGate:
         return user
 
     async def user_of(self, authorization: str, shown: Shown, source: str = "") -> RequestUser:
-        """The user of a request. Raises Refusal, TooManyReviewsError."""
+        """The user of a request. Raises HttpRefusal, TooManyReviewsError."""
         known = user_of_certificate(shown.certificate) if shown.certificate and not shown.fault else None
         if known is not None and shown.certificate:
             left_s = ssl.cert_time_to_seconds(shown.certificate["notAfter"]) - time.time()
@@ -176,7 +179,10 @@ class _Tokens:
         )
 
     async def user_of(self, token: str, source: str) -> RequestUser | None:
-        """The user of a token; None for an unknown one. Raises TooManyReviewsError."""
+        """The user of a token; None if nobody has it, or the API server cannot be asked.
+
+        Raises TooManyReviewsError.
+        """
         if len(token) > TOKEN_CHARACTERS_AT_MOST or not _TOKEN.fullmatch(token):
             return None  # nobody has such a token, and nobody has to be asked
         key = hashlib.sha256(token.encode()).digest()
@@ -218,10 +224,10 @@ class _Tokens:
 
 
 def refuse_other_sites(method: str, site: str, mode: str) -> None:
-    """Raises Refusal for a request that a page of another site makes in a user's browser.
+    """Raises HttpRefusal for a request that a page of another site makes in a user's browser.
 
     A browser sends the user's certificate with every request, whoever wrote the page. Its headers `Sec-Fetch-Site` and
-    `Sec-Fetch-Mode` tell where the page is from. A link to the observer may be followed.
+    `Sec-Fetch-Mode` tell where the page is from. To follow a link is allowed: that page cannot see the answer.
     """
     if site in ("cross-site", "same-site") and not (method == "GET" and mode == "navigate"):
         raise HttpRefusal(403, "Forbidden: a page of another site asks")

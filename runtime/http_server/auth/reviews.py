@@ -67,7 +67,8 @@ class ReviewCache(Generic[K, V]):
     async def get(self, key: K, ask: Callable[[], Awaitable[V]], source: str = "") -> V:
         """The answer; calls `ask` if it is not known. Raises what `ask` raises, and TooManyReviewsError.
 
-        `source`: the client's address. It may have only a few reviews under way, so it delays no other client for long.
+        `source`: of the client, as `guests.source_of` tells it. A source may have only a few reviews under way, so it
+        delays no other for long.
         """
         for known in (self._good, self._bad):
             try:

@@ -50,7 +50,7 @@ class Streams:
 
 
 def streams_of(query: Query) -> Streams:
-    """The requested streams. Raises Refusal when there are none."""
+    """The requested streams. Raises HttpRefusal when there are none."""
     first = first_of(query)
     stdin, stdout, stderr, tty = (first.get(name) == "1" for name in ("input", "output", "error", "tty"))
     # A terminal has one stream for both.
@@ -65,7 +65,7 @@ class Sessions:
         self._cri = cri
 
     async def way(self, endpoint: ServerEndpoint, pod: Pod, container: str, head: Head) -> Way:
-        """The target of this session. Raises Refusal."""
+        """The target of this session. Raises HttpRefusal."""
         try:
             url = await self._url(endpoint, pod, container, head.query)
         except CriError as error:
@@ -90,7 +90,7 @@ class Sessions:
         return (await settled(self._cri.call(ATTACH, attach, timeout_ns=ASK_LIMIT_NS))).url
 
     async def running(self, pod: Pod, container: str) -> str:
-        """The id of the container of that name which runs. Raises Refusal, CriError."""
+        """The id of the container of that name which runs. Raises HttpRefusal, CriError."""
         labels = {POD_UID: pod.metadata.uid, CONTAINER_NAME: container}
         running = ContainerStateValue(state=ContainerState.CONTAINER_RUNNING)
         request = ListContainersRequest(filter=ContainerFilter(state=running, label_selector=labels))
@@ -111,7 +111,7 @@ class Sessions:
 def way_to(url: str, head: Head) -> Way:
     """The way to a session that the runtime serves at `url`, for the request with this head.
 
-    Raises Refusal.
+    Raises HttpRefusal.
     """
     try:
         parts = urlsplit(url)
@@ -132,7 +132,7 @@ def way_to(url: str, head: Head) -> Way:
 
 
 def _ports(query: Query) -> tuple[int, ...]:
-    """The ports of a websocket client; SPDY names them in its streams. Raises Refusal."""
+    """The ports of a websocket client; SPDY names them in its streams. Raises HttpRefusal."""
     texts: Sequence[str] = [part for name, value in query if name == "port" for part in value.split(",")]
     for text in texts:
         if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 2**16):

@@ -73,7 +73,10 @@ class WebsocketSessions:
         self._idle_seconds = idle_seconds
 
     async def serve(self, request: web.BaseRequest, way: Way, streams: Streams | None) -> web.StreamResponse:
-        """Serve until the session ends. `streams` None: the ports of a pod. Raises Refusal before it begins."""
+        """Serve until the session ends. `streams` None: the ports of a pod.
+
+        Raises HttpRefusal before the session begins.
+        """
         protocol = CHANNELS if streams is not None else TUNNEL
         if offered(request.headers.get("Sec-WebSocket-Protocol", "")) != protocol:
             raise HttpRefusal(400, f"a session of this kind over a websocket speaks {protocol}")
@@ -206,6 +209,6 @@ class _Channels(_Session):
 
 
 async def _connect(way: Way, protocol: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to the runtime; return once it has agreed. Raises Refusal."""
+    """Connect to the runtime; return once it has agreed. Raises HttpRefusal."""
     connection, _ = await agreed(way, spdy_request(way, protocol), bad_gateway)
     return await connection.detach()

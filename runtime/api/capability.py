@@ -68,6 +68,6 @@ class ApiLines:
     reviews: Api | None = field(default=None, kw_only=True)
     """The line for reviews that strangers cause: token reviews and access reviews. None: `main`."""
     references: Api | None = field(default=None, kw_only=True)
-    """The line for objects of new pods, whose first calls may be refused. None: `main`."""
+    """The line for objects that new pods refer to. Their first calls may be refused. None: `main`."""
     server: str = field(default="in-process", kw_only=True)
     """The server's host and port, for people."""

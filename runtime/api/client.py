@@ -132,7 +132,10 @@ class ApiClient:
         self._keep(watching.begin(), watching.ended)
 
     def _keep(self, task: asyncio.Task[None], ended: Callable[[], None]) -> None:
-        """Keep the task until it ends. `ended` is a callback: a task cancelled before its start runs no code."""
+        """Keep the task until it ends, then call `ended`.
+
+        The task cannot call it itself: a task that is cancelled before its first step runs no code.
+        """
         self._tasks[task] = None
 
         def forget(task: asyncio.Task[None]) -> None:
@@ -234,7 +237,7 @@ class _Answer(Future[R]):
             self.set_exception(error)
 
     def ended(self) -> None:
-        """Finish: the client works no more for this call."""
+        """The client works no more for this call: fail the answer if it is still open."""
         if not self.done():
             self.fail(ApiError(0, UNREACHABLE, CLOSED, self.asked.verb))
 

@@ -60,7 +60,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Credentials:
-    """The credentials of the user of `access`. Tests pass the clocks."""
+    """The credentials of the user of `access`. Tests pass clocks of their own."""
 
     def __init__(
         self,

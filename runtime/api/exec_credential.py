@@ -64,7 +64,7 @@ _DECODER = msgspec.json.Decoder(_ExecCredential)
 
 
 def read_answer(plugin: ExecPlugin, printed: bytes) -> PluginAnswer:
-    """Read the plugin's output. Raises PluginError, which shows none of it."""
+    """Read the plugin's output. Raises CredentialPluginError, which shows none of it."""
     try:
         document = _DECODER.decode(printed)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The API of a standalone node: every call fails at once with "there is no server"."""
+"""The API of a node that stands alone: every call fails at once and says that there is no server."""
 
 from __future__ import annotations
 

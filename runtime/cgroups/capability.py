@@ -60,7 +60,7 @@ class Cgroups(Protocol):
         """
 
     def remove(self, words: Words) -> tuple[str, ...]:
-        """Kill every process in it and below, and remove it. Returns leftovers and errors; () if none."""
+        """Kill every process in the cgroup and below, and remove it. Returns leftovers and errors; () if none."""
 
     def name(self, words: Words) -> str:
         """The name that the runtime gets as the parent of a sandbox."""

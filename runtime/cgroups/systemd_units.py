@@ -43,7 +43,7 @@ class SystemdUnits(Protocol):
     """See the module. Raises SystemdError."""
 
     def version(self) -> int:
-        """The version of systemd: 252."""
+        """The version of systemd, such as 252."""
 
     def start(self, unit: str, properties: Sequence[Property]) -> bool:
         """Start a transient unit. False: there is one of that name already, and it is as it was."""

@@ -31,7 +31,7 @@ class Ability(IntEnum):
 
 
 class AccessMode(IntEnum):
-    """The allowed users of a volume (`VolumeCapability.AccessMode`)."""
+    """How many nodes use a volume, and how many of its users write (`VolumeCapability.AccessMode`)."""
 
     UNKNOWN = 0
     SINGLE_NODE_WRITER = 1
@@ -44,7 +44,10 @@ class AccessMode(IntEnum):
 
 
 class NodeInfo(msgspec.Struct, frozen=True):
-    """The driver's name for this node. `max_volumes` 0: no limit. `topology`: the node's location."""
+    """What a driver reports of this node. `node_id`: its name there; `topology`: its location.
+
+    `max_volumes` 0: no limit.
+    """
 
     node_id: str
     max_volumes: int = 0

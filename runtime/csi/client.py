@@ -1,6 +1,6 @@
 """Storage drivers over gRPC: `GrpcCsiNode` at one socket, `GrpcCsiDrivers` by their names.
 
-Only this module knows the messages of `csi.v1`. It asks a driver once for its abilities and keeps them while it is
+Only this module knows the messages of `csi.v1`. The abilities of a driver are asked once, and kept while the driver is
 registered.
 """
 

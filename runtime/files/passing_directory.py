@@ -23,7 +23,7 @@ LOCK = ".lock"
 
 @contextmanager
 def passing_directory(prefix: str, parent: str = "") -> Iterator[str]:
-    """A new directory, only for this user, within the context. `parent` empty: the system's."""
+    """A new directory, only for this user, as long as the context lasts. `parent` empty: the system's."""
     parent = parent or tempfile.gettempdir()
     remove_leftovers(prefix, parent)
     while True:

@@ -31,7 +31,10 @@ T = TypeVar("T")
 VERSION = 1
 UNREADABLE = ".unreadable"
 LIMIT_BYTES = 64 * 1024 * 1024
-"""The largest state file. A larger one is not ours, and reading it could use up the memory."""
+"""The size of the largest state file.
+
+A larger one is not ours, and reading it could use up the memory.
+"""
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

@@ -16,7 +16,7 @@ class Holder(Protocol):
     """A connection, or a call."""
 
     def give_up(self, why: str) -> None:
-        """End the call and release its memory."""
+        """End the connection or call, and let go of what it holds."""
         ...
 
 

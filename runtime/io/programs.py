@@ -1,11 +1,11 @@
 """A program that the loop starts, reads and ends.
 
-We make its pipes ourselves. With pipes of asyncio's own, `Process.wait` also waits until they are read to their end.
-A full pipe, or one that a child holds open, then keeps the caller of a killed program waiting for ever.
+We make its pipes ourselves. With pipes of asyncio's own, `Process.wait` also waits until they are read to their end. A
+full pipe, or one that a child holds open, then keeps the caller of a killed program waiting for ever.
 
-A program ends with this process, even where that is killed (`parent_death`).
+A program ends with this process, even if this process is killed (`parent_death`).
 
-`running` is for who reads on his own; `run_to_end` for whoever wants all that it printed, within limits.
+`running` is for callers that read the output themselves; `run_to_end` for those that want all of it, within limits.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import msgspec
 
 
 class MemoryMark(msgspec.Struct, frozen=True):
-    """A mark: less than so many bytes are left, or less than that share (0 to 100 percent).
+    """A mark: less than so many bytes are left, or less than that share (0 to 100 percent) of all memory.
 
     `pods`: of the limit of all pods together; otherwise of the machine.
     """
@@ -30,11 +30,9 @@ class MemoryWatch(Protocol):
     """Tells until closed."""
 
     def renew(self) -> tuple[str, ...]:
-        """Set the marks by the current machine. Nothing is reported before the first call.
+        """Set the marks again, for the machine as it is now. Returns the errors.
 
-        Returns the errors.
-
-        It touches files of the kernel, so call it on a lane.
+        Nothing is reported before the first call. It touches files of the kernel, so call it on a lane.
         """
 
     def close(self) -> None:
@@ -45,7 +43,6 @@ class MemoryNotices(Protocol):
     def watch(self, marks: tuple[MemoryMark, ...], on_short: Callable[[], None]) -> MemoryWatch:
         """Call `on_short`, on any thread, when a mark may have been passed.
 
-        An earlier watch gets no more calls.
-
-        It may be called without reason, and many times. So look at the real memory then.
+        An earlier watch gets no more calls. `on_short` may be called without reason, and many times: it has to look at
+        the memory itself.
         """

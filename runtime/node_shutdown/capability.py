@@ -28,7 +28,7 @@ class Hold(Protocol):
         """Whether it had said so before this hold: then it does not wait for it."""
 
     def release(self) -> None:
-        """The machine need not wait any more. Its announcements go on."""
+        """The machine need not wait any more. Its shutdowns are still announced."""
 
     def close(self) -> None:
         """Neither wait nor tell. May be called more than once."""

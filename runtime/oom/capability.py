@@ -14,7 +14,7 @@ class OomKill(msgspec.Struct, frozen=True):
     """One process that was killed.
 
     `node_wide`: the machine had no memory left; otherwise a group of processes was at its limit. `cgroup`: the group of
-    the victim; `limited`: the group at its limit. Both are empty if the kernel did not tell.
+    the victim; `limited`: the group at its limit. Each is empty if the kernel did not tell.
     """
 
     pid: int

@@ -71,7 +71,7 @@ class MemoryReading(msgspec.Struct, frozen=True):
 
     @property
     def available(self) -> int | None:
-        """The rest of the limit; None without a limit."""
+        """The limit less the working set; None without a limit."""
         return None if self.limit is None else max(0, self.limit - self.working_set)
 
 
@@ -99,7 +99,7 @@ class DeviceIo(msgspec.Struct, frozen=True, gc=False):
 
 
 class CgroupReading(msgspec.Struct, frozen=True):
-    """One control group. `path`: below the mount, the same for all controllers."""
+    """One control group. `path`: below the mount, the same for all controllers that we name."""
 
     path: str
     cpu: CpuReading | None = None

@@ -29,7 +29,7 @@ _USUAL_PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A request. `pattern`: of its route. `headers`: by names that do not care for case, or in lower case."""
+    """A request. `pattern`: of its route. `headers`: by names in lower case, or in any case."""
 
     method: str
     path: str
@@ -43,7 +43,7 @@ class Served:
 class AnswerSpans:
     """See the module.
 
-    `is_public`: anybody may ask, so a client's span is only linked, and decides nothing.
+    `is_public`: anybody may ask. So the client's span becomes a link only, and does not decide what is recorded.
     """
 
     def __init__(self, tracer: Tracer, *, is_public: bool = False) -> None:
@@ -60,7 +60,7 @@ class AnswerSpans:
 
 
 def answered(span: Span, status: int) -> None:
-    """The answer has been sent, or its tunnel has been closed."""
+    """End the span: the answer has been sent, or its tunnel closed. A status from 500 on is a failure."""
     span.put("http.response.status_code", status)
     if status < 500:
         span.end()
@@ -69,7 +69,7 @@ def answered(span: Span, status: int) -> None:
 
 
 def answering(span: Span, coroutine: Coroutine[Any, Any, T]) -> within[T]:
-    """The result of the coroutine, which answers the request."""
+    """Run the coroutine that answers the request, under its span; return its result."""
     return within(span.context, coroutine)
 
 
@@ -106,7 +106,7 @@ def attributes_of(served: Served) -> Attributes:
 
 
 def _text(value: str) -> str:
-    """A collector takes Unicode only; a header may have other bytes."""
+    """The text for a collector, which takes Unicode only. Other bytes of a header become `?`."""
     return value.encode(errors="replace").decode()
 
 

@@ -19,13 +19,13 @@ class Rounds:
         return None if self._span is None else self._span.context
 
     def begin(self) -> None:
-        """A round begins. One that has not ended has failed."""
+        """Begin a round. An earlier one that has not ended counts as failed."""
         if self._tracer is not None:
             self.end("it was given up")
             self._span = self._tracer.begin(self._name, {})
 
     def end(self, error: str = "") -> None:
-        """The round under way has ended; without one nothing happens."""
+        """End the round under way, as failed with an `error`. Without a round nothing happens."""
         span, self._span = self._span, None
         if span is None:
             return

@@ -34,7 +34,7 @@ class TraceContext(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_header(cls, value: str) -> TraceContext | None:
-        """The span that a client names in that header; None if it names none."""
+        """The span that a client names in the header `traceparent`; None if it names none."""
         parts = _HEADER.fullmatch(value.strip())
         if parts is None:
             return None
@@ -104,7 +104,7 @@ def under(context: TraceContext | None, work: Callable[[], T]) -> T:
 
 
 def below(context: TraceContext | None, coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
-    """The result of the coroutine, which works for that span, if there is one."""
+    """Run the coroutine, under that span if there is one; return its result."""
     return coroutine if context is None else within(context, coroutine)
 
 

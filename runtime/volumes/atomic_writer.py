@@ -39,7 +39,7 @@ _VERSION_FORMAT = "..%Y_%m_%d_%H_%M_%S."
 VERSION_MODE = 0o755
 GROUP_FILE_BITS = 0o440
 GROUP_DIRECTORY_BITS = stat.S_ISGID | 0o550
-"""The mode bits that an fsGroup gets on volumes that are read-only for their pods."""
+"""The mode bits of directories for an fsGroup, on volumes that are read-only for their pods."""
 
 PATH_BYTES_MAX = 4096
 COMPONENT_BYTES_MAX = 255
@@ -51,8 +51,8 @@ SWAPPED = "swapped"
 def write_payload(directory: str, payload: Payload, group: int | None = None) -> bool:
     """Make `payload` the content of the existing `directory`; True when that changed it.
 
-    `group`, where given, comes to own everything and may read it. Raises VolumeError for a payload that cannot be,
-    and OSError.
+    `group`, where given, comes to own everything and may read it. Raises OSError, and VolumeFailedError for a payload
+    that cannot be written.
     """
     changed = False
     for step in payload_steps(directory, payload, group):
@@ -96,7 +96,7 @@ def has_content(directory: str) -> bool:
 def checked(payload: Payload) -> dict[str, VolumeFile]:
     """The payload under tidy paths, sorted.
 
-    Raises VolumeError for a path that leads elsewhere or cannot be.
+    Raises VolumeFailedError for a path that leads elsewhere or cannot be.
     """
     files: dict[str, VolumeFile] = {}
     for path, file in payload.items():

@@ -69,9 +69,9 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     `name`: on disk; that of the persistent volume, if there is one. `volume`: the pod's entry. `source`: the attribute
     of `Volume`, or of the persistent volume's spec, that gives its kind. `field_path` such as `spec.volumes[2].nfs`.
-    `block`: containers get it as a device. `version`: of its content; another one makes the volume again. `in_use`: the
-    name of an attachable volume in `volumesInUse` of the node's status. `context`: the SELinux label of its mount, or
-    empty.
+    `block`: containers get it as a device. `version`: of its content; when that changes, the volume is made again.
+    `in_use`: the name of an attachable volume in `volumesInUse` of the node's status. `context`: the SELinux label of
+    its mount, or empty.
     """
 
     name: str
@@ -92,7 +92,7 @@ class VolumeSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def all_options(self) -> tuple[str, ...]:
-        """The mount options with that of the label. Its commas are quoted."""
+        """The mount options, that of the SELinux label included. The commas of the label are quoted."""
         return (*self.mount_options, f'context="{self.context}"') if self.context else self.mount_options
 
 
@@ -201,10 +201,7 @@ class VolumePlugin(abc.ABC):
         return ""
 
     def measure(self, place: VolumePlace) -> FsReading | None:
-        """The volume statistics of its driver; None if it measures nothing.
-
-        Raises VolumeFailedError, OSError.
-        """
+        """The volume statistics of its driver; None if the driver has none. Raises VolumeFailedError, OSError."""
         return None
 
     # --- the device that all its pods on the node share: made before the first, taken down after the last -----------
@@ -263,10 +260,7 @@ class NodeVolumes(Protocol):
         """The volumes of a pod found on disk that have a storage driver, each with its name. Raises OSError."""
 
     def measure(self, place: VolumePlace) -> FsReading | None:
-        """The volume statistics of its driver; None if it measures nothing.
-
-        Raises VolumeFailedError, OSError.
-        """
+        """The volume statistics of its driver; None if the driver has none. Raises VolumeFailedError, OSError."""
 
     def remove_pod(self, uid: str) -> tuple[LocatedVolume, ...]:
         """Remove all that the pod has on disk but volumes.

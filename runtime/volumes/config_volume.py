@@ -92,7 +92,10 @@ def _is_in(payload: Payload, path: str) -> bool:
 
 
 def _make_nested(directory: str, below: str) -> None:
-    """Directories below the volume. Raises VolumeError where a file of the payload is in the way, OSError."""
+    """Make the directories below the volume.
+
+    Raises OSError, and VolumeFailedError where a file of the payload is in the way.
+    """
     path = directory
     for part in below.split("/"):
         path = os.path.join(path, part)

@@ -74,7 +74,10 @@ def device_name(driver: str, handle: str) -> str:
 
 
 class CsiLayout:
-    """The paths. `root` is the agent's directory. Raises VolumeError for names that would lead elsewhere."""
+    """The paths. `root` is the agent's directory.
+
+    Raises VolumeFailedError for names that would lead elsewhere.
+    """
 
     def __init__(self, root: str) -> None:
         self._top = os.path.join(root, "plugins", "kubernetes.io", "csi")
@@ -166,7 +169,10 @@ def remove_empty(directory: str) -> None:
 
 
 def remove_path(path: str) -> None:
-    """Remove the rest of an unpublished path, if the driver has left it."""
+    """Remove the rest of an unpublished path, if the driver has left it.
+
+    Raises OSError, and VolumeFailedError for a path that is still mounted.
+    """
     try:
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)

@@ -17,7 +17,7 @@ _RESOURCE = "hugepages-"
 
 
 def page_bytes(pod: Pod, medium: str) -> int:
-    """The size of the pages for a medium. Raises VolumeError."""
+    """The size of the pages for a medium. Raises VolumeFailedError."""
     requested = _requested(pod)
     if not requested:
         raise VolumeFailedError(f"an emptyDir of medium {medium} needs a container that requests huge pages")

@@ -120,7 +120,7 @@ class LocalPlugin(VolumePlugin):
 
 
 def path_of(spec: VolumeSpec) -> str:
-    """The path of the volume on the node. Pure. Raises VolumeError."""
+    """The path of the volume on the node. Pure. Raises VolumeFailedError."""
     local = spec.persistent.spec.local if spec.persistent is not None else None
     if local is None or not local.path:
         raise VolumeFailedError("the local volume has no path")

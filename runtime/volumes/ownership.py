@@ -85,7 +85,7 @@ class OwnershipProgress:
 def give_to_group(path: str, wanted: Ownership, progress: OwnershipProgress) -> None:
     """Change everything at and below the directory `path`.
 
-    Raises VolumeError, OSError; call it again then.
+    Raises VolumeFailedError, OSError; call it again then.
     """
     root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

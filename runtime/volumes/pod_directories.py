@@ -32,20 +32,20 @@ class PodDirectories:
         self._mounts = mounts
 
     def pod(self, uid: str) -> str:
-        """The directory of a pod. Raises VolumeError for a UID that is no name of a directory."""
+        """The directory of a pod. Raises VolumeFailedError for a UID that is no name of a directory."""
         if not uid or "/" in uid or uid in (".", ".."):
             raise VolumeFailedError(f"{uid!r} cannot be the UID of a pod")
         return os.path.join(self._pods, uid)
 
     def place(self, uid: str, plugin: str, name: str, *, block: bool = False) -> VolumePlace:
-        """The place of one volume. Raises VolumeError for names that lead elsewhere."""
+        """The place of one volume. Raises VolumeFailedError for names that lead elsewhere."""
         if not name or "/" in name or name in (".", ".."):
             raise VolumeFailedError(f"{name!r} cannot be the name of a volume")
         top = os.path.join(self.pod(uid), DEVICES if block else FILES)
         return VolumePlace(uid, plugin, name, block, os.path.join(top, plugin.replace("/", "~"), name))
 
     def sub_paths(self, uid: str, name: str) -> str:
-        """The directory of the sub path mounts of this volume."""
+        """The directory of the sub path mounts of a volume. `name`: of the volume on disk."""
         return os.path.join(self.pod(uid), SUB_PATHS, name)
 
     def make(self, uid: str) -> None:
@@ -77,20 +77,26 @@ class PodDirectories:
     def remove_volume(self, place: VolumePlace) -> None:
         """Unmount everything at and below the place of a volume, then remove it.
 
-        Raises VolumeError or OSError.
+        Raises VolumeFailedError or OSError.
         """
         self._unmount(place.directory)
         _remove(place.directory)
 
     def remove_sub_paths(self, uid: str, name: str) -> None:
-        """Unmount and remove what containers had of single paths of a volume. Raises VolumeError or OSError."""
+        """Unmount and remove what containers had of single paths of a volume.
+
+        Raises VolumeFailedError, OSError.
+        """
         path = self.sub_paths(uid, name)
         if os.path.lexists(path):
             self._unmount(path)
             _remove(path)
 
     def remove(self, uid: str) -> None:
-        """Unmount everything at and below the pod's directory, then remove it. Raises VolumeError or OSError."""
+        """Unmount everything at and below the pod's directory, then remove it.
+
+        Raises VolumeFailedError, OSError.
+        """
         path = self.pod(uid)
         if os.path.lexists(path):
             self._unmount(path)

@@ -53,7 +53,7 @@ class SubPaths(Protocol):
     """Calls touch disks and mounts and may hang on a dead one: actors run them on a lane, per pod."""
 
     def prepare(self, wanted: tuple[SubPath, ...]) -> Mapping[int, str]:
-        """Mount them anew; index -> path on the host, safe to give to the runtime. Raises VolumeError."""
+        """Mount them anew; index -> path on the host, safe to give to the runtime. Raises VolumeFailedError."""
 
 
 class LocalSubPaths:
@@ -99,7 +99,7 @@ class LocalSubPaths:
 def open_below(top: str, path: str, *, make: bool = True, pause: Pause = no_pause) -> int:
     """Open what is at `path` below directory `top`; the descriptor serves as a place only (O_PATH).
 
-    Raises VolumeError where the path leads out or cannot be, and OSError.
+    Raises VolumeFailedError where the path leads out or cannot be, and OSError.
     """
     if path.startswith("/"):
         raise VolumeFailedError(f"{path!r} must be relative")

@@ -6,7 +6,7 @@ The loop device keeps the device from going away under its name (spec 8.7).
     <root>/plugins/<plugin>/volumeDevices/<volume>/<pod>     the device itself, held by a loop device
 
 As long as it is held, the name `/dev/sdb` cannot come to stand for another disk. One hold per pod, found again by its
-path after a restart. Raises VolumeError and OSError.
+path after a restart. Raises VolumeFailedError and OSError.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _HAS_CHECK = ("ext2", "ext3", "ext4")
 def mount_disk(
     commands: Commands, device: str, directory: str, kind: str, options: tuple[str, ...], *, read_only: bool
 ) -> None:
-    """Mount the file system of `kind` on `device`, made if the disk is blank. Raises VolumeError."""
+    """Mount the file system of `kind` on `device`, made if the disk is blank. Raises VolumeFailedError."""
     if not _KIND.fullmatch(kind):
         raise VolumeFailedError(f"{kind!r} is no type of file system; write it like ext4 or xfs")
     chosen = joined_options(options, read_only=read_only)
@@ -47,7 +47,7 @@ def mount_disk(
 
 
 def file_system_of(commands: Commands, device: str) -> str:
-    """The file system on the disk; empty for a blank disk. Raises VolumeError."""
+    """The file system on the disk; empty for a blank disk. Raises VolumeFailedError."""
     command = HostCommand("blkid", ("-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export"), (device,))
     ended = commands.run(command, MOUNT_S)
     if ended.code == _BLANK:

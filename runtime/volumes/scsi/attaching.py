@@ -1,7 +1,4 @@
-"""The API calls before a disk is attached. Pure.
-
-Its name is put into the node's status, and its secret is read.
-"""
+"""What the API holds of a disk to attach: its name in the node's status, and its secret. Pure."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def source_of(spec: VolumeSpec) -> FCVolumeSource:
 
 
 def disk_of(spec: VolumeSpec) -> FcDisk:
-    """The disk in the volume."""
+    """The disk that the volume names."""
     source = source_of(spec)
     if source.target_wwns and source.lun is not None:
         for name in source.target_wwns:
@@ -79,7 +79,7 @@ def attached_name(spec: VolumeSpec) -> str:
 
 
 def disk_in(directory: str) -> FcDisk:
-    """The disk in the name of a directory.
+    """The disk that the name of a directory tells.
 
     One identifier may have dashes, and several are joined by dashes: both fit.
     """

@@ -77,7 +77,7 @@ def source_of(spec: VolumeSpec) -> ISCSIVolumeSource:
 
 
 def target_of(spec: VolumeSpec) -> IscsiTarget:
-    """The target in the volume."""
+    """The target that the volume names."""
     source = source_of(spec)
     if len(source.iqn) > _LENGTH_AT_MOST or not _TARGET.fullmatch(source.iqn):
         raise VolumeFailedError(
@@ -113,7 +113,7 @@ def attached_name(spec: VolumeSpec) -> str:
 
 
 def target_in(directory: str) -> IscsiTarget | None:
-    """The target in the name of a directory; None if it is not our name."""
+    """The target that the name of a directory tells; None if the name is not ours."""
     parent, _, name = directory.partition("/")
     rest, _, lun = name.rpartition(_LUN)
     begin = min((at for at in map(rest.find, _KINDS) if at > 0), default=0)

@@ -53,7 +53,7 @@ class SharedDiskPlugin(VolumePlugin):
 
     @abc.abstractmethod
     def source_in(self, spec: VolumeSpec) -> ISCSIVolumeSource | FCVolumeSource:
-        """The source in the volume. Pure. Raises VolumeFailedError."""
+        """The iscsi or fc source of the volume. Pure. Raises VolumeFailedError."""
 
     @abc.abstractmethod
     def attach(self, spec: VolumeSpec, directory: str) -> str:

@@ -46,9 +46,9 @@ class Cluster:
     kubeconfig: str
     """Path of a file that exists as long as the cluster."""
     url: str
-    """Of the API server: `http://127.0.0.1:PORT`, or with RBAC `https://...`.
+    """The URL of the API server: `http://127.0.0.1:PORT`, or with RBAC `https://...`.
 
-    Without RBAC it asks for no credentials.
+    Without RBAC the server asks for no credentials.
     """
     nodes: tuple[str, ...]
     """Names of all nodes, killed ones included."""
@@ -213,28 +213,29 @@ class Cluster:
     def kubernetes(self, user: str = "", groups: Sequence[str] = ()) -> Any:
         """A `kubernetes.client.ApiClient` of this cluster, for `client.CoreV1Api(...)` and the like.
 
-        Of an admin, or of a user as `kubeconfig_of` takes it. Raises ClusterError where the package is not installed.
+        The client acts as an admin, or as the user and groups given (see `kubeconfig_of`). Raises ClusterError if the
+        package is not installed.
         """
         return kubernetes_client(self.kubeconfig_of(user, groups) if user else self.kubeconfig)
 
     def lightkube(self, user: str = "", groups: Sequence[str] = ()) -> Any:
-        """A `lightkube.Client` of this cluster; like `kubernetes`."""
+        """A `lightkube.Client` of this cluster; users and errors are as in `kubernetes`."""
         return lightkube_client(self.kubeconfig_of(user, groups) if user else self.kubeconfig)
 
     def kubeconfig_of(self, user: str, groups: Sequence[str] = ()) -> str:
-        """The path of a kubeconfig for a user, with a token of his own.
+        """Write a kubeconfig for a user, with a token of his own, and return its path.
 
-        `system:serviceaccount:NAMESPACE:NAME` is an account that exists. Any other name is a user with these groups and
-        `system:authenticated`. What he may do is for roles to say, in a cluster with `rbac=True`.
+        `system:serviceaccount:NAMESPACE:NAME` must be an account that exists. Any other name is a user with these
+        groups and `system:authenticated`. In a cluster with `rbac=True`, roles decide what he may do.
         """
         return str(self._ask({"order": "act-as", "user": user, "groups": list(groups)})["kubeconfig"])
 
     def serve_webhook(self, service: str, url: str) -> None:
-        """Say where a service for admission webhooks is.
+        """Set the URL of a service for admission webhooks.
 
         For example `serve_webhook("shop/hooks", "https://127.0.0.1:9443")`. `service` is `NAMESPACE/NAME`, as in the
-        `clientConfig` of webhooks. Its certificate is still that of `NAME.NAMESPACE.svc`. A webhook with a `url` of its
-        own needs none of this.
+        `clientConfig` of webhooks. The certificate at the URL must still be for `NAME.NAMESPACE.svc`. A webhook with a
+        `url` of its own does not need this.
         """
         self._ask({"order": "serve-webhook", "service": service, "url": url})
 
@@ -329,8 +330,8 @@ def cluster(
         seed: decides everything random; a stepped cluster with the same seed and orders does the same.
         scheduler: whether the built-in scheduler binds pods; with False, yours does.
         cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
-        rbac: whether roles and bindings are enforced. Then `kubeconfig` is that of an admin, nodes may do what nodes
-            may, and whoever shows no token is anonymous.
+        rbac: whether roles and bindings are enforced. Then `kubeconfig` is that of an admin, nodes have the
+            rights of nodes, and a client without a token is anonymous.
 
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.

@@ -18,7 +18,7 @@ _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "ge
 
 
 def mutate(store: Store, call: ResourceCall, old: Json | None, new: Json) -> bool:
-    """Let webhooks change the top and the metadata of `new` in place; returns whether one did.
+    """Put the changes of mutating webhooks into `new` and its metadata; return whether there were any.
 
     Raises StatusError, ReviewWantedError.
     """
@@ -40,7 +40,7 @@ def mutate(store: Store, call: ResourceCall, old: Json | None, new: Json) -> boo
 
 
 def validate(store: Store, call: ResourceCall, old: Json | None, new: Json | None) -> None:
-    """Without a new object: of a deletion, for all webhooks. Raises StatusError, ReviewWantedError."""
+    """Ask validating webhooks, or all if `new` is None (a deletion). Raises as `mutate` does."""
     for stage in (VALIDATING,) if new is not None else (MUTATING, VALIDATING):
         for webhook in _webhooks(store, stage):
             _verdict(store, call, stage, webhook, old, new)

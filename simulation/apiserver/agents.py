@@ -36,7 +36,7 @@ class Agents(Protocol):
         """Ask the agent, and give its answer. Raises StatusError when there is none."""
 
     async def fetch(self, node: NodeAnswer) -> bytes | None:
-        """The whole answer of an agent; None without a good one."""
+        """The whole answer of an agent; None for an error, and without an answer."""
 
     def tunnel(self, node: NodeAnswer) -> Tunnel:
         """The connection to the agent for an upgraded connection.

@@ -40,7 +40,7 @@ class Authenticator:
         self._static = {token: user_named(name) for token, name in (core.options.tokens or {}).items()}
 
     def admit(self, user: ApiUser) -> str:
-        """One more static token, for that user."""
+        """Add a static token for that user, and return it."""
         token = self._core.new_uid().replace("-", "")
         self._static[token] = user
         return token

@@ -1,7 +1,7 @@
 """Who may do what.
 
-`AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs. `RBAC`: so, and
-everybody what roles give; `simulation.rbac` says what that is.
+`AlwaysAllow`: everybody everything. `Node`: admins all, the agent of a node what its node needs. `RBAC`: the same,
+and everybody what roles grant (see `simulation.rbac`).
 
 An agent may do what Kubernetes allows it by the Node authorizer and NodeRestriction. `_GRANTS` is the table of the
 first: resource and part, verbs, and how the object must be related to the node. `decide` judges the request alone,
@@ -55,7 +55,7 @@ class AccessAttributes(msgspec.Struct, frozen=True):
 
     @property
     def access(self) -> Access:
-        """What roles are asked."""
+        """The access that roles must grant."""
         return Access(self.verb, self.group, self.what, self.name or self.field_name)
 
 
@@ -96,19 +96,19 @@ class Authorizer:
             self.check_access(call.user, msgspec.structs.replace(asked, verb="create"))
 
     def check_access(self, user: ApiUser, asked: AccessAttributes) -> None:
-        """Raises StatusError (403)."""
+        """Check that the user may do it. Raises StatusError (403)."""
         allowed, reason = self.decide(user, asked)
         if not allowed:
             raise _forbidden(user, asked, reason)
 
     def check_path(self, user: ApiUser, method: str, path: str) -> None:
-        """For what is no resource. Raises StatusError (403)."""
+        """Check a request to a path that is no resource. Raises StatusError (403)."""
         if self.has_roles and not self.decide_path(user, method.lower(), path)[0]:
             why = f'User "{user.name}" cannot {method.lower()} path "{path}"'
             raise StatusError(403, "Forbidden", f"forbidden: {why}", {})
 
     def check_impersonation(self, user: ApiUser, other: ApiUser) -> None:
-        """Whether the user may act for the other one. Raises StatusError (403)."""
+        """Check that the user may act for the other one. Raises StatusError (403)."""
         account = other.name.split(":")[2:] if other.name.startswith("system:serviceaccount:") else []
         named = [("", "groups", "", group) for group in other.groups]
         named += [(_IDENTITY, f"userextras/{key}", "", value) for key in other.extra for value in other.extra[key]]
@@ -119,7 +119,7 @@ class Authorizer:
             self.check_access(user, AccessAttributes("impersonate", group, resource, part, namespace, name))
 
     def decide(self, user: ApiUser, asked: AccessAttributes) -> tuple[bool, str]:
-        """Whether it is allowed, and why; "" for no particular reason."""
+        """Whether the access is allowed, and why; "" for no particular reason."""
         if self.may_everything(user):
             return True, ""
         if not self.has_roles and asked.resource in _REVIEWS and asked.verb == "create":
@@ -139,7 +139,7 @@ class Authorizer:
         return (True, "") if self.may_everything(user) else self._by_roles(user, "", Access(verb, path=path))
 
     def granted(self, user: ApiUser, namespace: str) -> Iterator[Granted]:
-        """What roles give the user in the whole cluster and in that namespace."""
+        """The rules that roles grant the user in the whole cluster and in that namespace; none without RBAC."""
         return granted(user, namespace, self.policies) if self.has_roles else iter(())
 
     def _by_roles(self, user: ApiUser, namespace: str, asked: Access, reason: str = "") -> tuple[bool, str]:
@@ -261,11 +261,11 @@ _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
 }
 """Rules by resource and part; everything else is refused."""
 _STREAMS = frozenset({"attach", "exec", "portforward"})
-"""Parts that a WebSocket asks for by GET. Who may only read may not have them."""
+"""Parts that a WebSocket requests by GET; they need the right to `create`, not only to `get`."""
 _IDENTITY = "authentication.k8s.io"
 _REVIEWS = frozenset({"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
 _OF_ALL_SERVERS = frozenset((resource.group, resource.plural) for resource in SERVED)
-"""The built-in resources. Agents may not touch custom ones, whatever their names."""
+"""The built-in resources. `_GRANTS` is for these alone: a custom resource may have the same name."""
 
 
 # --- what pods and volumes refer to -----------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def attributes_of(call: ResourceCall) -> AccessAttributes:
         group=target.resource.group,
         resource=target.resource.plural,
         subresource=target.subresource,
-        # As Kubernetes has it: a namespace is in itself.
+        # As in Kubernetes, the namespace of a Namespace object is its own name.
         namespace=target.name if target.resource is NAMESPACES else target.namespace,
         name=target.name,
         field_node=(selection.node or "") if selection is not None else "",

@@ -1,8 +1,8 @@
 """The API server over HTTP/1.1 on loopback, for kubectl, agents and other clients.
 
 One listener on the given loop thread, with TLS if there are certificates. It reads a request, authenticates it, lets
-the server answer, and writes the answer in the requested form. Watches are streamed line by line. Some requests go to
-the agent of a node; a request to upgrade the connection becomes a tunnel (see tunnels.py).
+the server answer, and writes the answer in the requested form. Watches are streamed line by line. Requests that
+only the agent of a node can answer go to it. A request to upgrade the connection becomes a tunnel (see tunnels.py).
 
 Without TLS it serves programs, but no page in a browser (`runtime.http_server.local_site`). A watcher that does not
 read is cut after `LINES_WAITING_AT_MOST` events. Only the port can fail (`start` raises OSError). The meaning of
@@ -60,7 +60,7 @@ START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
 SECONDS_AT_MOST = 86_400
 REVIEWS_AT_MOST = 1000
-"""Of webhooks, for one request."""
+"""The limit of webhook reviews for one request."""
 WARNINGS_AT_MOST = 64
 WARNING_LETTERS_AT_MOST = 4096
 """The most letters of warnings in the headers of one answer.
@@ -199,7 +199,7 @@ class HttpFront:
         return _response(answer, body)
 
     async def _reviewed(self, asked: ApiRequest) -> Answer:
-        """The answer, after all webhooks that want to be asked."""
+        """The answer of the server, which webhooks review first."""
         admission = Admission()
         asked = msgspec.structs.replace(asked, admission=admission)
         while len(admission.verdicts) < REVIEWS_AT_MOST:

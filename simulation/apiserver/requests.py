@@ -58,7 +58,7 @@ class ApiUser:
 
 
 def user_info(user: ApiUser) -> Json:
-    """The UserInfo of reviews."""
+    """A user as the UserInfo in reviews."""
     info = {"username": user.name, "groups": user.groups, "uid": user.uid, "extra": user.extra}
     return {name: part for name, part in info.items() if part or name in ("username", "groups")}
 
@@ -83,7 +83,7 @@ class ApiRequest(msgspec.Struct, frozen=True):
     content_type: str = JSON
     user: ApiUser = ADMIN
     admission: Admission | None = None
-    """None for a request that no webhook reviews."""
+    """The verdicts of webhooks; None for a request that no webhook reviews."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -162,7 +162,7 @@ def verb_of(method: str, resource: ServedResource, sub: SubResource | None, name
 class ResourceCall(msgspec.Struct, eq=False):
     """A parsed request.
 
-    `warnings` go into the answer's headers. It repeats resource, namespace and name of the target.
+    `warnings` go into the answer's headers. `resource`, `namespace` and `name` are those of the target.
     """
 
     request: ApiRequest

@@ -134,7 +134,7 @@ _SCALE_PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".st
 
 
 def _published(kind: str, template: str = "", scaled: bool = False, **more: Any) -> ServedResource:
-    """An entry of a kind that is stored by its published schema."""
+    """The entry of a kind that is stored by its published schema."""
     group, version = more.get("group", ""), more.get("version", "v1")
     defaults, name = more.pop("defaults", {}), schema_name(group, version, kind)
     schema = with_written_defaults(resolved(name), defaults)

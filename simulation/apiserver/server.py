@@ -1,7 +1,7 @@
 """The API server without a network: a request goes in, an answer comes out.
 
 `handle` never waits: a refusal is an answer, too, and what takes time (a watch) is handed out to be listened to. It
-raises `ReviewWantedError` alone, for a request with an `Admission`. Safe for threads: one lock around everything. Time,
+raises only `ReviewWantedError`, for a request with an `Admission`. Safe for threads: one lock around everything. Time,
 names and chance come from the clock that is given, so that on a simulated dispatcher the same requests in the same
 order have the same answers.
 """
@@ -203,17 +203,17 @@ class ApiServer:
             return self._context.authenticator.admit(user)
 
     def check_path(self, user: ApiUser, method: str, path: str) -> None:
-        """For what is no resource. Raises StatusError (403)."""
+        """Check a request to a path that is no resource. Raises StatusError (403)."""
         with self._core.lock:
             self._context.authorizer.check_path(user, method, path)
 
     def check_access(self, user: ApiUser, asked: AccessAttributes) -> None:
-        """For what others answer. Raises StatusError (403)."""
+        """Check a request that this server does not answer itself. Raises StatusError (403)."""
         with self._core.lock:
             self._context.authorizer.check_access(user, asked)
 
     def impersonated(self, user: ApiUser, other: ApiUser) -> ApiUser:
-        """The user `other` that `user` impersonates. Raises StatusError (403) without the permission."""
+        """`other`, with its implied groups, if `user` may impersonate it. Raises StatusError (403)."""
         self._context.authorizer.check_impersonation(user, other)
         groups = other.groups
         if not groups and other.name.startswith(ACCOUNT_PREFIX):
@@ -266,7 +266,7 @@ def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Co
 
 
 def error_of(answer: Answer) -> StatusError:
-    """The refusal that an answer is."""
+    """The error in the answer of a refusal."""
     value: Json = answer.value if isinstance(answer, JsonAnswer) else {}
     return StatusError(answer.code, value.get("reason", ""), value.get("message", ""), value.get("details"))
 

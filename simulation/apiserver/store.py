@@ -82,9 +82,7 @@ class Version(msgspec.Struct, eq=False):
 
 
 class StoreChange(msgspec.Struct, eq=False):
-    """One change of one object at one revision: `old` is None for a new object, `new` is None for a
-    removed one.
-    """
+    """One change of one object at one revision. A new object has no `old`, a removed one no `new`."""
 
     revision: int
     old: Version | None

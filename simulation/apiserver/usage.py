@@ -3,9 +3,9 @@
 So `kubectl top` works without a metrics server.
 
 Nothing is cached: a request fetches the summaries of the agents concerned, as the proxy of a node would. The requester
-must be allowed to read what `metrics.k8s.io` has; all else is asked as a metrics server does, which may. A node whose
-agent does not answer is left out with its pods, like one that a metrics server does not know yet. Parsing the summaries
-is pure.
+needs the right to read `metrics.k8s.io`. All other requests are made as an admin, as a metrics server makes them with
+its own rights. A node whose agent does not answer is left out with its pods, like one that a metrics server does not
+know yet. Parsing the summaries is pure.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _objects(
 
 
 def _way(node: str, handle: Callable[[ApiRequest], Answer]) -> NodeAnswer:
-    """The connection to the agent's summary. Raises StatusError."""
+    """How to reach the summary of the node's agent. Raises StatusError."""
     query = (("only_cpu_and_memory", "true"),)
     answer = handle(ApiRequest("GET", f"/api/v1/nodes/{node}/proxy/stats/summary", query))
     if isinstance(answer, NodeAnswer):

@@ -85,7 +85,7 @@ class ClusterAgents:
         return await LogStreams(here.cri, here.host.log_files, AtOnce()).answer(request, container_id, options)
 
     def _operation(self, here: SimulatedNode, node: NodeAnswer, what: Asked) -> tuple[Streams, Operation]:
-        """The operation of a session. Raises Refusal."""
+        """The streams and the operation of a session. Raises Refusal."""
         streams = streams_of(node.query)
         container = running(here.cri, self._pod(what.names), what.names["container"])
         if what.endpoint is ServerEndpoint.ATTACH:

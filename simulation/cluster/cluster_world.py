@@ -79,7 +79,7 @@ class ClusterWorld(World):
         return sum(self.chronicle.nodes_ready.values())
 
     def is_untainted(self) -> bool:
-        """Whether no node has a taint: a ready node loses its taint a moment later."""
+        """Whether no node has a taint: a node keeps its taint for a moment after it is ready."""
         return not any(node.object["spec"].get("taints") for node in self.server.store.of["nodes"].all())
 
     # --- nodes ------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class ClusterWorld(World):
                 state.behaves(sandbox, self.told.behaviour_of(sandbox.config))
 
     def unmatched(self) -> list[str]:
-        """Orders for pods that never existed, one sentence each."""
+        """The orders of behaviour whose pods never existed, one sentence each."""
         pods = [pod.key for pod in self.server.store.of["pods"].all()]
         names = sorted({name for _, name in pods})
         return [
@@ -230,7 +230,7 @@ class ClusterWorld(World):
                 container.exit_timer.cancel()
 
     def _running(self, namespace: str, name: str, container: str = "") -> tuple[SimulatedNode, list[ContainerRecord]]:
-        """The running containers of the pod, or the one of the given name; at least one."""
+        """The node of the pod, and its running containers or the named one. Raises OrderError if none."""
         pod = self.server.store.get("pods", namespace, name)
         if pod is None:
             raise OrderError(f"there is no pod {namespace}/{name}")
@@ -290,7 +290,7 @@ class ClusterWorld(World):
             raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
 
     def _in(self, time: str, operation: Callable[[], object]) -> None:
-        """Act after a delay, unless the cluster was healed by then."""
+        """Act after a delay, unless the cluster was healed in between."""
         healings = self._healings
         self.after(duration_ns(time), lambda: operation() if self._healings == healings else None)
 

@@ -15,7 +15,10 @@ from simulation.cluster import orders
 
 VERSION = "/v1"
 _NOT_SERVED = (orders.Begin, orders.Apply, orders.Limit)
-"""The command begins the cluster; kubectl applies manifests; the Python client waits with a limit."""
+"""Orders without a path.
+
+The command begins the cluster, kubectl applies manifests, and the Python client waits with a limit.
+"""
 _READS = (orders.Now, orders.Unmatched, orders.Explain, orders.Troubles, orders.CountReady)
 _SECONDS: Mapping[str, Any] = {"seconds": {"type": "number", "description": "the cluster's time after the order"}}
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
@@ -37,7 +40,7 @@ OF_PATH: Mapping[str, type[Any]] = {
 
 
 def method_of(order: type[Any]) -> str:
-    """GET or POST."""
+    """The HTTP method of an order: GET or POST."""
     return "GET" if order in _READS else "POST"
 
 

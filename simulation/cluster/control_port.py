@@ -80,7 +80,7 @@ class ControlPort:
 
 
 def _fields(body: bytes) -> Json:
-    """Raises OrderError."""
+    """The fields in a body. Raises OrderError."""
     try:
         return msgspec.json.decode(body or b"{}", type=Json)
     except msgspec.MsgspecError as error:

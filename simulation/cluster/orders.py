@@ -73,7 +73,7 @@ class Limit(_Order, frozen=True, tag="limit"):
 
 
 class Behave(_Order, frozen=True, tag="behave"):
-    """Say what containers do; `knobs` are those of the simulated runtime."""
+    """Set the behaviour of containers; `knobs` are those of the simulated runtime."""
 
     name: str = "*"
     namespace: str = "*"
@@ -103,21 +103,21 @@ class Apply(_Order, frozen=True, tag="apply"):
 
 
 class ActAs(_Order, frozen=True, tag="act-as"):
-    """A kubeconfig for a user, or for a service account that exists."""
+    """Write a kubeconfig for a user, or for a service account that exists."""
 
     user: Annotated[str, Meta(min_length=1)]
     groups: tuple[str, ...]
 
 
 class ServeWebhook(_Order, frozen=True, tag="serve-webhook"):
-    """Where the program listens that serves a service for webhooks."""
+    """Set the URL at which a program serves the webhooks of a service."""
 
     service: Annotated[str, Meta(pattern="^[a-z0-9-]+/[a-z0-9-]+$")]
     url: Annotated[str, Meta(pattern="^https://[^/]+$")]
 
 
 class Explain(_Order, frozen=True, tag="explain"):
-    """Why a pod is in its state."""
+    """Explain why a pod is in its state."""
 
     pod: str
     namespace: str = DEFAULT
@@ -132,7 +132,7 @@ class Reset(_Order, frozen=True, tag="reset"):
 
 
 class Exit(_Order, frozen=True, tag="exit"):
-    """End the containers of a pod, or the one of that name."""
+    """End the containers of a pod, or only `container`."""
 
     pod: str
     namespace: str = DEFAULT
@@ -158,7 +158,7 @@ class Say(_Order, frozen=True, tag="say"):
 
 
 class StartLoad(_Order, frozen=True, tag="load"):
-    """Keep so many pods `NAME-N`. Without a spec, each has one container that runs for ever."""
+    """Keep `replicas` pods, named `NAME-N`. Without a spec, each has one container that runs for ever."""
 
     name: str
     replicas: Count
@@ -214,14 +214,14 @@ class KillAgent(_Order, frozen=True, tag="kill-agent"):
 
 
 class PauseAgent(_Order, frozen=True, tag="pause-agent"):
-    """Give the agent of a node no CPU for so long."""
+    """Give the agent of a node no CPU for the time `lasts`."""
 
     node: str
     lasts: str
 
 
 class CutNetwork(_Order, frozen=True, tag="cut-network"):
-    """Lose all packets between a node and the API server for so long."""
+    """Lose all packets between a node and the API server for the time `lasts`."""
 
     node: str
     lasts: str

@@ -1,8 +1,8 @@
 """A load as a Deployment makes it: a number of pods of one template; removed pods are replaced.
 
 It follows the pods in the store and calls the server like any controller. It makes a few pods per turn, so that other
-requests are served in between. It recognises its pods by their label; deleted and ended ones do not count. A refused
-pod is tried again; a template that is invalid is reported at once to the caller.
+requests are served in between. It recognises its pods by their label; pods that are being deleted or have ended do not
+count. A refused pod is tried again; a template that is invalid is reported at once to the caller.
 """
 
 from __future__ import annotations
@@ -114,5 +114,5 @@ class Replicas:
         return self._ask("POST", self._path, body)
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any]) -> str:
-        """The server's refusal, or nothing."""
+        """Send a request; return the refusal of the server, or ""."""
         return ask(self._server, ADMIN, method, path, msgspec.to_builtins(body))

@@ -1,4 +1,4 @@
-"""Returns a cluster to its first state: objects of tests are deleted, and all faults end.
+"""Finds and deletes the objects that tests have made since a cluster began.
 
 Objects from the beginning stay, with their changes. Nodes stay too, added ones included.
 """

@@ -32,9 +32,9 @@ Json = dict[str, Any]
 
 
 class RunningCluster:
-    """`kubeconfig`: the path where it is written. `port` of the API server; 0: any free one.
+    """`kubeconfig`: the path to write it to. `port`: that of the API server; 0: any free one.
 
-    `directory`: for keys and the kubeconfigs of users; whoever gives it removes it.
+    `directory`: for keys and the kubeconfigs of users; the caller removes it.
     """
 
     def __init__(self, begin: Begin, loop: LoopThread, kubeconfig: str, directory: str, *, port: int = 0) -> None:

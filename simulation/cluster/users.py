@@ -1,7 +1,7 @@
 """Users of a test's cluster: a token for each, and a kubeconfig that shows it.
 
-The token of a service account is one that the API server signs, so it is good while its account exists. Any other user
-gets one that nobody checks further: whoever shows it is that user.
+The API server signs the token of a service account, so it is valid while the account exists. Any other user gets a
+random token, without further checks: whoever shows it is that user.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Users:
         self._made = 0
 
     def act_as(self, name: str, groups: tuple[str, ...]) -> str:
-        """The path of a kubeconfig for that user. Raises OrderError."""
+        """Write a kubeconfig for that user, and return its path. Raises OrderError."""
         if name.startswith(ACCOUNT_PREFIX):
             if groups:
                 raise OrderError(f"the groups of a service account are fixed; leave them out for {name}")

@@ -1,4 +1,4 @@
-"""The roles and bindings of a new cluster; `defaults.yaml` has them in short."""
+"""The roles and bindings of a new cluster; `defaults.yaml` has them in a short form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MADE_BY = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 
 
 def default_objects() -> Iterator[Json]:
-    """Each role, and behind it its binding. A ClusterRole that has the rules of others begins with none."""
+    """Each role, followed by its binding if it has one. An aggregated ClusterRole begins without rules."""
     entries: list[Json] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
     for entry in entries:
         name, place = entry["name"], {"namespace": entry["namespace"]} if "namespace" in entry else {}

@@ -1,6 +1,6 @@
-"""What roles and bindings give a user, and how cluster roles are put together of others.
+"""The rules that roles and bindings grant a user, and the rules of aggregated cluster roles.
 
-`Policies` is where the objects come from. A binding to a role that does not exist gives nothing, and is told of.
+`Policies` gives the objects. A binding to a role that does not exist grants nothing; its `Granted` names the role.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Policies(Protocol):
 
 
 class Granted(msgspec.Struct, frozen=True):
-    """A rule that a user has. `by` says which binding gives it; `lacks` which role is not there instead."""
+    """A rule that a user has, and in `by` the reason; or, in `lacks`, that a bound role is missing."""
 
     rule: Rule
     by: str = ""
@@ -46,7 +46,7 @@ class Granted(msgspec.Struct, frozen=True):
 
 
 def granted(user: Subject, namespace: str, policies: Policies) -> Iterator[Granted]:
-    """What the user has in the whole cluster and, with a namespace, in that one."""
+    """The rules of the user in the whole cluster and, with a namespace, in that one."""
     for place in ("", namespace) if namespace else ("",):
         for binding in policies.bindings(place):
             subject = _subject_of(binding, user, place)
@@ -62,7 +62,7 @@ def rules_of(reference: Json, namespace: str, policies: Policies) -> list[Rule] 
 
 
 def aggregated(role: Json, others: Iterable[Json]) -> list[Rule] | None:
-    """The rules of a cluster role that has those of others. None when the role has rules of its own."""
+    """The rules that a cluster role takes from others. None if its rules are its own."""
     rule = role.get("aggregationRule")
     if rule is None:
         return None
@@ -94,7 +94,7 @@ def _given(binding: Json, subject: str, place: str, policies: Policies) -> Itera
 
 
 def _subject_of(binding: Json, user: Subject, place: str) -> str:
-    """The subject of the binding that the user is, as reasons show it; empty when there is none."""
+    """The subject of the binding that fits the user, as reasons show it; "" if none fits."""
     for subject in binding.get("subjects") or ():
         kind, name = subject.get("kind"), subject.get("name", "")
         if (kind == "User" and name == user.name) or (kind == "Group" and name in user.groups):

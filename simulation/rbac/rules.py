@@ -1,6 +1,7 @@
 """One rule of a role: which requests it allows, and which other rules it covers.
 
-A rule is JSON: verbs of resources, by group and perhaps name; or verbs of paths that are no resources. `*` is any.
+A rule is JSON: verbs for resources, by group and perhaps by name, or verbs for paths that are no resources. `*` matches
+all.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _FIELDS = {
     "resourceNames": "ResourceNames",
     "verbs": "Verbs",
 }
-"""In the order and the spelling of refusals."""
+"""Fields of a rule, in the order and spelling of refusals."""
 
 
 class Access(msgspec.Struct, frozen=True):
-    """What a request asks for.
+    """The access that a request needs.
 
-    `resource` has the part behind a slash. With a `path`, it is for no resource.
+    `resource` includes the part, behind a slash. With a `path`, the access is to no resource.
     """
 
     verb: str
@@ -40,7 +41,7 @@ class Access(msgspec.Struct, frozen=True):
 
 
 def allows(rule: Rule, asked: Access) -> bool:
-    """Whether the rule allows it."""
+    """Whether the rule allows that access."""
     if not _has(rule, "verbs", asked.verb):
         return False
     if asked.path:
@@ -54,7 +55,7 @@ def allows(rule: Rule, asked: Access) -> bool:
 
 
 def uncovered(wanted: Iterable[Rule], held: list[Rule]) -> list[str]:
-    """What is in no rule of `held`, as a refusal says it."""
+    """The wanted rules that no rule of `held` covers, as refusals show them."""
     missing: dict[tuple[str, str, str | None], dict[str, None]] = {}
     found = []
     for rule in wanted:
@@ -84,7 +85,7 @@ def shown(rule: Rule) -> str:
 
 
 def _single(rule: Rule) -> Iterator[Rule]:
-    """The rule as rules of one verb, and one resource or path, each."""
+    """The rule, split into rules of one verb and one resource or path."""
     for verb in rule.get("verbs") or ():
         for path in rule.get("nonResourceURLs") or ():
             yield {"nonResourceURLs": [path], "verbs": [verb]}
@@ -96,7 +97,7 @@ def _single(rule: Rule) -> Iterator[Rule]:
 
 
 def _covers(held: Rule, one: Rule) -> bool:
-    """Whether the rule allows all that a single one does."""
+    """Whether the held rule allows everything that the single rule allows."""
     if not _has(held, "verbs", one["verbs"][0]):
         return False
     if "nonResourceURLs" in one:
@@ -115,7 +116,7 @@ def _has(rule: Rule, field: str, value: str) -> bool:
 
 
 def _has_resource(rule: Rule, resource: str) -> bool:
-    """`*/scale` is that part of any resource."""
+    """Whether the rule names the resource; `*/scale` is that part of any resource."""
     part = resource.partition("/")[2]
     return _has(rule, "resources", resource) or bool(part and f"*/{part}" in (rule.get("resources") or ()))
 

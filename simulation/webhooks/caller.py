@@ -35,7 +35,7 @@ class WebhookCaller:
         self._new_uid = new_uid
 
     async def ask(self, wanted: ReviewWantedError) -> Verdict:
-        """The answer; one that fails says why."""
+        """The verdict of a webhook. Without a valid answer, its `failure` says why."""
         webhook, review = wanted.webhook, review_of(self._new_uid(), wanted.request)
         seconds = webhook.fields.get("timeoutSeconds") or USUAL_SECONDS
         try:
@@ -57,9 +57,9 @@ class WebhookCaller:
         return Verdict(failure=f'failed to call webhook: Post "{shown}?timeout={seconds}s": {why}')
 
     def _address(self, client: Json) -> tuple[str, str, str | None]:
-        """As Kubernetes shows it, where to connect, and whose certificate is expected.
+        """The URL as Kubernetes shows it, the URL to connect to, and the name in the expected certificate.
 
-        Raises LookupError for a service that is nowhere.
+        The name is None for that of the URL. Raises LookupError for a service without a known URL.
         """
         service = client.get("service")
         if service is None:

@@ -1,4 +1,4 @@
-"""Which webhooks a request concerns. Pure.
+"""Decides which webhooks a request concerns. Pure.
 
 Rules match the version of the request exactly. `matchConditions` are in CEL and are not evaluated.
 """
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 ANY = "*"
 GROUP = "admissionregistration.k8s.io"
 _OWN = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
-"""No webhook is asked about these, so that one that fails can be removed."""
+"""No webhook is asked about these, so that a failing webhook can be removed."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -31,14 +31,14 @@ class Asked(msgspec.Struct, frozen=True):
     namespaced: bool
     namespace: str
     namespace_labels: Json
-    """Of its namespace, or of a namespace itself."""
+    """The labels of the object's namespace; for a Namespace, its own labels."""
     user: Json
-    """The UserInfo of who asks."""
+    """The UserInfo of the requester."""
     dry_run: bool
     old: Json | None
-    """The object before; None of a creation."""
+    """The object before; None for a creation."""
     new: Json | None
-    """The object after; None of a deletion."""
+    """The object after; None for a deletion."""
 
     @property
     def resource(self) -> str:
@@ -65,7 +65,7 @@ class Webhook(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Which one it is among those of its kind."""
+        """Its identity among the mutating, or among the validating, webhooks."""
         return f"{self.configuration}/{self.name}"
 
     @property
@@ -75,13 +75,13 @@ class Webhook(msgspec.Struct, frozen=True):
 
 
 def webhooks_of(configurations: Iterable[Json]) -> list[Webhook]:
-    """All webhooks, by the names of their configurations."""
+    """All webhooks, in the order of the names of their configurations."""
     ordered = sorted(configurations, key=lambda one: str(one["metadata"]["name"]))
     return [Webhook(one["metadata"]["name"], fields) for one in ordered for fields in one.get("webhooks") or ()]
 
 
 def concerns(webhook: Json, asked: Asked) -> bool:
-    """Whether the webhook is to be asked about it."""
+    """Whether the webhook must be asked about that request."""
     if asked.group == GROUP and asked.resource in _OWN:
         return False
     if not any(_rule_matches(rule, asked) for rule in webhook.get("rules") or ()):
@@ -113,7 +113,8 @@ def _has(rule: Json, field: str, value: str) -> bool:
 def _resource_matches(pattern: str, resource: str) -> bool:
     """Whether a pattern of a rule means the resource.
 
-    `*` is any without its parts, `*/*` also those, `pods/*` all of pods, `*/scale` that part of any.
+    `*` matches any resource without its parts, `*/*` also the parts. `pods/*` matches pods and all their parts,
+    `*/scale` that part of any resource.
     """
     wanted, _, wanted_part = pattern.partition("/")
     name, _, part = resource.partition("/")

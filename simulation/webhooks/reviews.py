@@ -1,7 +1,7 @@
-"""What a webhook is asked, and what its answer means. Pure. The words are those of Kubernetes.
+"""The reviews for webhooks, and the meaning of their answers, in the words of Kubernetes. Pure.
 
-A request waits for nobody: where a verdict is missing, `Admission.verdict` raises `ReviewWantedError`. Who has asked
-the webhook puts the verdict in, and begins the request again.
+A request never waits: if a verdict is missing, `Admission.verdict` raises `ReviewWantedError`. The caller then asks the
+webhook, adds the verdict to `Admission`, and begins the request again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ReviewWantedError(Exception):
 
 
 class RefusedError(Exception):
-    """By a webhook, or for want of its answer. `status`: that of the webhook."""
+    """A request refused by a webhook, or for lack of its answer. `status`: that of the webhook."""
 
     def __init__(self, code: int, message: str, status: Json) -> None:
         super().__init__(code, message)
@@ -48,21 +48,21 @@ class RefusedError(Exception):
 
 
 class Admission(msgspec.Struct):
-    """What webhooks have said of a request so far.
+    """The verdicts of webhooks on a request so far.
 
-    `metadata`: what its new object keeps in all attempts.
+    `metadata`: the fields of its new object that stay the same in all attempts.
     """
 
     verdicts: dict[tuple[str, ...], Verdict] = {}
     metadata: Json = {}
 
     def keep(self, metadata: Json) -> None:
-        """Give the object the name, the UID and the time of the first attempt."""
+        """Give the new object the name, the UID and the creation time of the first attempt."""
         for name in ("name", "uid", "creationTimestamp"):
             metadata[name] = self.metadata.setdefault(name, metadata[name])
 
     def verdict(self, stage: str, webhook: Webhook, asked: Asked) -> Verdict:
-        """That of a webhook, `MUTATING` or `VALIDATING`; one that it does not concern lets all pass.
+        """The verdict of a webhook; a webhook that the request does not concern allows it.
 
         Raises ReviewWantedError, RefusedError.
         """
@@ -117,7 +117,7 @@ def review_of(uid: str, request: Json) -> Json:
 
 
 def verdict_of(answer: Any, uid: str, mutates: bool) -> Verdict:
-    """What the webhook answers. Raises ValueError when it is no answer to that."""
+    """The verdict in an answer. Raises ValueError if it is no valid answer to that review."""
     if not isinstance(answer, dict) or answer.get("apiVersion") != API_VERSION:
         raise ValueError(f"expected response.apiVersion={API_VERSION!r}, kind='AdmissionReview'")
     response = answer.get("response")

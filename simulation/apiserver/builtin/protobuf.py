@@ -48,7 +48,7 @@ def read_protobuf(body: bytes) -> Json:
         envelope = _read(_ENVELOPE, body[len(_MAGIC) :])
         identity, raw = envelope.get("typeMeta", {}), base64.b64decode(envelope.get("raw", ""))
         kind = identity.get("kind", "")
-        # Each group has options for deletions, of one type.
+        # Every API group has DeleteOptions, all with the same message.
         name = _OPTIONS if kind == "DeleteOptions" else _kinds().get(f"{identity.get('apiVersion')}/{kind}")
         if name is None:
             raise unsupported_media_type(f"protobuf for {kind or 'an unknown kind'}", ("application/json",))

@@ -2,7 +2,7 @@
 
 It also makes the resources of a definition.
 
-It refuses conversion by webhook if there is something to convert, since nothing here calls a webhook. Pure.
+It refuses conversion by webhook if there is something to convert: conversion webhooks are never called. Pure.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 LIST_TYPE, LIST_KEYS, MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
 STRATEGY, MERGE_KEY = "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"
-"""Only in published schemas; they come before the type of a list."""
+"""Only in published schemas; they take precedence over the type of a list."""
 _NOTHING: Schema = {}
 _OF_ANY_RESOURCE = ("apiVersion", "kind", "metadata")
 _METADATA: Schema = {

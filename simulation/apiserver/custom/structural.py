@@ -29,7 +29,7 @@ _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specifie
 
 
 def causes_of(value: Any, schema: Schema, path: str = "") -> list[Cause]:
-    """The faults of a definition, or of the schema at that path."""
+    """The faults of a definition, or of the schema in it at that path."""
     return [(fault.reason, fault.message, _place(fault.at, path)) for fault in faults_of(value, schema)]
 
 

@@ -42,9 +42,7 @@ def with_asked(name: str, old: Json, asked: Json) -> Json:
 
 
 def check_resize(name: str, old: Json, new: Json, spec: PodSpec, qos: str | None) -> None:
-    """Check a resize. Raises StatusError (422). `new`: with its defaults; `spec`: the same, read. `qos`:
-    the class so far.
-    """
+    """Check a resize to `new`; `spec` is `new`, read. `qos`: the old class. Raises StatusError (422)."""
     causes = []
     wanted = str(compute_qos_class(spec))
     if qos and wanted != qos:

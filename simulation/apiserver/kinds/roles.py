@@ -1,6 +1,6 @@
-"""Rules of roles and bindings: nobody gives what he does not have.
+"""Rules of roles and bindings: nobody grants rights that he does not have.
 
-A cluster role that is made of others follows them.
+An aggregated cluster role gets its rules from other roles, and follows their changes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class _GrantRules(PublishedRules):
         self.authorizer = Authorizer(core)
 
     def may(self, call: ResourceCall, verb: str, plural: str, name: str) -> bool:
-        """Whether who asks may do all, or has that verb of roles."""
+        """Whether the user of the request has that verb on that role or binding."""
         asked = AccessAttributes(verb, GROUP, plural, namespace=call.namespace, name=name)
         return self.authorizer.decide(call.user, asked)[0]
 
     def check_held(self, call: ResourceCall, name: str, rules: list[Rule], why: str = "") -> None:
-        """Whoever gives these rules must have them. Raises StatusError (403)."""
+        """Check that the user of the request has these rules himself. Raises StatusError (403)."""
         held = [one.rule for one in self.authorizer.granted(call.user, call.namespace) if not one.lacks]
         missing = uncovered(rules, held)
         if missing:
@@ -64,7 +64,7 @@ class RoleRules(_GrantRules):
         self.check_held(call, name, new.get("rules") or [])
 
     def _put_together(self) -> None:
-        """Give the roles that are made of others their rules. Each round may change what the next one reads."""
+        """Give aggregated roles their rules. Each round may change what the next one reads."""
         roles = self.core.store.of[f"clusterroles.{GROUP}"]
         for _ in range(len(roles)):
             objects = [version.object for version in roles.all()]

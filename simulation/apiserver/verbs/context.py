@@ -33,7 +33,7 @@ class Context:
     authenticator: Authenticator
     authorizer: Authorizer
     applied: dict[tuple[str, str], Json] = field(default_factory=dict)
-    """The last server-side apply, by UID and field manager."""
+    """What server-side apply has applied last, by UID and field manager."""
 
     def rules(self, resource: ServedResource) -> KindRules:
         return self.kinds[resource.store_key]

@@ -30,7 +30,7 @@ def delete(context: Context, call: ResourceCall) -> Answer:
 
 
 def _review(context: Context, call: ResourceCall, old: Version) -> None:
-    """Ask the webhooks. Raises StatusError, ReviewWantedError."""
+    """Ask the webhooks about a deletion. Raises StatusError, ReviewWantedError."""
     if call.request.admission is not None:
         validate(context.core.store, call, old.object, None)
 

@@ -23,9 +23,7 @@ _TOKENS = ServedResource("authentication.k8s.io", "v1", "tokenrequests", "tokenr
 
 
 def request_token(context: Context, call: ResourceCall) -> Answer:
-    """Issue a token. Raises StatusError: 404 without the account or the bound object, 409 for another UID,
-    422.
-    """
+    """Issue a token. Raises StatusError: 404 (no account or bound object), 409 (another UID), 422."""
     account, core = context.find(call), context.core
     spec: Json = asked_body(call).get("spec") or {}
     bound, seconds = spec.get("boundObjectRef"), spec.get("expirationSeconds")

@@ -56,7 +56,7 @@ class CallRule(msgspec.Struct, frozen=True):
 
 
 class ProbeOperation(Enum):
-    """A container's reaction to a network probe, or instead of running the probe's command."""
+    """A container's answer to a probe: to one over the network, or in place of running its command."""
 
     OK = "ok"
     FAIL = "fail"
@@ -176,7 +176,7 @@ def yes_or_no(text: str) -> bool:
 
 
 class HookOperation(Enum):
-    """The outcome of a hook's HTTP call: an answer, a failure, an answer without TLS, or a hang."""
+    """The outcome of a hook's HTTP call: an answer, none, an answer without TLS, or a hang."""
 
     OK = "ok"
     FAIL = "fail"
@@ -201,8 +201,9 @@ class CommandRule(msgspec.Struct, frozen=True):
 
 
 def commands(text: str) -> tuple[CommandRule, ...]:
-    """The output of commands, or exit code and output: `{"pg_isready*": "good", "migrate": [3,
-    "locked"]}`.
+    """Rules of commands: output, or exit code and output.
+
+    For example `{"pg_isready*": "good", "migrate": [3, "locked"]}`. Raises ValueError.
     """
     try:
         read = msgspec.json.decode(text, type=dict[str, str | tuple[int, str]])
@@ -229,7 +230,7 @@ def lines(text: str) -> tuple[str, ...]:
 
 
 def each(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
-    """A reader of a non-empty list of values for `read`, separated by commas."""
+    """A reader of values separated by commas, at least one; `read` reads each."""
 
     def values(text: str) -> tuple[T, ...]:
         return tuple(read(part.strip()) for part in text.split(","))

@@ -27,7 +27,7 @@ class EventOutlet(Protocol):
     """The parts of the runtime that streams need: lock, clock, timers and outbox."""
 
     def held(self) -> AbstractContextManager[object]:
-        """Hold the lock; deliver messages of that time afterwards."""
+        """Hold the lock; deliver afterwards what was handed in meanwhile."""
 
     def wall_ns(self) -> int: ...
     def after(self, ns: int, fn: Callable[[], object], /) -> object:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class LogFile(Protocol):
-    """An open log. Output goes to the opened file, even if its path has changed since."""
+    """An open log. Output goes to the opened file, even if its path names another file since."""
 
     def write(self, data: bytes, /) -> object: ...
 

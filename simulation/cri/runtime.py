@@ -109,7 +109,7 @@ class Runtime:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; deliver messages of that time afterwards."""
+        """Hold the lock; deliver afterwards what was handed in meanwhile."""
         with self.lock:
             yield
         self.tell()

@@ -126,7 +126,7 @@ class ById(dict[str, R]):
 
 
 class RuntimeState:
-    """See the module. `version` grows with every change of a list."""
+    """See the module. `version` grows with every change that a list of the runtime would show."""
 
     def __init__(self) -> None:
         self.version = 0

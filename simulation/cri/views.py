@@ -15,7 +15,7 @@ _NO_NETWORK = cri.PodSandboxNetworkStatus()
 
 
 def container_brief(record: ContainerRecord) -> cri.Container:
-    """A container in `ListContainers`."""
+    """A container as `ListContainers` shows it."""
     brief: cri.Container | None = record.brief
     if brief is None:
         config = record.config
@@ -35,7 +35,7 @@ def container_brief(record: ContainerRecord) -> cri.Container:
 
 
 def container_status(record: ContainerRecord) -> cri.ContainerStatus:
-    """A container in `ContainerStatus`."""
+    """A container as `ContainerStatus` shows it."""
     status: cri.ContainerStatus | None = record.status
     if status is None:
         resources = None if record.resources is None else cri.ContainerResources(linux=record.resources)
@@ -75,7 +75,7 @@ def _unchanging_status(record: ContainerRecord) -> cri.ContainerStatus:
 
 
 def sandbox_brief(record: SandboxRecord) -> cri.PodSandbox:
-    """A sandbox in `ListPodSandbox`."""
+    """A sandbox as `ListPodSandbox` shows it."""
     brief: cri.PodSandbox | None = record.brief
     if brief is None:
         config = record.config
@@ -92,7 +92,7 @@ def sandbox_brief(record: SandboxRecord) -> cri.PodSandbox:
 
 
 def sandbox_status(record: SandboxRecord) -> cri.PodSandboxStatus:
-    """A sandbox in `PodSandboxStatus`. A sandbox whose network is down has no address."""
+    """A sandbox as `PodSandboxStatus` shows it. One whose network is down has no address."""
     status: cri.PodSandboxStatus | None = record.status
     if status is None:
         config = record.config

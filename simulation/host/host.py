@@ -404,7 +404,7 @@ class SimulatedHost:
         self.container_files: ContainerFiles = SimulatedContainerFiles(self.tree)
 
     def _add_directories(self) -> None:
-        """The directories of every machine."""
+        """Add `/etc` with the files of every machine."""
         self.tree.make_directories("/etc")
         self.tree.write(HOSTS, f"127.0.0.1\tlocalhost\n{HOST_ADDRESS}\tsimulated\n".encode())
         self.tree.write(RESOLV_CONF, f"nameserver {HOST_ADDRESS}\nsearch example.test\n".encode())

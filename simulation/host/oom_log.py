@@ -32,7 +32,7 @@ class SimulatedOomLog:
             self._follower.on_kill(kill)
 
     def end(self, reason: str) -> None:
-        """End the log: there will be no more kills."""
+        """End the log with that reason: the listener gets no more kills."""
         if self._follower is not None and not self._follower.closed:
             self._follower.closed = True
             self._follower.on_end(reason)

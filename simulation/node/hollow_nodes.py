@@ -97,9 +97,9 @@ def address_of(number: int) -> str:
 
 
 def pod_cidr_of(number: int) -> str:
-    """The pod addresses of that node, unless the cluster assigns others.
+    """The network of the pods of that node, unless the cluster assigns another.
 
-    There are 16,384.
+    There are 16,384 different ones.
     """
     size = 1 << (32 - POD_PREFIX)
     first = POD_ADDRESSES[number * size % POD_ADDRESSES.num_addresses]

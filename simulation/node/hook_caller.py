@@ -1,8 +1,8 @@
 """`SimulatedHookCaller`: `runtime.hooks.HookCaller` for simulated containers.
 
 The annotation `hook-call` of a container decides its answer (`docs/reference/simulated-runtime.md`). Without it, a
-running container answers at once. Calls are kept on its record, for tests. The dispatcher is the agent's, so calls of a
-killed agent get no answer.
+running container answers at once. The record of the container keeps the calls, for tests. The dispatcher is the
+agent's, so calls of a killed agent get no answer.
 """
 
 from __future__ import annotations

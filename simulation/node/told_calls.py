@@ -19,11 +19,11 @@ from simulation.cri.state import ContainerRecord, RuntimeState, SandboxRecord
 T = TypeVar("T")
 
 Tell = Callable[[str, str], object]
-"""Gets who has answered, `/runtime` or `/api`, and what."""
+"""Gets who has answered, `/runtime` or `/api`, and the answered call."""
 
 
 class ToldCri:
-    """The runtime. `state`: what it has, which knows the pods of ids."""
+    """Passes calls on to the runtime. `state`: that of the runtime, to find the pods of ids."""
 
     def __init__(self, cri: Cri, state: RuntimeState, tell: Tell) -> None:
         self._cri = cri
@@ -38,7 +38,7 @@ class ToldCri:
 
 
 class ToldApi:
-    """The API server."""
+    """Passes calls and watches on to the API server."""
 
     def __init__(self, api: Api, tell: Tell) -> None:
         self._api = api
@@ -55,7 +55,7 @@ class ToldApi:
 
 
 def pod_of(request: Any, state: RuntimeState) -> str:
-    """The pod and container, or the image, that a call to the runtime is about; empty where there is none."""
+    """The pod and container, or the image, that a call to the runtime is about; empty without any."""
     around, config = getattr(request, "sandbox_config", None), getattr(request, "config", None)
     pod = getattr(around or config, "metadata", None)
     container = getattr(config, "metadata", None) if around is not None else None

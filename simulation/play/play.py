@@ -74,7 +74,7 @@ class PlayOutcome:
     startups_ns: tuple[int, ...]
     converged: bool
     broken_at: Mapping[str, Moment]
-    """By invariant: the place of its first violation."""
+    """By invariant: the moment of its first violation."""
 
 
 class Play:
@@ -246,7 +246,7 @@ class Play:
             self._look_ns += LOOK_EVERY_NS
 
     def _all_is_as_desired(self) -> None:
-        """Whether all is as desired, and again after newcomers have come and gone."""
+        """All is as desired: let newcomers come, then let them go, and then end the play."""
         world = self.world
         if self._stretch is _Stretch.HEALED:
             self._stretch = _Stretch.NEWCOMERS_RUN
@@ -264,7 +264,7 @@ class Play:
         self._look_ns += LOOK_EVERY_NS
 
     def moments(self) -> tuple[str, ...]:
-        """The operations of agents at each possible kill; only if a fault refers to their numbers."""
+        """What agents did at each moment of a possible kill; empty without a fault that goes by their numbers."""
         return () if self._injector is None else tuple(self._injector.moments)
 
     def outcome(self) -> PlayOutcome:
@@ -340,7 +340,7 @@ class Play:
         self.world.after(HOUR_NS, lambda: self._begin_hour(mix))
 
     def _replace_one(self, mix: PodMix) -> None:
-        """Replace one pod, which is drawn."""
+        """Delete one pod of the mix, drawn at random; another one follows it."""
         names = self._staying[mix.name]
         if names and self._stretch is _Stretch.THINGS_HAPPEN:
             name = list(names)[self.world.chance.between(0, len(names) - 1)]

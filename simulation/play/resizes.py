@@ -105,7 +105,7 @@ def half_resized(world: World) -> Iterator[str]:
 
 
 def _unlike(node: SimulatedNode, pod: str, uid: str, container: Json, status: Json) -> Iterator[str]:
-    """The differences between a container's resources and its requests."""
+    """The differences between the resources that a container has and those in its spec."""
     name, wanted = container["name"], container["resources"]
     shown: Json = next((each for each in status["containerStatuses"] if each["name"] == name), {})
     if shown.get("resources") != wanted:

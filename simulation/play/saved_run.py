@@ -60,7 +60,7 @@ class SavedRun(_Part, frozen=True):
 
 
 def read_saved_run(data: bytes) -> SavedRun:
-    """Parse YAML or JSON. Raises `ScenarioError`."""
+    """Read a saved run in YAML or JSON. Raises `ScenarioError`."""
     document = only_document(data)
     if document.faults:
         raise with_lines(document, map(str, document.faults))

@@ -1,7 +1,7 @@
-"""What is wrong with the pods and faults of a scenario beyond their types.
+"""Mistakes in the pods and faults of a scenario that their types do not show.
 
-Times in the wrong order, names of nothing, two of one name, pods that no API server takes. It also works where only
-some of them could be read. Refuses to know how a scenario is read.
+Times in the wrong order, unknown names, two mixes of one name, pods that no API server takes. It also works if only
+some pods and faults could be read. Refuses to know how a scenario is read.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from simulation.scenarios.words import faults_in_words
 
 
 class Parts(NamedTuple):
-    """Pods and faults by their numbers in a scenario that `lasts` so long.
+    """Pods and faults of a scenario, by their numbers.
 
-    `nodes`: how many share a world; None: unknown.
+    `lasts`: that of the scenario. `nodes`: how many share a world, or None if unknown.
     """
 
     pods: Mapping[int, PodMix]
@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
 
 def faults_in_parts(parts: Parts) -> Iterator[str]:
-    """Each with its path in the scenario."""
+    """The mistakes of all pods and faults, each with its path in the scenario."""
     names: set[str] = set()
     for number, mix in parts.pods.items():
         path = f"$.pods[{number}]"

@@ -241,7 +241,7 @@ AnyFault = (
 
 
 def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int | None) -> Iterator[str]:
-    """What is wrong with it in a scenario that `lasts` so long on so many nodes, if that is known."""
+    """The mistakes of a fault in a scenario that `lasts` so long, with so many `nodes` (None: unknown)."""
     if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
     yield from alone(fault, path)
@@ -295,7 +295,7 @@ def _wrong_names(fault: Fault, path: str) -> Iterator[str]:
 
 
 def said_twice(faults: Mapping[int, Fault]) -> Iterator[str]:
-    """Reject two faults about the same calls, events, messages or links: only one would count.
+    """Report two faults about the same calls, events, messages or links: only one would count.
 
     `faults`: by their numbers in the scenario.
     """

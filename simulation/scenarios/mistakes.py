@@ -22,7 +22,7 @@ from config.values.nearest import did_you_mean
 
 
 def mistakes(kind: Any, document: object) -> Faults:
-    """All of them, up to the limit of faults; none if and only if the document converts to `kind`."""
+    """All mistakes, up to the limit of faults; none if and only if the document converts to `kind`."""
     root = DocumentPlace()
     _look(kind, document, root)
     if not root.faults:
@@ -53,7 +53,7 @@ def _look(hint: Any, value: object, place: DocumentPlace) -> None:
 
 
 def _option(options: tuple[Any, ...], value: object, place: DocumentPlace) -> None:
-    """What may be one of several: null or a value, or structs that a tag tells apart."""
+    """Check a value of several types: null or another type, or structs with different tags."""
     left = [each for each in options if each is not type(None)]
     if value is None and len(left) < len(options):
         return
@@ -66,7 +66,7 @@ def _option(options: tuple[Any, ...], value: object, place: DocumentPlace) -> No
 
 
 def _struct(kinds: tuple[type[msgspec.Struct], ...], value: object, place: DocumentPlace) -> None:
-    """`kinds`: one, or several that their tags tell apart."""
+    """Check a map. `kinds`: its struct, or several structs with different tags."""
     if not isinstance(value, dict):
         return place.fault(f"must be a map, not {named(value)}", "write its fields as key: value lines below it")
     tag_field = kinds[0].__struct_config__.tag_field
@@ -95,13 +95,13 @@ def _struct(kinds: tuple[type[msgspec.Struct], ...], value: object, place: Docum
 
 @functools.lru_cache(maxsize=128)
 def _fields(kind: type[msgspec.Struct]) -> Mapping[str, tuple[Any, bool]]:
-    """By name in a document: the type, and whether it must be there."""
+    """Name in a document -> the type of the field, and whether it is required."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.encode_name: (hints[field.name], field.required) for field in msgspec.structs.fields(kind)}
 
 
 def _list(arguments: tuple[Any, ...], value: object, place: DocumentPlace) -> None:
-    """A list of any length, or of as many items as there are types."""
+    """Check a list of any length, or one with as many items as types."""
     if not isinstance(value, list):
         return place.fault(f"must be a list, not {named(value)}", "start each item with a dash, or write it in [ ]")
     endless = arguments[-1] is Ellipsis
@@ -152,7 +152,7 @@ def _between(meta: Meta) -> str:
 
 
 def _convert(hint: Any, value: object, place: DocumentPlace) -> None:
-    """The word of msgspec on what has no mistake that this walk knows."""
+    """Let msgspec check a value in which this walk finds no mistake."""
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError as error:

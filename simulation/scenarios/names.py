@@ -21,7 +21,7 @@ from simulation.chance.sometimes import KNOWN
 
 EVERYTHING = "*"
 LISTED_AT_MOST = 50
-"""Of more names than that nobody reads a list."""
+"""A longer list of names is left out of errors: nobody reads it."""
 
 
 def wrong_runtime_verb(verb: str) -> str | None:
@@ -54,7 +54,7 @@ def wrong_actor(name: str) -> str | None:
 
 
 def wrong_events(names: Iterable[str]) -> Iterator[str]:
-    """Which of the rare events that a scenario reaches nobody counts, and why, with their paths."""
+    """The errors for unknown rare events in `reaches`, with their paths."""
     for number, name in enumerate(names):
         if name not in KNOWN:
             hint = did_you_mean(name, KNOWN)

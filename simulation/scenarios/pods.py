@@ -1,7 +1,7 @@
 """The pods of a scenario: mixes of equal pods, the rules for each, and their API objects.
 
-The behaviour of containers uses the knobs of the simulated runtime and becomes annotations. A `spec` in a mix replaces
-the fields made here.
+The behaviour of containers uses the knobs of the simulated runtime and becomes annotations. Each field of
+the `spec` in a mix replaces the one made here.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class ScenarioError(ValueError):
         self.lines = lines or (None,) * len(faults)
 
     def of_file(self, file: str) -> tuple[str, ...]:
-        """Each fault after the file and the line in it."""
+        """Each fault, with the file and the line before it."""
         places = (file if line is None else f"{file}:{line}" for line in self.lines)
         return tuple(f"{place}: {fault}" for place, fault in zip(places, self.faults, strict=True))
 
@@ -68,7 +68,7 @@ class NodeRules(ScenarioPart, frozen=True):
     spare_images: Annotated[int, Meta(ge=0, le=1000)] = 0
     """The number of additional images at the start, which no pod uses."""
     dead_containers: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """The number of leftovers on each node from earlier, of unknown pods."""
+    """The number of dead containers on each node from earlier, of unknown pods."""
 
 
 class Scenario(ScenarioPart, frozen=True):
@@ -121,7 +121,7 @@ def read_scenario(data: bytes) -> Scenario:
 
 
 def with_lines(document: Document, faults: Iterable[str]) -> ScenarioError:
-    """The error that has these faults in the order of the file, each with its line."""
+    """The error of these faults, in the order of the file, each with its line."""
     found = sorted(((document.line_of(fault.partition(": ")[0]), fault) for fault in faults), key=_line_first)
     return ScenarioError(*(fault for _, fault in found), lines=tuple(line for line, _ in found))
 
@@ -217,9 +217,9 @@ def _faults_beyond_types(scenario: Scenario, parts: Parts) -> Iterator[str]:
 
 
 def _faults_in_what_can_be_read(document: object) -> Iterator[str]:
-    """Faults beyond types, of the fields, pods and faults that are well-formed.
+    """Mistakes that types do not show, in the well-formed fields, pods and faults.
 
-    The others count as left out.
+    The ill-formed ones count as left out.
     """
     fields = document if isinstance(document, dict) else {}
     hints = get_type_hints(Scenario, include_extras=True)
@@ -234,13 +234,13 @@ def _faults_in_what_can_be_read(document: object) -> Iterator[str]:
 
 
 def _numbered(items: object, kind: Any) -> dict[int, Any]:
-    """The well-formed items by number."""
+    """The well-formed items of a list, by number."""
     listed = enumerate(items if isinstance(items, list) else ())
     return {number: found for number, item in listed for found in _converted(item, kind)}
 
 
 def _converted(value: object, kind: Any) -> list[Any]:
-    """The value as that type; nothing when it is ill-formed."""
+    """The value as that type, in a list; an empty list if it is ill-formed."""
     try:
         return [msgspec.convert(value, kind)]
     except msgspec.ValidationError:

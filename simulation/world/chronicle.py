@@ -312,7 +312,7 @@ class Chronicle:
         return any(pod.doomed and pod.node == node and pod.phase not in invariants.ENDED for pod in self.pods.values())
 
     def on_its_way(self, node: str) -> tuple[bool, bool]:
-        """(some pod of the node is starting, some pod is being deleted)."""
+        """Whether some pod of the node is starting, and whether some pod of it is being deleted."""
         starts = ends = False
         for pod in self.pods.values():
             if pod.node == node:

@@ -40,9 +40,7 @@ def never_means_once(pod: PodSeen, name: str, seen: ContainerSeen) -> str | None
 
 
 def an_ended_pod_stays_ended(pod: PodSeen, name: str, seen: ContainerSeen) -> str | None:
-    """Succeeded and Failed are final: readers have acted on them, so the work must not begin again (spec
-    4).
-    """
+    """Succeeded and Failed are final: readers have acted on them, so no work begins again (spec 4)."""
     return f"container {name} of {pod.name} starts after the pod was {pod.phase}" if pod.phase in ENDED else None
 
 

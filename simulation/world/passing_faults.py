@@ -1,8 +1,8 @@
-"""What befalls nodes for a while, and ends by itself.
+"""Faults of nodes that last for a while, and end by themselves.
 
 Agents stand still, actors are frozen, disks are full, runtimes are away.
 
-Two of one kind may overlap: then the one that lasts longer ends both. `heal` ends all of them.
+Two faults of one kind may overlap: then both end when the longer one does. `heal` ends all faults.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from simulation.node.simulated_node import SimulatedNode
 from simulation.world.chronicle import Chronicle
 
 CATCHES_UP_NS = 10**9
-"""An actor that was frozen may be late for so long after."""
+"""The time after a thaw in which the actor may still be late."""
 
 
 class FaultyWorld(Protocol):
-    """What these faults need of their world."""
+    """The parts of the world that these faults need."""
 
     nodes: dict[str, SimulatedNode]
     chronicle: Chronicle
@@ -43,7 +43,7 @@ class PassingFaults:
         self._world = world
         self._paused_until_ns: dict[KillableDispatcher, int] = {}
         self._disk_sizes: dict[str, int | None] = {}
-        """By node: how large its disk is while it is full."""
+        """By node: the capacity that its disk has without the fault."""
         self._disks_full_until_ns = self._runtimes_away_until_ns = 0
 
     def pause_agent(self, name: str, lasts_ns: int) -> None:
@@ -109,7 +109,7 @@ class PassingFaults:
             del self._world.frozen[name]
 
     def fill_disks(self, lasts_ns: int) -> None:
-        """Nothing more fits on any disk for a while."""
+        """Fill the disks of all nodes for a while: nothing more fits."""
         self._world.note("fills the disks")
         self._world.chronicle.sometimes.happened("disk-full")
         self._disks_full_until_ns = max(self._disks_full_until_ns, self._world.now_ns() + lasts_ns)
@@ -120,7 +120,7 @@ class PassingFaults:
         self._world.after(lasts_ns, self._empty_disks)
 
     def _empty_disks(self) -> None:
-        """Empty the disks, unless another fault keeps them full for longer."""
+        """Give the disks their capacity back, unless another fault keeps them full for longer."""
         if self._world.now_ns() < self._disks_full_until_ns:
             return
         for name, capacity_bytes in self._disk_sizes.items():
@@ -128,7 +128,7 @@ class PassingFaults:
         self._disk_sizes.clear()
 
     def take_runtimes_away(self, lasts_ns: int) -> None:
-        """Nobody reaches a runtime for a while."""
+        """Make all runtimes unreachable for a while."""
         self._world.note("takes the runtimes away")
         self._world.chronicle.sometimes.happened("runtime-outage")
         self._runtimes_away_until_ns = max(self._runtimes_away_until_ns, self._world.now_ns() + lasts_ns)
@@ -143,7 +143,7 @@ class PassingFaults:
                 node.cri.come_back()
 
     def heal(self) -> None:
-        """End all of them."""
+        """End all faults."""
         now_ns = self._world.now_ns()
         self._disks_full_until_ns = self._runtimes_away_until_ns = now_ns
         self._empty_disks()

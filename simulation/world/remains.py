@@ -1,4 +1,4 @@
-"""What is on a node before its agent: its disks, and what an earlier agent has left (pains 15)."""
+"""What is on a node before its agent starts: its disks, and leftovers of an agent (pains 15)."""
 
 from __future__ import annotations
 

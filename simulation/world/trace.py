@@ -66,9 +66,9 @@ class RollingTrace:
         self._lines.append((now_ns, who, "", what, ""))
 
     def told_answers(self, node: str, now_ns: Callable[[], int]) -> Callable[[str, str], object] | None:
-        """The function that tells a sink what that node's agent was answered, by whom; None without a sink.
+        """The function that writes each answer to that node's agent to the sink; None without a sink.
 
-        It explains the messages and is no part of the trace: its hash is the same with and without a sink.
+        These lines explain the messages and are no part of the trace: the hash is the same with and without a sink.
         """
         sink = self._sink
         if sink is None:

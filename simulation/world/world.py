@@ -46,7 +46,7 @@ PODS = f"{NAMESPACE}/pods"
 PODS_DIRECTORY = f"{ROOT}/pods/"
 BURST = 100
 IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="cluster.local", max_pods=MAX_PODS)
-"""The configuration of agents without one in the scenario."""
+"""The configuration of agents unless the world is given another."""
 CHANGES_REMEMBERED = 2_000
 """History per resource: a watch that comes back later begins again."""
 
@@ -115,7 +115,7 @@ class World:
         self._machine = machine
         self.healed = False
         self.turns_at_most = TURNS_AT_MOST
-        """How many turns the actors may have while time stands still."""
+        """The limit of turns while time stands still."""
         self.healed_ns = 0
         self._passing = PassingFaults(self)
         self._configuration = configuration
@@ -356,7 +356,7 @@ class World:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def moment(self) -> Moment:
-        """The current place of the world, for reports."""
+        """The current moment of the world: step, time, hash of the trace and its last line."""
         trace = self.trace
         return Moment(self.dispatcher.steps, self.now_ns(), trace.hash(), trace.last())
 

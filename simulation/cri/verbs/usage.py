@@ -71,17 +71,17 @@ def memory_bytes(record: ContainerRecord, now_ns: int) -> int:
 
 
 def processes(record: ContainerRecord, now_ns: int) -> int:
-    """The processes of a running container."""
+    """The number of processes of a running container."""
     return record.behaviour.processes.at(now_ns - record.started_at)
 
 
 def layer_bytes(record: ContainerRecord, now_ns: int) -> int:
-    """The bytes of its writable layer; for an ended container, those at its end."""
+    """The bytes in a container's writable layer; for an ended one, those at its end."""
     return record.behaviour.disk.at(_has_run_ns(record, now_ns))
 
 
 def layer_inodes(record: ContainerRecord, now_ns: int) -> int:
-    """The inodes of its layer, like `layer_bytes`."""
+    """The inodes in a container's writable layer, like `layer_bytes`."""
     return record.behaviour.inodes.at(_has_run_ns(record, now_ns))
 
 

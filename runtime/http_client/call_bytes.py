@@ -14,7 +14,7 @@ CALL_BYTES_AT_MOST = 256 * 1024
 
 
 class HttpError(Exception):
-    """The answer is incomplete or invalid; the text says why."""
+    """No whole and valid answer came; the text says why. Also the base of failures to connect."""
 
 
 def _nobody(_: HttpError) -> None:

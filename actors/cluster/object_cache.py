@@ -79,9 +79,9 @@ class ObjectGot(Message, frozen=True):
 
 
 class AnswerDue(Message, frozen=True):
-    """To itself: this reading has waited long enough for failing watches.
+    """To itself: this reading has waited long enough for watches that fail or have an old value.
 
-    `last`: it has waited long enough for any watch.
+    `last`: it has waited long enough for every watch.
     """
 
     reading: int

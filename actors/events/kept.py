@@ -24,7 +24,7 @@ _decode = msgspec.msgpack.Decoder(tuple[RecordedEvent, ...]).decode
 
 
 class KeptEvents:
-    """At most `KEPT` events. Those of removed pods are dropped first, then the oldest."""
+    """At most `KEPT` events. The oldest are dropped first, and those of removed pods before the others."""
 
     def __init__(self) -> None:
         self._here: FIFOCache[RecordEvent, RecordedEvent] = FIFOCache(KEPT)

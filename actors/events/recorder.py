@@ -44,7 +44,7 @@ FORGET_NS = 10 * SECOND_NS
 class EventCallEnded(Message, frozen=True):
     """To itself: the call of this number has ended.
 
-    `created`: it created the event. `count`: the count that it sent.
+    `created`: it was to create the event. `count`: the count that it sent.
     """
 
     number: int
@@ -58,7 +58,7 @@ class RecorderPauseOver(Message, frozen=True):
 
 
 class ForgetGone(Message, frozen=True):
-    """To itself: forget the events of removed pods."""
+    """To itself: set the events of removed pods aside, and forget their series."""
 
 
 class EventRecorderActor(Actor):

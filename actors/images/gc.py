@@ -66,7 +66,7 @@ class ImageTools(msgspec.Struct, frozen=True):
     node_status: ActorRef
     meters: Meters = UNMEASURED
     pulls: ActorRef | None = None
-    """The keeper of the records of pulled images."""
+    """The actor that keeps the records of pulled images."""
     tracer: Tracer | None = None
 
 

@@ -1,8 +1,8 @@
 """Decides which images are removed, and in which order (spec 6.5). Pure.
 
-An image stays if it is pinned, leased, the sandbox image, or used by a container, dead or alive. The others are removed
-from the least recently used one on, and none before a minimum age. An image counts as used while something needs it. If
-an image was never used since the agent started, the time it was first seen counts as its last use.
+An image stays if it is pinned, leased, the sandbox image, or used by a container, dead or alive. Of the others, the
+least recently used are removed first, and none before a minimum age. An image counts as used while something needs it.
+If an image was never used since the agent started, the time it was first seen counts as its last use.
 
 Needs are texts: ids, and names as pods write them (`busybox`). An image's forms are all the ways to name it.
 """

@@ -25,7 +25,7 @@ from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
 SECOND_NS = 1_000_000_000
 CREDENTIALS_LIMIT_NS = 5 * SECOND_NS
 ASK_AGAIN_NS = 300 * SECOND_NS
-"""Longer than a program may take; then its answer is lost and it is asked again."""
+"""Longer than a credential program may take. After this its answer is lost; it is asked again."""
 
 
 class CredentialFinder(RecordKeeper):

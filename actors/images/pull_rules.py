@@ -91,8 +91,9 @@ def must_look(policy: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
-    """Decide whether to pull, use or refuse `image`. `present`: the runtime has it (ignored with policy
-    Always).
+    """Decide whether to pull, use or refuse `image`.
+
+    `present`: the runtime has it (ignored with policy Always).
     """
     try:
         full = with_default_tag(image)
@@ -119,8 +120,9 @@ def inspect_failed(image: str, error: str) -> ImageVerdict:
 
 
 def look_labels(policy: str, verdict: ImageVerdict | None, *, present: bool) -> tuple[str, str, str]:
-    """The metric labels of a look, as a kubelet's: the policy, whether the image is present, whether to
-    pull.
+    """The metric labels of a look, as a kubelet's.
+
+    These are the policy, whether the image is present, and whether it is pulled.
 
     `verdict` None: the decision failed.
     """
@@ -148,13 +150,13 @@ def pulled(image: str, pull_ns: int, with_waiting_ns: int, size_bytes: int) -> I
 
 
 def pull_failed(image: str, reason: str, error: str) -> tuple[ImageEvent, ImageEvent]:
-    """The error of a failed pull, and the reason that the container's state shows."""
+    """The events of a failed pull: the error, and the reason that the container's state shows."""
     failed = ImageEvent("Warning", "Failed", f'Failed to pull image "{image}": {error}')
     return failed, ImageEvent("Warning", "Failed", f"Error: {reason}")
 
 
 def refused(verdict: ImageVerdict) -> tuple[ImageEvent, ...]:
-    """The error of a refused image, and the reason that the container's state shows."""
+    """The events of a refused image: the error, if any, and the reason in the container's state."""
     last = ImageEvent("Warning", "Failed", f"Error: {verdict.reason}")
     return (last,) if verdict.said is None else (verdict.said, last)
 
@@ -349,7 +351,7 @@ class KnownPulls(msgspec.Struct):
 
     `intents`: images; `records`: by reference; `unreadable`: names of files.
 
-    The `PullBook` replaces its values. Pod workers read them on their threads and never see half a change.
+    The `PullBook` changes it, and pod workers read it on their threads: each value that they read is whole.
     """
 
     policy: AccessPolicy

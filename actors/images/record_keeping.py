@@ -40,7 +40,7 @@ _SAID = ("false", "true")
 class PullRecords(msgspec.Struct, frozen=True):
     """The files and the book. Both outlive a restart of the actor.
 
-    The limits are those of a kubelet's cache; its metrics need them.
+    The limits are those of a kubelet's cache; the metrics show how full it would be.
     """
 
     files: PullRecordFiles

@@ -120,9 +120,7 @@ class LaneBase(abc.ABC):
             )
 
     def _promise_ended(self, call: LaneCall) -> None:
-        """The promise of a call has ended, by the call itself, its deadline or a cancel: give up a running
-        call.
-        """
+        """The call, its deadline or a cancel has ended the promise: give up a call that is not over."""
         if call.deadline is not None:
             call.deadline.cancel()
         with self._lock:

@@ -189,7 +189,7 @@ class Suspension(Generic[T]):
 
 
 class Waiter(Protocol):
-    """A dispatcher that waits outside of actors."""
+    """Waits for a promise outside of actors: a dispatcher."""
 
     def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool: ...
 

@@ -126,8 +126,9 @@ class ResizeCgroup(Message, frozen=True):
 
 
 class CgroupResized(Message, frozen=True):
-    """CgroupActor -> PodWorker: the limits of the cgroup are set, or the error. `wide`: the limits for
-    both forms.
+    """CgroupActor -> PodWorker: the limits of the cgroup are set, or the error.
+
+    `wide`: they are the wider ones, for containers of both forms.
     """
 
     wide: bool
@@ -147,7 +148,7 @@ class PodRejected(Message, frozen=True):
 class AdmissionWaits(Message, frozen=True):
     """ResourceManagerActor, CgroupActor -> PodWorker: not yet; the text says what for, for people.
 
-    `taken`: the node takes the pod, and only something of its own is missing.
+    `taken`: the node will not refuse the pod; it waits for the disk, for its cgroup, or as the machine goes down.
     """
 
     text: str

@@ -23,7 +23,7 @@ from runtime.volumes.capability import VolumeSpec
 class VolumeWait(msgspec.Struct, frozen=True):
     """Why a volume cannot be made yet.
 
-    `reason`: of the event, FailedMount or FailedAttachVolume; empty without a fault and an event.
+    `reason`: of the event, FailedMount or FailedAttachVolume; empty if nothing is wrong, so there is no event.
 
     `in_use`: see `VolumeSpec`. It is set before the volume is attached: only volumes that the node reports in use are
     attached. `full`: the driver's volume limit on this node is reached, so the node refuses the pod.
@@ -69,7 +69,7 @@ class ClaimsChanged(Message, frozen=True):
 class ForgetClaims(Message, frozen=True):
     """VolumeReconcilerActor -> claim resolver: the pod's volumes are gone.
 
-    It asks nothing more about them.
+    The reconciler asks nothing more about them.
     """
 
     uid: str

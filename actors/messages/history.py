@@ -75,8 +75,8 @@ class NoteHistory(Message, frozen=True):
     `waits`: everything that it waits for from now on.
 
     `stage`: of its life, since `since_wall_ns`. An empty `stage` and `waits` None change nothing. `past`: earlier
-    events that can still be seen; used only if the history has none. `gone_wall_ns`: since when the node is done with
-    the pod, or None. Waiting notes of one pod merge into one message.
+    events that can still be seen; used only if the history has had none yet. `gone_wall_ns`: since when the node is
+    done with the pod, or None. Waiting notes of one pod merge into one message.
     """
 
     uid: str

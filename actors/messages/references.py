@@ -94,8 +94,7 @@ class ObjectCacheStarted(SoleMessage, frozen=True):
 
 
 class ReadPodInputs(Message, frozen=True):
-    """PodWorker -> ClusterCacheActor: the variables of services (spec 13.1) and the resources of the node,
-    please.
+    """PodWorker -> ClusterCacheActor: tell me the service variables and the node's resources (spec 13.1).
 
     `own_namespace`: the pod's `enableServiceLinks`. With `wait` the answer may take seconds, until the services are
     known, and with `needs_node` until the node is known. Answered once by `PodInputsRead` with the same `tag`.
@@ -126,8 +125,8 @@ class PodInputsRead(Message, frozen=True):
 class PodInputs(msgspec.Struct, frozen=True):
     """The inputs of pods from the cluster (spec 13.1) at one moment: services, and the node's resources.
 
-    `allocatable`: quantities by resource, None while the node is not known. `variables`: of services, by namespace.
-    `everywhere`: those for pods of all other namespaces.
+    `allocatable`: quantities by resource, None while the node is not known. `variables`: those of services,
+    for pods of each namespace that has services. `everywhere`: for all other pods.
     """
 
     variables: FrozenMap[str, FrozenMap[str, str]]

@@ -270,7 +270,7 @@ def observed_container(status: ContainerStatus) -> ObservedContainer:
 
 
 def _mounted_message(status: ContainerStatus) -> str:
-    """The mount in which a kubelet keeps this container's message; no other host file counts."""
+    """The host file in which a kubelet keeps this container's message, or ""; no other file counts."""
     place, name = status.annotations.get(TERMINATION_MESSAGE_PATH), status.labels.get(CONTAINER_NAME, "")
     if not place:
         return ""

@@ -34,7 +34,7 @@ class PodResources(msgspec.Struct, frozen=True):
 
 @once_per_spec
 def resources_of(spec: PodSpec) -> PodResources:
-    """The resources that the spec requests."""
+    """The resources in the spec."""
     everyone = (*spec.init_containers, *spec.containers)
     return PodResources(FrozenMap({each.name: each.resources or NO_RESOURCES for each in everyone}), spec.resources)
 

@@ -28,7 +28,7 @@ class RecordError(ValueError):
 
 
 class PullSecret(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A secret that a pull of the image has used, and the digest of its content."""
+    """A secret that opens the image, and the digest of the credential in it."""
 
     uid: str
     namespace: str

@@ -261,7 +261,7 @@ _LABELS = {
     (OF_A_VOLUME, True): selinux.VOLUME_LABEL_ERRORS,
     (OF_A_VOLUME, False): selinux.VOLUME_LABEL_WARNINGS,
 }
-"""By origin of the label or fault, and whether it is an error."""
+"""By what the label is about, and whether it is an error."""
 
 
 def _context_rows(counted: VolumeCount) -> Iterable[FamilyRows]:

@@ -42,7 +42,7 @@ RULES = {
     ),
     IPV6: (),
 }
-"""Loopback range by family. IPv6 has one loopback address, which is never routed."""
+"""By family. IPv6 has one loopback address, which is not routed in, so it needs no rule."""
 
 
 class LookAfterRules(SoleMessage, frozen=True):

@@ -92,7 +92,7 @@ class PodDisks:
         """UID, or key of a volume -> why it has no numbers."""
 
     def known(self) -> Mapping[str, PodDisk]:
-        """Known disk use by UID, with the measured mounts."""
+        """Known disk use by UID, with the known numbers of mounted volumes."""
         return {uid: self._whole(uid, disk) for uid, disk in self._disks.items()}
 
     async def count(self, listed: StatsListing) -> Iterable[str]:

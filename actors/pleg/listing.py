@@ -106,7 +106,7 @@ def _changed(listed: Sequence[Of], before: Picture) -> list[Of]:
 
 
 def strangers(picture: Picture, known: Iterable[str]) -> tuple[RuntimePod, ...]:
-    """Running pods whose UID is not in `known`, in the order of listing."""
+    """Pods of which something runs and whose UID is not in `known`, in the order of listing."""
     entries = picture.entries.values()
     running = {entry.uid for entry in entries if entry.running}.difference(known)
     if not running:

@@ -100,7 +100,7 @@ class ApiSourceActor(Follower):
             self.tell_changes(TellChanges())
 
     def _alike(self, pod: Pod) -> Pod:
-        """A new pod, with the spec of the new pod before if equal: pods of one template often come together."""
+        """A new pod with the spec object of the one before, if equal: pods of one template come together."""
         before, self._newest = self._newest, pod
         if before is None or before.spec is pod.spec:
             return pod

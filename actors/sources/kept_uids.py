@@ -32,7 +32,7 @@ _OWN_ANNOTATIONS = LOCAL_ANNOTATIONS | {CONFIG_HASH}
 
 
 class Running(msgspec.Struct, frozen=True):
-    """The pods in the runtime's lists."""
+    """The sandboxes and containers in the runtime's lists."""
 
     sandboxes: tuple[PodSandbox, ...] = ()
     containers: tuple[Container, ...] = ()

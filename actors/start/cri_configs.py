@@ -259,7 +259,10 @@ _envs_of_services: OncePerSpecAnd[tuple[KeyValue, ...]] = OncePerSpecAnd(at_most
 
 
 def _envs_of(pod: Pod, container: Container, variables: Mapping[str, str], sources: Sources) -> tuple[KeyValue, ...]:
-    """The variables of a container. A container without its own variables shares those of its namespace."""
+    """The variables of a container.
+
+    One without variables of its own shares them with pods of the same spec and services.
+    """
     if container.env or container.env_from:
         return _envs(variables)
     return _envs_of_services.of(pod.spec, (sources.services,), None, lambda: _envs(variables))

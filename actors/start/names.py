@@ -172,7 +172,10 @@ def _form(
 
 
 def host_faults(path: str, host: Resolver, domain: str) -> tuple[str, ...]:
-    """The parts of the node's own file that exceed a pod's limits. `domain`: its searches count too."""
+    """The parts of the node's own file that exceed a pod's limits.
+
+    `domain`: of the cluster, whose searches count too.
+    """
     limit = SEARCHES - (CLUSTER_SEARCHES if domain else 0)
     said: list[str] = []
     if len(host.searches) > limit:

@@ -383,7 +383,7 @@ class StatusManagerActor(Actor):
                 self.log.warning("the status of pod %s %s: %s", display_name(known.pod), how, error)
 
     def _hangs_alone(self, uid: str, error: ApiError) -> bool:
-        """Only this write got no answer, so other writes need not wait for its next try."""
+        """Whether only this write gets no answer, while others do or none is tried: no other waits for it."""
         if error.reason != TIMEOUT:
             return False
         once_more, answered_ns = self._silent == {uid}, self._answered_ns

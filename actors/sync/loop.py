@@ -203,9 +203,9 @@ class SyncLoopActor(Actor):
         return renamed
 
     def _tell_what_the_api_shows(self, change: PodChanged, entry: PodEntry | None) -> None:
-        """Tell the status manager about a known pod.
+        """Tell the status manager what the API server shows of a pod.
 
-        It hears of a new pod from the worker, and of a removed one through `PodForgotten`.
+        The manager hears of a new pod from its worker, and of a removed pod without a worker through `PodForgotten`.
         """
         status_manager = self._services.status_manager
         if change.operation is Operation.REMOVE:

@@ -2,7 +2,7 @@
 
 An actor that has restarted gets everything again.
 
-Either the sync loop sends it, or it lets the workers do so. `MirrorPodActor` is served in `actors.sync.workers`, the
+Either the sync loop sends it, or the workers do. `MirrorPodActor` is served in `actors.sync.workers`, the
 storage in `actors.sync.loop`.
 """
 

@@ -239,7 +239,7 @@ class PodStarts:
             self.start_if_allowed(uid, entry)
 
     def start_next_of(self, name: str, uid: str) -> None:
-        """Start the next pod of a name, after the previous one has ended completely."""
+        """Start the next pod of a name that this pod has left, because it has ended or was renamed."""
         following = self._state.lines.leave(name, uid)
         if following in self._state.entries:
             self.start_if_allowed(following, self._state.entries[following])
@@ -324,7 +324,7 @@ class PodStarts:
 
 
 def _name_of(orphan: RuntimePod) -> str:
-    """`full_name` of a pod."""
+    """The full name of an orphan, as `full_name` of a pod."""
     return f"{orphan.name}_{orphan.namespace}"
 
 

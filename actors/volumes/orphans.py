@@ -2,7 +2,7 @@
 
 See spec 8.5 and 8.6.
 
-At the start of a life the whole disk is scanned once. Every found volume is UNCERTAIN until its pod asks for it, or
+At the start of a life the whole disk is scanned once. Everything found is UNCERTAIN until its pod asks for it, or
 turns out to be unknown. `KnownPods` lists all pods, once every source is ready. Each such message makes this part list
 the pod directories and release those of unknown pods. A pod that has asked since that message is known. A pod that is
 being released already is left alone.

@@ -23,7 +23,7 @@ STILL_THERE = VolumeProblem("volumes that were taken down are there again")
 
 
 class ReleaseDue(Message, frozen=True):
-    """To the actor itself: retry the removal of a pod's volumes."""
+    """To the actor itself: retry the removal of what a pod has on disk."""
 
     uid: str
 

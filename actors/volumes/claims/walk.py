@@ -106,7 +106,7 @@ class ClaimWalk:
         """Volume -> since when (monotonic ns) its attachment is awaited."""
 
     async def draft(self, pod: Pod, volume: Volume, field_path: str) -> Draft:
-        """Raises Wait, ApiError."""
+        """Raises ClaimWait, ApiError."""
         name = claim_rules.claim_name(pod, volume)
         if not name:
             disk = driven_volume(volume, pod.metadata.namespace)
@@ -222,7 +222,7 @@ class ClaimWalk:
     async def _attachment(
         self, spec: VolumeSpec, source: CSIPersistentVolumeSource, rules: DriverRules
     ) -> tuple[str, Mapping[str, str]]:
-        """Name of the attachment to this node, and its metadata for the driver. Raises Wait.
+        """Name of the attachment to this node, and its metadata for the driver. Raises ClaimWait.
 
         Attaching takes a while; the wait has a warning reason only after `ATTACH_NS`. A controller that cannot attach
         writes its error into the attachment, and never into the node. So that is read then, whatever the node says.
@@ -258,7 +258,7 @@ class ClaimWalk:
         return NOTHING_WRONG if since_ns < ATTACH_NS else ATTACHING, since_ns
 
     async def _secret(self, reference: SecretReference | None) -> Mapping[str, str]:
-        """The texts in a secret. Raises Wait."""
+        """The texts in a secret. Raises ClaimWait."""
         if reference is None or not reference.name:
             return {}
         namespace = reference.namespace or ""
@@ -271,8 +271,9 @@ class ClaimWalk:
         return {name: value.decode("utf-8", "replace") for name, value in values.items()}
 
     async def _read(self, call: ApiCall[K], missing: str) -> K:
-        """Read one object. Raises Wait with the text `missing` if it does not exist, ApiError,
-        DeadlineExceededError.
+        """Read one object. Raises ApiError, DeadlineExceededError.
+
+        Raises ClaimWait with the text `missing` if the object does not exist.
         """
         try:
             return await self._actor.wait(

@@ -80,7 +80,7 @@ class PodPass(msgspec.Struct):
 
     pod: Pod
     runtime: RuntimeStateObserved
-    """The runtime's version and status."""
+    """The runtime's own report: its name, errors and abilities."""
     observed: ObservedPod
     """The observed pod, set by the look."""
     phase: str = ""

@@ -73,7 +73,9 @@ class ResizeCalls:
         *,
         both: bool,
     ) -> LinuxContainerResources | None:
-        """Tell the runtime the pod's new resources, if they are news; return them. Raises ResizeError.
+        """Tell the runtime the pod's new resources, if they are news. Raises ResizeError.
+
+        Returns those that the runtime has been told by now.
 
         `told`: those it was told since the resize began. `both`: with room for the containers before and after.
         """

@@ -136,7 +136,7 @@ class PodView:
         self.forced = NOT_FORCED
         """A status that overrides the computed one: rejection, eviction, deadline."""
         self.is_admission_decided = False
-        """Whether the node is known to take the pod, or not to take it."""
+        """Whether the node has decided to take or to refuse the pod."""
         self.start_lives = StartLives()
         self.decided = DecidedEnds(worker, services.files, services.node.root_directory, uid, self.on_disk)
         """What was decided about its containers."""

@@ -2,11 +2,11 @@
 
 A container has the resources that the runtime was told last: at its creation (noted on it), or by an update since. If
 these differ from the granted ones, it is updated in place. It restarts instead if its `resizePolicy` says so for a
-changed resource. A container without a limit has the limit of the pod. A container that does not run gets its resources
-at its next start.
+changed resource. A container without a limit has the limit of the pod, also when that changes. A container that does
+not run gets its resources at its next start.
 
-Containers that get more memory are updated last. So all limits together never exceed what the pod had before and has
-after. Of the others, those that get more CPU are updated last.
+Containers that get more memory are updated last. So all limits together never exceed the larger of the sums before
+and after the resize. Of the others, those that get more CPU are updated last.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple
 
 
 def restored(pod: Pod, observed: ObservedPod, before: PodResources) -> Told:
-    """The resources that the runtime was told in an earlier life, from its record.
+    """The resources of running containers that the runtime was told, from the record of an earlier life.
 
     That life may have died during an update. So a container whose record differs from the grant is updated in any case.
     A record may also be older than a container. That costs an update which changes nothing, and never a restart: a
@@ -240,7 +240,7 @@ def _update(
 
 
 def _exceeds(limit: int, other: int) -> bool:
-    """Of two limits, of which 0 and -1 are none."""
+    """Whether one limit is above the other; 0 and -1 mean no limit."""
     return other > 0 and (limit <= 0 or limit > other)
 
 

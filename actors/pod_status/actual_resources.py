@@ -5,7 +5,8 @@ the spec is kept. The runtime may not report a value, and the kernel does not kn
 the time when the container was made. So a pod whose resources were changed since never shows the new value before it
 applies.
 
-A container with limits of its own also shows one that it has from its pod, and so for requests, as a kubelet does.
+A container with limits also shows the CPU or memory limit that it has from its pod. The same holds for requests. A
+kubelet does so too.
 """
 
 from __future__ import annotations

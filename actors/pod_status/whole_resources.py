@@ -23,7 +23,7 @@ _BINARY = frozenset({MEMORY, EPHEMERAL_STORAGE})
 
 
 class WholeResources(msgspec.Struct, frozen=True):
-    """The pod-level resources in a status: `given` ones, those while it `runs`, and those at other times."""
+    """Pod-level resources in a status: `given` to the pod, those while `running`, and at `other` times."""
 
     given: Mapping[str, str] = {}
     running: ResourceRequirements | None = None

@@ -71,7 +71,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms_of(kind: ProbeKind, probe: Probe) -> Terms:
-    """The terms of a probe. Zero means the default, as everywhere in the API, except for the delay."""
+    """The terms of a probe. Zero means the default, as everywhere in the API, but a delay of zero is none."""
     return Terms(
         kind,
         (probe.initial_delay_seconds or 0) * SECOND_NS,

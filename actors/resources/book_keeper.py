@@ -3,7 +3,7 @@
 It is read at the start.
 
 It owns the file and the writes (`actors.resources.book_saves` says which are due). Others change the book, report that
-(`changed`), and may wait until the version is on disk.
+(`changed`), and may wait until their version is on disk.
 """
 
 from __future__ import annotations

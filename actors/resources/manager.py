@@ -210,7 +210,7 @@ class ResourceManagerActor(Actor):
         return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
 
     def _snapshots(self) -> Callable[[], Snapshot] | None:
-        """Makes snapshots for pods that were admitted before.
+        """The function that makes snapshots for pods that were admitted before.
 
         None until the book and the node are known.
         """

@@ -44,7 +44,7 @@ class EndWhatMustEnd:
         self._stops = stops
 
     async def step(self, this: PodPass) -> Outcome:
-        """Stop the containers that must end. Raises CriError."""
+        """End the containers that must end, or the whole pod. Raises CriError."""
         actions = this.actions
         if actions.reset:
             await self._reset(this)

@@ -202,7 +202,7 @@ class PodImages:
 
         Raises ImageRefusedError if the decision fails.
 
-        `is_pulled`: this start has pulled it, so no policy asks for it again while it is present.
+        `is_pulled`: the pod has pulled it, so no policy asks for it again while it is present.
         """
         found: Image | None = None
         sound = judge_image(image, policy, False).reason != INVALID_IMAGE_NAME

@@ -5,7 +5,7 @@ It answers; the network of the node is ready.
 A look that fails raises, and what was known before then stays. The first look recalls what an earlier worker has
 decided about the containers. A pod whose phase is final goes no further.
 
-A status is published only once the node has taken the pod or refused it: so one that is refused never seems to begin.
+A status is published only once the node has taken or refused the pod. So a refused pod never seems to begin.
 The status is computed only when one of its inputs has changed: most looks on the way to Running show nothing new.
 
 The termination message of each container is read once, on the disk lane, before its end is shown. If the disk hangs,
@@ -56,8 +56,9 @@ _NOBODY: frozenset[str] = frozenset()
 
 
 async def runtime_answers(this: PodPass) -> Outcome:
-    """Wait while the runtime does not answer. When it comes back, the worker hears of it and begins a
-    pass.
+    """Wait while the runtime does not answer.
+
+    When it comes back, the worker is told and begins a pass.
     """
     error = this.runtime.error
     if not error:
@@ -241,7 +242,7 @@ class PodLook:
         return self._removed
 
     def _publish_unseen(self) -> None:
-        """The runtime, a probe, or who admits pods has not answered.
+        """The runtime, a probe or the admission has not answered.
 
         A pod without a published status is shown as its source has it.
 

@@ -69,7 +69,10 @@ SHOWN_NS = SECOND_NS
 LOOKS_AT_MOST = 10
 """After so many looks the runtime is told the resources again."""
 NOBODY_KNOWS = LinuxContainerResources()
-"""Stands for what an earlier life told the runtime of the whole pod: it is told again."""
+"""Stands for the numbers of the whole pod that an earlier life told the runtime.
+
+They are unknown, so the runtime is told again.
+"""
 NOT_SHOWN = "the runtime was told the new resources and shows others"
 NEVER = "Infeasible"
 
@@ -93,7 +96,7 @@ class _Progress(msgspec.Struct):
     error: str = ""
     retry_at_ns: int = 0
     checked: bool = False
-    """Whether no container uses more memory than its new limit."""
+    """Whether no memory in use is more than a new limit."""
     whole: LinuxContainerResources | None = None
     """The resources of the whole pod that the runtime was told since the resize began."""
     looks: int = 0
@@ -148,7 +151,7 @@ class PodResize:
         return changed
 
     def _has(self) -> PodResources:
-        """The resources that the node has given the pod: at first those it requested."""
+        """The resources that the node has given the pod: at first those in its spec."""
         if self._given is None:
             assert self._first is not None, "the worker was told its pod"
             self._given = resources_of(self._first)
@@ -376,7 +379,7 @@ class PodResize:
 
 
 def _news_of(pending: ResizeDecided) -> tuple[bool, int | None]:
-    """The event text of a waiting resize, once: the reason may change while it waits."""
+    """What must change for another event about a waiting resize: a new message alone is no news."""
     return pending.reason == NEVER, pending.generation
 
 

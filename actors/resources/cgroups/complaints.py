@@ -1,4 +1,4 @@
-"""What is wrong with the node's cgroups: logged, and an event of the node, each text once."""
+"""Reports the faults of the node's cgroups in the log and as events of the node, each text once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Complaints:
         self._said: set[str] = set()
 
     def about_a_file(self, problem: str) -> None:
-        """Say once per file: one that cannot be written for one pod cannot be written for the next either."""
+        """Warn once per file: one that cannot be written for one pod cannot be written for the next either."""
         file = os.path.basename(problem.partition(" cannot ")[0])
         if file not in self._said:
             self._said.add(file)

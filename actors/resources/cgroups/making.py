@@ -1,7 +1,7 @@
-"""The cgroups of pods that are being made: a part of the `CgroupActor`.
+"""Makes the cgroups of pods: a part of the `CgroupActor`.
 
-Many pods share one call on a lane, a turn. One whose cgroup hangs must hold up no other: after a second the turn gives
-back those that it has not begun, and they get turns of their own.
+Many pods share one call on a lane, a turn. A pod whose cgroup hangs must hold up no other. So after a second the turn
+gives back the pods that it has not begun, and they get new turns.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class TryAgain(Message, frozen=True):
 
 
 class LookForSlowTurns(Message, frozen=True):
-    """To itself: check for pods that have waited behind others for too long."""
+    """To itself: pods may have waited behind others for a while; check that."""
 
 
 class OnLane(Protocol):
-    """Makes a call on a lane; what comes of it becomes a message to the actor."""
+    """Makes a call on a lane; its outcome becomes a message to the actor."""
 
     def __call__(
         self, what: str, then: Callable[[T | None, str], Message], operation: Callable[..., T], *args: object
@@ -101,7 +101,7 @@ class GroupMaking:
         self._watch()
 
     def forget(self, uid: str) -> None:
-        """Nothing will run of this pod."""
+        """Forget a pod of which nothing will run any more."""
         self._failing.pop(uid, None)
 
     def _begin_turn(self, operations: CgroupOperations, requests: tuple[MakeCgroup, ...]) -> None:

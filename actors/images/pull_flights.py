@@ -149,7 +149,7 @@ class Flight:
         return self.tried[-1]
 
     def grants(self) -> Grants:
-        """The grants of a successful pull: who may use the image after it."""
+        """Who may use the image after a pull with the credential that was tried last."""
         credential = self.tried[-1]
         secrets = {each.secret for each in self.secrets if each.credential == credential}
         if secrets:

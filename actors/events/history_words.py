@@ -145,6 +145,11 @@ def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str 
     return f"one static pod of a name at a time; the one of UID {ahead} is ending or comes first"
 
 
+def turn_wait(before: int, at_once: int) -> str:
+    """Why a new pod has no worker yet."""
+    return f"{before} pods come before it, and {at_once} start at a time"
+
+
 def past(observed: ObservedPod) -> tuple[tuple[str, str, int], ...]:
     """(text, detail, wall ns) of each earlier event that the runtime shows.
 

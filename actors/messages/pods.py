@@ -216,6 +216,15 @@ class PodWorkerStarted(Message, frozen=True):
     worker: ActorRef
 
 
+class StartOver(Message, frozen=True):
+    """PodWorker -> SyncLoopActor: the pod runs, or waits for something that may take long.
+
+    Another pod may start.
+    """
+
+    uid: str
+
+
 class PlegStarted(Message, frozen=True):
     """PlegActor -> SyncLoopActor: I do not know all workers (any more); answer with `WorkersKnown`."""
 

@@ -35,6 +35,8 @@ from runtime.cri.identity import (
     POD_UID,
     RESTART_COUNT,
     SANDBOX_ATTEMPT,
+    SCHEMA,
+    SCHEMA_VERSION,
     TERMINATION_MESSAGE_FILE,
     TERMINATION_MESSAGE_PATH,
     TERMINATION_MESSAGE_POLICY,
@@ -51,6 +53,9 @@ from runtime.cri.messages import (
 )
 
 _NOTHING: Mapping[str, str] = {}
+
+_OUR_LABELS: Mapping[str, str] = FrozenMap({SCHEMA: SCHEMA_VERSION})
+"""What is kept of labels that this agent has set: the others are in fields, or are the pod's."""
 
 _MESSAGE_NAME = re.compile("[0-9a-f]{8}")
 _RUNS_NOT = (ContainerState.CONTAINER_CREATED, ContainerState.CONTAINER_EXITED)
@@ -259,7 +264,7 @@ def observed_container(status: ContainerStatus) -> ObservedContainer:
         status.image_id or status.image_ref,
         status.image_ref,
         whole_number(labels.get(SANDBOX_ATTEMPT)),
-        labels,
+        _OUR_LABELS if labels.get(SCHEMA) == SCHEMA_VERSION else labels,
         annotations,
         status.log_path,
         status.user,

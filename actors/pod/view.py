@@ -21,8 +21,8 @@ from actors.pod.history import PodHistory
 from actors.pod.runtime import PodObserver
 from actors.pod.services import PodServices
 from actors.pod_rules.container_start import BEGINNING as NOT_STARTED
-from actors.pod_rules.container_start import BEGUN, HELD_UP, RUNS_UNSTARTED, Event, StartLife, advance
-from actors.pod_rules.lifecycle import BEGINNING
+from actors.pod_rules.container_start import BEGUN, HELD_UP, RUNS_UNSTARTED, WAITS, Event, StartLife, advance
+from actors.pod_rules.lifecycle import BEGINNING, PodStage
 from actors.pod_rules.resize import NOTHING_TOLD
 from actors.pod_status.api_status import NOT_FORCED, StatusNodeView, pod_ips
 from actors.pod_status.conditions import ResizeCondition
@@ -143,6 +143,17 @@ class PodView:
         self._seen = ObservedPod(uid)
         self._seen_from: tuple[int, frozenset[str]] = (-1, _NONE)
         self._disk: Lane | None = None
+
+    def has_started_or_waits(self) -> bool:
+        """Whether a container has started, or the start waits for a pull, a hook or another try.
+
+        True for a pod that is to end, too.
+        """
+        return (
+            self.life.stage is not PodStage.SYNCING
+            or any(each.running or each.exited for each in self._seen.containers())
+            or any(life.stage in WAITS for life in self.start_lives.all().values())
+        )
 
     def runtime_observed(self, runtime: RuntimeStateObserved) -> None:
         """Keep what the runtime says of itself. A runtime that is away says nothing, so its name stays."""

@@ -30,6 +30,7 @@ from actors.messages.pods import (
     RuntimePod,
     RuntimeStateObserved,
     RuntimeTold,
+    StartOver,
     SyncPod,
     TerminatePod,
 )
@@ -107,6 +108,7 @@ class PodWorker(PodActor):
         self._sync = PodSync(parts)
         self.end = PodEnd(parts)
         self._last_trouble = ""
+        self._has_turn = services.node.starts_at_once > 0
         self._given_back_ns: int | None = None
         self._measures = PassMeters(services.meters)
         self._traces = None if services.tracer is None else PassTraces(services.tracer)
@@ -257,6 +259,9 @@ class PodWorker(PodActor):
             self.after(retry_ns, LookAgain(), key="retry")
         self._measures.passed(_OPERATIONS.get(began), self._view.pod, self.now_ns() - began_ns, self.wall_ns)
         self._tell_waits(failed)
+        if self._has_turn and (failed is not None or self._view.has_started_or_waits()):
+            self._has_turn = False
+            self._services.sync_loop.tell(StartOver(self._uid))
 
     def _retry_after(self, outcome: Outcome) -> int | None:
         """When the next pass begins at the latest; None: something must happen first."""

@@ -61,6 +61,9 @@ BEGUN = (StartStage.HOOKED, StartStage.STARTED)
 RUNS_UNSTARTED = (StartStage.HOOKED, StartStage.UNDONE)
 """The container runs but has not started: the status still shows it as being created."""
 
+WAITS = (StartStage.PULLING, *HELD_UP, *RUNS_UNSTARTED)
+"""The start waits for something that may take long."""
+
 
 # --- events ---------------------------------------------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ class SyncLoopActor(Actor):
 
     def _update(self, uid: str, entry: PodEntry, change: PodChanged) -> None:
         before = entry.pod
-        if self._adopt(uid, entry, change.pod, change.source):
+        if self._adopt(uid, entry, change.pod, change.source) or self._starts.waits_for_turn(uid):
             self._starts.start_if_allowed(uid, entry)
         if change.operation is Operation.RECONCILE and not concerns_worker(before, change.pod):
             return
@@ -236,6 +236,7 @@ class SyncLoopActor(Actor):
         self._services.events.tell(PodEventsOver(uid))
         if entry.static:
             self._mirrors.tell(StaticPodGone(uid))
+        self._starts.turns.leave(uid)
         self._starts.start_next_of(entry.name, uid)
 
     @handles(ActorStopped)

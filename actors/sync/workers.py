@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from actors.events.history_words import name_wait, shortened
-from actors.kernel import Actor, ActorRef, ChildFailed, Message, RestartStrategy, handles
+from actors.kernel import Actor, ActorRef, ChildFailed, Message, RestartStrategy, handles, part
 from actors.messages.events import pod_event
 from actors.messages.eviction import LimitedPodSeen
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
@@ -29,6 +29,7 @@ from actors.pod.services import PodServices
 from actors.pod.worker import PodWorker
 from actors.pod_rules.lifecycle import PodStage
 from actors.sync.state import PodEntry, Standing, SyncState
+from actors.sync.turns import PodTurns
 from config.objects import Pod, PodStatus
 from config.pods.requests import has_disk_limits
 from runtime.metrics import kubelet as names
@@ -208,10 +209,13 @@ class PodWorkers:
 class PodStarts:
     """Decides which pods may start now, and tells why the others wait.
 
-    A pod starts at once, unless it is static. Static pods of one full name run one at a time, first come first served.
-    The next starts when the previous one has neither a worker nor an orphan in the runtime (spec 2.6, pains 7). That
-    needs the pod's own source and the first list of the runtime, but never the API server.
+    A pod starts at once or in its turn (`actors.sync.turns`), unless it is static. Static pods of one full name run one
+    at a time, first come first served. The next starts when the previous one has neither a worker nor an orphan in the
+    runtime (spec 2.6, pains 7). That needs the pod's own source and the first list of the runtime, but never the API
+    server.
     """
+
+    turns = part(PodTurns)
 
     def __init__(
         self,
@@ -227,12 +231,16 @@ class PodStarts:
         self._workers = workers
         self._attempt = attempt
         """Acts for a pod, so that a failure concerns only this pod."""
+        self.turns = PodTurns(sync_loop, state, services, workers.start, attempt)
 
     def start_if_allowed(self, uid: str, entry: PodEntry) -> None:
         pod = entry.pod
         if entry.worker is None and not entry.ended and pod is not None:
             change = PodChanged(Operation.ADD, pod, entry.source)
             self._attempt(change, lambda: self.start_or_wait(uid, entry, pod))
+
+    def waits_for_turn(self, uid: str) -> bool:
+        return self.turns.at_once > 0 and uid in self.turns
 
     def start_all_allowed(self) -> None:
         for uid, entry in list(self._state.entries.items()):
@@ -245,8 +253,12 @@ class PodStarts:
             self.start_if_allowed(following, self._state.entries[following])
 
     def start_or_wait(self, uid: str, entry: PodEntry, pod: Pod) -> None:
-        """Start the pod's worker, unless it is a static pod that must wait for its name."""
-        if not entry.static or self.may_start_static(uid, entry):
+        """Start the pod's worker, unless it must wait for its turn, or as a static pod for its name."""
+        if not entry.static:
+            if not (self.turns.at_once and self.turns.waits(uid, entry, pod)):
+                self._workers.start(uid, entry)
+            return
+        if self.may_start_static(uid, entry):
             self._workers.start(uid, entry)
             return
         # Until its source and the runtime have spoken, the pod may be running, so it is not "Pending".

@@ -103,6 +103,7 @@ class SimulatedNode:
         address: str = ADDRESS,
         labels: Mapping[str, str] = NO_LABELS,
         file_label: FileLabel | None = None,
+        starts_at_once: int = 0,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -116,6 +117,7 @@ class SimulatedNode:
                 runtime_name="simulated",
                 cgroup_version=2,
                 memory_capacity_bytes=MEMORY_BYTES,
+                starts_at_once=starts_at_once,
                 abilities=Abilities(unsafe_sysctls=configuration.allowed_unsafe_sysctls),
                 rules=ContainerNodeRules(
                     root_directory=ROOT,

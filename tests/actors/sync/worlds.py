@@ -103,7 +103,7 @@ class Loop(SyncLoopActor):
 
 
 class World:
-    def __init__(self, *sources: str) -> None:
+    def __init__(self, *sources: str, starts_at_once: int = 0) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         self.told = Told()
@@ -134,7 +134,16 @@ class World:
             prober=SimulatedProber(self.dispatcher, cri, cri),
             hooks=SimulatedHookCaller(self.dispatcher, cri),
             files=host.pod_files,
-            node=NodeFacts("node", "/root", (), "simulated", 2, 2**30, ContainerNodeRules(root_directory="/root")),
+            node=NodeFacts(
+                "node",
+                "/root",
+                (),
+                "simulated",
+                2,
+                2**30,
+                ContainerNodeRules(root_directory="/root"),
+                starts_at_once=starts_at_once,
+            ),
             configuration=KubeletConfiguration(),
             crash_loop=PERIODS,
             sync_loop=storage,

@@ -45,11 +45,11 @@ lasts: 3m
 reaches: [container-restarted]
 ```
 
-Before anything is played, the whole file is checked. All mistakes are told at once, each on a line with its file, line
-and path, what is allowed there, and the nearest name: `mine.yaml:9: $.faults[0].verb: 'StartContianer' is not the name
-of a call to the runtime; did you mean StartContainer?`. The exit status is 2. What a pod or a fault means is checked
-once its form is right. The simulated API server checks the pods, unknown fields included. For an editor,
-`simulation/scenarios/schema.json` is the JSON schema of the format;
+Before anything is played, the whole file is checked. All mistakes are reported at once. Each has a line with the file,
+the line number, the path, what is allowed there, and the nearest name: `mine.yaml:9: $.faults[0].verb: 'StartContianer'
+is not the name of a call to the runtime; did you mean StartContainer?`. The exit status is 2. The meaning of a pod or a
+fault is checked once its form is right. The simulated API server checks the pods, unknown fields included. For an
+editor, `simulation/scenarios/schema.json` is the JSON schema of the format;
 `python -m tests.simulation.scenarios.test_scenario` writes it anew.
 
 Durations are written as in Go (`90s`, `1m30s`), sizes as quantities (`64Mi`). A stretch is a pair, `[from, to]`, from

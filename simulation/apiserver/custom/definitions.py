@@ -78,7 +78,7 @@ def faults_of(definition: Json) -> Iterator[Cause]:
     if sum(1 for version in versions if version.get("storage")) != 1:
         yield invalid_at("spec.versions", called, "must have exactly one version marked as storage version")
     if strategy == "Webhook" and len(versions) > 1:
-        why = "no webhook is called by this simulated server: use None, or define one version alone"
+        why = "this simulated server calls no webhook to convert objects: use None, or define one version alone"
         yield invalid_at("spec.conversion.strategy", strategy, why)
     for at, version in enumerate(versions):
         yield from _version(version, f"spec.versions[{at}]")

@@ -114,7 +114,7 @@ COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
         (
             {"versions": [version(), version("v2", storage=False)], "conversion": {"strategy": "Webhook"}},
             "spec.conversion.strategy",
-            "no webhook is called by this simulated server",
+            "this simulated server calls no webhook to convert objects",
         ),
         ({"conversion": {"strategy": "Magic"}}, "spec.conversion.strategy", "Unsupported value"),
     ],

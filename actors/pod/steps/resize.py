@@ -225,7 +225,7 @@ class PodResize:
             self._view.told = restored(this.pod, this.observed, self._earlier)
             self._earlier = None
             if self._view.told.unsure:
-                self._tell_actuated(this.pod, this.observed)
+                self._tell_actuated(this.pod, this.observed, self._view.told)
         progress = self._progress
         if progress is None or self._worker.now_ns() < progress.retry_at_ns:
             return CONTINUE
@@ -265,7 +265,7 @@ class PodResize:
             if plan.done:
                 await self._tell_sandbox(pod, observed, progress, both=False)
                 self._view.told = self._view.told.after_all(pod.spec.resources)
-                self._tell_actuated(pod, observed)
+                self._tell_actuated(pod, observed, self._view.told)
                 self._resize_cgroup(progress, Stage.NARROWING, pod, None)
         if progress.stage is Stage.SHOWING:
             progress.error = NOT_SHOWN if progress.looks >= LOOKS_AT_MOST else ""
@@ -305,20 +305,23 @@ class PodResize:
         progress.whole = await self._runtime.tell_sandbox(before, pod, observed, progress.whole, rules, both=both)
 
     async def _update(self, pod: Pod, observed: ObservedPod, update: Update) -> None:
-        """Raises CriError."""
+        """Raises CriError.
+
+        The record leaves the container out until all is done. So the next life updates it in any case.
+        """
+        doubted = self._view.told.doubting([update.id])
+        self._tell_actuated(pod, observed, doubted)
         try:
             await self._calls.update_container(update.container.name, update.attempt, update.id, update.resources)
         except CriError as failure:
             if failure.outcome_unknown:
-                self._view.told = self._view.told.doubting([update.id])
-                self._tell_actuated(pod, observed)
+                self._view.told = doubted
             raise
         self._view.told = self._view.told.after(update)
         self._worker.ref.tell(LookAgain(runtime=False))
 
-    def _tell_actuated(self, pod: Pod, observed: ObservedPod) -> None:
-        told = actuated(pod, observed, self._view.told)
-        self._services.resources.tell(ResourcesActuated(self._view.uid, told))
+    def _tell_actuated(self, pod: Pod, observed: ObservedPod, told: Told) -> None:
+        self._services.resources.tell(ResourcesActuated(self._view.uid, actuated(pod, observed, told)))
 
     def _finish_when_shown(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
         if lacking := not_in_force(pod, observed, self._services.node.rules.resources):

@@ -274,6 +274,27 @@ def test_an_agent_that_dies_during_a_resize_ends_it_in_its_next_life(after_ms: i
     assert cgroup(world, pod).memory_bytes == 2**27
 
 
+def test_an_agent_that_dies_when_a_resize_was_taken_back_gives_what_was_asked_last() -> None:
+    world = cluster()
+    running(world, resources=BIG)
+    (record,) = world.node.containers()
+    hung = HungCalls(world.node.cri)
+    hung.hang("UpdatePodSandboxResources", times=1)
+    resize(world, SMALL)
+    world.until(lambda: hung.hung["UpdatePodSandboxResources"] > 0)  # the container is small, and nobody noted it
+    hung.hang("UpdateContainerResources")
+    resize(world, BIG)
+    world.until(lambda: hung.hung["UpdateContainerResources"] > 0, 10 * MINUTE)
+    world.node.kill()
+    hung.heal()
+    world.run(SECOND)
+    world.node.restart_agent()
+    world.until(lambda: resized_to(world, BIG), 2 * MINUTE)
+    now = world.node.cri.state.containers[record.id].resources
+    assert now is not None
+    assert now.memory_limit_in_bytes == 2**27
+
+
 def test_an_agent_that_begins_finds_what_was_given_and_what_waits() -> None:
     world = cluster()
     running(world)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,7 +46,7 @@ class WebhookCaller:
                 answer = await self._post(f"{url}?timeout={seconds}s", server_name, webhook, review)
         except TimeoutError:
             why = "context deadline exceeded"
-        except (aiohttp.ClientError, OSError, binascii.Error) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a caBundle that is no text
             why = str(error) or type(error).__name__
         else:
             try:
@@ -88,7 +87,7 @@ class WebhookCaller:
                 allow_redirects=False,
             ) as answer,
         ):
-            body = await answer.content.read(ANSWER_BYTES_AT_MOST)
+            body = await _whole(answer.content)
             if answer.status != 200:
                 text = body[:1000].decode(errors="replace").strip()
                 raise OSError(f"the server answered {answer.status}: {text}")
@@ -96,3 +95,13 @@ class WebhookCaller:
                 return msgspec.json.decode(body)
             except msgspec.DecodeError as error:
                 raise OSError(f"the answer is no JSON: {error}") from None
+
+
+async def _whole(content: aiohttp.StreamReader) -> bytes:
+    """The body of an answer. Raises OSError for one that is too long."""
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        if len(body) > ANSWER_BYTES_AT_MOST:
+            raise OSError(f"the answer has more than {ANSWER_BYTES_AT_MOST} bytes")
+    return bytes(body)

@@ -86,6 +86,22 @@ def test_a_webhook_sees_the_request_and_refuses_it(shared: Cluster, core: Any, h
     assert '299 - "be careful"' in headers["Warning"]
 
 
+def test_a_long_answer_is_read_to_its_end(shared: Cluster, core: Any, hook: Hook) -> None:
+    register(shared, hook, "mutating")
+    note = "long " * 40_000
+    value = {"op": "add", "path": "/metadata/annotations", "value": {"note": note}}
+    hook.answer = lambda request: patch_of(value)
+    assert core.create_namespaced_pod("default", pod()).metadata.annotations == {"note": note}
+
+
+@pytest.mark.parametrize("bundle", ["/w==", "bm8gY2VydGlmaWNhdGU="])
+def test_an_authority_that_cannot_be_read_fails_the_call(shared: Cluster, core: Any, hook: Hook, bundle: str) -> None:
+    register(shared, hook, clientConfig={"url": hook.url, "caBundle": bundle})
+    code, text = refusal(core.create_namespaced_pod, "default", pod())
+    assert code == 500
+    assert text.startswith('Internal error occurred: failed calling webhook "check.example.com"')
+
+
 def test_mutating_webhooks_come_first_and_change_the_object(shared: Cluster, core: Any, hook: Hook) -> None:
     register(shared, hook, "mutating", name="label.example.com")
     register(shared, hook)

@@ -22,6 +22,7 @@ from actors.kernel import PoolDispatcher, Promise
 from actors.model.id_ranges import IdRangeError, node_range
 from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities
+from cli.blocked_signals import blocking
 from cli.file_errors import why
 from cli.inspect.local_views import questions_of, views_of
 from cli.main import own_version, version_text
@@ -85,6 +86,7 @@ class AgentRefusedError(Exception):
     """The agent cannot start; the text has one line per fault."""
 
 
+@blocking(SIGNALS)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     flags = parse_flags(sys.argv[1:] if argv is None else argv)
@@ -95,8 +97,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if flags.node.version not in ("", "false"):
         print(version_text())
         return 0
-    # Blocked before any thread starts, so that all inherit it and the signals wait for us.
-    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     share_one_heap()
     ending_with_us()  # it tries a program, and nobody waits for that yet
     try:
@@ -106,8 +106,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         for line in why(error).splitlines():
             print(f"actorlet run: {line}", file=sys.stderr)
         return 1
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
 
 
 def run(start: StartConfiguration) -> int:

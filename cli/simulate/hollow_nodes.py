@@ -26,6 +26,7 @@ from rich.text import Text
 from actors.kernel import PoolDispatcher
 from actors.node_object.settings import KUBERNETES_VERSION
 from cli.argument_kinds import duration, number_from
+from cli.blocked_signals import blocking
 from cli.main import own_version
 from cli.run.log_lines import log_to
 from cli.simulate.play_watch import few_collections
@@ -70,11 +71,10 @@ class _RefusedError(Exception):
     """The command cannot begin. The text says why."""
 
 
+@blocking(SIGNALS)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     options = _parser().parse_args(argv)
-    # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
-    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         plan, access = _plan(options), _access(options.kubeconfig)
         lasts_s = None if options.lasts is None else duration_ns(options.lasts) / SECOND_NS
@@ -82,8 +82,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _RefusedError as refusal:
         print(f"actorlet simulate: {refusal}", file=sys.stderr)
         return 2
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
 
 
 def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: bool, verbose: bool) -> int:

@@ -32,7 +32,7 @@ svg text{font-size:12px;fill:currentColor}
 table{border-collapse:collapse;width:100%;min-width:34rem;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.2rem .6rem;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 td.n{text-align:right;white-space:nowrap;
-font-variant-numeric:tabular-nums}th.n{text-align:right}th{white-space:nowrap}
+font-variant-numeric:tabular-nums}th.n{text-align:right}th,#pods td:nth-child(2){white-space:nowrap}
 .key>span{white-space:nowrap;margin-right:1em}
 .key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.8rem}input{font:inherit;max-width:100%;padding:.3rem}

@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from cli.blocked_signals import ENDING, blocking
 from cli.file_errors import why
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
 from config.values.name_rules import dns_subdomain
@@ -21,12 +22,10 @@ from runtime.files.lock_file import LockFileError
 from runtime.files.passing_directory import passing_directory
 
 
+@blocking()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     options = _parser().parse_args(argv)
-    # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         with passing_directory(PASSING_PREFIX) as directory:
             kubeconfig = options.kubeconfig or os.path.join(directory, "kubeconfig")
@@ -39,12 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 for node, path in api.node_kubeconfigs.items():
                     print(f"kubeconfig of node {node}: {path}")
                 print(f"export KUBECONFIG={api.kubeconfig}", flush=True)
-                signal.sigwait(signals)
+                signal.sigwait(ENDING)
     except (OSError, LockFileError) as error:
         print(f"actorlet simulated-apiserver: {why(error)}", file=sys.stderr)
         return 1
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
     return 0
 
 

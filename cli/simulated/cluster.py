@@ -20,6 +20,7 @@ from contextlib import ExitStack, closing
 
 import msgspec
 
+from cli.blocked_signals import ENDING, blocking
 from cli.file_errors import why
 from cli.main import own_version
 from cli.simulated.embedded_api import PASSING_PREFIX, new_file, port
@@ -30,9 +31,8 @@ from simulation.cluster.control_port import ControlPort
 from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST, Begin, OrderError
 from simulation.cluster.running_cluster import RunningCluster
 
-_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
-
+@blocking()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     options = _parser().parse_args(argv)
@@ -47,22 +47,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         pods_per_node=options.pods_per_node,
         rbac=options.rbac,
     )
-    # Block the signals before any thread starts: all threads inherit that, and the main thread waits for the signal.
-    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     logging.disable(logging.WARNING)
     gc.set_threshold(200_000, 20, 100)
     try:
         with ExitStack() as after:
             _serve(begin, options, after)
-            signal.sigwait(_SIGNALS)
+            signal.sigwait(ENDING)
     except OrderError as error:
         print(f"actorlet simulate-cluster: {error}", file=sys.stderr)
         return 2
     except (OSError, LockFileError) as error:
         print(f"actorlet simulate-cluster: {why(error)}", file=sys.stderr)
         return 1
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
     return 0
 
 

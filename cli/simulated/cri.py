@@ -17,6 +17,7 @@ from typing import Any
 
 from actors.kernel import PoolDispatcher
 from cli.argument_kinds import read_by
+from cli.blocked_signals import blocking
 from config.values.nearest import did_you_mean
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.cri.server import CriServer, ServeError
@@ -28,27 +29,25 @@ from simulation.cri.files import DirectoryFiles
 from simulation.cri.image_names import full_name
 from simulation.cri.state import CriRefusal
 
+SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 _DEFAULTS = Settings()
 _KINDS = ("fail", "lose", "hang", "slow", "late")
 
 
+@blocking(SIGNALS)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(argv)
-    # Blocked before any thread starts, so that all inherit it and the signal waits for us.
-    signals = {signal.SIGINT, signal.SIGTERM}
-    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     dispatcher = PoolDispatcher(1)
     try:
         with CriServer(_runtime(dispatcher, options), options.socket):
             print(f"simulated container runtime at {parse_endpoint(options.socket)}", flush=True)
-            signal.sigwait(signals)
+            signal.sigwait(SIGNALS)
     except ServeError as error:
         print(f"actorlet simulated-cri: {error}", file=sys.stderr)
         return 1
     finally:
         dispatcher.close()
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
     return 0
 
 

@@ -29,6 +29,7 @@ from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.sources.static import decoder_of, read_once
 from cli.argument_kinds import existing, read_by
+from cli.blocked_signals import ENDING, blocking
 from cli.file_errors import why
 from cli.inspect.local_views import HEALTH, questions_of, views_of
 from cli.run.log_lines import log_to
@@ -68,24 +69,20 @@ STOP_TIMEOUT_NS = 15 * SECOND_NS
 _MIB = 2**20
 
 
+@blocking()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(argv)
-    # Blocked before any thread starts, so that all inherit it and the signals wait for us.
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         with _root_directory(options) as root:
             _refuse_if_taken(root)
-            return _run(options, root, signals)
+            return _run(options, root)
     except (ConfigurationRejected, RootDirectoryTakenError, LockFileError, OSError) as error:
         print(f"actorlet up: {why(error)}", file=sys.stderr)
         return 1
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
 
 
-def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -> int:
+def _run(options: argparse.Namespace, root: str) -> int:
     manifests = os.path.abspath(options.manifests) if options.manifests else _put_samples(root)
     simulated = options.runtime == SIMULATED_RUNTIME
     machine = this_machine(SIMULATED_NODE if simulated else "")
@@ -127,7 +124,7 @@ def _run(options: argparse.Namespace, root: str, signals: set[signal.Signals]) -
             _serve_locally(endpoint)
             node.start()
             after.callback(node.stop, STOP_TIMEOUT_NS)
-            outcome = _watch(node, dispatcher, screen, options, wanted, signals)
+            outcome = _watch(node, dispatcher, screen, options, wanted)
     return _verdict(options, outcome, len(wanted.pods))
 
 
@@ -212,7 +209,6 @@ def _watch(
     screen: Screen,
     options: argparse.Namespace,
     wanted: Wanted,
-    signals: set[signal.Signals],
 ) -> ClusterProgress:
     """Show the node until a signal comes or, with `--once`, until it has come to an end."""
     deadline_ns = dispatcher.now_ns() + int(options.deadline * SECOND_NS)
@@ -223,7 +219,7 @@ def _watch(
         over = outcome.arrived or outcome.settled or dispatcher.now_ns() >= deadline_ns
         if options.once and over:
             return outcome
-        if signal.sigtimedwait(signals, LOOK_EVERY_SECONDS) is not None:
+        if signal.sigtimedwait(ENDING, LOOK_EVERY_SECONDS) is not None:
             return outcome
 
 

@@ -97,6 +97,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "cli": (
         "main",
         "argument_kinds",
+        "blocked_signals",
         "file_errors",
         "check",
         "inspect",

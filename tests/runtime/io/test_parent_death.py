@@ -52,7 +52,7 @@ def test_a_program_that_hangs_ends_with_an_agent_that_is_killed(tmp_path: Path, 
     fifo, program = tmp_path / "fifo", tmp_path / "teller"
     os.mkfifo(fifo)
     program.write_text(
-        f"#!{sys.executable}\nimport os, time\nos.write(os.open({str(fifo)!r}, os.O_WRONLY), b'up')\ntime.sleep(600)\n"
+        f"#!{sys.executable}\nimport os, signal\nos.write(os.open({str(fifo)!r}, os.O_WRONLY), b'up')\nsignal.pause()\n"
     )
     program.chmod(0o755)
     pipe = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)

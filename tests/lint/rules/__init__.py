@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 MADE_BY_TOOLS = (
@@ -37,6 +37,11 @@ class Module:
 
     path: PurePosixPath
     tree: ast.Module
+    nodes: tuple[ast.AST, ...] = field(init=False, repr=False, compare=False)
+    """Those of the tree, in the order of `ast.walk`: for rules that look at each."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", tuple(ast.walk(self.tree)))
 
     @property
     def floor(self) -> str:
@@ -99,12 +104,22 @@ def all_tree_rules() -> tuple[TreeRule, ...]:
 
 def check_source(path: str, source: str, rules: Iterable[Rule] | None = None) -> list[Finding]:
     """Every finding in one file, by line."""
-    try:
-        module = Module(PurePosixPath(path), ast.parse(source))
-    except SyntaxError as error:
-        return [Finding(path, error.lineno or 1, "syntax", f"it cannot be read: {error.msg}")]
+    module = _read(path, source)
+    return [module] if isinstance(module, Finding) else check_module(module, rules)
+
+
+def check_module(module: Module, rules: Iterable[Rule] | None = None) -> list[Finding]:
+    """Every finding in one module, by line."""
     found = [finding for rule in rules or all_rules() for finding in rule(module)]
     return sorted(found, key=lambda finding: finding.line)
+
+
+def _read(path: str, source: str) -> Module | Finding:
+    """The module, or what is wrong with its syntax."""
+    try:
+        return Module(PurePosixPath(path), ast.parse(source))
+    except SyntaxError as error:
+        return Finding(path, error.lineno or 1, "syntax", f"it cannot be read: {error.msg}")
 
 
 def check_tree(root: Path, folders: Iterable[str]) -> Iterator[Finding]:
@@ -114,11 +129,12 @@ def check_tree(root: Path, folders: Iterable[str]) -> Iterator[Finding]:
         for file in sorted((root / folder).rglob("*.py")):
             path = file.relative_to(root).as_posix()
             if not path.startswith(MADE_BY_TOOLS):
-                source = file.read_text(encoding="utf-8")
-                found = check_source(path, source)
-                yield from found
-                if not any(finding.rule == "syntax" for finding in found):
-                    modules.append(Module(PurePosixPath(path), ast.parse(source)))
+                module = _read(path, file.read_text(encoding="utf-8"))
+                if isinstance(module, Finding):
+                    yield module
+                else:
+                    yield from check_module(module)
+                    modules.append(module)
     for rule in all_tree_rules():
         yield from rule(modules)
 
@@ -131,12 +147,12 @@ def check_pages(root: Path) -> Iterator[Finding]:
         yield from prose.check_page(page.relative_to(root).as_posix(), page.read_text(encoding="utf-8"))
 
 
-def imported_modules(tree: ast.Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+def imported_modules(module: Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
     """(statement, dotted name) of every import, wherever it stands; `from a import b` gives `a` alone.
 
     An import under `if TYPE_CHECKING` counts: to know a name is to know it.
     """
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node, alias.name
@@ -144,9 +160,9 @@ def imported_modules(tree: ast.Module) -> Iterator[tuple[ast.Import | ast.Import
             yield node, "." * node.level + (node.module or "")
 
 
-def imported_names(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
+def imported_names(module: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(module, names taken from it) of every import, wherever it stands; no names for `import a.b`."""
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, ()

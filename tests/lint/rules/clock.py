@@ -64,7 +64,7 @@ def check(module: Module) -> Iterator[Finding]:
     if module.floor in _FREE or module.path.parts[:2] == ("actors", "kernel"):
         return
     names: dict[str, str] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]
@@ -74,7 +74,7 @@ def check(module: Module) -> Iterator[Finding]:
             for alias in node.names:
                 names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                 yield from _judge(module, node, f"{node.module}.{alias.name}")
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         # Of a module that is forbidden as a whole the import has been told.
         if isinstance(node, ast.Attribute) and (dotted := _dotted(node, names)) and dotted in FORBIDDEN:
             yield from _judge(module, node, dotted)

@@ -43,7 +43,7 @@ def _ring(graph: Mapping[str, set[str]]) -> set[str] | None:
 
 def _imports(module: Module, known: Mapping[str, Module]) -> set[str]:
     found = set()
-    for package, names in imported_names(module.tree):
+    for package, names in imported_names(module):
         for name in names:
             inner = f"{package}.{name}"
             if inner in known:

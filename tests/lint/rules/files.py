@@ -38,8 +38,8 @@ _FLOORS = ("config", "runtime", "actors", "cli")
 def check(module: Module) -> Iterator[Finding]:
     if module.floor not in _FLOORS:
         return
-    called = {id(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(module.tree):
+    called = {id(node.func) for node in module.nodes if isinstance(node, ast.Call)}
+    for node in module.nodes:
         if not isinstance(node, ast.Attribute):
             continue
         whose = node.value.id if isinstance(node.value, ast.Name) else ""

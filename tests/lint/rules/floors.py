@@ -31,7 +31,7 @@ RULE = "floor"
 
 def check(module: Module) -> Iterator[Finding]:
     if module.floor == "actorlet":
-        for node, name in imported_modules(module.tree):
+        for node, name in imported_modules(module):
             if name.partition(".")[0] not in PUBLIC_MAY_IMPORT:
                 why = f"actorlet/ runs in users' processes and may not import {name}; start a process of its own"
                 yield module.finding(node, RULE, why)
@@ -39,7 +39,7 @@ def check(module: Module) -> Iterator[Finding]:
         return
     height = FLOORS.index(module.floor)
     library = module.path.parts[1] if module.floor == "actors" else ""
-    for node, name in imported_modules(module.tree):
+    for node, name in imported_modules(module):
         top = name.partition(".")[0]
         if name.startswith("."):
             yield module.finding(node, RULE, f"the relative import {name!r} hides its floor; write the whole path")

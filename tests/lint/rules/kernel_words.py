@@ -19,8 +19,8 @@ _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 def check(module: Module) -> Iterator[Finding]:
     if module.path.parts[:2] not in (("actors", "kernel"), ("actors", "machines")):
         return
-    documentation = set(_docstrings(module.tree))
-    for node in ast.walk(module.tree):
+    documentation = set(_docstrings(module))
+    for node in module.nodes:
         if node in documentation:
             continue
         for text in _names_in(node):
@@ -37,8 +37,8 @@ def _names_in(node: ast.AST) -> Iterator[str]:
         yield node.value
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
+def _docstrings(module: Module) -> Iterator[ast.AST]:
     """Texts that stand alone: docstrings, and the remarks under constants and fields."""
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value

@@ -30,9 +30,9 @@ def check(module: Module) -> Iterator[Finding]:
     """Every private name of another file that a test uses, by attribute or by text."""
     if module.floor != "tests":
         return
-    own = _defined_in(module.tree)
-    of_methods = _attributes_of_self(module.tree)
-    for node in ast.walk(module.tree):
+    own = _defined_in(module)
+    of_methods = _attributes_of_self(module)
+    for node in module.nodes:
         if isinstance(node, ast.Attribute):
             if _is_private(node.attr) and node.attr not in own and node not in of_methods and not _is_allowed(node):
                 yield module.finding(node, RULE, _WHY.format(ast.unparse(node)))
@@ -60,12 +60,12 @@ def _is_allowed(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and (node.value.id, node.attr) in ALLOWED
 
 
-def _attributes_of_self(tree: ast.Module) -> set[ast.AST]:
+def _attributes_of_self(module: Module) -> set[ast.AST]:
     """`self.x` and `cls.x` inside classes.
 
     A function that is put into another class has no `self` of its own.
     """
-    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    classes = (node for node in module.nodes if isinstance(node, ast.ClassDef))
     return {
         node
         for each in classes
@@ -85,10 +85,10 @@ def _patched_name(call: ast.Call) -> str | None:
     return None
 
 
-def _defined_in(tree: ast.Module) -> set[str]:
+def _defined_in(module: Module) -> set[str]:
     """Names that this file defines itself."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

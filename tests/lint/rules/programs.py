@@ -52,9 +52,7 @@ _FLOORS = ("config", "runtime", "actors", "simulation", "cli", "actorlet")
 def check(module: Module) -> Iterator[Finding]:
     if module.floor not in _FLOORS:
         return
-    starters = {
-        name for origin, names in imported_names(module.tree) for name in names if name in STARTS.get(origin, ())
-    }
+    starters = {name for origin, names in imported_names(module) for name in names if name in STARTS.get(origin, ())}
     yield from _search(module, module.tree, "", starters)
 
 

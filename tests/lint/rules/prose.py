@@ -29,7 +29,7 @@ _TARGET = re.compile(r"\]\([^)]*\)|<?https?://\S+")
 
 
 def check(module: Module) -> Iterable[Finding]:
-    for node, text in docstrings(module.tree):
+    for node, text in docstrings(module):
         lines = inspect.cleandoc(text).splitlines()
         first = len(lines[0]) if lines else 0
         if first > CHARACTERS_OF_A_FIRST_LINE:
@@ -54,9 +54,9 @@ def check_page(path: str, text: str) -> Iterator[Finding]:
             yield Finding(path, number, RULE, why)
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[ast.Expr, str]]:
+def docstrings(module: Module) -> Iterator[tuple[ast.Expr, str]]:
     """(statement, text) of each string that stands alone."""
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node, node.value.value
 

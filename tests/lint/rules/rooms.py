@@ -119,7 +119,7 @@ def check(module: Module) -> Iterator[Finding]:
     if here not in rooms:
         return
     below = rooms[: rooms.index(here) + 1]
-    for node, name in imported_modules(module.tree):
+    for node, name in imported_modules(module):
         there = _room(name)
         if name.startswith(f"{module.floor}.") and there in rooms and there not in below:
             why = f"{module.floor}/{here} stands below {there} and may not know {name}; turn it round, or move the name"

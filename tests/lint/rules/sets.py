@@ -12,6 +12,7 @@ set.
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from tests.lint.rules import Finding, Module
@@ -29,7 +30,7 @@ _NOT_CHECKED = ("tests", "benchmarks", "cli")
 def check(module: Module) -> Iterator[Finding]:
     if module.floor in _NOT_CHECKED or module.path.parts[:2] == ("actors", "kernel"):
         return
-    yield from _scope(module, module.tree, _attributes(module.tree))
+    yield from _scope(module, module.tree, _attributes(module))
 
 
 def _scope(module: Module, scope: ast.AST, outer: frozenset[str]) -> Iterator[Finding]:
@@ -54,9 +55,9 @@ def _scope(module: Module, scope: ast.AST, outer: frozenset[str]) -> Iterator[Fi
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """All nodes of a scope but those inside of its functions, which are scopes of their own."""
-    todo = list(ast.iter_child_nodes(scope))
+    todo = deque(ast.iter_child_nodes(scope))
     while todo:
-        node = todo.pop(0)
+        node = todo.popleft()
         yield node
         if not isinstance(node, _FUNCTIONS):
             todo.extend(ast.iter_child_nodes(node))
@@ -93,11 +94,11 @@ def _is_set(node: ast.expr, known: frozenset[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in known
 
 
-def _attributes(tree: ast.Module) -> frozenset[str]:
+def _attributes(module: Module) -> frozenset[str]:
     """`self.name` of every attribute that is annotated in this file, and always as a set."""
     sets: set[str] = set()
     others: set[str] = set()
-    for node in ast.walk(tree):
+    for node in module.nodes:
         targets: list[tuple[ast.expr, ast.expr]] = []
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute):
             targets.append((node.target, node.annotation))

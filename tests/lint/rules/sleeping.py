@@ -19,14 +19,14 @@ def check(module: Module) -> Iterator[Finding]:
     if module.floor != "tests":
         return
     modules: set[str] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             modules |= {alias.asname or alias.name for alias in node.names if alias.name == "time"}
         elif isinstance(node, ast.ImportFrom) and "time.sleep" in {
             f"{node.module}.{alias.name}" for alias in node.names
         }:
             yield module.finding(node, RULE, _WHY)
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         called_on = node.value if isinstance(node, ast.Attribute) and node.attr == "sleep" else None
         if isinstance(called_on, ast.Name) and called_on.id in modules:
             yield module.finding(node, RULE, _WHY)

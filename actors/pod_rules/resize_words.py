@@ -1,4 +1,7 @@
-"""The events of a resize, in the words of a kubelet (spec 10.16). Tools read the JSON in them. Pure."""
+"""The words of a resize (spec 10.16): its events, and what a status has said of it. Pure.
+
+The events have a kubelet's words. Tools read the JSON in them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 import msgspec
 
 from config.objects import Container, Pod
+from config.values.api_time import seconds_of
 
 STARTED, COMPLETED, ERROR = "ResizeStarted", "ResizeCompleted", "ResizeError"
 DEFERRED, INFEASIBLE = "ResizeDeferred", "ResizeInfeasible"
@@ -53,3 +57,17 @@ def sandbox_refused(resource: str, sandbox_id: str, answer: str) -> str:
         f"failed to notify runtime for UpdatePodSandboxResources (resource={resource}); resize rejected: "
         f'updatePodSandboxResources failed for sanboxID "{sandbox_id}": {answer}'
     )
+
+
+def generation_shown(pod: Pod, kind: str) -> int | None:
+    """The generation in a condition of the status; without one that of the pod."""
+    conditions = pod.status.conditions if pod.status is not None else ()
+    shown = [each.observed_generation for each in conditions if each.type == kind]
+    return shown[0] if shown and shown[0] is not None else pod.metadata.generation
+
+
+def since_shown(pod: Pod, kind: str) -> int | None:
+    """The time since which the status has a condition, in s since 1970."""
+    conditions = pod.status.conditions if pod.status is not None else ()
+    shown = [seconds_of(each.last_transition_time) for each in conditions if each.type == kind]
+    return shown[0] if shown else None

@@ -53,11 +53,12 @@ from actors.pod_rules.resize_words import (
     ERROR,
     INFEASIBLE,
     STARTED,
+    generation_shown,
     resize_message,
+    since_shown,
 )
 from actors.pod_status.conditions import RESIZE_IN_PROGRESS, RESIZE_PENDING, ResizeCondition
 from config.objects import Pod, PodSpec
-from config.values.api_time import seconds_of
 from runtime.cri import CriError
 from runtime.cri.messages import LinuxContainerResources
 from runtime.metrics import kubelet as names
@@ -68,6 +69,8 @@ SHOWN_NS = SECOND_NS
 """The runtime is asked again after this whether it shows the new numbers."""
 LOOKS_AT_MOST = 10
 """After so many looks the runtime is told the resources again."""
+QUIET_TRIES = 4
+"""So often narrower bounds may be refused unseen: cgroup v1 counts a container just ended."""
 NOBODY_KNOWS = LinuxContainerResources()
 """Stands for the numbers of the whole pod that an earlier life told the runtime.
 
@@ -101,6 +104,8 @@ class _Progress(msgspec.Struct):
     """The resources of the whole pod that the runtime was told since the resize began."""
     looks: int = 0
     """How often the runtime did not show the new numbers."""
+    refusals: int = 0
+    """How often the narrower bounds were refused."""
 
 
 class PodResize:
@@ -165,7 +170,7 @@ class PodResize:
         self._given, self._earlier, self._decided_for = message.resources, message.actuated, None
         self._view.pod = self.given(self._desired)
         if self._progress is None and not same_resources(message.resources, message.actuated):
-            self._begin(_generation_shown(self._view.pod, RESIZE_IN_PROGRESS), NOBODY_KNOWS)
+            self._begin(generation_shown(self._view.pod, RESIZE_IN_PROGRESS), NOBODY_KNOWS)
         self._show()
         return self._worker.go_on()
 
@@ -180,7 +185,7 @@ class PodResize:
             self._decided_for = desired
             return
         if self._question.may_ask():
-            since_s = _since_shown(desired, RESIZE_PENDING)
+            since_s = since_shown(desired, RESIZE_PENDING)
             self._services.resources.tell(ResizePod(self._worker.ref, desired, since_s))
 
     @handles(ResizeDecided)
@@ -287,7 +292,11 @@ class PodResize:
             return None
         if message.error:
             progress.stage = Stage.BEGUN if message.wide else Stage.UPDATING
-            self._failed(progress, message.error)
+            progress.refusals += not message.wide
+            if message.wide or progress.refusals > QUIET_TRIES:
+                self._failed(progress, message.error)
+            else:
+                self._try_again(progress, SECOND_NS)
         else:
             progress.stage = Stage.UPDATING if message.wide else Stage.SHOWING
         return self._worker.go_on()
@@ -341,13 +350,16 @@ class PodResize:
 
     def _failed(self, progress: _Progress, error: str) -> None:
         """Show the failure, and try again later. An event for each new one, not for each try."""
-        progress.checked = False
-        progress.retry_at_ns = self._worker.now_ns() + RETRY_NS
-        self._worker.after(RETRY_NS, LookAgain(runtime=False), key="resize retry")
+        self._try_again(progress, RETRY_NS)
         if error != progress.error and self._view.pod is not None:
             progress.error = error
             self._view.say("Warning", ERROR, resize_message("error", self._view.pod, progress.generation, error))
         self._show()
+
+    def _try_again(self, progress: _Progress, after_ns: int) -> None:
+        progress.checked = False
+        progress.retry_at_ns = self._worker.now_ns() + after_ns
+        self._worker.after(after_ns, LookAgain(runtime=False), key="resize retry")
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 
@@ -384,17 +396,3 @@ class PodResize:
 def _news_of(pending: ResizeDecided) -> tuple[bool, int | None]:
     """What must change for another event about a waiting resize: a new message alone is no news."""
     return pending.reason == NEVER, pending.generation
-
-
-def _generation_shown(pod: Pod, kind: str) -> int | None:
-    """The generation in a condition of the status; without one that of the pod."""
-    conditions = pod.status.conditions if pod.status is not None else ()
-    shown = [each.observed_generation for each in conditions if each.type == kind]
-    return shown[0] if shown and shown[0] is not None else pod.metadata.generation
-
-
-def _since_shown(pod: Pod, kind: str) -> int | None:
-    """The time since which the status has a condition, in s since 1970."""
-    conditions = pod.status.conditions if pod.status is not None else ()
-    shown = [seconds_of(each.last_transition_time) for each in conditions if each.type == kind]
-    return shown[0] if shown else None

@@ -222,6 +222,27 @@ def test_a_container_that_restarts_frees_its_memory_before_the_pod_gets_less() -
     assert messages(world, "ResizeError") == []
 
 
+@pytest.mark.parametrize(("refused_s", "errors"), [(3, 0), (30, 1)])
+def test_bounds_that_the_kernel_refuses_after_a_restart_are_an_error_only_if_it_goes_on(
+    refused_s: int, errors: int
+) -> None:
+    """With cgroup v1 the limit of the container that has ended counts for a while."""
+    world = cluster()
+    stops_late = {"simulated.actorlet.dev/stop-delay": "2s"}
+    pod = running(world, resources=BIG, resizePolicy=RESTARTS, annotations=stops_late)
+    resize(world, SMALL)
+    world.run(SECOND)
+    assert cgroup(world, pod).cpu_quota_us == 200_000
+    world.node.cgroups.broken = "Invalid argument"
+    world.run((1 + refused_s) * SECOND)
+    assert len(messages(world, "ResizeError")) == errors
+    world.node.cgroups.broken = ""
+    world.until(lambda: resized_to(world, SMALL))
+    assert (shown(world)["restartCount"], cgroup(world, pod).cpu_quota_us) == (1, 100_000)
+    world.until(lambda: len(messages(world, "ResizeCompleted")) == 1)
+    assert len(messages(world, "ResizeError")) == errors
+
+
 def sandbox_has(world: Cluster) -> tuple[int, int, int]:
     """The weight, CPU quota and memory limit that the runtime was told of the whole pod."""
     (record,) = world.node.cri.state.sandboxes.values()

@@ -79,7 +79,7 @@ class PodParts:
         )
         """May the pod go on?"""
         self.steps: tuple[Step, ...] = (
-            EndWhatMustEnd(worker, services.crash_loop, view, self.look, calls, self.stops).step,
+            EndWhatMustEnd(worker, services.crash_loop, view, self.look, calls, self.stops, self.sandbox).step,
             self.sandbox.step,
             self.leases.step,
             self.resize.step,

@@ -13,6 +13,7 @@ from actors.pod.container_stops import ContainerStops
 from actors.pod.one_pass import CONTINUE, WAIT, Outcome, PassWait, PodPass
 from actors.pod.runtime import PodCalls
 from actors.pod.steps.look import PodLook
+from actors.pod.steps.sandbox import PodSandbox
 from actors.pod.view import PodView
 from actors.pod_rules.action_types import Kill, KillCause
 from actors.pod_rules.back_off import back_off
@@ -35,6 +36,7 @@ class EndWhatMustEnd:
         look: PodLook,
         calls: PodCalls,
         stops: ContainerStops,
+        sandbox: PodSandbox,
     ) -> None:
         self._worker = worker
         self._crash_loop = crash_loop
@@ -42,6 +44,7 @@ class EndWhatMustEnd:
         self._look = look
         self._calls = calls
         self._stops = stops
+        self._sandbox = sandbox
 
     async def step(self, this: PodPass) -> Outcome:
         """End the containers that must end, or the whole pod. Raises CriError."""
@@ -61,6 +64,7 @@ class EndWhatMustEnd:
         """End every container, sidecars in their order, then stop every sandbox."""
         plan = plan_ending(this.pod, this.observed)
         if this.actions.create_sandbox:
+            self._sandbox.say_changed()  # before anything of the old one ends
             for ending in plan:
                 self._view.decided.killed.setdefault(ending.id, KillCause.SANDBOX)
         next_ns = self._stops.end_all(plan)

@@ -175,6 +175,13 @@ class PodSandbox:
         self._admission = admission
         self.users = PodUsers(worker, services.ids)
         self._resolver = PodResolver(worker, services, view)
+        self._is_change_said = False
+
+    def say_changed(self) -> None:
+        """Say, once a try, that the sandbox is made anew."""
+        if not self._is_change_said:
+            self._is_change_said = True
+            self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 
     def read_ahead(self, pod: Pod) -> None:
         """Read what a pod without a sandbox will need soon."""
@@ -246,7 +253,8 @@ class PodSandbox:
 
     async def _make(self, this: PodPass, config: PodSandboxConfig, handler: str) -> str:
         if this.observed.sandboxes:
-            self._view.say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+            self.say_changed()
+        self._is_change_said = False
         try:
             sandbox_id = await self._calls.run_sandbox(this.actions.sandbox_attempt, config, handler)
         except CriError as failure:

@@ -170,6 +170,19 @@ def test_a_lost_sandbox_is_replaced_with_its_containers():
     assert world.running_records()[0].sandbox.id != sandbox_id
 
 
+def test_a_sandbox_that_is_made_anew_is_told_of_before_the_old_one_ends():
+    world = World({"web": manifest("web", [container(lifecycle={"preStop": {"sleep": {"seconds": 2}}})])}).start()
+    world.until(world.settled)
+    world.cri.lose_sandbox(next(iter(world.cri.state.sandboxes)))
+    world.until(lambda: len(world.starts_of("web")) == 2, 60 * SECOND)
+    told = [text.partition(":")[0] for text in world.said("web")]
+    assert [each for each in told if each in ("SandboxChanged", "Killing", "Created")] == [
+        "SandboxChanged",
+        "Killing",
+        "Created",
+    ]
+
+
 def test_a_container_killed_by_the_kernel_is_shown_so_and_starts_again():
     world = World({"web": manifest("web", behaviour={"oom-after": "4s,never"})}).start()
     world.run(30 * SECOND)

@@ -161,8 +161,8 @@ def compute_pod_actions(
     kill = list(init.kill)
     candidates: list[Candidate] = []
     alive = _regular(view, kill, candidates)
-    # A container killed for a probe has a grace of its own: the rest of the pod ends at the next look.
-    if not alive and not any(each.cause in (KillCause.LIVENESS, KillCause.STARTUP) for each in kill):
+    # A container that fails its probe as the last one ends with its pod: the grace is the pod's, as with a kubelet.
+    if not alive:
         return PodActions(
             kill_pod=_anything_to_stop(observed),
             why_kill_pod="every container has ended and none is restarted",

@@ -266,6 +266,13 @@ def test_spec_3_2_failed_probes(
     assert [each.cause for each in actions.kill] == ([cause] if cause else [])
 
 
+@pytest.mark.parametrize("kind", ["liveness", "startup"])
+def test_spec_3_2_a_failed_probe_of_the_last_container_ends_a_pod_of_never(kind: str) -> None:
+    the_pod = pod(container("a", liveness_probe=PROBE, startup_probe=PROBE), "b", policy="Never")
+    failed = ProbeResults(active=True, **{kind: FrozenMap({"a-0": False})})
+    assert said(act(the_pod, picture(seen("a"), seen("b", EXITED)), failed)) == "kill pod"
+
+
 @pytest.mark.parametrize(
     ("cause", "fields", "message"),
     [

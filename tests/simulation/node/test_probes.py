@@ -199,8 +199,33 @@ def test_a_container_of_never_that_fails_its_liveness_probe_stays_dead() -> None
         manifest("a", [container(livenessProbe=probe())], behaviour={"liveness-probe": "fail"}, restartPolicy="Never"),
     )
     world.until(lambda: world.phases().get("a") in ("Failed", "Succeeded"), 60 * SECOND)
-    assert "Killing: Container app failed liveness probe" in world.said("a")
     assert len(world.starts_of("a")) == 1
+
+
+def test_the_last_container_of_never_that_fails_its_liveness_probe_ends_with_its_pod() -> None:
+    world = aged()
+    app = container(livenessProbe=probe(failureThreshold=2, terminationGracePeriodSeconds=40))
+    behaviour = {"liveness-probe": "fail", "ignore-stop-signal": "true"}
+    spec: dict[str, Any] = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 4}
+    world.node.put_manifest("a.json", manifest("a", [app], behaviour=behaviour, **spec))
+    world.until(lambda: world.phases().get("a") in ("Failed", "Succeeded"), 60 * SECOND)
+    [end] = ends_of(world, "a")
+    assert end.finished_at - end.started_at < 10 * SECOND, "the grace is the pod's"
+    assert [text for text in world.said("a") if text.startswith("Killing")] == ["Killing: Stopping container app"]
+
+
+def test_a_container_of_never_that_fails_its_liveness_probe_beside_others_has_the_grace_of_the_probe() -> None:
+    world = aged()
+    app = container(livenessProbe=probe(failureThreshold=2, terminationGracePeriodSeconds=4))
+    behaviour = {"liveness-probe.app": "fail", "ignore-stop-signal.app": "true"}
+    spec: dict[str, Any] = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 300}
+    world.node.put_manifest("a.json", manifest("a", [app, container("side")], behaviour=behaviour, **spec))
+    world.until(lambda: {"a/app", "a/side"} <= set(world.running()))
+    world.until(lambda: "a/app" not in world.running(), 60 * SECOND)
+    [end] = ends_of(world, "a")
+    assert end.finished_at - end.started_at < 10 * SECOND
+    assert "a/side" in world.running()
+    assert "Killing: Container app failed liveness probe" in world.said("a")
 
 
 def test_nothing_else_is_asked_before_the_startup_probe_has_succeeded_and_it_is_not_asked_again() -> None:

@@ -26,7 +26,7 @@ from actors.model.pull_records import PullAccount
 from config.values.api_time import api_time
 from runtime.metrics import kubelet as names
 from runtime.metrics.meters import UNMEASURED, Meters
-from runtime.state.pull_record_files import PullFiles, PullRecordFiles
+from runtime.state.pull_record_files import PULLED, PULLING, PullFiles, PullRecordFiles
 
 SECOND_NS = 1_000_000_000
 DISK_LIMIT_NS = 10 * SECOND_NS
@@ -35,6 +35,7 @@ LOADS_AT_MOST = 4
 """Loads that hang at the same time; the next one waits for one of them."""
 LANE = "pull-records"
 _SAID = ("false", "true")
+_GAUGES = (names.PULL_INTENTS, names.PULLED_RECORDS, names.PULL_INTENTS_PERCENT, names.PULLED_RECORDS_PERCENT)
 
 
 class PullRecords(msgspec.Struct, frozen=True):
@@ -133,7 +134,8 @@ class RecordKeeper(Actor):
             return
         for problem in self._book.load(message.files, self.now_ns()):
             self.log.warning("a record of pulled images is of no use: %s", problem)
-        self._measure_records()
+        for gauge in _GAUGES:
+            self._meters.put(gauge, 0)
         early, self._early = self._early, {}
         for each in early.values():
             self.pull_image(each)
@@ -152,7 +154,7 @@ class RecordKeeper(Actor):
             lambda: lane.submit(LANE, files.apply, changes, deadline_ns=DISK_LIMIT_NS),
             lambda _, error: IntentWritten(tag, error),
         )
-        self._measure_records()
+        self._measure_records(PULLING)
         return False
 
     def _record_pull(self, flight: Flight, image_ref: str) -> None:
@@ -213,21 +215,27 @@ class RecordKeeper(Actor):
         files = self._records.files
         lane = self.lane(LANE, size=1, per_key=1)
         self.attempt(lambda: lane.submit(LANE, files.apply, changes), lambda _, error: RecordsWritten(error))
-        self._measure_records()
+        self._measure_records(*(each.directory for each in changes))
 
     @handles(RecordsWritten)
     def _written(self, message: RecordsWritten) -> None:
         if message.error:
             self.log.warning("the records of pulled images cannot be written: %s", message.error)
 
-    def _measure_records(self) -> None:
+    def _measure_records(self, *directories: str) -> None:
+        """Count what is in these directories, which are written to.
+
+        Until the first write the gauges are 0, as those of a kubelet.
+        """
         book, records = self._book, self._records
         if records is None:
             return
-        self._meters.put(names.PULL_INTENTS, book.intents)
-        self._meters.put(names.PULLED_RECORDS, book.records)
-        self._meters.put(names.PULL_INTENTS_PERCENT, _percent(book.intents, records.intents_at_most))
-        self._meters.put(names.PULLED_RECORDS_PERCENT, _percent(book.records, records.records_at_most))
+        if PULLING in directories:
+            self._meters.put(names.PULL_INTENTS, book.intents)
+            self._meters.put(names.PULL_INTENTS_PERCENT, _percent(book.intents, records.intents_at_most))
+        if PULLED in directories:
+            self._meters.put(names.PULLED_RECORDS, book.records)
+            self._meters.put(names.PULLED_RECORDS_PERCENT, _percent(book.records, records.records_at_most))
 
     def _time(self) -> str:
         return api_time(self.wall_ns()) or ""

@@ -154,6 +154,25 @@ def test_the_metrics_of_images_are_those_of_a_kubelet() -> None:
     assert [each.value for each in read["kubelet_imagemanager_inmemory_pullintents_usage_percent"]] == [0]
 
 
+def test_a_new_agent_counts_records_from_its_first_write_on() -> None:
+    world = World(PODS).start()
+    world.until(world.settled)
+    assert numbers(world)["kubelet_imagemanager_ondisk_pulledrecords"] == 2
+    world.node.restart_agent()
+    world.run(10 * SECOND)
+    assert numbers(world)["kubelet_imagemanager_ondisk_pulledrecords"] == 0
+    world.node.put_manifest("c", manifest("c", [container(image="r.test/late:1")]))
+    world.until(lambda: len(records(world)) == 3)
+    assert numbers(world)["kubelet_imagemanager_ondisk_pulledrecords"] == 3
+
+
+def numbers(world: World) -> dict[str, float]:
+    """The metrics without labels."""
+    families = text_string_to_metric_families(NodeNumbers(world.node.node, "1").metrics().decode())
+    samples = (each for family in families for each in family.samples)
+    return {each.name: each.value for each in samples if not each.labels}
+
+
 def test_an_agent_that_pulls_without_an_intent_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PullBook, "intend", lambda *_: ())
     with pytest.raises(AssertionError, match="nobody knows of"):

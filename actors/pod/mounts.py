@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from actors.kernel import handles
 from actors.messages.volumes import PrepareSubPaths, SubPathsPrepared, WantedSubPath
 from actors.model.refusal import ContainerRefusedError
@@ -25,18 +23,8 @@ from runtime.cri.messages import ImageSpec
 
 ENV_FILE_BYTES = 64 * 1024
 """A file of variables is small; a larger one is something else."""
-_NO_PATHS: Mapping[int, str] = {}
 _NO_VARIABLES: Mapping[str, str] = {}
-
-
-class MountParts(msgspec.Struct, frozen=True):
-    """`images`: volume name -> image; `sub_paths`: index of the mount -> path on the host."""
-
-    images: Mapping[str, ImageSpec]
-    sub_paths: Mapping[int, str]
-
-
-NO_PARTS = MountParts({}, {})
+NO_PATHS: Mapping[int, str] = {}
 
 
 class PodMounts:
@@ -55,25 +43,25 @@ class PodMounts:
         """Names of containers that wait for parts of volumes."""
         return frozenset(name for name, question in self._questions.items() if not question.is_due())
 
-    async def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> MountParts | None:
-        """The parts for one start; None: wait.
-
-        `path`: document path of the container; `sources`: of its variables.
-
-        Raises ContainerRefusedError, ImageRefusedError.
-        """
+    async def images_of(self, pod: Pod, container: Container) -> Mapping[str, ImageSpec] | None:
+        """Volume name -> image, for those that the container mounts; None: wait. Raises ImageRefusedError."""
         self.waits.pop(container.name, None)
         images = await self._images.of_volumes(pod, container)
         if images is None:
             self.waits[container.name] = "the images that it mounts are being pulled"
-            return None
+        return images
+
+    def of(self, pod: Pod, container: Container, path: str, sources: Sources) -> Mapping[int, str] | None:
+        """Index of a mount -> the part of its volume, as a path on the host, for one start; None: wait.
+
+        `path`: document path of the container; `sources`: of its variables. Raises ContainerRefusedError.
+        """
         variables = environment(pod, container, path, sources) if has_expressions(container) else _NO_VARIABLES
         wanted = wanted_sub_paths(pod, container, path, variables)
-        sub_paths = self._sub_paths(container.name, path, wanted) if wanted else _NO_PATHS
+        sub_paths = self._sub_paths(container.name, path, wanted) if wanted else NO_PATHS
         if sub_paths is None:
             self.waits[container.name] = "parts of its volumes are being mounted"
-            return None
-        return MountParts(images, sub_paths)
+        return sub_paths
 
     def _sub_paths(self, container: str, path: str, wanted: tuple[WantedSubPath, ...]) -> Mapping[int, str] | None:
         answer = self._answers.pop(container, None)

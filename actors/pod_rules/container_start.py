@@ -1,11 +1,11 @@
 """The start of one container: a state machine without I/O (spec 3.6, 3.7, 6.1). Theory of operation:
 
     RESTING    nothing happens: it is not wanted yet, or its image has just arrived
-    LOOKING    ask the runtime for its image
+    LOOKING    ask the runtime for the images that it mounts, then for its own
     PULLING    pull the image; nobody waits for that
     UNPULLED   the pull failed, and its back-off is not over
     GATHERING  collect its configuration, and write its files on the host
-    ASKING     an object that it refers to was requested; nobody waits for that
+    ASKING     an object or an image that it refers to was requested; nobody waits for that
     CREATING   the runtime creates it
     STARTING   the runtime starts it
     HOOKED     it runs, and so does its postStart hook
@@ -106,7 +106,7 @@ class PullFailed(msgspec.Struct, frozen=True):
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """An object that it refers to is not known yet, and was requested."""
+    """An object that it refers to, or an image that it mounts, is not here yet, and was requested."""
 
 
 class ConfigGathered(msgspec.Struct, frozen=True):
@@ -282,7 +282,7 @@ TABLE.on(_S.LOOKING, ImageFound).to(_S.GATHERING, "its image is here")
 TABLE.on(_S.PULLING, Pulled).to(_S.RESTING, "the next pass finds it", effect=_at_rest)
 TABLE.on(_S.PULLING, PullFailed).to(_S.UNPULLED, "it is pulled again after its back-off", effect=_unpulled)
 TABLE.on(_S.GATHERING, ConfigGathered).to(_S.CREATING, "everything that it is made of is here")
-TABLE.on((_S.PULLING, _S.GATHERING), Missing).to(_S.ASKING, "the answer is a reason to look again")
+TABLE.on((_S.LOOKING, _S.PULLING, _S.GATHERING), Missing).to(_S.ASKING, "the answer is a reason to look again")
 TABLE.on(_S.CREATING, Created).to(_S.STARTING, "it is created", effect=_created)
 (
     TABLE.on(_S.STARTING, StartedContainer)

@@ -20,14 +20,14 @@ from actors.kernel import DeadlineExceededError, LaneExhaustedError, Pending, ou
 from actors.messages.volumes import VolumesPrepared
 from actors.model.refusal import ContainerRefusedError
 from actors.pod.container_stops import ContainerStops
-from actors.pod.mounts import NO_PARTS, PodMounts
+from actors.pod.mounts import NO_PATHS, PodMounts
 from actors.pod.one_pass import CONTINUE, Outcome, PodPass, StartPlace
 from actors.pod.pod_actor import PodActor
 from actors.pod.post_starts import PostStarts
 from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
-from actors.pod.steps.images import ImageRefusedError, PodImages, WantedImage
+from actors.pod.steps.images import ImageRefusedError, PodImages, WantedImage, refused_image
 from actors.pod.troubles import ToldError
 from actors.pod.view import PodView
 from actors.pod_rules.action_types import Start
@@ -60,7 +60,7 @@ from config.credentials.masked import masked
 from config.objects import Container, Pod
 from config.pods.identity import display_name, field_path
 from runtime.cri import CriError
-from runtime.cri.messages import ContainerConfig, Image
+from runtime.cri.messages import ContainerConfig, Image, ImageSpec
 from runtime.logs.pod_files import StartFiles
 from runtime.logs.pod_logs import link_path, log_path
 from runtime.metrics import kubelet as names
@@ -87,6 +87,8 @@ class _Try(msgspec.Struct):
     volumes: VolumesPrepared
     attempt: int
     image: Image | None = None
+    mounted: Mapping[str, ImageSpec] = {}
+    """Volume name -> the image that it mounts."""
     config: ContainerConfig | None = None
     failure: CriError | None = None
     secrets: tuple[str, ...] = ()
@@ -200,17 +202,16 @@ class ContainerStarts:
         if life.stage in RUNNING:
             await self._observer.look_at_container(life.id)
 
-    def _refused(
-        self, name: str, reason: str, message: str, said: ImageEvent | None = None, *, of_image: bool = False
-    ) -> StepRefused:
+    def _refused(self, name: str, reason: str, message: str, image: ImageRefusedError | None = None) -> StepRefused:
         """Refuse the step, and record events if the reason is new.
 
         The event shows the reason for an image, and the message for anything else.
         """
         if self._view.waiting.get(name) != (reason, message):
-            self._say(name, said)
-            self._view.say("Warning", "Failed", f"Error: {reason if of_image or said is not None else message}", name)
-        return StepRefused(reason, message, self._worker.now_ns() + REFUSED_RETRY_NS)
+            self._say(name, None if image is None else image.said)
+            self._view.say("Warning", "Failed", f"Error: {message if image is None else reason}", name)
+        at_ns = None if image is None else image.retry_at_ns
+        return StepRefused(reason, message, at_ns or self._worker.now_ns() + REFUSED_RETRY_NS)
 
     def _say(self, name: str, said: ImageEvent | None) -> None:
         if said is not None:
@@ -218,15 +219,20 @@ class ContainerStarts:
 
     # --- the image --------------------------------------------------------------------------------------------------
 
-    async def _look_for_image(self, one: _Try) -> Event:
-        image, name = one.container.image, one.name
-        policy = policy_of(image, one.container.image_pull_policy)
+    async def _look_for_images(self, one: _Try) -> Event:
+        """Find the images that it mounts, then its own."""
+        container, name = one.container, one.name
+        policy = policy_of(container.image, container.image_pull_policy)
         is_pulled = self._lives.of(name).is_pulled
         try:
-            one.image, verdict = await self.images.find(image, policy, is_pulled=is_pulled)
+            if container.volume_mounts:
+                mounted = await self.mounts.images_of(one.pod, container)
+                if mounted is None:
+                    return Missing()
+                one.mounted = mounted
+            one.image, verdict = await self.images.find(container.image, policy, is_pulled=is_pulled)
         except ImageRefusedError as refused:
-            self._services.meters.count(names.ENSURE_IMAGE, *look_labels(policy, None, present=False))
-            return self._refused(name, refused.reason, refused.message, refused.said)
+            return self._refused(name, refused.reason, refused.message, refused)
         present = one.image is not None
         if is_pulled and present:
             return ImageFound()
@@ -234,7 +240,7 @@ class ContainerStarts:
             return PullNeeded(self._worker.now_ns())
         self._services.meters.count(names.ENSURE_IMAGE, *look_labels(policy, verdict, present=present))
         if verdict.action is REFUSE:
-            return self._refused(name, verdict.reason, verdict.message, verdict.said)
+            return self._refused(name, verdict.reason, verdict.message, refused_image(verdict))
         if verdict.action is PULL:
             return PullNeeded(self._worker.now_ns())
         if name not in self._present:
@@ -260,7 +266,7 @@ class ContainerStarts:
             if sources is None:
                 return Missing()
             one.secrets = tuple(value for data in sources.secrets.values() for value in data.values())
-            parts = await self.mounts.of(pod, container, outline.path, sources) if container.volume_mounts else NO_PARTS
+            parts = self.mounts.of(pod, container, outline.path, sources) if container.volume_mounts else NO_PATHS
             if parts is None:
                 return Missing()
             hosts = await self._hosts(pod, sources.pod_ips)
@@ -274,8 +280,8 @@ class ContainerStarts:
                     image=one.image,
                     host_paths=volumes.host_paths,
                     foreign=volumes.foreign,
-                    sub_paths=parts.sub_paths,
-                    volume_images=parts.images,
+                    sub_paths=parts,
+                    volume_images=one.mounted,
                     mount_abilities=place.mount_abilities,
                     back_off_ns=start.back_off_ns,
                     sources=sources,
@@ -287,10 +293,6 @@ class ContainerStarts:
             )
         except (ContainerRefusedError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             return self._refused(one.name, CREATE_CONFIG_ERROR, str(failure))
-        except ImageRefusedError as failure:
-            refused = self._refused(one.name, failure.reason, failure.message, failure.said, of_image=True)
-            at_ns = failure.retry_at_ns
-            return refused if at_ns is None else msgspec.structs.replace(refused, retry_at_ns=at_ns)
         return ConfigGathered()
 
     async def _sources(self, one: _Try, outline: Outline) -> Sources | None:
@@ -388,7 +390,7 @@ class ContainerStarts:
 
 
 _STEPS: Mapping[StartStage, Callable[[ContainerStarts, _Try], Awaitable[Event | None]]] = {
-    StartStage.LOOKING: ContainerStarts._look_for_image,
+    StartStage.LOOKING: ContainerStarts._look_for_images,
     StartStage.PULLING: ContainerStarts._ask_for_pull,
     StartStage.GATHERING: ContainerStarts._gather,
     StartStage.CREATING: ContainerStarts._create,

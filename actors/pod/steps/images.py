@@ -23,6 +23,7 @@ from actors.images.pull_rules import (
     backing_off,
     inspect_failed,
     judge_image,
+    look_labels,
     must_look,
     open_to_all,
     policy_of,
@@ -146,7 +147,8 @@ class ImageRefusedError(Exception):
         """An event of the container; None: the pod has one, or there is none."""
 
 
-def _refused(verdict: ImageVerdict) -> ImageRefusedError:
+def refused_image(verdict: ImageVerdict) -> ImageRefusedError:
+    """The refusal that a verdict is."""
     return ImageRefusedError(verdict.reason, verdict.message, said=verdict.said)
 
 
@@ -211,7 +213,8 @@ class PodImages:
             try:
                 found = (await self._worker.wait(call, what=f"a look at image {image}")).image
             except CriError as failure:
-                raise _refused(inspect_failed(image, str(failure))) from failure
+                self._services.meters.count(names.ENSURE_IMAGE, *look_labels(policy, None, present=False))
+                raise refused_image(inspect_failed(image, str(failure))) from failure
         if is_pulled and found is not None:
             return found, ImageVerdict(ImageAction.USE, image)
         verdict = judge_image(image, policy, found is not None)

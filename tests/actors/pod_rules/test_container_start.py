@@ -73,6 +73,7 @@ def walk(*events: Event, life: StartLife = BEGINNING) -> StartLife:
             [WANTED, StepRefused("ErrImageNeverPull", "", 5)], S.REFUSED, id="6.1: an image that cannot be had"
         ),
         pytest.param([WANTED, PullNeeded(0), Missing()], S.ASKING, id="6.3: credentials are asked for first"),
+        pytest.param([WANTED, Missing()], S.ASKING, id="8.7: images that it mounts come before its own"),
         pytest.param([WANTED, ImageFound(), Missing()], S.ASKING, id="13.3: so is what its variables are taken from"),
         pytest.param([WANTED, ImageFound(), REFUSED], S.REFUSED, id="3.7.4: a configuration that cannot be"),
         pytest.param([WANTED, ImageFound(), REFUSED, WANTED], S.LOOKING, id="3.7: whoever was refused begins anew"),

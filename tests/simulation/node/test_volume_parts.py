@@ -193,6 +193,20 @@ def test_an_image_of_a_volume_that_is_here_is_said_once_of_the_pod():
     assert [(each.count, each.event.field_path) for each in events(world, text)] == [(1, "")]
 
 
+def test_an_image_of_a_volume_comes_before_the_image_of_its_container():
+    world = World({"web": showing(pictures(OTHER_IMAGE))}).start()
+    world.until(world.settled)
+    told = [text for text in world.said("web") if text.startswith("Pulled")]
+    assert [OTHER_IMAGE in text for text in told] == [True, False]
+
+
+def test_nothing_is_done_about_the_image_of_a_container_whose_volume_gets_none():
+    settings = Settings(images=(), registry=frozenset({IMAGE}))
+    world = World({"web": showing(pictures("docker.io/library/pictures:7"))}, settings=settings).start()
+    world.until(lambda: world.phases().get("web") == "Pending" and waiting(world)[0] == "ImagePullBackOff")
+    assert not [text for text in world.said("web") if f'"{IMAGE}"' in text]
+
+
 def test_an_image_of_a_volume_that_cannot_be_pulled_is_said_of_the_pod_and_of_the_container():
     image = "docker.io/library/pictures:7"
     settings = Settings(images=(IMAGE,), registry=frozenset())

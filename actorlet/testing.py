@@ -319,6 +319,7 @@ def cluster(
     memory: str = "16Gi",
     pods_per_node: int = 110,
     rbac: bool = False,
+    controller_manager: str | os.PathLike[str] = "",
 ) -> Cluster:
     """Start a cluster and return when its nodes are Ready.
 
@@ -332,14 +333,22 @@ def cluster(
         cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
         rbac: whether roles and bindings are enforced. Then `kubeconfig` is that of an admin, nodes have the
             rights of nodes, and a client without a token is anonymous.
+        controller_manager: path of a kube-controller-manager. It makes the pods of Deployments, Jobs and the like, in
+            real time: take `time="real"`.
 
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
     """
     if isinstance(nodes, int) and not 1 <= nodes <= NODES_AT_MOST:
         raise ClusterError(f"nodes={nodes} is refused: a cluster has 1 to {NODES_AT_MOST} nodes")
-    more = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
+    more: dict[str, Any] = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
+    more["controller_manager"] = _absolute(controller_manager)
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **more})
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    """The path for a process elsewhere; empty stays empty."""
+    return os.path.abspath(path) if os.fspath(path) else ""
 
 
 def _word(value: object) -> str:

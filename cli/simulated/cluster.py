@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         memory=options.memory,
         pods_per_node=options.pods_per_node,
         rbac=options.rbac,
+        controller_manager=options.controller_manager or "",
     )
     logging.disable(logging.WARNING)
     gc.set_threshold(200_000, 20, 100)
@@ -122,6 +123,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory", default="16Gi", metavar="SIZE", help="of each node (default: 16Gi)")
     parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
     parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings; the API server speaks TLS")
+    parser.add_argument(
+        "--controller-manager",
+        type=os.path.abspath,
+        metavar="FILE",
+        help="run this kube-controller-manager: Deployments and the like get their pods; for --time real",
+    )
     parser.add_argument("--port", type=port, default=0, metavar="PORT", help="of the API server (default: a free one)")
     parser.add_argument("--control-port", type=port, default=0, metavar="PORT", help="for orders (default: a free one)")
     parser.add_argument(

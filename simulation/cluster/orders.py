@@ -48,6 +48,8 @@ class Begin(_Order, frozen=True, tag="begin"):
     memory: str
     pods_per_node: Annotated[int, Meta(ge=1, le=PODS_AT_MOST)]
     rbac: bool
+    controller_manager: str = ""
+    """Path of a kube-controller-manager; empty: none."""
 
 
 class Now(_Order, frozen=True, tag="now"):

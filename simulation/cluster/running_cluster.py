@@ -1,6 +1,7 @@
 """A simulated cluster that runs: a world, its pace, its API server, and the orders that it obeys.
 
-All of it lives on one event loop. `child.py` passes on orders from a pipe, `control_port.py` orders over HTTP.
+All of it lives on one event loop. `child.py` passes on orders from a pipe, `control_port.py` orders over HTTP. A real
+kube-controller-manager may work beside it. Once that has ended by itself, every order is refused.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from simulation.cluster.pace import Pace
 from simulation.cluster.reset import Beginning
 from simulation.cluster.users import Users
 from simulation.controllers.node_lifecycle import NodeLifecycle
+from simulation.planes import arguments
+from simulation.planes.binaries import PlaneError, controller_manager_at
+from simulation.planes.programs import Programs
 
 NODES_READY_WITHIN_NS = 120 * 10**9
 RESET_WITHIN_S = 120
@@ -41,9 +45,13 @@ class RunningCluster:
         self._speed = speed_of(begin.time)
         self._start_ns = start_of(begin.start)
         try:
+            self._controller_manager = controller_manager_at(begin.controller_manager)
             self.world = ClusterWorld(begin)
-        except ValueError as error:
+        except (PlaneError, ValueError) as error:
             raise OrderError(str(error)) from None
+        if self._controller_manager and not self._speed:
+            raise OrderError("controller_manager works in real time, and stepped time stands still; take time `real`")
+        self._programs = Programs()
         self._scheduler = begin.scheduler
         # Clients of Kubernetes show their tokens over TLS alone.
         self._authority = Authority(_wall_ns()) if begin.rbac else None
@@ -89,7 +97,16 @@ class RunningCluster:
         users.write(self._kubeconfig, *(("admin", world.server.admit(ADMIN)) if authority else ()))
         self._pace = Pace(world.dispatcher, self._speed, asyncio.get_running_loop().time)
         self._runner = asyncio.create_task(self._pace.run())
+        if self._controller_manager:
+            await self._start(arguments.workload_controllers(self._controller_manager, self._kubeconfig))
         return self.facts()
+
+    async def _start(self, words: list[str]) -> None:
+        """Start a program. Raises OrderError."""
+        try:
+            await self._programs.start(words)
+        except PlaneError as error:
+            raise OrderError(str(error)) from None
 
     def facts(self) -> Json:
         """What a client needs to find the cluster, and the names of its nodes."""
@@ -97,6 +114,7 @@ class RunningCluster:
         return {"speed": self._speed, "kubeconfig": self._kubeconfig, "url": self._front.url, "nodes": nodes}
 
     async def end(self) -> None:
+        await self._programs.end()
         if self._runner is not None:
             self._runner.cancel()
         await self._front.end()
@@ -104,6 +122,8 @@ class RunningCluster:
     async def obey(self, order: orders.Order) -> Json:
         """The answer to an order. Raises OrderError."""
         assert self._pace is not None
+        if fault := self._programs.fault():
+            raise OrderError(fault)
         if isinstance(order, orders.Step):
             await self._pace.leap(ns_of(order.time))
         elif isinstance(order, orders.Wait):
@@ -132,6 +152,9 @@ class RunningCluster:
         for _ in range(RESET_WITHIN_S):
             self._beginning.delete_newcomers()
             await self._pace.leap(10**9)
+            if self._beginning.is_back() and self._controller_manager:
+                # A real second: it may have made more before it saw that the owner is gone.
+                await self._pace.wait(int(self._speed * 10**9))
             if self._beginning.is_back() and self.world.ready_nodes() == len(self.world.nodes):
                 return
         raise OrderError(f"the cluster is not as it began after {RESET_WITHIN_S} s of its time")

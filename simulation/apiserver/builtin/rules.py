@@ -8,6 +8,7 @@ The spec of a template is defaulted and checked like that of a pod. A selector m
 from __future__ import annotations
 
 from config.documents.codec import DocumentError
+from config.pods.job_selectors import select_own_pods
 from simulation.apiserver.core import Core
 from simulation.apiserver.custom.rules import CustomRules
 from simulation.apiserver.kinds.pod_specs import work_out
@@ -29,6 +30,8 @@ class PublishedRules(CustomRules):
     def prepare(self, call: ResourceCall, value: Json) -> None:
         self._forget_empty(value)
         super().prepare(call, value)
+        if call.resource.kind == "Job":
+            select_own_pods(value)
         self._complete(call, value)
 
     def change(self, call: ResourceCall, old: Json, new: Json) -> None:

@@ -42,6 +42,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("runtime/http_server/system_logs.py", "_journal"): "every value of the query follows an `=` in its own word",
     ("runtime/io/programs.py", "running"): "its callers stand here, each with its words",
     ("runtime/state/id_files.py", "_asked"): "getsubids with constant words",
+    ("simulation/planes/programs.py", "start"): "programs of the user's, with words of `planes.arguments`, all `--x=y`",
     ("runtime/volumes/commands.py", "run"): "HostCommand.words puts the operands behind `--`",
 }
 """(file, function): the reason."""

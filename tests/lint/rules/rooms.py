@@ -84,6 +84,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "webhooks",
         "apiserver",
         "controllers",
+        "planes",
         "cri",
         "host",
         "scenarios",

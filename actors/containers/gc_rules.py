@@ -84,7 +84,7 @@ def victim_of(container: Container, places: Places) -> DeadContainer:
 
 
 def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: GcPolicy) -> list[Container]:
-    """What to remove of these units after a death, whatever its age."""
+    """The dead containers of these units to remove after a death, of any age."""
     keep = max(1, policy.per_container)
     of_units = [each for each in containers if each.state in DEAD_STATES and unit_of(each) in units]
     return [each for dead in _by_unit(of_units).values() for each in reversed(dead[keep:])]

@@ -89,7 +89,7 @@ class TendLog(Message, frozen=True):
 
 
 class LogRotated(Message, frozen=True):
-    """LogRotator -> parent: done, or why not; and what is to be compressed now, oldest first."""
+    """LogRotator -> parent: the outcome, and the files to compress now, oldest first."""
 
     child: ActorRef
     work: TendLog

@@ -54,7 +54,7 @@ _decode = msgspec.msgpack.Decoder(PodStory).decode
 
 
 class AskWhoIsKnown(Message, frozen=True):
-    """To itself: messages were lost a while ago."""
+    """To itself: messages were lost a minute ago; ask the sync loop which pods it knows."""
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -56,7 +56,7 @@ class KeptEvents:
         self._make_room()
 
     def all(self) -> tuple[RecordedEvent, ...]:
-        """The one that came last is the last."""
+        """All kept events, by the time of their last occurrence."""
         every = [each for _, piece in self._gone for each in _decode(piece)]
         every += self._here.values()
         return tuple(sorted(every, key=lambda each: each.last_wall_ns))

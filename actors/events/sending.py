@@ -89,7 +89,7 @@ class EventCorrelation:
         self._objects: LRUCache[tuple[_About, str], _Allowance] = LRUCache(REMEMBERED)
 
     def observe(self, event: RecordEvent, now_ns: int, wall_ns: int) -> tuple[Series, bool]:
-        """The series that `event` belongs to, with it counted in, and whether that is to be sent now."""
+        """Count `event` in its series. Returns the series, and whether to send it now."""
         about: _About = _about(event)
         kind_key = (about, event.type, event.reason)
         key: Hashable = event
@@ -196,7 +196,7 @@ class EventQueue:
         self._by_reason.setdefault(series.event.reason, {})[self._turn] = series
 
     def take(self, now_ns: int) -> Series | None:
-        """The one that has waited longest and is not too old."""
+        """The series that has waited longest. Drops those that are too old."""
         while self._by_reason:
             series = self._remove(min(self._by_reason, key=lambda reason: next(iter(self._by_reason[reason]))))
             if now_ns - series.last_ns <= MAX_AGE_NS:

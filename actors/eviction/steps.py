@@ -39,7 +39,7 @@ class StepIsLate(Message, frozen=True):
 
 
 class MemoryRead(Message, frozen=True):
-    """To itself: what an earlier agent has left (`Remembered`), or why its file is of no use."""
+    """To itself: what an earlier agent saved (`Remembered`), or why its file cannot be used."""
 
     victims: tuple[EvictionVictim, ...]
     conditions: FrozenMap[str, int]
@@ -47,15 +47,15 @@ class MemoryRead(Message, frozen=True):
 
 
 def memory_read_of(found: Remembered | None, error: str) -> MemoryRead:
-    """The message about what was found in the file, or why it is of no use."""
+    """The message about the content of `<root>/evictions`, or why that file cannot be used."""
     remembered = found or Remembered()
     return MemoryRead(remembered.victims, FrozenMap(remembered.conditions), error)
 
 
 class MemorySaved(Message, frozen=True):
-    """To itself: the file is written, or the error.
+    """To itself: the file has been written, or writing it failed (`error`).
 
-    `decides`: it holds a decision that the pass waits for.
+    `decides`: the file holds a decision that the pass waits for.
     """
 
     error: str = ""
@@ -63,7 +63,7 @@ class MemorySaved(Message, frozen=True):
 
 
 class EvictionTools(msgspec.Struct, frozen=True):
-    """The actors that it asks and tells, and its capabilities. `images` None: nobody can remove images."""
+    """The actors and capabilities that `EvictionActor` uses. `images` None: images cannot be removed."""
 
     stats: ActorRef
     sync_loop: ActorRef

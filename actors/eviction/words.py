@@ -71,7 +71,7 @@ def _of_pod(threshold: Threshold, candidate: Candidate) -> dict[str, str]:
 
 
 def _used_by_pod(threshold: Threshold, candidate: Candidate) -> int | None:
-    """The memory of a pod that requests memory for itself, whatever it uses; None for any other."""
+    """The memory in use by a pod whose pod-level resources request memory; None for any other pod."""
     own, sample = candidate.pod.spec.resources, candidate.sample
     if threshold.resource != "memory" or own is None or "memory" not in own.requests:
         return None

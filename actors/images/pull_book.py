@@ -146,7 +146,7 @@ class PullBook:
         return ()
 
     def forget_flights(self, now_ns: int) -> None:
-        """The actor has failed, and its pulls are called off: their ends are unknown."""
+        """Forget the flights of an actor that has failed: its pulls are cancelled, and their outcomes unknown."""
         for intent in self._intents.values():
             intent.flights, intent.since_ns, intent.left = 0, now_ns, True
 

@@ -228,12 +228,12 @@ class BackOffs:
         self._all: dict[tuple[str, str], BackOff] = {}
 
     def holding(self, uid: str, image: str, now_ns: int) -> BackOff | None:
-        """The one that allows no try now."""
+        """The back-off that forbids a try now, or None."""
         back_off = self._all.get((uid, image))
         return back_off if back_off is not None and now_ns < back_off.until_ns else None
 
     def failed(self, uids: Iterable[str], image: str, now_ns: int, reason: str, error: str) -> dict[str, int]:
-        """A try has failed for these pods. When each may try again."""
+        """Note that a try failed for these pods. Returns UID -> when the pod may try again."""
         self._all = {key: old for key, old in self._all.items() if not is_forgotten(old, now_ns)}
         until: dict[str, int] = {}
         for uid in dict.fromkeys(uids):

@@ -19,8 +19,8 @@ class PodHere(msgspec.Struct, frozen=True):
     """A pod of this node.
 
     `worker` None: it has none yet. `released`: nothing of it runs any more, and nothing will. `finished`: its volumes
-    are taken down as well. `turned_away`: the node does not take it. `lives`: changes with each life of its worker,
-    because a failed worker has forgotten what it was told.
+    are taken down as well. `turned_away`: the node rejected it. `lives`: changes with each life of its worker,
+    because a failed worker has forgotten its orders.
     """
 
     pod: Pod
@@ -31,11 +31,11 @@ class PodHere(msgspec.Struct, frozen=True):
     lives: int = 0
 
     def may_be_evicted(self) -> bool:
-        """Whether there is anything to end. A pod that was turned away uses nothing, so its end helps nobody."""
+        """Whether ending the pod could free anything. A rejected pod uses nothing."""
         return self.worker is not None and not self.released and not self.turned_away
 
     def has_ended(self) -> bool:
-        """Whether its source shows it as ended: the API knows."""
+        """Whether the API shows the pod as ended."""
         return self.pod.status is not None and self.pod.status.phase in ENDED
 
 

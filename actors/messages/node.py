@@ -47,11 +47,9 @@ class NodePressureObserved(SoleMessage, frozen=True):
 
 
 class NodeProblemObserved(Message, frozen=True):
-    """Anybody -> NodeStatusActor: why the node is not ready as far as `source` knows.
+    """ShutdownActor, CsiNodeActor -> NodeStatusActor: the reason of `source` why the node is not ready.
 
-    Empty: no reason any more.
-
-    A shutdown and storage that is not there tell so (spec 2.12, 9.7).
+    An empty reason withdraws it. Sources are a shutdown, and storage that is not there (spec 2.12, 9.7).
     """
 
     source: str

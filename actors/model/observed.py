@@ -123,7 +123,7 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def failed(self) -> bool:
-        """Whether it ended badly; an OOM kill counts whatever the code is."""
+        """Whether it ended with a failure; an OOM kill is one with any exit code."""
         return self.exited and (self.exit_code != 0 or self.reason == "OOMKilled")
 
     @property

@@ -142,9 +142,9 @@ def _decode(content: bytes, kind: str, shape: type[T]) -> T:
 def with_grants(
     record: PulledRecord | None, image: str, image_ref: str, grants: Grants | None, time_text: str
 ) -> PulledRecord | None:
-    """The record once the image was opened that way; None: nothing has changed.
+    """The record after `grants` gave access to the image; None: nothing has changed.
 
-    `grants` None: nobody knows how it was pulled. The record then says only that the node has pulled it.
+    `grants` None: it is unknown how the image was pulled. The record then says only that the node has pulled it.
     """
     name = full_name(image)
     if record is None:

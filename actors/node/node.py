@@ -104,9 +104,9 @@ class NodeAgent:
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     def every_pod(self) -> tuple[Pod, ...] | None:
-        """As `pods_if_known`, and pods of which nothing has been seen yet, as their sources have them.
+        """Like `pods_if_known`, plus desired pods without a status yet, as their sources have them.
 
-        A runtime that hangs from the start keeps the agent from seeing anything.
+        With a runtime that hangs from the start, no pod has a status.
         """
         seen = self.pods_if_known()
         if seen is None:

@@ -2,8 +2,7 @@
 
 An existing node of this name comes from an earlier life of this agent, or from somebody who prepared it. Its labels,
 taints and annotations are kept. Only three things are corrected. They are labels that describe the machine, the
-annotation that says who attaches volumes, and old device resources (of another agent or of an earlier machine). What
-people have added since this agent has had the node stays.
+annotation that says who attaches volumes, and old device resources (of another agent or of an earlier machine).
 """
 
 from __future__ import annotations

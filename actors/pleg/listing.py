@@ -101,7 +101,7 @@ def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container],
 
 
 def _changed(listed: Sequence[Of], before: Picture) -> list[Of]:
-    """Those that are new, or in another state than before."""
+    """The entries that are new, or in another state than in `before`."""
     return [each for each in listed if before.states.get(each.id) != each.state]
 
 

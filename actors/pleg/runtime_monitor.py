@@ -39,7 +39,7 @@ class DescribeRuntime(Message, frozen=True):
 
 
 class RuntimeMonitorActor(Actor):
-    """See the module. `node_status` None: nobody publishes this node."""
+    """See the module. `node_status` None: this node has no Node object."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 

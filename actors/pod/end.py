@@ -153,7 +153,7 @@ class PodEnd:
         return CONTINUE
 
     async def remove_remains(self) -> Outcome:
-        """Have the remains removed if that is allowed. Continue when nobody desires the pod and they are gone."""
+        """Have the remains removed if that is allowed. Continue when they are gone."""
         retry = await self._after_failure()
         if retry is not None:
             return retry

@@ -36,9 +36,9 @@ class HookKind(enum.Enum):
 
     @property
     def failure(self) -> str:
-        """The message of that event.
+        """The message of the failure event.
 
-        It says no more, since a hook may print secrets, and many people read events.
+        It leaves out the error: a hook may print secrets, and many people read events.
         """
         return "PostStartHook failed" if self is HookKind.POST_START else "PreStopHook failed"
 

@@ -28,7 +28,7 @@ class PassTraces:
             self._type = "update"
 
     async def follow(self, name: str, pod: Pod | None, coroutine: Coroutine[Any, Any, Outcome]) -> Outcome:
-        """The outcome of that pass. `pod` None: only the runtime knows it."""
+        """Await the pass inside a span; returns its outcome. `pod` None: only the runtime knows it."""
         attributes = {} if pod is None else _attributes(pod)
         if name == "syncPod":
             attributes["k8s.pod.update_type"], self._type = self._type, "sync"

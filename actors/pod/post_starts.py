@@ -46,7 +46,7 @@ class PostStarts:
         return None
 
     def _hook_ended(self, message: HookEnd) -> None:
-        """A hook has ended: the container has started, or it is to be ended."""
+        """Handle the end of a hook: the container counts as started, or must be ended."""
         container = self.hooked.get(message.container_id)
         if container is None or isinstance(message, HookTimeIsUp):
             return

@@ -148,7 +148,7 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class PodEnds(msgspec.Struct, frozen=True):
-    """The pod is ending: nobody waits for hooks any more."""
+    """The pod is ending: its hooks are no longer awaited."""
 
 
 Event: TypeAlias = (
@@ -169,7 +169,7 @@ Event: TypeAlias = (
 
 
 class StartLife(StagedState[StartStage], frozen=True):
-    """Where a start is.
+    """The progress of one start.
 
     `reason`, `message`: why it has not started, as the status shows it; empty when unknown.
 

@@ -93,7 +93,7 @@ class Told(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, whole=whole)
 
     def doubting(self, ids: Iterable[str]) -> Told:
-        """The same, and nobody knows what these containers have."""
+        """The same, with the resources of these containers unknown."""
         return msgspec.structs.replace(self, unsure=self.unsure | frozenset(ids))
 
 

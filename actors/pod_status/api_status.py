@@ -335,7 +335,10 @@ def _forced_onto(status: PodStatus, forced: Forced) -> PodStatus:
 
 
 def _rejected(pod: Pod, before: PodStatus, forced: Forced, wall_ns: int) -> PodStatus:
-    """No more than upstream: no addresses, no resources, and only the conditions of others."""
+    """The status of a rejected pod, as upstream.
+
+    It has no addresses, no resources, and only the conditions of other writers.
+    """
     status = msgspec.structs.replace(
         before,
         phase=forced.phase,

@@ -39,13 +39,13 @@ class BookSaves:
         return self._number
 
     def late(self, number: int) -> bool:
-        """A write has had its time; returns whether it is still under way. It is not waited for any more."""
+        """Stop waiting for a write whose time is over. Returns whether it is still under way."""
         if number in self._under_way:
             self._late.add(number)
         return number in self._late
 
     def ended(self, number: int, error: str) -> int:
-        """A write has ended. Returns the version up to which nobody has to wait for the disk any more."""
+        """Note the end of a write. Returns the version up to which no requester waits for the disk any more."""
         version = self._under_way.pop(number)
         was_late = number in self._late
         self._late.discard(number)

@@ -115,7 +115,7 @@ class StorageActor(Actor):
             reader.tell(ReadAgain())  # it may hold back status echoes, which are needed now
 
     def _end_what_is_gone(self) -> None:
-        """Once every source is ready, remove the pods that the sync loop knows and nobody desires."""
+        """Once every source is ready, remove the pods that the sync loop knows and no source desires."""
         if not self._all_ready() or not self._known_to_sync_loop:
             return
         desired = self._desire.uids()

@@ -288,7 +288,7 @@ class StatusManagerActor(Actor):
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def _write_or_wait(self, uid: str, known: Published, urgent: Urgency) -> None:
-        """Begin the write if possible and nobody waits; otherwise queue it."""
+        """Begin the write if that is allowed and the queue is empty; otherwise queue it."""
         queue = self._queue
         if queue.waiting or not self._may_write():
             queue.put(uid, urgent)

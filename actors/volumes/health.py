@@ -34,7 +34,7 @@ class ConditionTold(Message, frozen=True):
 
 
 class VolumeHealth:
-    """See the module. `every_ns`: the period; zero or less: nobody asks."""
+    """See the module. `every_ns`: the period; zero or less: drivers are not asked."""
 
     def __init__(self, actor: Actor, volumes: NodeVolumes, events: ActorRef, every_ns: int) -> None:
         self._actor = actor

@@ -75,6 +75,6 @@ def refusal_in(answer: Answer) -> str:
 
 
 def console() -> Console:
-    """Cuts rows at the edge of a terminal; in a pipe, where nobody looks, rows are as long as they are."""
+    """A console that cuts rows at the edge of a terminal; in a pipe, rows keep their length."""
     found = Console()
     return found if found.is_terminal else Console(width=1000, soft_wrap=True)

@@ -31,10 +31,12 @@ def pod_table(lines: Iterable[PodLine]) -> Table:
 
 
 def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: int | None = None) -> Table:
-    """The tree, indented. `names` maps the UIDs of pods, which actors are named by, to names for people.
+    """The tree of actors, indented.
+
+    Actors are named by the UIDs of pods; `names` maps these to names for people.
 
     With `at_most`, that many rows of one line each: late, failing and busy actors before idle ones. On a narrow screen
-    the names of messages are cut first. Without a failure there is no column of failures.
+    the names of messages are cut first. The column of failures is absent while there are none.
     """
     shown = _most_telling(actors, at_most)
     failures = any(actor.last_failure for actor in shown)

@@ -84,7 +84,7 @@ class JoiningEnded(Exception):  # noqa: N818  # an outcome told to the user, not
 def certificate_keys(start: StartConfiguration) -> tuple[CertificateKeys, CertificateKeys | None]:
     """Keys for the certificate of the node's server, and for the client certificate.
 
-    The second only where it is to be renewed.
+    The second is None unless the agent renews it.
     """
     directory = start.node.cert_dir
     mine: CertificateKeys | None = None

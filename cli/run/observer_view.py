@@ -35,7 +35,7 @@ NOTHING: Mapping[str, bytes] = {}
 
 
 def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
-    """Every part.
+    """All parts that the observer page shows: name -> JSON.
 
     While the node does not know its pods yet, the pods of the look `before` are shown again.
     """

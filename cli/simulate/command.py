@@ -265,7 +265,7 @@ def _played_with(options: argparse.Namespace, seed: int) -> str:
 
 
 def _scenario(options: argparse.Namespace) -> Scenario:
-    """The one that is asked for, with as many nodes and pods as are asked for."""
+    """The scenario that the arguments name, with the numbers of nodes and pods that they ask for."""
     named = options.scenario
     if named in library():
         scenario = library_scenario(named)

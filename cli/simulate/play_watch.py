@@ -132,6 +132,6 @@ def few_collections(grown_by: int = 5_000_000) -> Iterator[None]:
 
 
 def leave_rings_at_exit() -> None:
-    """Skip the two passes over all objects at the exit: the memory of a process is freed with it."""
+    """Skip the two garbage collections at exit: the memory is freed with the process."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)

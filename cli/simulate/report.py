@@ -77,5 +77,5 @@ def counted(sometimes: dict[str, int]) -> str:
 
 
 def of(count: int, what: str) -> str:
-    """`no pods`, `1 pod`, `2 pods`."""
+    """The count with its noun: `no pods`, `1 pod`, `2 pods`."""
     return f"{count or 'no'} {what}{'' if count == 1 else 's'}"

@@ -29,7 +29,7 @@ _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 class PodStory(msgspec.Struct):
-    """One pod of the API. `states`: since when (ns) it was shown in which."""
+    """One pod of the API. `states`: (ns, state) at each change."""
 
     name: str
     states: list[tuple[int, str]] = msgspec.field(default_factory=list)
@@ -38,7 +38,7 @@ class PodStory(msgspec.Struct):
 
 
 class Story(msgspec.Struct):
-    """What a run was.
+    """The course of a run.
 
     `faults`: ns and words. `failed_calls`: calls -> how often. `sent`: (sender, receiver, message) -> how often.
     """
@@ -81,7 +81,7 @@ def _count(story: Story, sender: str, receiver: str, message: str) -> None:
 
 
 def _read(story: Story, text: str) -> None:
-    """Of the trace: what the world did, and calls that failed."""
+    """Take from the trace what the world did, and the calls that failed."""
     for line in text.splitlines():
         at, _, rest = line.partition(" ")
         who, _, what = rest.partition(" ")

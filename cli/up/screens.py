@@ -83,7 +83,7 @@ class LiveScreen:
         return Group(*parts, "")
 
     def _told(self, look: ProgressSnapshot) -> list[Text]:
-        """Problems, faults first, and the last warnings that say anything else."""
+        """Problems, the fatal ones first; then the last warnings that do not repeat a problem."""
         faults = sorted(look.problems, key=lambda problem: not problem.fatal)
         told = [Text(str(problem), "red" if problem.fatal else "yellow", overflow="fold") for problem in faults]
         texts = tuple(str(problem) for problem in faults)

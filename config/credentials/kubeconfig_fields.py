@@ -35,7 +35,7 @@ class Fields:
             place.fault("must be an object", "write key: value")
 
     def take(self, name: str) -> object:
-        """Whatever is there."""
+        """The value of the field, of any type; None if absent. The field then counts as known."""
         self._known.append(name)
         return self._left.pop(name, None)
 

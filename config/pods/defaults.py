@@ -74,7 +74,7 @@ def default_spec(spec: PodSpec) -> PodSpec:
 
 
 def default_container(container: C, host_network: bool = False) -> C:
-    """The container with its defaults. With host networking, a container port is also the host port."""
+    """The container with its defaults. With host networking, `hostPort` defaults to `containerPort`."""
 
     def port(value: ContainerPort) -> ContainerPort:
         value = _filled(value, protocol="TCP")

@@ -31,7 +31,7 @@ _RESOURCES = tuple(
 
 
 def check_field_reference(at: DocumentPlace, reference: ObjectFieldSelector, *, environment: bool) -> None:
-    """`environment`: the reference is for a variable; otherwise for a file of a volume."""
+    """Check a `fieldRef`. `environment`: it sets a variable; otherwise it fills a file of a volume."""
     path = reference.field_path
     (at / "apiVersion").one_of(reference.api_version, ("v1",))
     if not (at / "fieldPath").required(path):

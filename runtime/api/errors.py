@@ -62,7 +62,7 @@ class ApiError(Exception):
 def as_api_error(failure: BaseException | None, verb: str) -> ApiError | None:
     """The failure of a call as an `ApiError`.
 
-    Of one with another type nobody knows whether the server has acted.
+    After a failure of another type it is unknown whether the server has acted.
     """
     if failure is None or isinstance(failure, ApiError):
         return failure

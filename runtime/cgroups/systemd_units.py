@@ -32,11 +32,11 @@ T = TypeVar("T")
 
 
 class SystemdError(Exception):
-    """Systemd says no, or nothing; the text says what it was asked, and why not."""
+    """Systemd refused a call or did not answer; the text names the call and the reason."""
 
 
 class NoSuchUnitError(SystemdError):
-    """It knows no such unit (any more)."""
+    """Systemd does not know the unit, or no longer."""
 
 
 class SystemdUnits(Protocol):

@@ -130,7 +130,7 @@ _OF_TRANSPORT: dict[asyncio.BaseTransport, Guest] = {}
 
 
 def let_in(transport: asyncio.BaseTransport | None) -> None:
-    """Somebody may do what he has asked for on this connection: from now on it makes room for nobody."""
+    """A request on this connection was allowed: it is no longer closed to make room for others."""
     guest = None if transport is None else _OF_TRANSPORT.get(transport)
     if guest is not None:
         guest.known()
@@ -148,7 +148,7 @@ def is_let_in(transport: asyncio.BaseTransport | None) -> bool:
 
 
 class Acceptor:
-    """See the module. `listening`: bound. `protocol` makes who reads a connection, once it speaks."""
+    """See the module. `listening`: bound. `protocol` makes the reader of a connection at its first byte."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Acceptor:
         asyncio.get_running_loop().add_reader(self._listening.fileno(), self._accept)
 
     def stop(self) -> None:
-        """Accept nobody any more. On the loop; may be called more than once."""
+        """Stop accepting. Runs on the loop; may be called more than once."""
         if self._stopped:
             return
         self._stopped = True

@@ -73,7 +73,7 @@ class Guests(Generic[G]):
         return next(iter(self._unknown), None)
 
     def know(self, guest: G) -> None:
-        """Somebody may do on this connection what he has asked for."""
+        """A request on this connection was allowed."""
         if guest in self._unknown:
             self.remove(guest)
             self._known[guest] = None
@@ -82,7 +82,7 @@ class Guests(Generic[G]):
         return guest in self._known
 
     def remove(self, guest: G) -> None:
-        """It has ended. May be said more than once."""
+        """Forget a connection that has ended. May be called more than once."""
         self._known.pop(guest, None)
         source = self._unknown.pop(guest, None)
         if source is not None:

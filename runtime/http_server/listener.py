@@ -136,7 +136,7 @@ class HttpListener:
         return ServedConnection(self._web, self._upgrade, self._idle_seconds, stays=self._stays, guest=guest)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """An answer. Who was not let in gets one on a connection, and no more."""
+        """Answer a request. If the client was not let in, the connection is closed after the answer."""
         try:
             response = await self._answered(request)
         except web.HTTPException as failure:

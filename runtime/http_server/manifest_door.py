@@ -1,11 +1,11 @@
 """Manifests over HTTP: the endpoint that takes, lists and withdraws them.
 
-What becomes of them is for others to know.
+This module does not know what becomes of them.
 
     POST   /manifests                     a Pod, a PodList or a v1 List of pods, YAML or JSON: all of it, or nothing
     GET    /manifests                     all that have been taken, as a v1 List that can be given back
     GET    /manifests/NAMESPACE/NAME      one of them
-    DELETE /manifests/NAMESPACE/NAME      it is desired no more
+    DELETE /manifests/NAMESPACE/NAME      withdraw it
 
 A client that does not finish its manifest is cut off after a while; larger ones than the listener takes are refused.
 """

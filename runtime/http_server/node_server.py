@@ -49,10 +49,10 @@ def ports_of(configuration: KubeletConfiguration) -> Ports:
 
 
 def serving_files(configuration: KubeletConfiguration, directory: str, names: Sequence[str]) -> ServingFiles:
-    """The pair of the configuration.
+    """The certificate and key of the server.
 
-    Else the one that the cluster signs, which may not be there yet; else one in `directory` for these names, made when
-    there is none.
+    The pair that the configuration names comes first. Without one, `serverTLSBootstrap` gives the pair that the cluster
+    signs, which may not exist yet. Else a self-signed one in `directory` for these names, made if missing.
 
     Raises CertificateError.
     """
@@ -130,16 +130,16 @@ class NodeServer:
         self.ports = Ports(main, read_only, health)
 
     def observe(self, token: str = "") -> str:
-        """Serve the observer alone, on loopback at any port and without TLS, to whoever has the token.
+        """Serve only the observer, on loopback at a free port, without TLS, to holders of the token.
 
-        Empty: a new one is made. A link with the token in it. Raises PortTakenError.
+        An empty token is replaced by a new one. Returns a link with the token in it. Raises PortTakenError.
         """
         token = token or secrets.token_urlsafe(18)
         listener = HttpListener(self._loop, self._endpoints.observer(token), host=LOOPBACK, port=0)
         return f"http://actorlet:{token}@{LOOPBACK}:{self._listen(listener, 'the observer')}/ui"
 
     def close(self) -> None:
-        """Serve no more. May be called more than once."""
+        """Stop serving. May be called more than once."""
         listeners, self._listeners = self._listeners, []
         for each in listeners:
             each.close()

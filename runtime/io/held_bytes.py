@@ -1,8 +1,8 @@
 """A bound on what many connections hold together, in bytes.
 
-Who is on the other side may hold back the rest of a message for as long as its time allows. So the number of
-connections says nothing of their memory. When the sum is too large, the largest holder is given up. An honest one holds
-a few hundred bytes, so it is never that one.
+A peer may hold back the rest of a message until its time is over, so the number of connections does not bound their
+memory. When the sum is too large, the largest holder is given up. An honest peer holds a few hundred bytes, so it is
+never the largest.
 """
 
 from __future__ import annotations

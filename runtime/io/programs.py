@@ -104,7 +104,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class ProgramCutShortError(Exception):
-    """It had to be ended. `ended` has what it had printed until then."""
+    """The program had to be killed. `ended` has what it had printed until then."""
 
     def __init__(self, reason: str, ended: Ended) -> None:
         super().__init__(reason)

@@ -93,7 +93,7 @@ class LocalPodLogs:
         return tuple(DeadLink(path, os.path.basename(path)[: -len(_LOG)].rpartition("-")[2]) for path in dead)
 
     def _is_ours(self, path: str) -> bool:
-        """Whether it is a link that leads to where logs of pods are, or were."""
+        """Whether `path` is a link to a place below the directory of pod logs; its target may be gone."""
         return os.path.islink(path) and os.readlink(path).startswith(f"{self._pod_logs.rstrip('/')}/")
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:

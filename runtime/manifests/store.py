@@ -16,16 +16,16 @@ from runtime.files.whole_file import settle, write_whole
 
 
 class ManifestStore(Protocol):
-    """See the module. Paths are absolute; names that begin with a dot are nobody's manifests."""
+    """See the module. Paths are absolute; files whose names begin with a dot are no manifests."""
 
     def prepare(self, directory: str) -> None:
-        """The directory is there afterwards."""
+        """Make the directory if it is missing."""
 
     def write(self, path: str, content: bytes) -> None:
-        """Over one that is there."""
+        """Write the file; replace an existing one."""
 
     def remove(self, path: str) -> None:
-        """It is not there afterwards."""
+        """Remove the file if it exists."""
 
 
 class LocalManifestStore:

@@ -24,7 +24,7 @@ _Told = tuple[Callable[[float], object], Callable[[], object]]
 
 
 def _nobody(_: float = 0.0) -> None:
-    """Is told nothing."""
+    """An observer that ignores everything."""
 
 
 class MeasuredApi:

@@ -162,6 +162,6 @@ class StatusMeasures:
             self._meters.took(names.STATUS_SYNC, now_ns - since_ns)
 
     def forgotten(self, uid: str) -> None:
-        """The pod is no more."""
+        """Forget a removed pod."""
         self._wanted_ns.pop(uid, None)
         self._pulls.pop(uid, None)

@@ -1,7 +1,7 @@
 """`MachineShutdown`: lets an actor hear of a shutdown of the machine, and delay it.
 
-Who holds the machine up has been promised a time. It ends with `release`, with the agent, or when it is over, whichever
-comes first; afterwards the machine goes down, whatever still runs there.
+A holder has been promised a time. The hold ends with `release`, with the agent, or when that time is over. Then the
+machine goes down, even if something still runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from runtime.io.pending import PendingAnswer
 
 
 class MachineShutdownError(Exception):
-    """The machine's end cannot be delayed, or is not told; the text says why."""
+    """The machine's shutdown cannot be delayed, or is not announced; the text says why."""
 
 
 class Hold(Protocol):
@@ -25,13 +25,13 @@ class Hold(Protocol):
 
     @property
     def going_down(self) -> bool:
-        """Whether it had said so before this hold: then it does not wait for it."""
+        """Whether the machine announced a shutdown before this hold: then it does not wait for the holder."""
 
     def release(self) -> None:
-        """The machine need not wait any more. Its shutdowns are still announced."""
+        """Let the machine go down. Its shutdowns are still announced."""
 
     def close(self) -> None:
-        """Neither wait nor tell. May be called more than once."""
+        """End the hold and the announcements. May be called more than once."""
 
 
 class MachineShutdown(Protocol):

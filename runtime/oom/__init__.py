@@ -1,3 +1,3 @@
-"""Processes that the kernel has killed for want of memory: how it says so, and who hears it."""
+"""Processes that the kernel killed because memory ran out: its reports, and their reader."""
 
 from runtime.oom.capability import OomKill, OomLog

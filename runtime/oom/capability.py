@@ -26,10 +26,10 @@ class OomKill(msgspec.Struct, frozen=True):
 
 class OomLog(Protocol):
     def follow(self, on_kill: Callable[[OomKill], None], on_end: Callable[[str], None]) -> Subscription:
-        """Tell of every kill from now on, and no more those who have followed before.
+        """Report every kill from now on. Earlier followers get no more reports.
 
-        Raises OSError where that cannot be heard.
+        Raises OSError if the kernel's log cannot be read.
 
-        Both are called on a thread of the implementation, one at a time: hand over and return. `on_end` comes when
-        there will be no more, with the reason, and not after a `close`.
+        Both callbacks run on a thread of the implementation, one at a time, and must return at once. `on_end` is called
+        with the reason when the log ends, but not after `close`.
         """

@@ -46,7 +46,7 @@ def meminfo(text: str) -> Mapping[str, int]:
 
 
 def pressure(text: str) -> StallPressure | None:
-    """`cpu.pressure`, `/proc/pressure/memory`; None where the kernel has no such file."""
+    """Parse a file of pressure stalls, such as `cpu.pressure`; None for an empty text."""
     stalls = {}
     for line in text.splitlines():
         kind, *fields = line.split() or [""]

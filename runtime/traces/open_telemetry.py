@@ -134,7 +134,7 @@ class _Span:
 
 
 class _BoundedQueue(SpanProcessor):
-    """The batch processor of the SDK behind a gate that lets no more in than it can hold, and counts."""
+    """The batch processor of the SDK, behind a gate that drops spans beyond its capacity and counts them."""
 
     def __init__(self, exporter: SpanExporter, endpoint: str, send_every_seconds: float) -> None:
         self.sent = 0

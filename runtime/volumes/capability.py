@@ -112,7 +112,7 @@ class VolumePlace(msgspec.Struct, frozen=True):
 
 
 class LocatedVolume(msgspec.Struct, frozen=True):
-    """A volume of a pod that is to be made, or was begun in some life of the agent.
+    """A volume of a pod that is to be made, or that this agent or an earlier one began to make.
 
     `device`: its unique name on the node, empty for none.
     """
@@ -184,13 +184,14 @@ class VolumePlugin(abc.ABC):
         return False
 
     def release(self, place: VolumePlace) -> None:  # noqa: B027 - most kinds leave nothing
-        """Give back what was made there, as far as it is more than mounts and files below its directory.
+        """Release what making the volume left outside of its directory.
 
-        Called with what is found on disk, maybe by another life of this agent. Raises VolumeFailedError or OSError.
+        The caller removes the mounts and files below the directory. The volume may have been made by an earlier agent.
+        Raises VolumeFailedError or OSError.
         """
 
     def condition(self, place: VolumePlace) -> VolumeCondition | None:
-        """How well the volume is; None where nobody says. Raises VolumeFailedError, OSError."""
+        """The health of the volume; None if not reported. Raises VolumeFailedError, OSError."""
         return None
 
     def driver_of(self, place: VolumePlace) -> str:
@@ -254,7 +255,7 @@ class NodeVolumes(Protocol):
         """Take a device down. Raises VolumeFailedError, OSError."""
 
     def condition(self, place: VolumePlace) -> VolumeCondition | None:
-        """How well a volume of a pod is; None where nobody says. Raises VolumeFailedError, OSError."""
+        """The health of a pod's volume; None if not reported. Raises VolumeFailedError, OSError."""
 
     def of_drivers(self, uid: str) -> tuple[tuple[VolumePlace, str], ...]:
         """The volumes of a pod found on disk that have a storage driver, each with its name. Raises OSError."""

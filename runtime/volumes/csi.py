@@ -2,13 +2,12 @@
 
 They are file systems or devices, shared by pods or made for one.
 
-`runtime.csi` asks the driver. `csi_layout` knows where things lie and how they are found again; `csi_material` makes
-the requests. When the driver is not registered, it was asked nothing, and nothing of the attempt stays on disk. The
-same holds after a failure that is final and left nothing behind. After a failure that leaves the outcome open, the note
-stays, so that the volume is made again or given back.
+`runtime.csi` calls the driver. `csi_layout` knows the places on disk; `csi_material` makes the requests. If the driver
+is not registered, or refused the call for good, nothing of the attempt stays on disk. If the outcome of a failed call
+is unknown, the note stays, so that a later call makes or releases the volume.
 
-A volume that was made whole is not published again, unless the driver wants it so. Growing the file system may fail
-without harm: the volume is used at its present size, and the requester is told.
+A completed volume is published again only if the driver wants that. If the file system cannot be grown, the volume is
+used at its present size, and the requester is told.
 """
 
 from __future__ import annotations

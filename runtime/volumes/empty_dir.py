@@ -62,9 +62,9 @@ class EmptyDirPlugin(VolumePlugin):
         return directory
 
     def release(self, place: VolumePlace) -> None:
-        """Remove the file that says the volume is made, or what an agent that died has written of it.
+        """Remove the file that says the volume is made, or the part of it that an agent wrote before it died.
 
-        The mount and the files need no more.
+        The mount and the files below the directory are removed by the caller.
         """
         bookkeeping = _bookkeeping(place)
         with contextlib.suppress(FileNotFoundError):

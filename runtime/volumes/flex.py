@@ -1,10 +1,11 @@
 """flexVolume: volumes that a driver program of the node mounts (`volumePluginDir`).
 
-A driver `vendor/name` is the program `vendor~name/name` in that directory, put there by who runs the node. It is called
+A driver `vendor/name` is the program `vendor~name/name` in that directory; an administrator puts it there. It is called
 as `init`, `mount <directory> <options as JSON>` and `unmount <directory>`, and answers with JSON. A pod only names one
 of the programs that are there; it can name no path.
 
-Drivers that attach their volumes to nodes are refused, as nobody attaches for them here; so are secrets for drivers.
+Drivers that attach their volumes to nodes are refused, because nothing attaches for them here. So are secrets for
+drivers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """nfs: a directory of a server, mounted for one pod by the host's `mount` (spec 8.7).
 
-The server may be dead: then a look at the mount hangs. So nothing here looks at it; whether it is mounted the kernel's
-table says. A mount whose server does not answer is given back by force after a while, and what it had not written is
-lost: it has nobody to go to. No owner or mode is changed: that is the server's business.
+A look at the mount hangs if the server is dead. So this module never touches it: the kernel's mount table says whether
+it is mounted. If the server does not answer for a while, the unmount is forced, and unwritten data is lost. No owner or
+mode is changed: the server decides those.
 """
 
 from __future__ import annotations

@@ -97,9 +97,9 @@ class LocalSubPaths:
 
 
 def open_below(top: str, path: str, *, make: bool = True, pause: Pause = no_pause) -> int:
-    """Open what is at `path` below directory `top`; the descriptor serves as a place only (O_PATH).
+    """Open the file or directory at `path` below directory `top`, with O_PATH: it cannot be read through.
 
-    Raises VolumeFailedError where the path leads out or cannot be, and OSError.
+    Raises VolumeFailedError if the path leads out of `top` or does not exist, and OSError.
     """
     if path.startswith("/"):
         raise VolumeFailedError(f"{path!r} must be relative")

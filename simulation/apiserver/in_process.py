@@ -149,11 +149,11 @@ class InProcessApi:
 
     @property
     def is_down(self) -> bool:
-        """Whether nobody reaches the server."""
+        """Whether the server is unreachable."""
         return self._down
 
     def go_down(self) -> None:
-        """The server cannot be reached: whatever is in flight breaks."""
+        """Make the server unreachable: calls in flight and watches break."""
         self._down = True
         for sent in tuple(self._in_flight):
             sent.fail(ApiError(0, UNREACHABLE, _LOST, sent.call.verb))
@@ -168,18 +168,18 @@ class InProcessApi:
             sent.hung_up = True
 
     def come_back(self) -> None:
-        """It can be reached again."""
+        """Make the server reachable again."""
         self._down = False
 
     def down(self, for_ns: int) -> None:
-        """An outage of that length, from now; one that lasts longer goes on."""
+        """Begin an outage of that length now; a longer one under way goes on."""
         self.go_down()
         now_ns = self._now_ns
         self._back_ns = max(self._back_ns, now_ns() + for_ns)
         self._later(for_ns, lambda: self.come_back() if now_ns() >= self._back_ns else None)
 
     def cut_watches(self, error: ApiError | None = None) -> None:
-        """End every watch of this front, as a proxy between does it: with an error, or (None) in order."""
+        """End every watch of this front, as a proxy in between would: with an error, or (None) in order."""
         for watch in tuple(self._watches):
             watch.end(error)
 
@@ -349,7 +349,7 @@ class _Sent(msgspec.Struct, eq=False):
             self._give(done)
 
     def _land(self) -> None:
-        """It is not in flight any more."""
+        """The call is no longer in flight."""
         self.api._in_flight.pop(self, None)
         if self.timer is not None:
             self.timer.cancel()

@@ -1,9 +1,9 @@
 """The API server without a network: a request goes in, an answer comes out.
 
-`handle` never waits: a refusal is an answer, too, and what takes time (a watch) is handed out to be listened to. It
-raises only `ReviewWantedError`, for a request with an `Admission`. Safe for threads: one lock around everything. Time,
-names and chance come from the clock that is given, so that on a simulated dispatcher the same requests in the same
-order have the same answers.
+`handle` never waits. A refusal is an answer, too; the answer of a watch is an object that the caller follows. It raises
+only `ReviewWantedError`, for a request with an `Admission`. Safe for threads: one lock guards everything. Time, names
+and random numbers come from the given clock. So on a simulated dispatcher, the same requests in the same order get the
+same answers.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class StoreChange(msgspec.Struct, eq=False):
     _gone: Version | None = None
 
     def gone(self) -> Version:
-        """The deletion as a watcher gets it that does not see the object any more."""
+        """The deleted object as a watcher gets it: its last version, at the revision of the deletion."""
         if self._gone is None:
             assert self.old is not None
             self._gone = self.old.at(self.revision)

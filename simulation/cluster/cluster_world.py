@@ -107,7 +107,7 @@ class ClusterWorld(World):
             node.cri.lose_sandbox(sandbox.id)
 
     def start_node(self, name: str) -> None:
-        """It boots."""
+        """Boot a node that is off."""
         node = self._node(name)
         if name not in self._off:
             raise OrderError(f"node {name} is not off")
@@ -203,19 +203,19 @@ class ClusterWorld(World):
             self.start_node(name)
 
     def exit(self, order: Exit) -> None:
-        """Its containers end."""
+        """End the running containers of a pod."""
         node, containers = self._running(order.namespace, order.pod, order.container)
         for container in containers:
             node.cri.kill_container(container.id, order.code, "OOMKilled" if order.oom else "")
 
     def say(self, order: Say) -> None:
-        """Its containers write that."""
+        """Let the containers of a pod write to their logs."""
         node, containers = self._running(order.namespace, order.pod, order.container)
         for container in containers:
             node.cri.write_log(container.id, order.text.splitlines())
 
     def hang(self, order: Hang) -> None:
-        """Its containers answer no more."""
+        """Let the containers of a pod hang: they answer no probe, ignore the stop signal and do not exit."""
         _, containers = self._running(order.namespace, order.pod)
         silent = (ProbeOperation.HANG,)
         for container in containers:
@@ -246,7 +246,7 @@ class ClusterWorld(World):
     # --- loads ------------------------------------------------------------------------------------------------------
 
     def load(self, order: StartLoad) -> None:
-        """Begin one."""
+        """Begin a load."""
         key = (order.namespace, order.name)
         if key in self._loads:
             raise OrderError(f"there is a load {order.name!r} in {order.namespace}; scale it")
@@ -270,7 +270,7 @@ class ClusterWorld(World):
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def befall(self, fault: kinds.AnyFault) -> None:
-        """It goes wrong from now on."""
+        """Let a fault happen, from now on."""
         if faults := list(kinds.alone(fault, "$.fault")):
             raise OrderError("; ".join(faults))
         if isinstance(fault, kinds.ApiOutage):

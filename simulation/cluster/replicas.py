@@ -60,7 +60,7 @@ class Replicas:
         self._look()
 
     def stop(self) -> None:
-        """Keep no pods any more; those that are there stay."""
+        """Stop keeping the number of pods. Existing pods stay."""
         self._follower.stop()
         self._live.clear()
         self._wanted = 0

@@ -157,7 +157,7 @@ class NodeLifecycle:
             self._look((pod["metadata"]["namespace"], pod["metadata"]["name"]))
 
     def _look(self, key: _Key) -> None:
-        """Plan the deletion of a pod, or no more."""
+        """Plan the deletion of a pod, or cancel a plan that no longer holds."""
         pod = self._server.store.get("pods", *key)
         taints = () if pod is None else self._evicting.get(pod.node, ())
         if pod is None or not taints or "deletionTimestamp" in pod.object["metadata"]:

@@ -93,14 +93,14 @@ class Scheduler:
                 self._take_turn()
 
     def _tried_enough(self, key: _Key) -> None:
-        """It has a node, or needs none any more."""
+        """Drop a pod that has a node now, or needs none any more."""
         if self._waiting:
             self._waiting.pop(key, None)
         if self._in_vain:
             self._in_vain.pop(key, None)
 
     def _try_all(self) -> None:
-        """Room has come, or a node: what was in vain may not be any more."""
+        """Retry the pods that fitted nowhere: a node or room has been added."""
         if self._in_vain:
             self._waiting.update((key, pod) for key, (pod, _) in self._in_vain.items() if key not in self._waiting)
             self._take_turn()

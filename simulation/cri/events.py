@@ -75,14 +75,14 @@ class EventStreams:
         self._followers.append(stream)
 
     def close(self, stream: EventStream) -> None:
-        """The follower has had enough."""
+        """End a stream for its follower."""
         with self._runtime.held():
             if stream in self._followers:
                 self._followers.remove(stream)
             self._runtime.later(stream.end, None)
 
     def cut(self, why: str) -> None:
-        """Every stream breaks."""
+        """Break every stream."""
         for stream in self._followers:
             self._runtime.later(stream.end, CriError(StatusCode.UNAVAILABLE, why, "GetContainerEvents"))
         self._followers.clear()

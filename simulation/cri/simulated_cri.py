@@ -213,7 +213,7 @@ class SimulatedCri:
         return self._verbs(name, request)
 
     def _meet(self, fate: CallFate, name: str, request: Any) -> Any:
-        """A call that the world's faults have chosen."""
+        """Fail, hang or delay a call, as the world's faults have chosen (`fate`)."""
         if fate.fail is not None:
             raise CriRefusal(fate.fail, "a fault of the simulated runtime")
         if fate.hang:

@@ -157,7 +157,7 @@ class RuntimeState:
         self.behaves(record, record.behaviour)
 
     def behaves(self, record: SandboxRecord, behaviour: PodBehaviour) -> None:
-        """It behaves so from now on, and its containers."""
+        """Give a sandbox and its containers another behaviour."""
         record.behaviour = behaviour
         if behaviour.disturbs_calls:
             self.disturbing.add(record.id)

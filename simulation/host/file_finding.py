@@ -79,7 +79,7 @@ class FileFinder:
         return node
 
     def _know(self, path: str, directory: Directory, above: Directory) -> None:
-        """It is found at once from now on, unless a link leads to what is above it."""
+        """Remember the path of a directory for faster lookups, unless its parent was reached through a link."""
         head = directory_of(path)
         if path != head and (head == "/" or self._known.get(head) is above):
             self._known[path], directory.known_as = directory, path

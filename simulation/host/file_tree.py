@@ -313,7 +313,7 @@ class FileTree(SickPaths, FileFinder):
 
 
 def _holds(node: Node, directory: Directory) -> bool:
-    """It is the directory, or one above it."""
+    """Whether the node is `directory`, or a directory above it."""
     if not isinstance(node, Directory):
         return False
     return node is directory or any(_holds(entry, directory) for entry in node.entries.values())

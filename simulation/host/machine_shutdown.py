@@ -62,12 +62,12 @@ class SimulatedMachineShutdown:
         return answer
 
     def released(self, hold: SimulatedHold) -> None:
-        """It need not wait for that one."""
+        """Stop waiting for that hold."""
         if self._listener is not None and self._listener[0] is hold:
             self._let_go()
 
     def closed(self, hold: SimulatedHold) -> None:
-        """Nor tell it."""
+        """Stop waiting for that hold, and announce nothing to it."""
         if self._listener is not None and self._listener[0] is hold:
             self._listener = None
             self._let_go()

@@ -9,7 +9,7 @@ from runtime.oom import OomKill
 
 
 class SimulatedOomLog:
-    """`deaf`: why nobody may listen; empty: anybody may."""
+    """`deaf`: the reason why listening is refused; empty: it is allowed."""
 
     def __init__(self, deaf: str = "") -> None:
         self.deaf = deaf

@@ -79,7 +79,7 @@ class SimulatedHostStats:
         return self.as_it_is()
 
     def as_it_is(self) -> NodeReading:
-        """The same for the world itself, whose looks are nobody's readings."""
+        """The same for the world itself; it is not counted in `readings`."""
         at_ns = self._dispatcher.wall_ns()
         up_ns = at_ns - self._booted_ns
         running = self._running(at_ns)

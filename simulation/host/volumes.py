@@ -141,7 +141,7 @@ class SimulatedNodeVolumes:
             self.mounted.add(path)
 
     def _write(self, path: str, payload: Payload) -> None:
-        """The files as a container sees them. No link is turned here: nobody can look in between."""
+        """Write the files directly, without the `..data` link: no reader can look in between."""
         files = checked(payload)
         self.before(f"write {path}")
         for name in self.tree.names_in(path):

@@ -81,21 +81,21 @@ class KillableDispatcher(Dispatcher):
         return self.alive
 
     def dies_within_a_call(self, what: str) -> bool:
-        """The same amid a call of a lane; what others do is no moment of this agent."""
+        """Whether the agent dies now, amid a call of a lane. Outside of such calls it does not."""
         return self.calls_under_way > 0 and not self.lives_through(what)
 
     @property
     def runs(self) -> bool:
-        """It lives, and gets CPU."""
+        """Whether the agent lives and gets CPU."""
         return self._awake
 
     def pause(self) -> None:
-        """The agent gets no CPU: nothing of it is done until `resume`, and then all at once."""
+        """Take the CPU from the agent: its work waits until `resume`, and is then all done at once."""
         if self.alive:
             self._awake = False
 
     def resume(self) -> None:
-        """It goes on where it was; an actor that is frozen stays so."""
+        """Let the agent go on where it was. A frozen actor stays frozen."""
         if not self.alive or self._awake:
             return
         self._awake = True
@@ -105,11 +105,14 @@ class KillableDispatcher(Dispatcher):
             fn()
 
     def freeze(self, path: str, wanted: Callable[[], object] = lambda: None) -> None:
-        """The actor of that path handles nothing any more, until `thaw`; `wanted` is called when it has work."""
+        """Freeze the actor at that path until `thaw`: it handles no message.
+
+        `wanted` is called when it has work.
+        """
         self._frozen, self._wanted = path, wanted
 
     def thaw(self) -> None:
-        """No actor is frozen."""
+        """End the freeze."""
         self._frozen = ""
         self._let_run()
 

@@ -81,7 +81,7 @@ def actor_failures(scenario: Scenario) -> tuple[kinds.ActorFailures, ...]:
 
 
 class FaultInjector:
-    """See the module. `lasts_ns`: within which that comes which comes at any moment."""
+    """See the module. `lasts_ns`: the span in which faults at drawn moments happen."""
 
     def __init__(self, world: World, scenario: Scenario, lasts_ns: int) -> None:
         self._world = world
@@ -103,7 +103,7 @@ class FaultInjector:
             self._stand_by(name)
 
     def heal(self) -> None:
-        """No more of it, and what hung is done."""
+        """Inject no more faults, and let hung disk operations finish."""
         self._healed = True
         for name, paths in self._hung.items():
             for path in sorted(paths):

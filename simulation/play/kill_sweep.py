@@ -89,7 +89,7 @@ def play_kill(scenario: Scenario, seed: int, kill: Kill) -> KillOutcome:
 
 
 def _half_files(play: Play) -> Iterator[str]:
-    """Logs that somebody was compressing, and nobody finished or took away."""
+    """Half-compressed logs that an agent left and the next one neither finished nor removed."""
     for node in play.world.nodes.values():
         tree, logs = node.host.tree, node.plan.configuration.pod_logs_dir
         for pod in tree.names_if_any(logs):

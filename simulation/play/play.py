@@ -206,7 +206,7 @@ class Play:
         self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)
 
     def _is_looked_into(self) -> bool:
-        """Whether some rule is to be asked every second."""
+        """Whether some rule must be checked every second."""
         return any(mix.logs_at_most is not None or mix.resized for mix in self.scenario.pods) or any(
             isinstance(fault, FrozenActor) for fault in self.scenario.faults
         )

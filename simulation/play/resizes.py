@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class Resizes:
-    """Asks for them. Nothing is asked any more once `over`."""
+    """Requests the resizes of a scenario, until `over`."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -51,7 +51,7 @@ class Resizes:
             self._world.after(after_ns, lambda: self._resize(mix, name))
 
     def _resize(self, mix: PodMix, name: str) -> None:
-        """Ask for another size of the pod; one that is going or has ended is no matter."""
+        """Ask for another size of the pod, unless it has ended or is being deleted."""
         world = self._world
         shown = world.server.store.get("pods", "default", name)
         if self.over or shown is None or shown.object["metadata"].get("deletionTimestamp"):
@@ -123,7 +123,7 @@ def _unlike(node: SimulatedNode, pod: str, uid: str, container: Json, status: Js
 
 
 def _untrue_refusal(world: World, pod: PodSeen, uid: str, spec: Json, pending: Json) -> Iterator[str]:
-    """A resize waits for room, and there is room; or nobody says what it waits for."""
+    """Faults of a waiting resize: it has no reason or message, or waits for room that is there."""
     if not pending.get("message") or not pending.get("reason"):
         yield f"{pod.name} waits for its resize, and nothing says why"
     if pending.get("reason") != "Deferred":

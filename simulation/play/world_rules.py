@@ -105,7 +105,7 @@ def unsettled(world: World) -> Iterator[str]:
 def untrue(world: World) -> Iterator[str]:
     """A status in the API that differs from the runtime at rest (pains 2, 3).
 
-    Nobody reports a death again that was missed.
+    No later event would report a death that was missed.
     """
     for pod in world.chronicle.pods.values():
         if pod.mix is None or not pod.ready or pod.deleted_ns is not None:
@@ -120,7 +120,7 @@ def untrue(world: World) -> Iterator[str]:
 
 
 def unprobed(world: World) -> Iterator[str]:
-    """A probe that never comes hides what fails, and nobody sees that it is late (pains 13)."""
+    """Containers whose probes never come: their failures stay hidden (pains 13)."""
     yield from world.chronicle.unprobed()
 
 
@@ -179,7 +179,7 @@ def out_of_bounds(world: World) -> Iterator[str]:
 
 
 def unsaid(world: World) -> Iterator[str]:
-    """Stuck pods without the event that their mix demands: then nobody finds out (pains 1, 16)."""
+    """Stuck pods without the event that their mix demands (pains 1, 16)."""
     wanted = [pod for pod in world.chronicle.pods.values() if pod.mix is not None and pod.mix.says]
     if not wanted:
         return

@@ -26,7 +26,7 @@ Scarce = Literal["memory", "disk", "image-disk", "inodes", "pids"]
 
 
 class Fault(ScenarioPart, frozen=True, tag_field="fault"):
-    """One fault."""
+    """The base of all faults; the field `fault` of the document names the kind."""
 
 
 # --- calls, events and the network ------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class Volumes(Fault, frozen=True, tag="volumes"):
 
 
 class DiskFull(Fault, frozen=True, tag="disk-full"):
-    """Nothing more fits on the disk of any node."""
+    """The disks of all nodes are full."""
 
     at: Duration
     lasts: Duration

@@ -176,9 +176,9 @@ def with_pods(scenario: Scenario, count: int) -> Scenario:
 
 
 def lasting(scenario: Scenario, lasts: str) -> Scenario:
-    """The same scenario, with its coming, going and faults lasting so long.
+    """The same scenario, with pods and faults that come and go for `lasts`.
 
-    `24h`, and whatever else Go can read.
+    `lasts` is a duration of Go, such as `24h`.
     """
     try:
         words = msgspec.convert(lasts, Duration)

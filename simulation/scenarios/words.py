@@ -32,7 +32,7 @@ Times = Annotated[int, Meta(ge=1, le=1000)]
 class ScenarioPart(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Something of a scenario; whatever is not known of it is refused with its place."""
+    """The base of all parts of a scenario. An unknown field is refused with its place."""
 
 
 def faults_in_words(part: ScenarioPart, path: str) -> Iterator[str]:

@@ -170,7 +170,7 @@ class Chronicle:
             self._probed.setdefault(uid, {})[name, container_id, kind] = self._now_ns()
 
     def _judge_last_probes(self, pod: PodSeen, uid: str, container_id: str) -> None:
-        """It has ended: one that was not asked for long will never be. Whoever is to go need not be asked."""
+        """Judge the gap since the last probes of a container that has ended. Pods that are to go are exempt."""
         last_ns = self._probed.get(uid, {})
         for name, found, kind in [key for key in last_ns if key[1] == container_id]:
             before_ns = last_ns.pop((name, found, kind))
@@ -178,7 +178,7 @@ class Chronicle:
                 self._judge_probe(pod, name, kind, before_ns)
 
     def unprobed(self) -> Iterator[str]:
-        """Containers that are not asked any more, though their agents are at work."""
+        """Containers that are no longer probed although their agents are at work."""
         for uid, last_ns in self._probed.items():
             pod = self.pods.get(uid)
             if pod is None or pod.deleted_ns is not None or pod.doomed or pod.node in self._standing:

@@ -72,7 +72,7 @@ class PassingFaults:
     def freeze(self, path: str, lasts_ns: int) -> None:
         """Stop an actor of each node from handling messages for a while.
 
-        The one of that path, or any that health watches.
+        `path` names the actor; without it, any that health watches.
         """
         for name, node in self._world.nodes.items():
             if not node.agent.runs or name in self._world.frozen:

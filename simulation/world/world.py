@@ -296,12 +296,12 @@ class World:
     def freeze(self, path: str, lasts_ns: int) -> None:
         """Stop an actor of each node from handling messages for a while.
 
-        The one of that path, or any that health watches.
+        `path` names the actor; without it, any that health watches.
         """
         self._passing.freeze(path, lasts_ns)
 
     def fill_disks(self, lasts_ns: int) -> None:
-        """Nothing more fits on any disk for a while."""
+        """Keep all disks full for a while."""
         self._passing.fill_disks(lasts_ns)
 
     def runtime_outage(self, lasts_ns: int) -> None:
@@ -309,19 +309,19 @@ class World:
         self._passing.take_runtimes_away(lasts_ns)
 
     def jump_clocks(self, by_ns: int) -> None:
-        """The time of day is another one, everywhere."""
+        """Let the time of day jump, on all nodes."""
         self.note(f"the time of day jumps by {by_ns / 10**9:g} s")
         self.chronicle.sometimes.happened("clock-jumped-back" if by_ns < 0 else "clock-jumped-forward")
         self.dispatcher.wall_offset_ns += by_ns
 
     def cut_network(self, name: str, lasts_ns: int) -> None:
-        """Nothing passes between a node and the API server for a while."""
+        """Cut a node off from the API server for a while."""
         self.note(f"cuts {name} off for {lasts_ns / 10**9:g} s")
         self.chronicle.sometimes.happened("network-cut")
         self.links[name].cut(lasts_ns)
 
     def disk_operation(self, operation: str) -> None:
-        """An agent is about to do that to its disk."""
+        """Note what an agent is about to do to its disk."""
         what, _, path = operation.partition(" ")
         if what in ("unmount", "remove") and path.startswith(PODS_DIRECTORY):
             self.chronicle.disk_operation(path.removeprefix(PODS_DIRECTORY).partition("/")[0], operation)
@@ -336,7 +336,7 @@ class World:
             self.server.forget()
 
     def heal(self) -> None:
-        """No more faults: from now on all must become as desired. An agent that is away comes back by itself."""
+        """End all faults: from now on the world must converge. A dead agent comes back by itself."""
         self.note("is healed")
         self.healed = True
         self.healed_ns = self.now_ns()

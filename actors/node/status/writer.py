@@ -238,7 +238,7 @@ class NodeWriter:
             self._actor.log.info("the status of node %s is written again", self._settings.name)
 
     def hold(self, node: Node) -> Node:
-        """Keep `node` unless a newer one is known, and tell the followers. Returns the one that is kept."""
+        """Keep `node` unless a newer one is known, and tell the followers. Returns the kept one."""
         known = self.node
         if known is not None and _is_older(node, known):
             return known

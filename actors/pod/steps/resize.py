@@ -387,7 +387,7 @@ class PodResize:
         return tuple(found)
 
     def ended(self) -> None:
-        """Nothing of the pod runs any more."""
+        """Drop the progress: nothing of the pod runs any more."""
         if self._progress is not None:
             self._progress = None
             self._services.meters.add(names.RESIZES_IN_PROGRESS, -1)

@@ -80,7 +80,7 @@ class PodUsers:
     def release(self, uid: str, pod: Pod | None) -> None:
         """Release the ids when nothing of the pod runs.
 
-        For an orphan always, because nobody knows whether it had any.
+        An orphan always releases, because it is unknown whether it had ids.
         """
         if pod is None or self.wanted(pod):
             self._owner.tell(ReleaseIds(uid))
@@ -104,7 +104,7 @@ class PodResolver:
             self._ahead, self._ahead_at_ns = self._read_resolv_conf(), self._worker.now_ns()
 
     async def config(self, pod: Pod, *, anew: bool) -> DNSConfig:
-        """The resolver configuration of the sandbox. Not `anew`: the one that the existing sandbox was given.
+        """The resolver configuration of the sandbox. Not `anew`: that of the existing sandbox.
 
         Raises ContainerRefusedError if the node's own file cannot be used, and DeadlineExceededError.
         """

@@ -28,13 +28,13 @@ class Unchanged(msgspec.Struct, frozen=True):
 
 
 class Granted(msgspec.Struct, frozen=True):
-    """It gets what it asks for."""
+    """The pod gets what it asks for."""
 
     wanted: Allocation
 
 
 class Deferred(msgspec.Struct, frozen=True):
-    """It has to wait. `victims`: pods that are ended for it."""
+    """The resize has to wait. `victims`: pods that are ended to make room for it."""
 
     reason: str
     message: str

@@ -225,7 +225,7 @@ class ClaimWalk:
         """Name of the attachment to this node, and its metadata for the driver. Raises ClaimWait.
 
         Attaching takes a while; the wait has a warning reason only after `ATTACH_NS`. A controller that cannot attach
-        writes its error into the attachment, and never into the node. So that is read then, whatever the node says.
+        writes its error into the attachment, never into the node. So after `ATTACH_NS` the attachment is always read.
         """
         if not self._controller_attaches:
             raise ClaimWait(csi_rules.ATTACHES_NOTHING, ATTACHING, spec.in_use)
@@ -252,7 +252,7 @@ class ClaimWalk:
         return name, attachment.status.attachment_metadata if attachment.status is not None else {}
 
     def _patience(self, spec: VolumeSpec) -> tuple[str, int]:
-        """The reason of the event for a wait, and since when (ns) the volume is to be attached."""
+        """The reason of the event for a wait, and for how long (ns) the volume has waited to be attached."""
         now_ns = self._actor.now_ns()
         since_ns = now_ns - self._attaching.setdefault(spec.name, now_ns)
         return NOTHING_WRONG if since_ns < ATTACH_NS else ATTACHING, since_ns

@@ -22,7 +22,7 @@ _SECOND_NS = 10**9
 
 
 def create_container(runtime: Runtime, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
-    """A container in a ready sandbox, from an image that is here, under a name nobody has."""
+    """Create a container. Refused without a ready sandbox, a present image and an unused name."""
     state = runtime.state
     sandbox = state.sandboxes[request.pod_sandbox_id]
     if not is_ready(sandbox):

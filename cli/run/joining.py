@@ -47,6 +47,11 @@ CALL_SECONDS = 30.0
 LOOK_FIRST_SECONDS, LOOK_MAX_SECONDS = 1.0, 15.0
 ASK_AGAIN_SECONDS = 3600.0
 """A request without a decision for so long is made again."""
+MENDED_BY = {
+    401: "write a new token into its file (`kubeadm token create`)",
+    403: "bind the ClusterRole system:node-bootstrapper to the group system:bootstrappers",
+}
+"""What to do when the API server refuses a request with this code."""
 
 Pause = Callable[[float], bool]
 """Wait so many seconds; False: the agent is to end."""
@@ -147,8 +152,10 @@ def _signed(api: Api, keys: LocalCertificateKeys, user: str, pause: Pause) -> by
                 LOG.info("request %s waits for approval (`kubectl certificate approve %s`)", name, name)
             found = api.call(get(CERTIFICATE_SIGNING_REQUESTS, "", name)).result(CALL_SECONDS)
         except (ApiError, TimeoutError) as error:
-            if isinstance(error, ApiError) and error.code in (401, 403):
-                raise JoiningEnded(f"--bootstrap-kubeconfig: the API server does not let it ask: {error}") from None
+            if isinstance(error, ApiError) and error.code in MENDED_BY:
+                raise JoiningEnded(
+                    f"--bootstrap-kubeconfig: the API server does not let it ask: {error}; {MENDED_BY[error.code]}"
+                ) from None
             if isinstance(error, ApiError) and error.not_found:
                 return None
             LOG.warning("a certificate cannot be asked for yet: %s", error or "no answer")

@@ -9,6 +9,8 @@ Failures are reported before anything is served: certificates (`CertificateError
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -149,7 +151,9 @@ class NodeServer:
         try:
             listener.start()
         except OSError as error:
-            why = error.strerror or error
+            why = error.strerror or str(error)
+            if error.errno == errno.EADDRINUSE:
+                why = f"{os.strerror(error.errno)}; `ss -ltnp 'sport = :{listener.port}'` names who has it"
             raise PortTakenError(f"{field}: {listener.host}:{listener.port} cannot be served: {why}") from None
         self._listeners.append(listener)
         return listener.port

@@ -41,5 +41,14 @@ def test_none_takes_mounts_cgroups_or_files_of_pods_away() -> None:
     assert {name for _, name in directives()} & BREAKS_PODS == set()
 
 
+def test_flags_that_kubeadm_and_people_gave_a_kubelet_reach_the_agent() -> None:
+    """Such as `--node-ip`: a node that moves from a kubelet keeps them."""
+    files = {line.partition("=-")[2] for line in LINES if line.startswith("EnvironmentFile=-")}
+    assert files == {"/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet", "/etc/sysconfig/kubelet"}
+    begin = next(at for at, line in enumerate(LINES) if line.startswith("ExecStart="))
+    command = " ".join(line.rstrip("\\") for line in LINES[begin : begin + 2]).split()
+    assert command[-2:] == ["$KUBELET_KUBEADM_ARGS", "$KUBELET_EXTRA_ARGS"]
+
+
 def test_containers_outlive_the_agent() -> None:
     assert "KillMode=process" in LINES

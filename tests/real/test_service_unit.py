@@ -83,7 +83,7 @@ def held_back() -> list[str]:
 
     These are capabilities and new privileges.
     """
-    parser = ConfigParser()
+    parser = ConfigParser(strict=False, interpolation=None)
     parser.read(UNIT)
     names = parser["Service"]["CapabilityBoundingSet"].replace("\\", " ").split()
     kept = ",".join(f"+{name.removeprefix('CAP_').lower()}" for name in names if _is_here(name))

@@ -247,7 +247,8 @@ def test_it_serves_over_https_and_says_when_everybody_may_do_everything(director
         check=False,
     )
     assert second.returncode == 1
-    assert f"$.port: 127.0.0.1:{port} cannot be served: Address already in use" in second.stderr
+    who = f"`ss -ltnp 'sport = :{port}'` names who has it"
+    assert f"$.port: 127.0.0.1:{port} cannot be served: Address already in use; {who}\n" in second.stderr
     assert agent.end() == 0
 
 

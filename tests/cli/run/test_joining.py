@@ -5,6 +5,7 @@ The request outlives the agent that made it.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 import pytest
@@ -120,6 +123,46 @@ def test_after_a_denial_the_next_agent_asks_anew(joining: Joining) -> None:
         joining.join(waits=True)
     assert not joining.join(waits=False)
     assert len(joining.requests()) == len(before) + 2
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """An API server that lets nobody ask."""
+
+    code = 0
+
+    def do_POST(self) -> None:
+        body = json.dumps({"kind": "Status", "status": "Failure", "code": self.code, "message": "no"}).encode()
+        self.send_response(self.code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (401, r"no .*; write a new token into its file \(`kubeadm token create`\)$"),
+        (403, "no .*; bind the ClusterRole system:node-bootstrapper to the group system:bootstrappers$"),
+    ],
+)
+def test_a_node_that_may_not_ask_ends_and_says_what_to_do(joining: Joining, code: int, says: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Server", (Refusing,), {"code": code})) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            own = joining.directory / "bootstrap.conf"
+            own.write_bytes(kubeconfig_document(f"http://127.0.0.1:{server.server_port}", token="old"))
+            node = msgspec.structs.replace(joining.start.node, bootstrap_kubeconfig=str(own))
+            joining.start = replace(joining.start, node=node)
+            with pytest.raises(JoiningEnded, match=says):
+                joining.join(waits=True)
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -> None:

@@ -29,7 +29,7 @@ from runtime.http_client.request import (
     request_of,
     without,
 )
-from runtime.io.connecting import bytes_received, connected, reset_on_close
+from runtime.io.connecting import bytes_received, connected
 from runtime.io.held_bytes import HeldBytes
 from runtime.io.network import address, reason_of
 
@@ -117,7 +117,7 @@ async def _exchange(request: HttpCallRequest, call: CallBytes) -> tuple[int, str
     except OSError as failure:
         raise HttpCallError(f"dial tcp {address(request.host, request.port)}: {reason_of(failure)}") from failure
     tls = _tls() if request.tls else None
-    connection, opened, answered = HttpConnection(call), False, False
+    connection, opened = HttpConnection(call), False
     try:
         with _bounded(line) if tls else contextlib.nullcontext():
             await asyncio.get_running_loop().create_connection(
@@ -125,16 +125,12 @@ async def _exchange(request: HttpCallRequest, call: CallBytes) -> tuple[int, str
             )
             opened = True
             response = await connection.ask(request.head)
-            answer = response.status, response.header("location"), await _beginning(response)
-        answered = True
-        return answer
+            return response.status, response.header("location"), await _beginning(response)
     except ssl.SSLError as failure:
         if (failure.reason or "") in _NO_TLS:
             raise NoTlsError("http: server gave HTTP response to HTTPS client") from failure
         raise
     finally:
-        if not answered:
-            reset_on_close(line)  # do not wait for a server that does not answer
         if opened:
             connection.abort()
         else:

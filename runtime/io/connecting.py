@@ -1,7 +1,8 @@
-"""Opens TCP connections for probes and hooks, and closes those that nobody answers.
+"""Opens TCP connections for probes and hooks.
 
-A node opens thousands of them, so `connected` makes few calls; asyncio's own way costs several times as much. Sockets
-have no SO_LINGER with a time, as other agents have it: closing would then block the loop.
+A node opens thousands of them, so `connected` makes few calls; asyncio's own way costs several times as much. A kubelet
+sets SO_LINGER to a second, so that its threads wait for the other side when they close. Sockets here have no
+SO_LINGER: the other side sees the same orderly end, and the loop does not wait.
 
 Hosts come from pods, and looking up a name may hang for half a minute. Names have a few threads of their own, so that
 only other pods wait for them.
@@ -10,10 +11,8 @@ only other pods wait for them.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import socket
-import struct
 import sys
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
@@ -29,7 +28,6 @@ RECEIVE_BYTES = 32 * 1024
 """Size of the kernel's buffer, which takes twice as much. A pod cannot enlarge it by sending faster."""
 _BYTES_RECEIVED = slice(128, 136)
 """The offset of `tcpi_bytes_received` in the kernel's `struct tcp_info`."""
-_AT_ONCE = struct.pack("ii", 1, 0)
 
 
 async def connected(host: str, port: int) -> socket.socket:
@@ -65,15 +63,6 @@ async def _connected(loop: asyncio.AbstractEventLoop, family: int, address: Addr
         opened.close()
         raise
     return opened
-
-
-def reset_on_close(connection: socket.socket) -> None:
-    """Make closing `connection` send a reset.
-
-    A silent peer then leaves no dying connection behind for minutes.
-    """
-    with contextlib.suppress(OSError):
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 
 
 def bytes_received(connection: socket.socket) -> int:

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from runtime.cri import StatusCode
 from runtime.http_client.call_bytes import CallBytes
-from runtime.io.connecting import connected, reset_on_close
+from runtime.io.connecting import connected
 from runtime.io.held_bytes import HeldBytes
 from runtime.io.network import address, reason_of
 from runtime.probes.capability import NS_PER_SECOND, PROBE_USER_AGENT, GrpcCheck, ProbeAnswer, ProbeOutcome
@@ -51,14 +51,10 @@ async def ask_grpc(check: GrpcCheck, timeout_ns: int, held: HeldBytes | None = N
 
 async def _exchange(check: GrpcCheck, where: str, timeout_ms: int, call: CallBytes) -> bytes:
     request = HealthCheckRequest(service=check.service).SerializeToString()
-    line, answered = await connected(check.host, check.port), False
+    line = await connected(check.host, check.port)
     try:
-        message = await unary_call(line, where, CHECK, request, PROBE_USER_AGENT, timeout_ms, call)
-        answered = True
-        return message
+        return await unary_call(line, where, CHECK, request, PROBE_USER_AGENT, timeout_ms, call)
     finally:
-        if not answered:
-            reset_on_close(line)  # do not wait for a server that does not answer
         line.close()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-import struct
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,7 +18,7 @@ import pytest
 from config.api.resources import PODS
 from runtime.api import ApiError, list_objects
 from runtime.api.client import DECODED_ASIDE_BYTES, _read
-from runtime.io.connecting import connected, reset_on_close
+from runtime.io.connecting import connected
 from runtime.io.event_loop import LoopThread
 from tests.ports import free_port
 
@@ -88,13 +87,3 @@ def test_unresolvable_host_names_hold_up_no_other_connection(
 
 async def _look_up_as_the_node(name: str) -> Any:
     return await asyncio.get_running_loop().getaddrinfo(name, 443)
-
-
-def test_an_end_that_is_not_waited_for_reaches_the_other_side_as_a_reset(server: socket.socket) -> None:
-    with opened("127.0.0.1", server.getsockname()[1]) as line:
-        other, _ = server.accept()
-        line.send(b"hello")
-        reset_on_close(line)
-        assert struct.unpack("ii", line.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)) == (1, 0)
-    with other, pytest.raises(ConnectionResetError):
-        b"".join(iter(lambda: other.recv(100), b""))

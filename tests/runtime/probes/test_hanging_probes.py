@@ -84,6 +84,18 @@ def test_a_probe_that_hangs_is_given_up_by_name_and_leaves_no_descriptor(
         until(lambda: descriptors(port) <= before, 30, "descriptors are left behind")
 
 
+@pytest.mark.parametrize("kind", ["http", "https", "grpc"])
+def test_a_server_that_does_not_answer_sees_an_orderly_end(kind: str) -> None:
+    with closing(LoopThread("containers")) as loop, closing(socket.create_server(("127.0.0.1", 0))) as server:
+        check = checks(server.getsockname()[1])[kind]
+        pending = NetworkProber(NoRuntime(), loop).probe("c", "liveness", check, SECOND // 4)
+        line, _ = server.accept()
+        with closing(line):
+            line.settimeout(120)
+            assert len(b"".join(iter(lambda: line.recv(4096), b""))) > 0, "what was asked, and then no reset"
+        pending.result(120)
+
+
 @pytest.mark.parametrize("server", ["full", "silent"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_hook_that_hangs_costs_a_descriptor_until_nobody_waits_for_it(

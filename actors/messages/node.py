@@ -50,10 +50,13 @@ class NodeProblemObserved(Message, frozen=True):
     """ShutdownActor, CsiNodeActor -> NodeStatusActor: the reason of `source` why the node is not ready.
 
     An empty reason withdraws it. Sources are a shutdown, and storage that is not there (spec 2.12, 9.7).
+
+    `starting`: the source has only begun. That keeps a new node from being Ready, and takes Ready from no other.
     """
 
     source: str
     reason: str
+    starting: bool = False
 
     def coalesce_key(self) -> Hashable:
         return self.source

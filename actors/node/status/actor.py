@@ -121,6 +121,8 @@ class NodeStatusActor(Actor):
         self._machine: MachineFacts | None = None
         self._network: NetworkFacts | None = None
         self._seen = Seen()
+        self._starting: frozenset[str] = frozenset()
+        """Sources of troubles that only say that they have begun."""
         self._wanted: tuple[ConditionVerdict, ...] = ()
         """The verdicts of the last look."""
         self._writer = NodeWriter(
@@ -189,6 +191,8 @@ class NodeStatusActor(Actor):
         """
         machine, published = self._machine, status_of(existing)
         if is_ready(published.conditions) and machine and not has_rebooted(published.node_info, machine):
+            known = {source: text for source, text in self._seen.troubles.items() if source not in self._starting}
+            self._learn(troubles=known)
             self._health(keeps_ready_until_ns=self._began_ns + SILENCE_NS)
 
     def _next(self, node: Node) -> Node:
@@ -242,6 +246,10 @@ class NodeStatusActor(Actor):
 
     @handles(NodeProblemObserved)
     def trouble(self, message: NodeProblemObserved) -> None:
+        if message.starting:
+            if self._writer.registered or not self._settings.configuration.register_node:
+                return
+            self._starting |= {message.source}
         self._learn(troubles={**self._seen.troubles, message.source: message.reason})
         self._consider()
 

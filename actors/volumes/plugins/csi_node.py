@@ -4,7 +4,8 @@ The object shows the node's storage drivers.
 
 The Node owns the object. The actor creates it once the Node is known, even without drivers, because the scheduler
 reads it. An object of an earlier Node of the same name is replaced. Until the first write succeeds the node is not
-ready, because the scheduler would misplace pods. After that, errors go to the plugin that registers a driver.
+ready, because the scheduler would misplace pods; so a new node is registered before it is ready. After that, errors go
+to the plugin that registers a driver.
 
 Drivers listed by an earlier life of the agent stay until they are withdrawn. They are about to register again, and the
 scheduler must not see them disappear.
@@ -44,6 +45,7 @@ FIRST_PAUSE_NS = 10 * MILLISECOND_NS
 PAUSE_FACTOR = 5
 RETRY_NS = 10 * SECOND_NS
 TROUBLE = "csi-node"
+NOT_YET = "CSINode is not yet initialized"
 
 
 class WriteCsiNode(SoleMessage, frozen=True):
@@ -76,6 +78,7 @@ class CsiNodeActor(Actor):
         self._failing = ""
 
     def on_start(self) -> None:
+        self._tell_start()
         self._node_status.tell(FollowNode(self.ref))
         self._plugins.tell(CsiNodeStarted())
 
@@ -83,8 +86,13 @@ class CsiNodeActor(Actor):
     def tell_again(self, _: NodeStatusStarted) -> None:
         if self._drivers or self._withdrawn:
             self._tell_node()
+        self._tell_start()
         if self._failing and not self._written:
             self._tell_trouble()
+
+    def _tell_start(self) -> None:
+        if self._api is not None and not self._written:
+            self._node_status.tell(NodeProblemObserved(TROUBLE, NOT_YET, starting=True))
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
@@ -148,7 +156,7 @@ class CsiNodeActor(Actor):
         self.after(RETRY_NS, WriteCsiNode(), key="write")
 
     def _tell_trouble(self) -> None:
-        self._node_status.tell(NodeProblemObserved(TROUBLE, "CSINode is not yet initialized"))
+        self._node_status.tell(NodeProblemObserved(TROUBLE, NOT_YET))
 
     def _well(self) -> None:
         if self._failing:

@@ -486,6 +486,22 @@ def test_while_the_csi_node_cannot_be_written_the_node_is_not_ready():
     cluster.until(lambda: _ready(cluster)["status"] == "True", 15 * SECOND)
 
 
+def test_a_new_node_is_registered_before_it_is_ready_and_an_event_says_when_it_is():
+    cluster = Cluster()
+    made: list[tuple[str, str]] = []
+
+    def note(asked: ApiCall[Any]) -> ApiCall[Any]:
+        if asked.method == "POST" and asked.path.endswith("/nodes"):
+            ready = [each for each in json.loads(asked.body or b"")["status"]["conditions"] if each["type"] == "Ready"]
+            made.extend((each["status"], each["message"]) for each in ready)
+        return asked
+
+    cluster.api.rewrite = note
+    cluster.until(lambda: "NodeReady" in [each.event.reason for each in cluster.node.node.events()], 15 * SECOND)
+    assert made == [("False", "CSINode is not yet initialized")]
+    assert _ready(cluster)["status"] == "True"
+
+
 def _ready(cluster: Cluster) -> dict[str, Any]:
     conditions = cluster.ask("GET", "/api/v1/nodes/node")["status"]["conditions"]
     return next(dict(each) for each in conditions if each["type"] == "Ready")

@@ -8,6 +8,7 @@ import pytest
 
 from actors.messages.node import (
     NodePressureObserved,
+    NodeProblemObserved,
     RuntimeDescribed,
 )
 from actors.node_object.settings import Registration
@@ -62,6 +63,29 @@ def test_a_node_is_ready_as_soon_as_its_runtime_is(world: World) -> None:
     assert world.ready == "True"
     assert world.writes() == ["create nodes n", "patch nodes/status n"]
     assert world.reasons()[-1] == "NodeReady"
+
+
+STARTING = NodeProblemObserved("disks", "the disks are being counted", starting=True)
+
+
+def test_a_new_node_is_not_ready_while_one_of_its_parts_has_only_begun(world: World) -> None:
+    world.start(first=STARTING)
+    assert world.ready == "False"
+    assert world.condition("Ready")["message"] == STARTING.reason
+    world.node.tell(NodeProblemObserved("disks", ""))
+    world.run(100 * MILLISECOND_NS)
+    assert world.ready == "True"
+    assert world.reasons()[-1] == "NodeReady"
+
+
+def test_a_part_that_begins_anew_takes_ready_from_no_node(world: World) -> None:
+    boot = {"bootID": world.host.machine_facts.boot_id}
+    world.api.put(PATH, existing(conditions=[READY], nodeInfo=boot))
+    world.start(first=STARTING)
+    assert world.ready == "True"
+    world.node.tell(STARTING)
+    world.run(MINUTE_NS)
+    assert world.ready == "True"
 
 
 def test_a_dead_api_server_is_tried_again_more_and_more_slowly_until_it_is_back(world: World) -> None:

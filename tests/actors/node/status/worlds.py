@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.kernel import ActorSystem, Promise, SimulatedDispatcher, broken, kept
+from actors.kernel import ActorSystem, Message, Promise, SimulatedDispatcher, broken, kept
 from actors.messages.events import RecordEvent
 from actors.messages.node import (
     RuntimeDescribed,
@@ -70,7 +70,8 @@ class World:
         )
         self._alone = alone
 
-    def start(self, *, well: bool = True) -> World:
+    def start(self, *, well: bool = True, first: Message | None = None) -> World:
+        """Start the actor, and tell it `first`."""
         self.node = self.system.spawn(
             NodeStatusActor,
             None if self._alone else self.api,
@@ -81,6 +82,8 @@ class World:
             (self.listener,),
             name="node-status",
         )
+        if first is not None:
+            self.node.tell(first)
         if well:
             self.node.tell(RuntimeDescribed("containerd", "2.0.0"))
             self.node.tell(WELL)

@@ -35,19 +35,13 @@ SYNCED_LABELS = (
 """Labels that are corrected in an existing node; all others stay."""
 
 
-def initial_node(
-    settings: NodeSettings, machine: MachineFacts, status: NodeStatus, *, unschedulable: bool = False
-) -> Node:
-    """The object to create. `unschedulable`: it was deleted while cordoned, and comes back cordoned."""
+def initial_node(settings: NodeSettings, machine: MachineFacts, status: NodeStatus) -> Node:
+    """The object to create."""
     return Node(
         metadata=ObjectMeta(
             name=settings.name, labels=own_labels(settings, machine), annotations=own_annotations(settings)
         ),
-        spec=NodeSpec(
-            provider_id=settings.configuration.provider_id or None,
-            taints=own_taints(settings),
-            unschedulable=True if unschedulable else None,
-        ),
+        spec=NodeSpec(provider_id=settings.configuration.provider_id or None, taints=own_taints(settings)),
         status=status,
     )
 

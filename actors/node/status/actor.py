@@ -11,9 +11,8 @@ messages that arrive meanwhile are handled right after.
 A child follows the object to see the changes of others; while it cannot, the object is read before each look. Actors
 that need the node (labels, addresses, resources) get `NodeObserved` when it changes.
 
-A deleted Node is registered again after one update period. A kubelet would do that only at its next start, and users
-take that for a fault. A node deleted by mistake, or lost with a cluster's state, would be gone while its pods run. A
-node that is deleted before its machine is shut down was cordoned. So it comes back cordoned, and gets no pods.
+A deleted Node stays away until the agent starts again, as with a kubelet, or until somebody makes it. The pods of the
+node run on meanwhile.
 """
 
 from __future__ import annotations

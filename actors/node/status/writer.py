@@ -87,8 +87,8 @@ class NodeWriter:
         """Events of a write that is not confirmed yet."""
 
     def expected(self, machine: MachineFacts) -> Node:
-        """The object to create. One that was deleted while cordoned comes back cordoned."""
-        return self._compose(initial_node(self._settings, machine, NodeStatus(), unschedulable=self._cordoned))
+        """The object to create."""
+        return self._compose(initial_node(self._settings, machine, NodeStatus()))
 
     def follow(self, follower: ActorRef) -> None:
         """Tell the follower of the node, now and at every change."""
@@ -207,16 +207,15 @@ class NodeWriter:
         self._unsaid.clear()
 
     def _lost(self) -> None:
-        """The Node object is gone; the next look registers it again (see `NodeStatusActor`)."""
+        """The Node object is gone, or nobody has made it (see `NodeStatusActor`)."""
         name = self._settings.name
-        if self.node is not None:
-            self._cordoned = bool(self.node.spec.unschedulable)
-            self._actor.log.warning("the Node object %s was deleted; it is registered again", name)
-        elif not self._settings.configuration.register_node:
-            self._failed(f"there is no Node object {name}, and registerNode is false: make one")
+        if self._settings.configuration.register_node:
+            text = f"the Node object {name} was deleted: make one, or restart this agent, which registers it again"
+        else:
+            text = f"there is no Node object {name}, and registerNode is false: make one"
+        self._failed(text)
         self.node = self.told = None
         self._last_report_ns = None
-        self.registered = False
 
     async def _call(self, api: Api, call: ApiCall[R]) -> R:
         configuration = self._settings.configuration

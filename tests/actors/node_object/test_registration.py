@@ -29,8 +29,8 @@ def settings(registration: Registration | None = None, **fields: Any) -> NodeSet
     return NodeSettings("node-1", "/var/lib/kubelet", KubeletConfiguration(**fields), registration or Registration())
 
 
-def born(which: NodeSettings, status: NodeStatus = EMPTY, **more: Any) -> Node:
-    return initial_node(which, MACHINE, status, **more)
+def born(which: NodeSettings, status: NodeStatus = EMPTY) -> Node:
+    return initial_node(which, MACHINE, status)
 
 
 def test_a_node_says_what_machine_it_is_and_who_attaches_volumes() -> None:
@@ -47,7 +47,7 @@ def test_flags_and_configuration_say_the_rest() -> None:
     which = settings(
         registration, register_with_taints=taints, provider_id="cloud://1", enable_controller_attach_detach=False
     )
-    node = born(which, unschedulable=True)
+    node = born(which)
     assert node.metadata.labels == {
         **OWN_LABELS,
         "kubernetes.io/hostname": "other",
@@ -58,7 +58,6 @@ def test_flags_and_configuration_say_the_rest() -> None:
     assert node.spec == NodeSpec(
         provider_id="cloud://1",
         taints=(Taint(key="a", value="b", effect="NoSchedule"), Taint(key="c", effect="NoExecute")),
-        unschedulable=True,
     )
 
 

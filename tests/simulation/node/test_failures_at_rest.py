@@ -76,6 +76,7 @@ def test_a_new_pod_starts_after_a_failure_of_an_actor_at_rest(names: tuple[str, 
     cluster.node.remove_manifest("static")
     cluster.until(lambda: set(cluster.phases()) == {"web", "late"}, 30 * SECOND)
     cluster.ask("DELETE", "/api/v1/nodes/node")
+    cluster.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}})
     cluster.run(20 * SECOND)
     node, of_storage = (cluster.ask("GET", path) for path in ("/api/v1/nodes/node", f"{STORAGE}/csinodes/node"))
     assert of_storage["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]

@@ -77,10 +77,11 @@ def test_a_released_volume_is_unlisted_even_if_its_message_was_lost():
     cluster.until(lambda: not cluster.in_use(), 10 * SECOND)
 
 
-def test_a_node_deleted_after_the_failure_comes_back_with_its_drivers():
+def test_a_node_that_is_made_anew_after_the_failure_has_its_drivers():
     cluster = StorageCluster()
     begin_anew(cluster)
     cluster.ask("DELETE", "/api/v1/nodes/node")
+    cluster.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}})
     cluster.run(20 * SECOND)
     meta = cluster.ask("GET", "/api/v1/nodes/node")["metadata"]
     assert meta["labels"]["topology.example.com/zone"] == "z1"

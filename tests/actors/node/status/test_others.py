@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from actors.messages.node import (
     NodePressureObserved,
 )
@@ -14,6 +16,7 @@ from tests.actors.node.status.worlds import (
     WELL,
     World,
     change,
+    existing,
 )
 from tests.actors.recorders import Recorder
 
@@ -71,18 +74,28 @@ def test_a_follower_is_told_the_node_at_once_and_then_its_changes_without_heartb
     assert len(heard) == 1
 
 
-def test_a_deleted_node_comes_back_after_one_period_as_cordoned_as_it_was(world: World) -> None:
+def test_a_deleted_node_stays_away_until_somebody_makes_it(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.start()
-    change(world, spec={"unschedulable": True})
-    first = world.shown["metadata"]["uid"]
     world.api.delete(PATH)
-    world.run(9 * SECOND_NS)
+    world.run(3 * MINUTE_NS)
     assert world.writes() == ["create nodes n"]
-    world.run(5 * SECOND_NS)
-    assert world.writes() == ["create nodes n", "create nodes n"]
-    assert world.shown["spec"] == {"unschedulable": True}
-    assert world.shown["metadata"]["uid"] != first
+    said = [each.message for each in caplog.records if "was deleted" in each.message]
+    assert len(said) == 1
+    assert "restart this agent" in said[0]
+    world.api.put(PATH, existing())
+    world.run(11 * SECOND_NS)
+    assert world.ready == "True"
     assert world.heard[-1].node.metadata.uid == world.shown["metadata"]["uid"]
+
+
+def test_a_deleted_node_is_registered_again_by_the_next_agent(world: World) -> None:
+    world.start()
+    world.api.delete(PATH)
+    world.run(MINUTE_NS)
+    world.node.stop()
+    world.dispatcher.run_for(SECOND_NS)
+    world.start()
+    assert world.writes() == ["create nodes n", "create nodes n"]
     assert world.ready == "True"
 
 

@@ -58,7 +58,7 @@ class PublishedRules(CustomRules):
             return
         where, name = ".".join(path), value["metadata"]["name"]
         try:
-            spec, claimed = template["spec"], _claimed(value)
+            spec, claimed = template["spec"], _claimed(value, template["spec"])
             worked = work_out({**spec, "volumes": [*(spec.get("volumes") or ()), *claimed]} if claimed else spec)
         except DocumentError as error:
             raise undecodable(call.resource, error, f"{where}.") from None
@@ -77,12 +77,12 @@ class PublishedRules(CustomRules):
         value.update(_with(value, path, {**template, "spec": complete}))
 
 
-def _claimed(value: Json) -> list[Json]:
-    """The volumes that pods get from the claim templates of a StatefulSet."""
+def _claimed(value: Json, spec: Json) -> list[Json]:
+    """Claims of a StatefulSet as volumes; its pods get them in place of volumes of the same name."""
     templates = value["spec"].get("volumeClaimTemplates") or () if isinstance(value.get("spec"), dict) else ()
-    return [
-        {"name": one["metadata"]["name"], "emptyDir": {}} for one in templates if one.get("metadata", {}).get("name")
-    ]
+    names = {(one.get("metadata") or {}).get("name") for one in templates}
+    names -= {one["name"] for one in spec.get("volumes") or ()}
+    return [{"name": name, "emptyDir": {}} for name in sorted(filter(None, names))]
 
 
 def _at(value: Json, path: tuple[str, ...]) -> Json | None:

@@ -159,6 +159,22 @@ def test_the_scale_of_a_workload_is_read_and_written() -> None:
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
 
 
+def test_a_claim_template_may_have_the_name_of_a_volume_of_its_template() -> None:
+    server, path = Server(), "/apis/apps/v1/namespaces/default/statefulsets"
+    container = {**GIVEN["containers"][0], "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    kept = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    value = least_object(next(one for one in PUBLISHED if one.kind == "StatefulSet"))
+    value["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": {}}]
+    for volumes in ([], [kept]):
+        value["metadata"]["name"] = f"with-{len(volumes)}"
+        value["spec"]["template"]["spec"] = {"containers": [container], "volumes": volumes}
+        made = server.ask("POST", path, value)
+        assert made.code == 201, made.value
+        assert [one["name"] for one in made.value["spec"]["template"]["spec"].get("volumes") or ()] == [
+            one["name"] for one in volumes
+        ]
+
+
 def test_objects_owned_by_a_deployment_are_deleted_with_it() -> None:
     server = Server(Options(garbage_collection=True))
     path, pods = "/apis/apps/v1/namespaces/default/deployments", "/api/v1/namespaces/default/pods"

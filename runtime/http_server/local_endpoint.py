@@ -157,8 +157,8 @@ def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer
         cause = error.cause if isinstance(error, CannotConnectError) else error
         if isinstance(cause, FileNotFoundError | ConnectionRefusedError):
             raise LocalEndpointError(
-                f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run`, "
-                "or name its directory with --root-dir"
+                f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run`, or name its "
+                "directory with --root-dir: that of `actorlet up` has the kubeconfig that it names"
             ) from None
         if isinstance(cause, PermissionError):
             raise LocalEndpointError(f"{path} belongs to another user; ask as the one who runs the agent") from None

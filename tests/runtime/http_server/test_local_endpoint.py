@@ -130,7 +130,9 @@ def test_closing_leaves_the_socket_of_another_alone(endpoint: LocalEndpoint) -> 
 
 
 def test_no_agent_is_told_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(LocalEndpointError, match=r"no agent runs on .* start one with `actorlet run`"):
+    with pytest.raises(
+        LocalEndpointError, match=r"no agent runs on .* start one with `actorlet run`.* --root-dir: .*up"
+    ):
         ask(str(tmp_path), "/pods")
 
 

@@ -64,6 +64,9 @@ def read_saved_run(data: bytes) -> SavedRun:
     document = only_document(data)
     if document.faults:
         raise with_lines(document, map(str, document.faults))
+    if isinstance(document.value, dict) and "pods" in document.value:
+        fault = "$: it is a scenario, not a saved failure; play it with `actorlet simulate`"
+        raise with_lines(document, [fault])
     try:
         saved = msgspec.convert(document.value, SavedRun)
     except msgspec.ValidationError:

@@ -32,6 +32,11 @@ from simulation.scenarios.words import Duration, ScenarioPart, Size, faults_in_w
 
 DEFAULT = "everyday"
 _LIBRARY = os.path.dirname(__file__)
+_OTHER_KINDS = {
+    "scenario": "$: it is a saved failure, not a scenario; play it with `actorlet replay`",
+    "apiVersion": "$: it is a manifest, not a scenario; run it with `actorlet up --manifests`",
+}
+"""A field that no scenario has -> what the file is instead."""
 
 
 class ScenarioError(ValueError):
@@ -109,6 +114,10 @@ def read_scenario(data: bytes) -> Scenario:
     document = only_document(data)
     if document.faults:
         raise with_lines(document, map(str, document.faults))
+    if isinstance(document.value, dict):
+        for field, fault in _OTHER_KINDS.items():
+            if field in document.value:
+                raise with_lines(document, [fault])
     try:
         scenario = msgspec.convert(document.value, Scenario)
     except msgspec.ValidationError:

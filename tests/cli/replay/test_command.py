@@ -125,6 +125,15 @@ def test_a_replay_of_changed_code_is_reported(saved: str, tmp_path: Path, capsys
     assert "the failure is gone" in capsys.readouterr().out
 
 
+def test_a_scenario_is_refused_in_one_line_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "scenario.yaml"
+    file.write_text(IMPOSSIBLE)
+    assert main([str(file)]) == 2
+    error = capsys.readouterr().err
+    assert error.endswith("it is a scenario, not a saved failure; play it with `actorlet simulate`\n")
+    assert error.count("\n") == 1
+
+
 def test_all_that_is_wrong_with_a_saved_run_is_told_each_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     broken = tmp_path / "broken.yaml"
     broken.write_text("format: actorlet.saved-run.v1\nseed: seven\n")

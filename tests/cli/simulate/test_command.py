@@ -199,6 +199,23 @@ def test_an_unplayable_scenario_is_told_in_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("format: actorlet.saved-run.v1\nscenario: {}\n", "it is a saved failure, not a scenario; play it with"),
+        ("apiVersion: v1\nkind: Pod\n", "it is a manifest, not a scenario; run it with `actorlet up --manifests`"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_in_one_line_with_what_to_do(
+    content: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "other.yaml"
+    file.write_text(content)
+    assert main([str(file)]) == 2
+    error = capsys.readouterr().err
+    assert (told in error, error.count("\n")) == (True, 1)
+
+
 def test_every_fault_of_a_scenario_is_told_in_a_line_with_its_file_and_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

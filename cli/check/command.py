@@ -18,6 +18,7 @@ import msgspec
 from actors.messages.pods import SourceProblem
 from actors.sources.static import ReadOnce, decoder_of, read_once
 from cli.argument_kinds import existing
+from cli.command_parser import CommandParser
 from config.pods.identity import SOURCE_FILE
 from runtime.manifests.local import LocalManifests
 
@@ -60,7 +61,7 @@ def _so_many(number: int, what: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet check", description="Validate manifests of static pods as a node would, without a node."
     )
     parser.add_argument("place", type=existing, metavar="DIR", help="a directory of manifests, or one file")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 from rich.console import Console
 
+from cli.command_parser import CommandParser
 from cli.inspect.local_views import PODS, pods_in
 from cli.inspect.tables import pod_table
 from config.flags.command_line import NodeFlags
@@ -45,7 +46,7 @@ def options_of(program: str, description: str, argv: Sequence[str] | None) -> ar
 
 def question_parser(program: str, description: str, plain: str = "table") -> argparse.ArgumentParser:
     """The options of every question to a running agent. `plain`: the output format without JSON."""
-    parser = argparse.ArgumentParser(prog=program, description=description)
+    parser = CommandParser(prog=program, description=description)
     parser.add_argument(
         "--root-dir", default=DEFAULT_ROOT, metavar="DIR", help=f"the agent's directory (default: {DEFAULT_ROOT})"
     )

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from cli.argument_kinds import read_by
+from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
 from cli.replay.steps import Stepper, UnknownActorError, parse_until
@@ -107,7 +108,7 @@ def _other_code(saved: SavedRun) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet replay",
         description="Play a failure again that `actorlet simulate` has saved: to where it failed, or to any step. See "
         "docs/reference/simulate.md.",

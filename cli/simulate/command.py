@@ -22,6 +22,7 @@ from functools import partial
 import msgspec
 
 from cli.argument_kinds import duration, number_from
+from cli.command_parser import CommandParser
 from cli.file_errors import unwritable, why
 from cli.simulate.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.simulate.kill_everywhere import sweep, sweep_lines
@@ -294,7 +295,7 @@ def listed() -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet simulate",
         description="Play a scenario in a simulated world: whole agents in virtual time, with faults. See "
         "docs/reference/simulate.md.",

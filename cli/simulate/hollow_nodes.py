@@ -27,6 +27,7 @@ from actors.kernel import PoolDispatcher
 from actors.node_object.settings import KUBERNETES_VERSION
 from cli.argument_kinds import duration, number_from
 from cli.blocked_signals import blocking
+from cli.command_parser import CommandParser
 from cli.main import own_version
 from cli.run.log_lines import log_to
 from cli.simulate.play_watch import few_collections
@@ -215,7 +216,7 @@ def _access(kubeconfig: str) -> ApiAccess:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet simulate --kubeconfig",
         description="Let simulated nodes join an API server, in real time. See docs/how-to/hollow-nodes.md.",
     )

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from cli.blocked_signals import ENDING, blocking
+from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
 from config.values.name_rules import dns_subdomain
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet simulated-apiserver",
         description="Serve the embedded API server on loopback: in memory, with a scheduler, for the resources that a "
         "node and kubectl need; see docs/explanation/api-server.md.",

@@ -21,6 +21,7 @@ from contextlib import ExitStack, closing
 import msgspec
 
 from cli.blocked_signals import ENDING, blocking
+from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
 from cli.simulated.embedded_api import PASSING_PREFIX, new_file, port
@@ -102,7 +103,7 @@ def _remove(path: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet simulate-cluster",
         description="Serve a simulated cluster on loopback, with orders for its time, faults and nodes over HTTP; see "
         "docs/how-to/test-in-any-language.md. Who reaches its ports is admin.",

@@ -18,6 +18,7 @@ from typing import Any
 from actors.kernel import PoolDispatcher
 from cli.argument_kinds import read_by
 from cli.blocked_signals import blocking
+from cli.command_parser import CommandParser
 from config.values.nearest import did_you_mean
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.cri.server import CriServer, ServeError
@@ -68,7 +69,7 @@ def _runtime(dispatcher: PoolDispatcher, options: argparse.Namespace) -> Simulat
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet simulated-cri",
         description="Serve the simulated container runtime. Pods say by annotations what their containers do; see "
         "docs/reference/simulated-runtime.md.",

@@ -30,6 +30,7 @@ from actors.node.plan import NodeCapabilities, NodePlan
 from actors.sources.static import decoder_of, read_once
 from cli.argument_kinds import existing, read_by
 from cli.blocked_signals import ENDING, blocking
+from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.inspect.local_views import HEALTH, questions_of, views_of
 from cli.run.log_lines import log_to
@@ -280,7 +281,7 @@ def _root_directory(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="actorlet up",
         description="Run a node in one command and show what it does. Edit, add or remove manifests while it runs.",
     )

@@ -237,6 +237,8 @@ def test_every_fault_of_a_scenario_is_told_in_a_line_with_its_file_and_its_line(
         (["--for", "soon"], "soon"),
         (["--nodes", "0"], "'0' is no number from 1 to 1000"),
         (["--failures", "/no/such/directory"], "/no/such/directory: No such file or directory"),
+        (["--sed=7"], "unrecognized arguments: --sed=7; did you mean --seed?"),
+        (["--xyzzy"], "error: unrecognized arguments: --xyzzy\n"),
     ],
 )
 def test_a_wrong_option_is_refused(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]):

@@ -99,6 +99,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "main",
         "argument_kinds",
         "blocked_signals",
+        "command_parser",
         "file_errors",
         "check",
         "inspect",

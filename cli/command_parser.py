@@ -1,0 +1,19 @@
+"""The parser of a command's options, which knows what a mistyped option was probably meant to be."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from config.values.nearest import nearest
+
+
+class CommandParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End with status 2, the usage and the message, which names the nearest option for an unknown one."""
+        if message.startswith("unrecognized arguments:"):
+            known = [option for action in self._actions for option in action.option_strings]
+            unknown = (word.partition("=")[0] for word in message.split() if word.startswith("--"))
+            near = filter(None, (nearest(word, known) for word in unknown))
+            message = "; ".join([message, *(f"did you mean {option}?" for option in near)])
+        super().error(message)

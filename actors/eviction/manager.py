@@ -215,7 +215,7 @@ class EvictionActor(Actor):
 
     @handles(NodeStatusStarted, ResourceManagerStarted)
     def publish_again(self, _: NodeStatusStarted | ResourceManagerStarted) -> None:
-        """Do not wait for the next pass: a node that is short must not look healthy."""
+        """Publish the shortages at once: until then the node would look healthy."""
         if self._published is not None:
             self._publish()
 

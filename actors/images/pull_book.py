@@ -58,7 +58,7 @@ class _Intent(msgspec.Struct):
 
 
 class PullBook:
-    """`policy` without records: nothing is kept, and every image is open to every pod."""
+    """See the module. With a `policy` that keeps no records, every pod may use every image."""
 
     def __init__(self, policy: AccessPolicy) -> None:
         self.policy = policy

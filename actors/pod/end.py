@@ -196,7 +196,7 @@ class PodEnd:
         return Remains(tuple(sandbox.id for sandbox in observed.sandboxes), links)
 
     def release_again(self) -> Pass | None:
-        """The volume reconciler has restarted and has forgotten the order."""
+        """Order the release of volumes again: the volume reconciler restarted and forgot the order."""
         return self._ask_anew(self._release)
 
     def collect_again(self) -> Pass | None:

@@ -190,7 +190,7 @@ def _shown(outcome: PassWait | Refuse, wall_ns: int) -> PodWait | None:
 
 
 def _warning(outcome: PassWait | Refuse) -> str:
-    """The message of the event; empty when there is none."""
+    """The message of the warning event for this outcome; empty for no event."""
     if isinstance(outcome, Refuse):
         return outcome.event
     return outcome.text if outcome.warn else ""

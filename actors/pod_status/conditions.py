@@ -42,7 +42,7 @@ class _Counts(msgspec.Struct):
 def all_run(containers: tuple[Container, ...], statuses: Mapping[str, ContainerStatus]) -> bool:
     """Whether the statuses show all these containers as running.
 
-    Without init containers the pod is then Running.
+    A pod without init containers is Running if all of its regular containers are.
     """
     for container in containers:
         status = statuses.get(container.name)

@@ -139,9 +139,9 @@ class SeedsSideBySide:
     # --- the processes ----------------------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Wait until a process ends, or an interrupt has been passed on.
+        """Take the results of the next processes that end. Waits for one if none has.
 
-        Begin parts while there are free places.
+        Meanwhile, begins parts in free places, and passes an interrupt on to the processes.
         """
         with self._bars:
             while self._under_way or self._has_more():

@@ -13,7 +13,7 @@ from cli.file_errors import why
 
 
 class TraceFile:
-    """A context; `command` is named in the report of a failure."""
+    """A context manager that writes a trace. A write error is printed with the name of `command`."""
 
     def __init__(self, path: str, command: str) -> None:
         self._path = path

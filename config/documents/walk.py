@@ -86,7 +86,7 @@ _Shape = Callable[[_Walker, Any], Any]
 
 
 def named(value: object) -> str:
-    """How a value is called in a sentence."""
+    """A description of a value for a sentence, such as `the number 3` or `a list`."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -79,9 +79,9 @@ class Hidden:
 class ApiStruct(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
 ):
-    """Frozen.
+    """The base of all structs of the API. Frozen.
 
-    Attributes are the JSON names in snake_case; what is absent is None, (), {} or "" and is not written.
+    Attributes are the JSON names in snake_case. An absent field is None, (), {} or "", and is not written.
     """
 
 

@@ -37,7 +37,7 @@ class _Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class Begin(_Order, frozen=True, tag="begin"):
-    """The first order."""
+    """The first order: make the cluster."""
 
     nodes: Annotated[int, Meta(ge=1, le=NODES_AT_MOST)]
     time: str

@@ -217,12 +217,13 @@ class PodWorkerStarted(Message, frozen=True):
 
 
 class StartOver(Message, frozen=True):
-    """PodWorker -> SyncLoopActor: the pod runs, or waits for something that may take long.
+    """PodWorker -> SyncLoopActor: the pod runs (`started`), or waits for something that may take long.
 
     Another pod may start.
     """
 
     uid: str
+    started: bool = False
 
 
 class PlegStarted(Message, frozen=True):

@@ -40,7 +40,7 @@ class NodeFacts:
     memory_allocatable_bytes: int = 0
     """The part of the memory that pods may have; 0: unknown."""
     starts_at_once: int = 0
-    """How many new pods may be on their way to Running at a time; 0: all of them."""
+    """The most new pods that may be on their way to Running at a time; 0: all of them."""
     pids: int = 0
     """The most processes the machine can have; 0: unknown."""
     abilities: Abilities = field(default_factory=Abilities)

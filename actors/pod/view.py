@@ -144,6 +144,10 @@ class PodView:
         self._seen_from: tuple[int, frozenset[str]] = (-1, _NONE)
         self._disk: Lane | None = None
 
+    def has_started(self) -> bool:
+        """Whether a container has started."""
+        return any(each.running or each.exited for each in self._seen.containers())
+
     def has_started_or_waits(self) -> bool:
         """Whether a container has started, or the start waits for a pull, a hook or another try.
 
@@ -151,7 +155,7 @@ class PodView:
         """
         return (
             self.life.stage is not PodStage.SYNCING
-            or any(each.running or each.exited for each in self._seen.containers())
+            or self.has_started()
             or any(life.stage in WAITS for life in self.start_lives.all().values())
         )
 

@@ -261,7 +261,7 @@ class PodWorker(PodActor):
         self._tell_waits(failed)
         if self._has_turn and (failed is not None or self._view.has_started_or_waits()):
             self._has_turn = False
-            self._services.sync_loop.tell(StartOver(self._uid))
+            self._services.sync_loop.tell(StartOver(self._uid, failed is None and self._view.has_started()))
 
     def _retry_after(self, outcome: Outcome) -> int | None:
         """When the next pass begins at the latest; None: something must happen first."""

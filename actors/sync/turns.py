@@ -3,8 +3,9 @@
 Those of higher priority come first, then those that came first.
 
 If all pods of a burst started together, all would become Ready at its end. So only some have a turn, as many as keep
-the machine busy. A turn ends when the pod runs, or waits for something else: a pull, a hook, an init container, another
-try. It ends after a second in any case, so a pod that hangs holds up nobody for longer.
+the machine and the runtime busy (`actors.sync.start_window`). A turn ends when the pod runs, or waits for something
+else: a pull, a hook, an init container, another try. It ends after a second in any case, or after twice the time of a
+start where that is longer. So a pod that hangs holds up nobody for long.
 
 Static and critical pods, pods that have begun and pods that are to end never wait. Nor does any pod in a simulated
 world, unless its plan says so.
@@ -22,25 +23,17 @@ from typing import NamedTuple
 from actors.events.history_words import turn_wait
 from actors.kernel import Actor, Message, handles
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
-from actors.messages.pods import Operation, PodChanged, StartOver
+from actors.messages.pods import Operation, PodChanged, RuntimeStateObserved, StartOver
 from actors.pod.services import PodServices
 from actors.pod_rules.lifecycle import PodStage
+from actors.sync.start_window import SECOND_NS, StartWindow
 from actors.sync.state import PodEntry, SyncState
 from config.objects import Pod
 from config.pods.identity import is_critical
 
-TURN_NS = 1_000_000_000
-"""The longest turn, and the shortest wait for one that `explain` shows."""
+TURN_NS = SECOND_NS
+"""The longest turn at first, and the shortest wait for one that `explain` shows."""
 PENDING = "Pending"
-
-
-def starts_at_once(cpus: int) -> int:
-    """How many pods get a turn at a time on a machine with so many CPUs; 0: unknown.
-
-    With 32 for each CPU, 300 pods and 1,000 pods took no more CPU time than all at once (one measurement, two CPUs).
-    With 8 and 16 they took 40 to 65 % more: threads then sleep and wake up for each answer instead of for many.
-    """
-    return 32 * min(max(cpus, 1), 8)
 
 
 class _Place(NamedTuple):
@@ -51,15 +44,24 @@ class _Place(NamedTuple):
     came_ns: int
 
 
+class _Turn(NamedTuple):
+    """The turn of a pod: when it began, and how many had one at a time then."""
+
+    began_ns: int
+    at_once: int
+
+
 class StartTurns:
     """The line of pods that wait, and the turns of those that start, by UID.
 
-    At most `at_once` pods have a turn at a time.
+    At most `most` pods have a turn at a time.
     """
 
-    def __init__(self, at_once: int) -> None:
-        self.at_once = at_once
-        self._began_ns: dict[str, int] = {}
+    def __init__(self, most: int) -> None:
+        self._window = StartWindow(most)
+        self._turns: dict[str, _Turn] = {}
+        self._late: dict[str, _Turn] = {}
+        """Those whose turn is over, and that have not started yet."""
         self._places: dict[str, _Place] = {}
         self._line: list[tuple[_Place, str]] = []
         """A heap of those that wait, and of some that wait no more."""
@@ -73,35 +75,64 @@ class StartTurns:
     def join(self, uid: str, priority: int, now_ns: int) -> None:
         """Wait behind the pods of this priority; a pod in the line keeps its place."""
         if uid not in self._places:
+            if not self._places and not self._turns:
+                self._window.pods_come(now_ns)
             self._came += 1
             place = self._places[uid] = _Place(-priority, self._came, now_ns)
             heapq.heappush(self._line, (place, uid))
 
+    @property
+    def at_once(self) -> int:
+        """How many may have a turn at a time now."""
+        return self._window.places
+
+    def forget(self) -> None:
+        """Forget how long starts take. Those that are late teach nothing either."""
+        self._window.forget()
+        self._late.clear()
+
+    def started(self, uid: str, now_ns: int) -> None:
+        """The pod runs: end its turn, and learn how long it took."""
+        turn = self._turns.get(uid) or self._late.get(uid)
+        self.leave(uid)
+        if turn is not None:
+            self._window.ended(now_ns - turn.began_ns, turn.at_once, now_ns, bool(self._places))
+
     def leave(self, uid: str) -> None:
         """End the pod's turn, or its wait."""
-        self._began_ns.pop(uid, None)
+        self._turns.pop(uid, None)
+        self._late.pop(uid, None)
         self._places.pop(uid, None)
         self._shown.discard(uid)
 
     def next(self, now_ns: int) -> str | None:
         """Give the first in the line a turn, if one is free. Returns its UID."""
-        for late in [uid for uid, began_ns in self._began_ns.items() if now_ns - began_ns >= TURN_NS]:
-            del self._began_ns[late]
-        if len(self._began_ns) >= self.at_once:
+        self._end_late_turns(now_ns)
+        if len(self._turns) >= self.at_once:
             return None
         while self._line:
             place, uid = heapq.heappop(self._line)
             if self._places.get(uid) is place:
                 self.leave(uid)
-                self._began_ns[uid] = now_ns
+                self._turns[uid] = _Turn(now_ns, self.at_once)
                 return uid
         return None
+
+    def _end_late_turns(self, now_ns: int) -> None:
+        turn_ns = self._window.turn_ns
+        late = {uid: turn for uid, turn in self._turns.items() if now_ns - turn.began_ns >= turn_ns}
+        for uid in late:
+            del self._turns[uid]
+        self._late.update(late)
+        if late and self._places:
+            self._window.late(len(late), now_ns)
 
     def next_in_ns(self, now_ns: int) -> int | None:
         """When the oldest turn ends at the latest; None if nobody waits."""
         if not self._places:
             return None
-        return max(min(self._began_ns.values(), default=now_ns) + TURN_NS - now_ns, 0)
+        first_ns = min((each.began_ns for each in self._turns.values()), default=now_ns)
+        return max(first_ns + self._window.turn_ns - now_ns, 0)
 
     def to_show(self, now_ns: int) -> dict[str, int]:
         """The pods that have waited for a second and were not shown yet, with the number of those before each."""
@@ -130,14 +161,16 @@ class PodTurns:
         start: Callable[[str, PodEntry], None],
         attempt: Callable[[PodChanged, Callable[[], None]], None],
     ) -> None:
-        self.at_once = services.node.starts_at_once
+        self.most = services.node.starts_at_once
         """0: all pods start at once."""
         self._sync_loop = sync_loop
         self._state = state
         self._services = services
         self._start = start
         self._attempt = attempt
-        self._turns = StartTurns(self.at_once)
+        self._turns = StartTurns(self.most)
+        self._runtime = ("", "", False)
+        """Its name, its version, and whether it is away."""
 
     def __contains__(self, uid: str) -> bool:
         """Whether the pod waits for its turn."""
@@ -154,13 +187,21 @@ class PodTurns:
 
     def leave(self, uid: str) -> None:
         """The pod has gone."""
-        if self.at_once:
+        if self.most:
             self._turns.leave(uid)
             self._go_on()
 
     @handles(StartOver)
     def start_over(self, message: StartOver) -> None:
+        if message.started:
+            self._turns.started(message.uid, self._sync_loop.now_ns())
         self.leave(message.uid)
+
+    def runtime_observed(self, state: RuntimeStateObserved) -> None:
+        """Another runtime, or one that was away, may start pods faster or slower."""
+        before, self._runtime = self._runtime, (state.runtime_name, state.runtime_version, bool(state.error))
+        if before != self._runtime:
+            self._turns.forget()
 
     @handles(TurnsOver)
     def turns_over(self, _: TurnsOver) -> None:
@@ -168,7 +209,7 @@ class PodTurns:
         for uid, before in self._turns.to_show(self._sync_loop.now_ns()).items():
             entry = self._state.entries.get(uid)
             if entry is not None and entry.pod is not None:
-                self._services.historian.tell(_waits(entry.pod, before, self.at_once, self._sync_loop.wall_ns()))
+                self._services.historian.tell(_waits(entry.pod, before, self._turns.at_once, self._sync_loop.wall_ns()))
 
     def _go_on(self) -> None:
         """Start the pods whose turn it is."""

@@ -240,7 +240,7 @@ class PodStarts:
             self._attempt(change, lambda: self.start_or_wait(uid, entry, pod))
 
     def waits_for_turn(self, uid: str) -> bool:
-        return self.turns.at_once > 0 and uid in self.turns
+        return self.turns.most > 0 and uid in self.turns
 
     def start_all_allowed(self) -> None:
         for uid, entry in list(self._state.entries.items()):
@@ -255,7 +255,7 @@ class PodStarts:
     def start_or_wait(self, uid: str, entry: PodEntry, pod: Pod) -> None:
         """Start the pod's worker, unless it must wait for its turn, or as a static pod for its name."""
         if not entry.static:
-            if not (self.turns.at_once and self.turns.waits(uid, entry, pod)):
+            if not (self.turns.most and self.turns.waits(uid, entry, pod)):
                 self._workers.start(uid, entry)
             return
         if self.may_start_static(uid, entry):
@@ -294,6 +294,7 @@ class PodStarts:
     def runtime_state(self, message: RuntimeStateObserved) -> None:
         """Pods without a worker may wait for the runtime, so update their notes."""
         self._workers.runtime_state(message)
+        self.turns.runtime_observed(message)
         if self._state.unknown is None:
             for uid, entry in self._state.entries.items():
                 if entry.waits_for and entry.worker is None:

@@ -20,7 +20,7 @@ from actors.resources.abilities import Abilities
 from actors.resources.cgroups.plan import TIERED
 from actors.start.cri_configs import ContainerNodeRules
 from actors.start.resources import MemoryRules, ResourceRules, SwapRules
-from actors.sync.turns import starts_at_once
+from actors.sync.start_window import most_starts
 from cli.main import own_version
 from config.credentials.kubeconfig import ApiAccess
 from config.kubelet import KubeletConfiguration, crash_loop_periods
@@ -120,7 +120,7 @@ def plan_of(
             container_logs_directory=container_logs,
             page_sizes=tuple(size_bytes for size_bytes, _ in machine.facts.huge_pages),
             pids=machine.facts.pids,
-            starts_at_once=starts_at_once(machine.facts.cpus),
+            starts_at_once=most_starts(machine.facts.cpus),
             abilities=Abilities(
                 kernel=machine.facts.kernel_version,
                 unsafe_sysctls=start.configuration.allowed_unsafe_sysctls,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from actors.messages.history import NoteHistory
 from actors.messages.pods import StartOver, UnknownPodsObserved
 from actors.messages.status import PodForgotten
-from actors.sync.turns import TURN_NS, StartTurns, has_begun, starts_at_once
+from actors.sync.start_window import most_starts
+from actors.sync.turns import TURN_NS, StartTurns, has_begun
 from config.objects import Pod, PodSpec, PodStatus
 from tests.actors.recorders import only
 from tests.actors.sync.worlds import ADD, DELETE, REMOVE, UPDATE, End, Fail, World, api, changed, pod, running
@@ -156,7 +157,7 @@ def test_without_turns_all_start_at_once():
 
 @pytest.mark.parametrize(("cpus", "expected"), [(0, 32), (1, 32), (2, 64), (8, 256), (128, 256)])
 def test_the_number_of_turns_follows_the_cpus(cpus: int, expected: int):
-    assert starts_at_once(cpus) == expected
+    assert most_starts(cpus) == expected
 
 
 @pytest.mark.parametrize(

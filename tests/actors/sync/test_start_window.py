@@ -1,0 +1,201 @@
+"""As many pods start at a time as the runtime makes use of, and those that hang leave places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.messages.pods import RuntimeStateObserved, StartOver
+from actors.sync.start_window import QUIET_NS, SECOND_NS, StartWindow, most_starts
+from actors.sync.turns import StartTurns
+from tests.actors.sync.test_turns import new
+from tests.actors.sync.worlds import ADD, World, api
+
+MS = SECOND_NS // 1000
+MOST = most_starts(2)
+
+
+def never(_: int) -> bool:
+    return False
+
+
+class Burst:
+    """Pods that come at once start on a runtime, in steps of ten milliseconds.
+
+    `alone_ns`: what a start takes alone, give or take a fifth. `a_second`: the most starts that the runtime ends in a
+    second; it works on all at a time. Those that `hang` never start.
+    """
+
+    def __init__(self, pods: int, alone_ns: int, a_second: float, hang: Callable[[int], bool] = never) -> None:
+        turns = StartTurns(MOST)
+        for number in range(pods):
+            turns.join(str(number), 0, 0)
+        self.ready_ns: dict[int, int] = {}
+        self.widest = 0
+        left: dict[int, float] = {}
+        now_ns, well = 0, sum(not hang(number) for number in range(pods))
+        while len(self.ready_ns) < well:
+            while (uid := turns.next(now_ns)) is not None:
+                if not hang(int(uid)):
+                    left[int(uid)] = 0.8 + 7 * int(uid) % 10 * 0.044
+            self.widest = max(self.widest, len(left))
+            now_ns += 10 * MS
+            share = 10 * MS * min(1 / alone_ns, a_second / SECOND_NS / max(len(left), 1))
+            for number in [number for number in left if left[number] <= share]:
+                del left[number]
+                self.ready_ns[number] = now_ns
+                turns.started(str(number), now_ns)
+            left = {number: each - share for number, each in left.items()}
+
+    def when(self, share: float) -> float:
+        """When this share of the pods was Ready, in seconds."""
+        return sorted(self.ready_ns.values())[int(share * len(self.ready_ns)) - 1] / SECOND_NS
+
+
+@pytest.mark.parametrize("a_second", [4, 5, 6, 8, 12])
+def test_on_a_slow_runtime_half_of_fifty_pods_are_ready_after_little_more_than_half_of_the_time(a_second: float):
+    burst = Burst(50, 150 * MS, a_second)
+    assert burst.when(0.5) <= 0.67 * burst.when(1)
+    assert burst.when(1) <= 1.05 * 50 / a_second
+    assert burst.widest <= 20
+
+
+@pytest.mark.parametrize("a_second", [50, 120, 200, 400])
+def test_on_a_fast_runtime_many_pods_start_at_a_time(a_second: float):
+    burst = Burst(1000, 20 * MS, a_second)
+    assert burst.widest >= 48
+    assert burst.when(0.5) <= 0.6 * burst.when(1)
+
+
+@pytest.mark.parametrize("takes_ms", [700, 2000])
+def test_a_runtime_that_takes_its_time_for_few_as_for_many_gets_a_wide_window(takes_ms: int):
+    burst = Burst(110, takes_ms * MS, 1000)
+    assert burst.widest >= 24
+    assert burst.when(1) <= 16  # with four at a time: 20 and 28
+
+
+def test_pods_that_hang_do_not_keep_others_from_starting():
+    few = Burst(10, 20 * MS, 200, hang=lambda number: number < 5)
+    assert few.when(1) < 1
+    many = Burst(120, 20 * MS, 200, hang=lambda number: number < 110)
+    assert many.when(1) <= 7
+    mixed = Burst(200, 20 * MS, 200, hang=lambda number: number % 2 == 0)
+    assert mixed.when(1) <= 4
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "places", "others_wait", "expected"),
+    [
+        (20, 8, True, 9),
+        (500, 8, True, 9),
+        (501, 8, True, 7),
+        (5000, 8, True, 7),
+        (20, 8, False, 8),
+        (5000, 8, False, 8),
+        (1000, 32, True, 9),
+        (1001, 32, True, 7),
+    ],
+)
+def test_a_quick_start_makes_room_and_a_slow_one_takes_it_while_others_wait(
+    took_ms: int, places: int, others_wait: bool, expected: int
+):
+    window = StartWindow(MOST)
+    window.ended(took_ms * MS, places, SECOND_NS, others_wait)
+    assert window.places == expected
+
+
+def test_a_start_is_slow_only_if_it_takes_longer_than_with_few():
+    window = StartWindow(MOST)
+    window.late(8, SECOND_NS)
+    assert window.places == window.fewest == 4
+    window.ended(2000 * MS, 4, 2 * SECOND_NS, True)
+    window.ended(2300 * MS, 5, 2 * SECOND_NS, True)
+    assert window.places == 6
+    window.ended(2800 * MS, 6, 2 * SECOND_NS, True)
+    assert window.places == 5
+
+
+@pytest.mark.parametrize(("took_ms", "expected_ms"), [(20, 1000), (500, 1000), (900, 1800), (2000, 3000), (9000, 3000)])
+def test_a_turn_lasts_twice_the_quickest_start_but_a_second_at_least_and_three_at_most(took_ms: int, expected_ms: int):
+    window = StartWindow(MOST)
+    window.ended(took_ms * MS, 8, 0, False)
+    window.ended(9000 * MS, 8, 0, False)
+    assert window.turn_ns == expected_ms * MS
+
+
+def test_when_all_hang_the_window_doubles_each_second_after_three():
+    window, seen = StartWindow(MOST), list[int]()
+    window.pods_come(0)
+    for second in range(1, 8):
+        window.late(4, second * SECOND_NS)
+        seen.append(window.places)
+        window.late(0, second * SECOND_NS + MS)
+    assert seen == [4, 4, 8, 16, 32, 64, 64]
+
+
+def test_a_quiet_minute_forgets_what_was_learnt():
+    window = StartWindow(MOST)
+    for second in range(100):
+        window.ended(20 * MS, 8, second * SECOND_NS, True)
+    window.pods_come(99 * SECOND_NS + QUIET_NS - 1)
+    assert window.places == MOST
+    window.pods_come(99 * SECOND_NS + 2 * QUIET_NS)
+    assert window.places == 8
+
+
+@given(
+    st.integers(1, MOST),
+    st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 9), st.booleans(), st.integers(0, 4000)), max_size=100),
+)
+def test_whatever_happens_there_are_places_but_never_too_many(most: int, steps: list[tuple[int, int, bool, int]]):
+    window, now_ns = StartWindow(most), 0
+    for took_ms, late, others_wait, pause_ms in steps:
+        now_ns += pause_ms * MS
+        if late:
+            window.late(late, now_ns)
+        else:
+            window.ended(took_ms * MS, window.places, now_ns, others_wait)
+        assert min(most, 2) <= window.fewest <= window.places <= most
+        assert SECOND_NS <= window.turn_ns <= 3 * SECOND_NS
+
+
+# --- what the sync loop makes of it -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world() -> World:
+    """Eight pods at a time at first; 30 more wait."""
+    world = World(starts_at_once=MOST)
+    world.ready()
+    world.tell(*(api(ADD, new(str(number))) for number in range(40)))
+    assert len(world.workers()) == 8
+    return world
+
+
+def test_each_quick_start_lets_two_more_begin(world: World):
+    world.tell(StartOver("0", started=True), StartOver("1", started=True))
+    assert len(world.workers()) == 12
+    world.system.stop()
+
+
+def test_a_pod_that_waits_for_a_pull_teaches_nothing(world: World):
+    world.tell(StartOver("0"), StartOver("1"))
+    assert len(world.workers()) == 10
+    world.run(SECOND_NS // 2)
+    world.tell(StartOver("0", started=True))
+    assert len(world.workers()) == 10
+    world.system.stop()
+
+
+def test_a_new_runtime_or_one_that_is_back_begins_anew(world: World):
+    world.tell(*(StartOver(str(number), started=True) for number in range(8)))
+    assert len(world.workers()) == 24
+    world.tell(RuntimeStateObserved("", "", "containerd", runtime_version="2"))
+    world.tell(*(StartOver(str(number)) for number in range(8, 16)))
+    assert len(world.workers()) == 24
+    world.tell(StartOver("16"))
+    assert len(world.workers()) == 25
+    world.system.stop()

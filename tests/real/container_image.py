@@ -32,7 +32,7 @@ _LEFT_OUT = re.compile(
 )
 _MADE_AT_INSTALLATION = ("/etc/passwd", "/etc/group", "/etc/ssl/certs/ca-certificates.crt", "/etc/ld.so.cache")
 _MERGED = ("bin", "sbin", "lib", "lib64")
-PATIENCE_S = 300
+PATIENCE_S = 1200
 
 
 class Builder:

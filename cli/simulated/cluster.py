@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import gc
 import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 
 import msgspec
 
@@ -72,12 +73,14 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
         begin, loop, options.kubeconfig or os.path.join(directory, "kubeconfig"), directory, port=options.port
     )
     after.callback(lambda: loop.submit(cluster.end()).result())
-    facts = loop.submit(cluster.begin()).result()
+    with _port_of("--port"):
+        facts = loop.submit(cluster.begin()).result()
     if options.kubeconfig:
         after.callback(_remove, options.kubeconfig)
     control = ControlPort(cluster, own_version())
     after.callback(lambda: loop.submit(control.end()).result())
-    facts["control"] = loop.submit(control.serve(options.control_port)).result()
+    with _port_of("--control-port"):
+        facts["control"] = loop.submit(control.serve(options.control_port)).result()
     if options.until_input_ends:
         loop.submit(_end_with_input())
     if options.json:
@@ -86,6 +89,17 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
         print(f"simulated cluster of {len(facts['nodes'])} nodes at {facts['url']}, time {begin.time}")
         print(f"orders at {facts['control']}, described in {facts['control']}/openapi.json")
         print(f"export KUBECONFIG={facts['kubeconfig']}", flush=True)
+
+
+@contextmanager
+def _port_of(flag: str) -> Iterator[None]:
+    """Errors about a port name the flag that chooses another one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
+            raise
+        raise OSError(f"{why(error)}; choose another {flag}") from None
 
 
 async def _end_with_input() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -154,3 +155,12 @@ def test_wrong_options_are_refused_in_one_sentence(option: list[str], status: in
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == status
     assert told in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("flag", ["--port", "--control-port"])
+def test_a_port_in_use_is_told_with_the_flag_that_chooses_another(flag: str):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        command = [sys.executable, "-m", "actorlet", "simulate-cluster", flag, str(taken.getsockname()[1])]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].endswith(f"in use; choose another {flag}")

@@ -23,6 +23,7 @@ from simulation.play.saved_run import SavedRun
 LINES_KEPT = 10_000
 NAMES_AT_MOST = 40
 PROMPT = "(replay) "
+NO_SUCH_ACTOR = "`actors` in --step lists those that are; that of a pod ends with its UID, as in the trace"
 HELP = """\
   Enter, next [N]     one turn of an actor, or N
   until STEP|TIME     on to a number of turns, or to a time: until 1200, until 1m30s
@@ -120,7 +121,7 @@ class Stepper:
         alike = named_alike(name, self.replay.actors())
         state = self.replay.look_at(alike[0]) if len(alike) == 1 else None
         if state is None:
-            shown = ", ".join(alike[:NAMES_AT_MOST]) if alike else "`actors` in --step lists those that are"
+            shown = ", ".join(alike[:NAMES_AT_MOST]) if alike else NO_SUCH_ACTOR
             raise UnknownActorError(f"{len(alike) or 'no'} actors are named {name!r} now: {shown}")
         for line in state_lines(alike[0], state):
             self._out(line)

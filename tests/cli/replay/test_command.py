@@ -89,7 +89,7 @@ def test_an_interactive_replay_goes_step_by_step(
     assert [line.split()[2] for line in places[:2]] == ["1,", "10,"]
     assert "0.250000000 s" in places[2]
     assert "  node-0/node/node-lease\n" in out
-    assert "no actors are named 'no-such' now" in out
+    assert "no actors are named 'no-such' now: `actors` in --step lists those that are; that of a pod ends" in out
     assert "'soon' is no step and no time" in out
     assert "'x' is no number" in out
     assert "until STEP|TIME" in out

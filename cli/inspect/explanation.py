@@ -22,7 +22,9 @@ from config.pods.identity import DEFAULT_NAMESPACE, source_of
 from config.pods.words import status_word, trouble
 
 TERMINAL = ("Succeeded", "Failed")
-REFUSED = "Refused"
+REFUSED, RUNNING = "Refused", "Running"
+WELL = ": it is ready"
+"""So failures in its history are over: those at the start of a pod are often the last that happened."""
 SLOW_NS = 2 * SECOND_NS
 """Longer waits are shown."""
 
@@ -237,7 +239,7 @@ def next_lines(told: Explanation) -> Iterator[str]:
     if not told.waits and not told.doing and told.why and not told.gone:
         yield "it is looked at again when something changes"
     elif not told.waits and not told.doing:
-        yield "nothing, until something changes"
+        yield f"nothing, until something changes{WELL if told.status == RUNNING else ''}"
 
 
 def _clock(time: str, day: str = "") -> str:

@@ -46,7 +46,7 @@ def test_a_pod_that_runs_tells_how_it_came_to_that_and_waits_for_nothing():
     assert in_order(
         explained, "syncing: it is desired", "decided to make a sandbox, then start container app", "Container started"
     )
-    assert list(next_lines(explained)) == ["nothing, until something changes"]
+    assert list(next_lines(explained)) == ["nothing, until something changes: it is ready"]
     assert headline(explained).startswith("default/web-node  Running, syncing since ")
 
 

@@ -236,8 +236,7 @@ class ApiServer:
         """End every watch now."""
         with self._core.lock:
             for collection in self._core.store.collections():
-                for watcher in collection.watchers():
-                    watcher.end(error)
+                collection.end_watches(error)
 
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
         call = call_to(Target(resource, namespace, ""), ApiRequest("POST", "", user=ADMIN), "create", {})

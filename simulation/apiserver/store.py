@@ -229,8 +229,9 @@ class Collection:
         if not those:
             self._watchers.pop(watcher.bucket, None)
 
-    def watchers(self) -> list[Watcher]:
-        return [watcher for those in self._watchers.values() for watcher in those]
+    def end_watches(self, error: StatusError | None = None) -> None:
+        for watcher in [watcher for those in self._watchers.values() for watcher in those]:
+            watcher.end(error)
 
     def changes_after(self, revision: int) -> list[StoreChange]:
         """The changes after a revision. Raises StatusError (410) when some are no longer kept."""

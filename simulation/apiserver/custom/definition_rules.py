@@ -134,8 +134,7 @@ class DefinitionRules(KindRules):
         rules = self._rules[name] = CustomRules(self.core, api_version, lambda: self._end_if_empty(name))
         self.add_rules(name, rules)
         # Objects may look different now, so that watchers have to list them again.
-        for watcher in self.core.store.of[name].watchers():
-            watcher.end()
+        self.core.store.of[name].end_watches()
 
     def changed(self, old: Version, new: Version) -> None:
         if "deletionTimestamp" in new.object["metadata"]:
@@ -151,8 +150,7 @@ class DefinitionRules(KindRules):
         for version in tuple(collection.all()):
             # Only where somebody removed the finalizer that keeps the definition until they are gone.
             self.core.store.remove(last.name, *version.key)
-        for watcher in collection.watchers():
-            watcher.end()
+        collection.end_watches()
         collection.forget()
         collection.forgotten = self.core.store.revision
 

@@ -32,6 +32,9 @@ _ANSWERS_WITHIN_S = 900.0
 """A day of a thousand pods takes less."""
 _LOOKS_A_SECOND = 10
 """How often `until` evaluates its condition, in real time, where time passes by itself."""
+_AUTO = "auto"
+_LONGER = 0.05
+"""How much of the time so far passes between two looks in the mode auto."""
 _BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
 """Faults that have a time; `fault` begins them at once unless `at` names one."""
 
@@ -61,6 +64,7 @@ class Cluster:
             self.close()
             raise
         self._speed: float = begun["speed"]  # 0: stepped
+        self._is_auto = begun["time"] == _AUTO
         self.kubeconfig = begun["kubeconfig"]
         self.url = begun["url"]
         self.nodes = tuple(begun["nodes"])
@@ -98,28 +102,38 @@ class Cluster:
     def step(self, time: str = "1s") -> float:
         """Let this much of the cluster's time pass as fast as possible, with all that happens in it.
 
-        Returns `now` afterwards. Where time passes by itself, this is a leap.
+        Returns `now` afterwards. Where time passes by itself, this is a leap. In the mode `auto` it waits for clients
+        that are at work.
         """
         return float(self._ask({"order": "step", "time": time})["seconds"])
 
     def until(self, condition: Callable[[], object], *, within: str = "5m", every: str = "") -> float:
         """Let time pass until `condition()` is true; returns `now` then.
 
-        `every` is the time between two evaluations: one second in a stepped cluster, otherwise a tenth of a second of
-        real time. Raises TimeoutError when the condition is not true `within` that time, ValueError when `every` is 0.
+        `every` is the time between two evaluations. By default it is one second in a stepped cluster. In the mode
+        `auto` it grows from one second to a twentieth of the time so far. Otherwise it is a tenth of a real second.
+
+        Raises TimeoutError when the condition is not true `within` that time, ValueError when `every` is 0.
         """
         if every and self._passes_no_time(every):
             raise ValueError(f"every={every!r} lets no time pass between two looks; write `1s`, or leave it out")
-        look = every or (f"{self._speed / _LOOKS_A_SECOND:f}s" if self._speed else "1s")
+        order = "step" if self._is_auto or not self._speed else "wait"
         limit = self._ask({"order": "limit", "time": within})
-        until_s, seconds = float(limit["until"]), float(limit["seconds"])
+        until_s, began_s = float(limit["until"]), float(limit["seconds"])
+        seconds = began_s
         while not condition():
             if seconds >= until_s:
                 said = f"{_name_of(condition)} does not hold after {within} of the cluster's time"
                 raise TimeoutError("; ".join([said, *self._unmatched()]))
-            order = "wait" if self._speed else "step"
+            look = every or f"{self._look_s(seconds - began_s):f}s"
             seconds = float(self._ask({"order": order, "time": look})["seconds"])
         return seconds
+
+    def _look_s(self, passed_s: float) -> float:
+        """The time between two looks of `until`, in which so much time has passed. Each look is work in auto."""
+        if self._is_auto:
+            return max(1.0, passed_s * _LONGER)
+        return self._speed / _LOOKS_A_SECOND or 1.0
 
     def _unmatched(self) -> list[str]:
         return list(self._ask({"order": "unmatched"})["unmatched"])
@@ -320,12 +334,14 @@ def cluster(
     pods_per_node: int = 110,
     rbac: bool = False,
     controller_manager: str | os.PathLike[str] = "",
+    pause: str = "",
 ) -> Cluster:
     """Start a cluster and return when its nodes are Ready.
 
     Args:
         nodes: how many, 1 to 1000; their names are `node-0` and so on.
-        time: `stepped` (time passes in `step` and `until` only), `real`, or `x60`: sixty times as fast as real time.
+        time: `stepped` (time passes in `step` and `until` only), `auto` (time passes while clients wait), `real`, or
+            `x60`: sixty times as fast as real time.
         start: the time of day when the nodes begin, such as `2026-01-31T09:00:00Z`. Without one, it is the real one, or
             2026-01-01T00:00:00Z in a stepped cluster.
         seed: decides everything random; a stepped cluster with the same seed and orders does the same.
@@ -335,6 +351,8 @@ def cluster(
             rights of nodes, and a client without a token is anonymous.
         controller_manager: path of a kube-controller-manager. It makes the pods of Deployments, Jobs and the like, in
             real time: take `time="real"`.
+        pause: with `time="auto"`: for how much real time no client asks or hears anything until time passes; `20ms` if
+            nothing is said.
 
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
@@ -343,6 +361,7 @@ def cluster(
         raise ClusterError(f"nodes={nodes} is refused: a cluster has 1 to {NODES_AT_MOST} nodes")
     more: dict[str, Any] = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
     more["controller_manager"] = _absolute(controller_manager)
+    more["pause"] = pause
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **more})
 
 

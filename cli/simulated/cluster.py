@@ -49,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         pods_per_node=options.pods_per_node,
         rbac=options.rbac,
         controller_manager=options.controller_manager or "",
+        pause=options.pause,
     )
     logging.disable(logging.WARNING)
     gc.set_threshold(200_000, 20, 100)
@@ -127,7 +128,15 @@ def _parser() -> argparse.ArgumentParser:
         "--time",
         default="stepped",
         metavar="SPEED",
-        help="stepped: time passes by orders only (default); real; or x60: sixty times as fast as real time",
+        help="stepped: time passes by orders only (default); auto: while clients wait; real; or x60: sixty times as "
+        "fast as real time",
+    )
+    parser.add_argument(
+        "--pause",
+        default="",
+        metavar="TIME",
+        help="with --time auto: how long, in real time, no client asks or hears anything until time passes (default: "
+        "20ms)",
     )
     parser.add_argument("--start", default="", metavar="MOMENT", help="time of day at the start: 2026-01-31T09:00:00Z")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="decides all that is random (default: 1)")

@@ -12,12 +12,12 @@ requests is not known here.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import ssl
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -58,7 +58,6 @@ LOG = logging.getLogger("actorlet.apiserver.http")
 
 START_SECONDS = 10.0
 LINES_WAITING_AT_MOST = 10_000
-SECONDS_AT_MOST = 86_400
 REVIEWS_AT_MOST = 1000
 """The limit of webhook reviews for one request."""
 WARNINGS_AT_MOST = 64
@@ -73,14 +72,29 @@ _Headers = CIMultiDictProxy[str] | CIMultiDict[str]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
+class Clients:
+    """Is told on the front's loop what its clients do; whoever lets time pass may mind it."""
+
+    def serving(self) -> AbstractContextManager[object]:
+        """While a request is served."""
+        return nullcontext()
+
+    def waiting(self, seconds: int = 0, end: Callable[[], object] | None = None) -> AbstractContextManager[object]:
+        """While such a request waits for events, at most so long; 0: no limit. `end` ends it."""
+        return nullcontext()
+
+    def told(self) -> None:
+        """A watch gets an event."""
+
+
 class HttpFront:
     """See the module.
 
     `port` 0: any free one; after `start`, `address` says which. `tls`: None for plain HTTP.
 
     `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
-    to them. `agents`: another way to them than the network. `stands_still`: the server's time does not pass by itself,
-    so a watch with a timeout ends after that much real time at the latest. `webhook_services`: see `WebhookCaller`.
+    to them. `agents`: another way to them than the network. `clients`: is told what they do. `webhook_services`: see
+    `WebhookCaller`.
     """
 
     def __init__(
@@ -94,7 +108,7 @@ class HttpFront:
         node_scheme: str = "https",
         node_client: str = "",
         agents: Agents | None = None,
-        stands_still: bool = False,
+        clients: Clients | None = None,
         webhook_services: Mapping[str, str] | None = None,
     ) -> None:
         self._server = server
@@ -102,7 +116,7 @@ class HttpFront:
         self._host = host
         self._port = port
         self._tls = tls
-        self._stands_still = stands_still
+        self._clients = clients or Clients()
         self._webhooks = WebhookCaller({} if webhook_services is None else webhook_services, server.new_uid)
         self._agents: Agents = NodeProxy(node_scheme, node_client) if agents is None else agents
         self._listener: asyncio.Server | None = None
@@ -125,7 +139,7 @@ class HttpFront:
 
     def close(self) -> None:
         """End every connection. May be called more than once."""
-        with contextlib.suppress(RuntimeError, TimeoutError):
+        with suppress(RuntimeError, TimeoutError):
             self._loop.submit(self.end()).result(START_SECONDS)
 
     async def serve(self) -> None:
@@ -156,7 +170,8 @@ class HttpFront:
         try:
             if self._tls is None:
                 _refuse_strangers(request.headers, request.body_exists)
-            return await self._answer(request)
+            with self._clients.serving():
+                return await self._answer(request)
         except StatusError as refusal:
             return _response(refused(refusal))
 
@@ -166,17 +181,14 @@ class HttpFront:
             return web.Response(text="ok")
         user = self._user_of(request.headers, request.transport)
         accept = request.headers.get("Accept", "")
-        known = discovery(path, accept, self.address, self._server.served)
+        served = self._server.served
+        known = discovery(path, accept, self.address, served) or openapi(path, accept, served)
         if known is not None or path.startswith("/openapi"):
             self._server.check_path(user, request.method, path)
-        if known is not None:
-            headers = {"Content-Type": known[0], "Vary": "Accept"}
-            return web.Response(body=JsonAnswer(known[1]).body(), headers=headers)
-        if path.startswith("/openapi"):
-            document = openapi(path, accept, self._server.served)
-            if document is None:
+            if known is None:
                 raise no_such_path()
-            return web.Response(body=document[1], headers={"Content-Type": document[0], "Vary": "Accept"})
+            body = known[1] if isinstance(known[1], bytes) else msgspec.json.encode(known[1])
+            return web.Response(body=body, headers={"Content-Type": known[0], "Vary": "Accept"})
         if request.method not in _METHODS:
             raise StatusError(405, "MethodNotAllowed", f"there is no method {request.method}", {})
         body = await _body_of(request)
@@ -237,33 +249,21 @@ class HttpFront:
         response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
         response.enable_chunked_encoding()
         transport = request.transport
-        stream = _Stream(answer, lines, transport.abort if transport is not None else lambda: None)
+        stream = _Stream(answer, lines, transport.abort if transport is not None else lambda: None, self._clients)
         self._streams[stream] = None
-        timer = self._real_timeout(request, answer)
-        try:
-            await response.prepare(request)
-            stream.start(self._server)
-            while True:
-                data = await stream.next()
-                if data:
+        seconds = int(request.query.get("timeoutSeconds") or 0)
+        with self._clients.waiting(seconds, lambda: self._end(answer)), suppress(ConnectionError):
+            try:
+                await response.prepare(request)
+                stream.start(self._server)
+                while data := await stream.next():
                     await response.write(data)
-                elif stream.ended:
-                    break
-            await response.write_eof()
-        except ConnectionError:
-            pass
-        finally:
-            if timer is not None:
-                timer.cancel()
-            self._streams.pop(stream, None)
-            self._end(answer)
+                    self._clients.told()
+                await response.write_eof()
+            finally:
+                self._streams.pop(stream, None)
+                self._end(answer)
         return response
-
-    def _real_timeout(self, request: web.BaseRequest, answer: WatchAnswer) -> asyncio.TimerHandle | None:
-        seconds = int(request.query.get("timeoutSeconds") or 0) if self._stands_still else 0
-        if not seconds:
-            return None
-        return asyncio.get_running_loop().call_later(min(seconds, SECONDS_AT_MOST), self._end, answer)
 
     def _end(self, answer: WatchAnswer) -> None:
         with self._server.lock:
@@ -276,8 +276,9 @@ class _Stream:
     `abort` ends a connection whose client does not read: waiting for it would never end.
     """
 
-    def __init__(self, answer: WatchAnswer, lines: Lines, abort: Callable[[], object]) -> None:
+    def __init__(self, answer: WatchAnswer, lines: Lines, abort: Callable[[], object], clients: Clients) -> None:
         self._abort = abort
+        self._clients = clients
         self._answer = answer
         self._lines = lines
         self._loop = asyncio.get_running_loop()
@@ -295,10 +296,12 @@ class _Stream:
 
     async def next(self) -> bytes:
         """The waiting output in one piece; empty at the end."""
-        if not self._waiting and not self.ended:
+        while True:
+            self._something.clear()
+            self._woken = False
+            if self._waiting or self.ended:
+                break
             await self._something.wait()
-        self._something.clear()
-        self._woken = False
         count = len(self._waiting)
         return b"".join([self._waiting.popleft() for _ in range(count)])
 
@@ -318,6 +321,7 @@ class _Stream:
             self._on_loop(self._abort)
         else:
             self._waiting.append(self._lines.line(kind, self._answer.shape(version)))
+            self._clients.told()
         self._wake()
 
     def _wake(self) -> None:
@@ -326,7 +330,7 @@ class _Stream:
             self._on_loop(self._something.set)
 
     def _on_loop(self, call: Callable[[], object]) -> None:
-        with contextlib.suppress(RuntimeError):
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call)
 
 

@@ -26,10 +26,11 @@ from runtime.http_server.paths import EVERYTHING, Asked, ServerEndpoint, asked
 from runtime.http_server.sessions.sessions import Streams, streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
 from simulation.apiserver.agents import Tunnel, refused_by_agent
+from simulation.apiserver.http_front import Clients
 from simulation.apiserver.requests import NodeAnswer
-from simulation.apiserver.status import StatusError, unavailable
+from simulation.apiserver.status import Json, StatusError, unavailable
 from simulation.cluster.cluster_world import ClusterWorld
-from simulation.cluster.sessions import Operation, run_command, running, serve, watch_output
+from simulation.cluster.sessions import Operation, Say, run_command, running, serve, watch_output
 from simulation.cluster.spdy_sessions import SpdySessions
 from simulation.node.simulated_node import SimulatedNode
 
@@ -41,18 +42,20 @@ T = TypeVar("T")
 class ClusterAgents:
     """`simulation.apiserver.agents.Agents` of a world."""
 
-    def __init__(self, world: ClusterWorld) -> None:
+    def __init__(self, world: ClusterWorld, clients: Clients) -> None:
         self._world = world
+        self._clients = clients
         self._spdy = SpdySessions()
 
     async def pass_on(self, request: web.BaseRequest, node: NodeAnswer, body: bytes) -> web.StreamResponse:
         here = self._reached(node)
         try:
             what = asked(request.method, node.path, EVERYTHING)
-            if what.endpoint is ServerEndpoint.LOGS:
-                return await self._log(request, here, node, what.names)
-            if what.endpoint in SESSIONS:
-                return await serve(request, *self._operation(here, node, what))
+            with self._clients.waiting():
+                if what.endpoint is ServerEndpoint.LOGS:
+                    return await self._log(request, here, node, what.names)
+                if what.endpoint in SESSIONS:
+                    return await serve(request, *self._operation(here, node, what))
         except HttpRefusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
         raise _not_simulated(what.endpoint)
@@ -69,7 +72,12 @@ class ClusterAgents:
             streams, operation = self._operation(here, node, what)
         except HttpRefusal as refusal:
             raise refused_by_agent(refusal.status, refusal.text) from None
-        return Tunnel(here=lambda: self._spdy.begin(streams, operation))
+
+        async def attended(say: Say) -> Json:
+            with self._clients.serving(), self._clients.waiting():
+                return await operation(say)
+
+        return Tunnel(here=lambda: self._spdy.begin(streams, attended))
 
     def stays(self, head: Head) -> bool:
         return "websocket" in head.header("upgrade").lower()

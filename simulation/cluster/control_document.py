@@ -71,6 +71,7 @@ _FACTS: Mapping[str, Any] = {
     "url": {"type": "string", "description": "of the API server"},
     "kubeconfig": {"type": "string", "description": "path of a file"},
     "nodes": _TEXTS,
+    "time": {"type": "string", "description": "how it passes: stepped, real, auto (while clients wait), or as x60"},
     "speed": {"type": "number", "description": "seconds of the cluster in a real second; 0: its time is stepped"},
 }
 

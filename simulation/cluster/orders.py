@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from simulation.cluster.auto_time import AUTO, PAUSE_S, PAUSES_S, SPEED
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
 from simulation.cri.behaviour_values import duration_ns
 from simulation.scenarios.faults import AnyFault
@@ -50,6 +51,7 @@ class Begin(_Order, frozen=True, tag="begin"):
     rbac: bool
     controller_manager: str = ""
     """Path of a kube-controller-manager; empty: none."""
+    pause: str = ""
 
 
 class Now(_Order, frozen=True, tag="now"):
@@ -306,15 +308,29 @@ def start_of(text: str) -> int | None:
 
 
 def speed_of(time: str) -> float:
-    """The speed as a multiple of real time; 0 is stepped. Raises OrderError."""
-    if time == "stepped":
-        return 0.0
-    if time == "real":
-        return 1.0
+    """The speed as a multiple of real time; 0 is stepped. Raises OrderError.
+
+    In the mode auto it is that while clients wait.
+    """
+    known = {"stepped": 0.0, "real": 1.0, AUTO: SPEED}.get(time)
+    if known is not None:
+        return known
     try:
         speed = float(time.removeprefix("x")) if time.startswith("x") else 0.0
     except ValueError:
         speed = 0.0
     if not 0 < speed <= SPEED_AT_MOST:
-        raise OrderError(f"time {time!r} is none of stepped, real, and x60 (at most x{SPEED_AT_MOST:g})")
+        raise OrderError(f"time {time!r} is none of stepped, real, auto, and x60 (at most x{SPEED_AT_MOST:g})")
     return speed
+
+
+def pause_of(pause: str, time: str) -> float:
+    """The pause of the mode auto in seconds. Raises OrderError."""
+    if not pause:
+        return PAUSE_S
+    if time != AUTO:
+        raise OrderError(f"pause {pause!r} means something with the time {AUTO} only, and the time is {time!r}")
+    seconds, (shortest, longest) = ns_of(pause) / 1e9, PAUSES_S
+    if not shortest <= seconds <= longest:
+        raise OrderError(f"pause {pause!r} is not from {shortest * 1000:g}ms to {longest:g}s")
+    return seconds

@@ -13,15 +13,17 @@ from typing import Any
 
 from actors.kernel import PoolDispatcher
 from runtime.io.event_loop import LoopThread
-from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.http_front import Clients, HttpFront
 from simulation.apiserver.requests import ADMIN
 from simulation.apiserver.tls import Authority
 from simulation.cluster import orders
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.applied import apply
+from simulation.cluster.auto_time import AUTO
+from simulation.cluster.clients import AutoClients, SteppedClients
 from simulation.cluster.cluster_world import ClusterWorld
-from simulation.cluster.orders import Begin, OrderError, ns_of, speed_of, start_of
-from simulation.cluster.pace import Pace
+from simulation.cluster.orders import Begin, OrderError, ns_of, pause_of, speed_of, start_of
+from simulation.cluster.pace import AutoPace, Pace
 from simulation.cluster.reset import Beginning
 from simulation.cluster.users import Users
 from simulation.controllers.node_lifecycle import NodeLifecycle
@@ -42,7 +44,11 @@ class RunningCluster:
     """
 
     def __init__(self, begin: Begin, loop: LoopThread, kubeconfig: str, directory: str, *, port: int = 0) -> None:
+        self._time = begin.time
         self._speed = speed_of(begin.time)
+        pause_s = pause_of(begin.pause, begin.time)
+        self._auto = AutoClients(pause_s) if begin.time == AUTO else None
+        clients = self._auto or (Clients() if self._speed else SteppedClients())
         self._start_ns = start_of(begin.start)
         try:
             self._controller_manager = controller_manager_at(begin.controller_manager)
@@ -61,8 +67,8 @@ class RunningCluster:
             loop,
             port=port,
             tls=None if self._authority is None else self._authority.server_context(Path(directory) / "pki"),
-            agents=ClusterAgents(self.world),
-            stands_still=not self._speed,
+            agents=ClusterAgents(self.world, clients),
+            clients=clients,
             webhook_services=self._webhook_services,
         )
         self._directory = directory
@@ -95,7 +101,11 @@ class RunningCluster:
         authority = "" if self._authority is None else self._authority.certificate
         self._users = users = Users(world.server, self._directory, self._front.url, authority)
         users.write(self._kubeconfig, *(("admin", world.server.admit(ADMIN)) if authority else ()))
-        self._pace = Pace(world.dispatcher, self._speed, asyncio.get_running_loop().time)
+        clock = asyncio.get_running_loop().time
+        if self._auto is not None:
+            self._pace = AutoPace(world.dispatcher, self._auto, clock)
+        else:
+            self._pace = Pace(world.dispatcher, self._speed, clock)
         self._runner = asyncio.create_task(self._pace.run())
         if self._controller_manager:
             await self._start(arguments.workload_controllers(self._controller_manager, self._kubeconfig))
@@ -111,7 +121,8 @@ class RunningCluster:
     def facts(self) -> Json:
         """What a client needs to find the cluster, and the names of its nodes."""
         nodes = list(self.world.nodes)
-        return {"speed": self._speed, "kubeconfig": self._kubeconfig, "url": self._front.url, "nodes": nodes}
+        where = {"kubeconfig": self._kubeconfig, "url": self._front.url}
+        return {"time": self._time, "speed": self._speed, **where, "nodes": nodes}
 
     async def end(self) -> None:
         await self._programs.end()
@@ -121,6 +132,13 @@ class RunningCluster:
 
     async def obey(self, order: orders.Order) -> Json:
         """The answer to an order. Raises OrderError."""
+        try:
+            return await self._obey(order)
+        finally:
+            if self._auto is not None:
+                self._auto.order_answered()
+
+    async def _obey(self, order: orders.Order) -> Json:
         assert self._pace is not None
         if fault := self._programs.fault():
             raise OrderError(fault)

@@ -34,8 +34,9 @@ def kubectl(found: Cluster, home: Path, *arguments: str, stdin: str = "", code: 
     return ran.stdout + ran.stderr
 
 
-def test_kubectl_applies_waits_and_describes(tmp_path: Path) -> None:
-    with cluster(nodes=2, time="x60") as found:
+@pytest.mark.parametrize("time", ["x60", "auto"])
+def test_kubectl_applies_waits_and_describes(tmp_path: Path, time: str) -> None:
+    with cluster(nodes=2, time=time) as found:
         ask = partial(kubectl, found, tmp_path)
         assert ask("get", "nodes", "-o", "name").split() == ["node/node-0", "node/node-1"]
         found.behave("web", run_for="30s,forever", exit_code=4)
@@ -63,6 +64,17 @@ def test_kubectl_logs_reads_what_containers_write(tmp_path: Path) -> None:
         found.say("web", "once more")
         assert ask("logs", "web", "--previous") == "one\ntwo\n"
         assert ask("logs", "web", "--since=20s") == "once more\n"
+
+
+@pytest.mark.parametrize("spoken", [{}, SPDY])
+def test_time_moves_by_itself_while_kubectl_exec_waits(tmp_path: Path, spoken: dict[str, str]) -> None:
+    with cluster(time="auto") as found:
+        found.behave("web", exec_output="hello\n", exec_delay="2m")
+        kubectl(found, tmp_path, "apply", "-f", "-", stdin=POD)
+        found.step("5s")
+        before = found.now
+        assert kubectl(found, tmp_path, "exec", "web", "--", "ls", code=0, stdin="", **spoken) == "hello\n"
+        assert found.now >= before + 120
 
 
 @pytest.mark.parametrize("spoken", [{}, SPDY])

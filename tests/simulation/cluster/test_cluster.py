@@ -290,7 +290,7 @@ def test_an_impossible_order_is_refused_and_the_cluster_goes_on(
 
 
 def test_a_cluster_that_cannot_be_does_not_begin():
-    with pytest.raises(ClusterError, match="none of stepped, real, and x60"):
+    with pytest.raises(ClusterError, match="none of stepped, real, auto, and x60"):
         cluster(time="x0")
 
 

@@ -141,11 +141,25 @@ def test_the_cluster_ends_with_its_input_and_leaves_no_kubeconfig(tmp_path):
     assert not kubeconfig.exists()
 
 
+def test_in_the_mode_auto_time_moves_while_an_order_or_a_watch_waits():
+    started = Cluster("--time", "auto", "--pause", "5ms")
+    assert started.facts["time"] == "auto"
+    assert started.order("behave", name="web", knobs={"start-delay": "30s"}) == {"seconds": 0.0}
+    assert started.order("wait", time="1m") == {"seconds": 60.0}
+    pods = f"{started.facts['url']}/api/v1/namespaces/default/pods"
+    spec = {"containers": [{"name": "app", "image": "nginx"}]}
+    assert started.ask(pods, {"metadata": {"name": "web"}, "spec": spec})[0] == 201
+    with urllib.request.urlopen(f"{pods}?watch=true&timeoutSeconds=10000", timeout=120) as events:
+        assert any(json.loads(line)["object"]["status"]["phase"] == "Running" for line in events)
+    assert started.end() == 0
+
+
 @pytest.mark.parametrize(
     ("option", "status", "told"),
     [
         (["--nodes", "0"], 2, "no number from 1 to 1000"),
         (["--time", "x0"], 2, "time"),
+        (["--pause", "1s"], 2, "the time is 'stepped'"),
         (["--start", "noon"], 2, "2026-01-31T09:00:00Z"),
         (["--memory", "much"], 2, "much"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulation.cluster.orders import Befall, Behave, OrderError, Step, ns_of, read_order, speed_of, start_of
+from simulation.cluster.orders import Befall, Behave, OrderError, Step, ns_of, pause_of, read_order, speed_of, start_of
 from simulation.scenarios.faults import RuntimeCalls
 
 
@@ -50,7 +50,7 @@ def test_a_behave_order_becomes_annotations():
         Behave("web", "*", "", {"run-fro": "3s"}).annotations()
 
 
-@pytest.mark.parametrize(("time", "speed"), [("stepped", 0), ("real", 1), ("x60", 60), ("x0.5", 0.5)])
+@pytest.mark.parametrize(("time", "speed"), [("stepped", 0), ("real", 1), ("x60", 60), ("x0.5", 0.5), ("auto", 100)])
 def test_how_fast_time_goes(time: str, speed: float):
     assert speed_of(time) == speed
 
@@ -71,8 +71,28 @@ def test_a_start_that_is_no_moment_is_refused(text: str):
 
 @pytest.mark.parametrize("time", ["", "x", "x0", "x-1", "60", "x100000", "fast"])
 def test_other_speeds_are_refused(time: str):
-    with pytest.raises(OrderError, match="none of stepped, real, and x60"):
+    with pytest.raises(OrderError, match="none of stepped, real, auto, and x60"):
         speed_of(time)
+
+
+def test_how_long_clients_may_think():
+    assert pause_of("", "auto") == 0.02
+    assert pause_of("", "stepped") == 0.02
+    assert pause_of("50ms", "auto") == 0.05
+
+
+@pytest.mark.parametrize(
+    ("pause", "time", "told"),
+    [
+        ("1s", "x60", "means something with the time auto only"),
+        ("0s", "auto", "'0s' is not from 1ms to 10s"),
+        ("1h", "auto", "'1h' is not from 1ms to 10s"),
+        ("soon", "auto", "'soon' is no duration"),
+    ],
+)
+def test_other_pauses_are_refused(pause: str, time: str, told: str):
+    with pytest.raises(OrderError, match=told):
+        pause_of(pause, time)
 
 
 def test_lengths_of_time():

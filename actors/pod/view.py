@@ -26,6 +26,7 @@ from actors.pod_rules.lifecycle import BEGINNING, PodStage
 from actors.pod_rules.resize import NOTHING_TOLD
 from actors.pod_status.api_status import NOT_FORCED, StatusNodeView, pod_ips
 from actors.pod_status.conditions import ResizeCondition
+from actors.pod_status.whole_resources import MEMORY_UNLIMITED_V1
 from config.objects import Pod, PodStatus
 from config.pods.identity import field_path
 
@@ -118,7 +119,11 @@ class PodView:
         self.pod: Pod | None = None
         self.life = BEGINNING
         self.runtime = RuntimeStateObserved("", "")
-        self.node = StatusNodeView(services.node.host_ips, services.node.runtime_name)
+        self.node = StatusNodeView(
+            services.node.host_ips,
+            services.node.runtime_name,
+            memory_unlimited=MEMORY_UNLIMITED_V1 if services.node.cgroup_version == 1 else "",
+        )
         """What a status says of the node. The runtime's name is a guess until the runtime has reported it."""
         self.published: PodStatus | None = None
         self.final = False
@@ -164,7 +169,9 @@ class PodView:
         self.runtime = runtime
         if runtime.runtime_name:
             handlers = runtime.recursive_read_only_handlers
-            self.node = StatusNodeView(self._services.node.host_ips, runtime.runtime_name, handlers)
+            self.node = StatusNodeView(
+                self.node.ips, runtime.runtime_name, handlers, memory_unlimited=self.node.memory_unlimited
+            )
 
     @property
     def name(self) -> str:

@@ -118,6 +118,8 @@ class StatusNodeView(msgspec.Struct, frozen=True):
     runtime_name: str = "containerd"
     recursive_read_only_handlers: tuple[str, ...] = ()
     """Names of the runtime's handlers that can make mounts recursively read only."""
+    memory_unlimited: str = ""
+    """The limit that the kernel reports of a pod's cgroup without one; "": none."""
 
 
 def compute_pod_status(
@@ -197,7 +199,7 @@ def compute_pod_status(
     if forced.disrupted:
         before = previous.conditions
         conditions = with_disruption(conditions, forced.message, previous=before, generation=generation, now=now)
-    given, resources = resources_shown(pod, phase, previous, resizes)
+    given, resources = resources_shown(pod, phase, previous, resizes, node.memory_unlimited)
     status = msgspec.structs.replace(
         previous,
         phase=phase,

@@ -18,6 +18,7 @@ from actors.pod_status.api_status import Forced, StatusNodeView, compute_pod_sta
 from actors.pod_status.conditions import RESIZE_IN_PROGRESS, ResizeCondition
 from actors.pod_status.container_statuses import STATUS_UNKNOWN, ContainerWaiting
 from actors.pod_status.final import final_status
+from actors.pod_status.whole_resources import MEMORY_UNLIMITED_V1
 from config.frozen_map import FrozenMap
 from config.objects import (
     ContainerStatus,
@@ -557,6 +558,29 @@ def test_while_a_resize_is_carried_out_the_pod_shows_what_it_had() -> None:
     done = show(more, picture(seen("a")), previous=while_it_lasts).resources
     assert done is not None
     assert done.requests["cpu"] == "200m"
+
+
+def test_a_pod_that_runs_goes_on_to_show_its_first_memory_request_as_no_cgroup_has_it() -> None:
+    before = show(pod(container("a", resources=FULL)), picture(seen("a")))
+    larger = ResourceRequirements(limits={"cpu": "2", "memory": "256Mi"}, requests={"cpu": "200m", "memory": "48Mi"})
+    resized = show(pod(container("a", resources=larger)), picture(seen("a")), previous=before)
+    assert resized.allocated_resources == larger.requests
+    assert resized.resources == ResourceRequirements(
+        limits=larger.limits, requests={"cpu": "200m", "memory": FULL.requests["memory"]}
+    )
+    again = show(pod(container("a", resources=larger)), picture(seen("a", EXITED)), previous=resized)
+    assert again.phase != "Running" or again.resources == resized.resources
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(None, MEMORY_UNLIMITED_V1), (FULL, FULL.limits["memory"])])
+def test_with_cgroup_v1_a_running_pod_without_a_memory_limit_shows_what_the_kernel_reports(
+    asked: ResourceRequirements | None, shown: str
+) -> None:
+    node = msgspec.structs.replace(NODE, memory_unlimited=MEMORY_UNLIMITED_V1)
+    runs = show(pod(container("a", resources=asked)), picture(seen("a")), node=node)
+    assert runs.resources is not None
+    assert runs.resources.limits["memory"] == shown
+    assert show(pod(container("a")), picture(), node=node).resources == ResourceRequirements()
 
 
 def test_a_rejected_pod_shows_no_address_and_only_the_conditions_of_others() -> None:

@@ -189,6 +189,7 @@ class PodWorker(PodActor):
         """End the pod, or end it faster. The order has cancelled a waiting pass."""
         if message.pod is not None:
             self._view.pod = self.parts.resize.given(self._as_this_node_reads_it(message.pod))
+            self.parts.resize.ask()
             self.parts.history.named(message.pod.metadata.namespace, message.pod.metadata.name)
         pod = self._view.pod
         if pod is not None and pod.metadata.deletion_timestamp is not None:

@@ -1,21 +1,22 @@
 """Decides which waiting status is written first, and which is held back for a newer one. Pure.
 
-The order is: ended, not ready any more, newly ready, in trouble, the rest. The rest are pods that are starting (sandbox
-made, image being pulled). Their next status says more, so they are held back for a while, and a pod that starts quickly
-costs one write.
+The order is: ended, not ready any more, newly ready, in trouble or further with a resize, the rest. The rest are pods
+that are starting (sandbox made, image being pulled). Their next status says more, so they are held back for a while,
+and a pod that starts quickly costs one write.
 """
 
 from __future__ import annotations
 
 import enum
 
-from actors.pod_status.conditions import READY, TERMINAL
+from actors.pod_status.conditions import READY, RESIZE_IN_PROGRESS, RESIZE_PENDING, RUNNING, TERMINAL
 from config.objects import ContainerStatus, PodStatus
 
 MILLISECOND_NS = 1_000_000
 ON_ITS_WAY_NS = 1_500 * MILLISECOND_NS
 """How long to hold back a status without news for anybody who waits for the pod."""
 
+_RESIZES = (RESIZE_IN_PROGRESS, RESIZE_PENDING)
 _ON_THEIR_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
@@ -44,9 +45,9 @@ def urgency(api: PodStatus | None, wanted: PodStatus, *, ending: bool = False) -
     if is_now and not was:
         return Urgency.READY
     before = None if api is None else api.phase
-    if wanted.phase != before and wanted.phase == "Running":
+    if wanted.phase != before and wanted.phase == RUNNING:
         return Urgency.READY
-    if _troubles(wanted) - _troubles(api):
+    if _troubles(wanted) - _troubles(api) or _resize_is_further(api, wanted):
         return Urgency.TROUBLE
     return Urgency.REST
 
@@ -56,6 +57,19 @@ def _ready(status: PodStatus | None) -> bool:
         if each.type == READY:
             return each.status == "True"
     return False
+
+
+def _resize_is_further(api: PodStatus | None, wanted: PodStatus) -> bool:
+    if api is None or api.phase != RUNNING or wanted.phase != RUNNING:
+        return False
+    if api.allocated_resources != wanted.allocated_resources or api.resources != wanted.resources:
+        return True
+    return _resizes(api) != _resizes(wanted)
+
+
+def _resizes(status: PodStatus) -> list[tuple[str, str | None]]:
+    """How far the resizes of the pod are."""
+    return [(each.type, each.reason) for each in status.conditions if each.type in _RESIZES]
 
 
 def _troubles(status: PodStatus | None) -> set[tuple[str, str, int]]:

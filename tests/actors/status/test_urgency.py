@@ -8,11 +8,14 @@ from actors.status.urgency import Urgency, urgency
 from config.objects import ContainerState, ContainerStateWaiting, ContainerStatus, PodCondition, PodStatus
 
 
-def pod(phase: str, ready: bool = False, waits_for: str = "", restarts: int = 0) -> PodStatus:
+def pod(phase: str, ready: bool = False, waits_for: str = "", restarts: int = 0, resize: str = "") -> PodStatus:
     state = ContainerState(waiting=ContainerStateWaiting(reason=waits_for)) if waits_for else None
     return PodStatus(
         phase=phase,
-        conditions=(PodCondition(type="Ready", status="True" if ready else "False"),),
+        conditions=(
+            PodCondition(type="Ready", status="True" if ready else "False"),
+            *((PodCondition(type=resize, status="True"),) if resize else ()),
+        ),
         container_statuses=(ContainerStatus(name="web", state=state, restart_count=restarts),),
     )
 
@@ -31,6 +34,9 @@ def pod(phase: str, ready: bool = False, waits_for: str = "", restarts: int = 0)
         (None, pod("Pending", waits_for="ContainerCreating"), Urgency.REST),
         (pod("Pending", waits_for="ErrImagePull"), pod("Pending", waits_for="ContainerCreating"), Urgency.REST),
         (pod("Running", ready=True), pod("Running", ready=True), Urgency.REST),
+        (pod("Running", ready=True), pod("Running", ready=True, resize="PodResizePending"), Urgency.TROUBLE),
+        (pod("Running", resize="PodResizePending"), pod("Running", resize="PodResizeInProgress"), Urgency.TROUBLE),
+        (pod("Running", ready=True, resize="PodResizeInProgress"), pod("Running", ready=True), Urgency.TROUBLE),
     ],
 )
 def test_news_are_sorted_by_how_bad_they_are(api: PodStatus | None, wanted: PodStatus, expected: Urgency):

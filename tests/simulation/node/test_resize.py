@@ -10,10 +10,12 @@ import pytest
 from config.kubelet import KubeletConfiguration
 from config.pods.identity import QosClass
 from runtime.cgroups.names import pod_words, root_words
+from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
+from simulation.cri.behaviour import PREFIX
 from simulation.cri.hung_calls import HungCalls
 from simulation.host.facts import MAX_PODS
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import SECOND, container
+from tests.simulation.node.worlds import MS, SECOND, container
 
 MINUTE = 60 * SECOND
 MEMORY = "simulated.actorlet.dev/memory"
@@ -102,6 +104,32 @@ def test_a_container_gets_more_and_less_while_it_runs() -> None:
         'Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2","memory":"128Mi"},'
         '"requests":{"cpu":"500m","memory":"128Mi"}}}],"generation":2}'
     )
+
+
+def test_a_resize_under_way_and_its_end_are_shown_at_once() -> None:
+    slow = CallFaults(slow=1, delay_ns=(SECOND // 5, SECOND // 5))
+    world = cluster(faults=Faults(FaultPlan(calls={"UpdateContainerResources": slow}), 1))
+    running(world)
+    world.run(5 * SECOND)
+    resize(world, BIG)
+    world.until(lambda: "PodResizeInProgress" in conditions(world), SECOND // 10, MS)
+    world.until(lambda: resized_to(world, BIG), SECOND // 2, MS)
+
+
+def test_a_pod_that_is_being_deleted_is_given_its_resize_and_nothing_of_it_changes() -> None:
+    world = cluster()
+    behaviour = {f"{PREFIX}ignore-stop-signal": "true"}
+    running(world, annotations=behaviour, spec={"terminationGracePeriodSeconds": 30})
+    (record,) = world.node.containers()
+    world.delete("web", 30)
+    world.run(5 * SECOND)
+    resize(world, BIG)
+    world.until(lambda: bool(messages(world, "ResizeStarted")), 10 * SECOND)
+    assert shown(world)["allocatedResources"] == BIG["requests"]
+    now = world.node.cri.state.containers[record.id].resources
+    assert now is None or now.memory_limit_in_bytes == 2**26
+    world.until(lambda: not world.pods(), 60 * SECOND)
+    assert not messages(world, "ResizeCompleted")
 
 
 def test_a_container_restarts_where_its_policy_says_so_and_only_for_that_resource() -> None:

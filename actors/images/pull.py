@@ -331,7 +331,8 @@ class ImagePullActor(CredentialFinder):
         until_ns = self._back_offs.failed(uids, flight.image, self.now_ns(), reason, message)
         for (uid, _), waiter in flight.waiters.items():
             request = waiter.request
-            self._refuse(request, reason, message, until_ns[uid], *rules.pull_failed(request.image, reason, error))
+            said = rules.pull_failed(request.image, reason, error)
+            self._refuse(request, reason, message, until_ns[uid], *said, asking_ns=flight.asking_ns)
 
     def _landed(self, flight: Flight) -> None:
         if self._node_status is not None:

@@ -115,7 +115,7 @@ class CredentialFinder(RecordKeeper):
         flight = self._asked_by(message.tag)
         if flight is not None:
             self.cancel_timer(flight.key)
-            flight.hear(message)
+            flight.hear(message, self.now_ns())
             self.programs_heard(flight)
 
     def _asked_by(self, tag: object) -> Flight | None:

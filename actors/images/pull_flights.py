@@ -92,14 +92,27 @@ class Flight:
     `untried`: credentials, None for anonymous.
 
     `asked`: there are credential programs for it, and they were asked when it was made. `heard`: they have answered
-    with `provided`, the first of it for `account` (None: for no account); `problems`: why some gave nothing.
+    after `asking_ns` with `provided`, the first of it for `account` (None: for no account); `problems`: why some gave
+    nothing.
     `asks`: it waits for them, and is not in the air; `resumes`: they have answered, and it waits to be in the air
     again. `secrets` and `accounts`: whose the credentials are. `intended`: the book has an intent of it;
     `is_uncertain`: the runtime may still bring the image after its end.
     """
 
     __slots__ = (
-        *("account", "accounts", "asked", "asks", "call", "called_off", "errors", "heard", "image", "intended"),
+        *(
+            "account",
+            "accounts",
+            "asked",
+            "asking_ns",
+            "asks",
+            "call",
+            "called_off",
+            "errors",
+            "heard",
+            "image",
+            "intended",
+        ),
         *("is_uncertain", "key", "number", "problems", "provided", "resumes", "secrets"),
         *("since_ns", "started_ns", "tried", "untried", "waiters"),
     )
@@ -119,6 +132,7 @@ class Flight:
         self.provided: tuple[Credential, ...] = ()
         self.problems: tuple[str, ...] = ()
         self.asked = self.heard = False
+        self.asking_ns = 0
         self.intended = False
         self.begin_again()
 
@@ -129,8 +143,9 @@ class Flight:
         self.errors: list[str] = []
         self.asks = self.resumes = self.is_uncertain = False
 
-    def hear(self, answer: ProviderCredentials) -> None:
+    def hear(self, answer: ProviderCredentials, now_ns: int) -> None:
         """Store the answer of the credential programs."""
+        self.asking_ns = now_ns - self.since_ns
         self.heard, self.problems = True, answer.problems
         self.provided = tuple(each.credential for each in answer.found)
         for each in answer.found:

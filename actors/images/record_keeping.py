@@ -242,15 +242,23 @@ class RecordKeeper(Actor):
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
-    def _refuse(self, request: PullImage, reason: str, text: str, retry_at_ns: int, *said: ImageEvent | None) -> None:
-        """Refuse a request.
+    def _refuse(
+        self,
+        request: PullImage,
+        reason: str,
+        text: str,
+        retry_at_ns: int,
+        *said: ImageEvent | None,
+        asking_ns: int = 0,
+    ) -> None:
+        """Refuse a request. `asking_ns`: how long the credential programs took.
 
         Only a container has a field path. For a mounted image, the worker reports what it means for containers.
         """
         for each in said if request.field_path else said[:1]:
             if each is not None:
                 self._say(request, each)
-        request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns))
+        request.worker.tell(ImagePullFailed(request.image, request.container, reason, text, retry_at_ns, asking_ns))
 
     def _say(self, request: PullImage, said: ImageEvent) -> None:
         self._events.tell(pod_event(request.pod, said.type, said.reason, said.message, request.field_path))

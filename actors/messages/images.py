@@ -108,7 +108,8 @@ class ImagePulled(Message, frozen=True):
 class ImagePullFailed(Message, frozen=True):
     """ImagePullActor -> PodWorker: it is not.
 
-    `reason` is the waiting reason to show, not before `retry_at_ns` (monotonic).
+    `reason` is the waiting reason to show, not before `retry_at_ns` (monotonic). `asking_ns`: how long the credential
+    programs took.
     """
 
     image: str
@@ -116,6 +117,7 @@ class ImagePullFailed(Message, frozen=True):
     reason: str
     message: str
     retry_at_ns: int
+    asking_ns: int = 0
 
 
 class PodWaitedForImage(Message, frozen=True):

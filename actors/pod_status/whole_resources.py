@@ -4,8 +4,8 @@ A kubelet shows them for every pod, also for one whose spec has resources of its
 what its cgroup enforces: a limit that one container lacks bounds nothing. Any other shows the sums. While a resize is
 carried out, the old values stay.
 
-Two oddities are a kubelet's, and are kept: no cgroup has the memory request of a pod, so a pod that runs goes on to
-show its first one; and without a limit cgroup v1 reports the most that it can count.
+Two oddities of a kubelet are kept. No cgroup has the memory request of a pod, so a pod that runs goes on to show its
+first one. Without a limit cgroup v1 reports the most that it can count.
 """
 
 from __future__ import annotations

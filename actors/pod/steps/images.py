@@ -58,7 +58,7 @@ from runtime.traces.spans import current
 FAILURE_SHOWN_NS = 1_000_000_000
 """How long a container shows why a pull failed before it shows that it backs off.
 
-A kubelet looks again about then.
+A kubelet looks again about then. It asks the credential programs first, so it comes later if they hang.
 """
 _NOBODY: frozenset[str] = frozenset()
 _NO_IMAGES: frozenset[str] = frozenset()
@@ -336,7 +336,8 @@ class PodImages:
         return self._worker.go_on()
 
     def _back_off_is_shown_from_ns(self, failed: ImagePullFailed) -> int:
-        return min(self._worker.now_ns() + FAILURE_SHOWN_NS, failed.retry_at_ns)
+        shown_ns = max(FAILURE_SHOWN_NS, failed.asking_ns)
+        return min(self._worker.now_ns() + shown_ns, failed.retry_at_ns)
 
     def _answered(self, wanted_by: str) -> None:
         self.queued.pop(wanted_by, None)

@@ -430,6 +430,15 @@ def test_why_a_program_gave_nothing_is_told_with_the_refusal(worlds: list[World]
     assert [answer.message for answer in answers] == ["denied; credential provider p: exit status 1"]
 
 
+def test_how_long_the_programs_took_is_told_with_the_refusal(worlds: list[World]) -> None:
+    world = with_programs(worlds, PROGRAM)
+    answers = world.ask("a", "nginx", secrets=("mine",))
+    world.end("nginx:latest", "denied")
+    world.run(40 * SECOND_NS)
+    world.give(0, problem="credential provider p: it does not answer")
+    assert [answer.asking_ns for answer in answers] == [40 * SECOND_NS]
+
+
 def test_a_program_that_hangs_holds_up_no_other_pull(worlds: list[World]) -> None:
     world = with_programs(worlds, PROGRAM, at_once=1)
     world.ask("a", "nginx")

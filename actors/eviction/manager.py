@@ -105,7 +105,7 @@ class EvictionActor(Actor):
     @handles(MemoryRead)
     def memory_read(self, message: MemoryRead) -> None:
         if message.error:
-            self.log.warning("whom an earlier agent has chosen to evict is not known any more: %s", message.error)
+            self.log.warning("the victims that an earlier agent chose cannot be read: %s", message.error)
         self._doomed.recall(message.victims)
         self._written = message.conditions
         if self._configured:
@@ -164,7 +164,7 @@ class EvictionActor(Actor):
         elif self._step is EvictionStep.ENDING:
             self.end_pass(0)
         else:
-            self.log.warning("what the node is short of is not known now: %s", self._step.value)
+            self.log.warning("the shortages of the node are unknown now: %s", self._step.value)
             self.end_pass()
 
     # --- samples ----------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class EvictionActor(Actor):
             self.ask_for_pods()
         else:
             if message.pods and self._state.due and not decides:
-                self.log.warning("the node is short, and nobody is evicted: the runtime does not say what there is")
+                self.log.warning("the node is short, and no pod is evicted: the runtime does not list its pods")
             self.end_pass()
 
     def _follow(self, readings: Mapping[str, SignalReading], *, decides: bool) -> None:
@@ -282,8 +282,8 @@ class EvictionActor(Actor):
         victim = first_to_go(threshold, reading, candidates, self._layout, longest)
         if victim is None:
             unsaid = self._sample is not None and self._sample.unsaid
-            because = "the runtime does not say what they use" if unsaid else "there is nobody to evict"
-            self.log.warning("the node is short of %s, and nobody is evicted: %s", threshold.resource, because)
+            because = "the runtime does not report their usage" if unsaid else "none may be evicted"
+            self.log.warning("the node is short of %s, and no pod is evicted: %s", threshold.resource, because)
             self.end_pass()
             return
         if reading is not None:
@@ -356,7 +356,7 @@ class EvictionActor(Actor):
     @handles(ContainersReclaimed, ImagesReclaimed)
     def reclaimed(self, message: ContainersReclaimed | ImagesReclaimed) -> None:
         if message.error:
-            self.log.warning("not everything that is unused could be removed: %s", message.error)
+            self.log.warning("some unused containers or images could not be removed: %s", message.error)
         if self._step is EvictionStep.FREEING and not self._free_next():
             self._look_after_freeing()
 
@@ -390,7 +390,7 @@ class EvictionActor(Actor):
     def memory_saved(self, message: MemorySaved) -> None:
         if message.error:
             self._written = None
-            self.log.warning("what the node is short of and who is evicted cannot be written down: %s", message.error)
+            self.log.warning("the conditions of the node and the chosen victims cannot be saved: %s", message.error)
         if message.decides and self._step is EvictionStep.SAVING:
             self.ask_for_pods()  # tell the workers that exist by now
 

@@ -324,7 +324,7 @@ class ImageGCActor(Actor):
         for asker in this.askers:
             asker.tell(ImagesReclaimed(this.freed, error))
         if error:
-            self.log.warning("%d troubles with the collection of images: %s", len(this.errors), error)
+            self.log.warning("%d problems with the removal of unused images: %s", len(this.errors), error)
             if self._failed_before:
                 self._say("ImageGCFailed", error)
         self._failed_before = bool(error)

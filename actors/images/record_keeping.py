@@ -133,7 +133,7 @@ class RecordKeeper(Actor):
             self._refuse_early(message.error)
             return
         for problem in self._book.load(message.files, self.now_ns()):
-            self.log.warning("a record of pulled images is of no use: %s", problem)
+            self.log.warning("a record of pulled images cannot be used: %s", problem)
         for gauge in _GAUGES:
             self._meters.put(gauge, 0)
         early, self._early = self._early, {}

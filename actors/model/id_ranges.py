@@ -142,8 +142,8 @@ def read_document(text: str) -> IdRange:
     try:
         read = decoded(text.encode(), partial(msgspec.json.decode, type=_Document))
     except ValueError as fault:
-        raise IdRangeError(f"what is written of the pod's ids cannot be read: {fault}") from fault
+        raise IdRangeError(f"the record of the pod's ids cannot be read: {fault}") from fault
     if read.uid_mappings != read.gid_mappings or len(read.uid_mappings) != 1 or read.uid_mappings[0].container_id:
-        raise IdRangeError("what is written of the pod's ids is not one range for users and groups from 0 on")
+        raise IdRangeError("the record of the pod's ids is not one range for users and groups that begins at 0")
     [one] = read.uid_mappings
     return IdRange(one.host_id, one.length)

@@ -179,7 +179,7 @@ class ShutdownActor(Actor):
     @handles(StateRead)
     def state_read(self, message: StateRead) -> None:
         if message.error:
-            self.log.warning("whether the machine was going down is not known any more: %s", message.error)
+            self.log.warning("it is unknown whether the machine was going down: %s", message.error)
         self._shutdown = message.shutdown or NO_SHUTDOWN
         self._measure()
         if self._shutdown.runs_at(self.wall_ns(), self._whole_ns):
@@ -287,7 +287,7 @@ class ShutdownActor(Actor):
     @handles(StateSaved)
     def state_saved(self, message: StateSaved) -> None:
         if message.error:
-            self.log.warning("that the machine goes down cannot be written down: %s", message.error)
+            self.log.warning("the state of the shutdown cannot be saved: %s", message.error)
         if self._lets_go and self._hold is not None:
             self._lets_go = False
             self._hold.release()
@@ -327,7 +327,7 @@ class ShutdownActor(Actor):
         over_ns = self._group_until_ns + (SPARE_NS if following is None else 0)
         if left and now_ns >= over_ns:
             late = ", ".join(sorted(display_name(there[uid].pod) for uid in left))
-            self.log.warning("the time of their group is over, and they have not ended: %s", late)
+            self.log.warning("these pods have not ended in the time of their group: %s", late)
             left = set()
         if not left:
             if following is None:
@@ -343,7 +343,7 @@ class ShutdownActor(Actor):
         if now_ns < self._statuses_until_ns:
             self._tools.status_manager.tell(WantUnwritten(self.ref, frozenset(self._told)))
         else:
-            self.log.warning("the API server has not heard of all ends of pods")
+            self.log.warning("the API server does not show all pods as ended yet")
             self._end()
 
     @handles(Unwritten)

@@ -72,7 +72,7 @@ class OomWatcherActor(Actor):
                 lambda kill: ref.tell(ProcessKilled(kill)), lambda reason: ref.tell(KernelFellSilent(reason))
             )
         except OSError as failure:
-            self.log.warning("kills for want of memory are not heard of: %s", failure)
+            self.log.warning("out-of-memory kills cannot be observed: %s", failure)
 
     @handles(KernelFellSilent)
     def kernel_fell_silent(self, message: KernelFellSilent) -> None:

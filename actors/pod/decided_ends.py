@@ -107,7 +107,7 @@ class DecidedEnds:
                 what="what was decided about its containers",
             )
         except (OSError, UnreadableStateError, DeadlineExceededError, LaneExhaustedError) as failure:
-            self._worker.log.warning("what was decided about containers of the pod cannot be read: %s", failure)
+            self._worker.log.warning("the decisions about containers of the pod cannot be read: %s", failure)
             found = None
         self.recalled = True
         decided = found or Decided()
@@ -139,7 +139,7 @@ class DecidedEnds:
         except FileNotFoundError:
             return  # only the runtime knows a pod without a directory
         except BaseException as failure:  # a disk call may fail in any way
-            self._worker.log.warning("what was decided about containers of the pod is not written down: %r", failure)
+            self._worker.log.warning("the decisions about containers of the pod cannot be saved: %r", failure)
 
     def forget_others_than(self, known: Container[str], newest: Container[str]) -> None:
         """Forget decisions about containers that are gone. `newest`: ids that have no successor yet."""

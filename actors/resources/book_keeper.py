@@ -25,7 +25,7 @@ DISK_NS = 15 * SECOND_NS
 SAVE_AGAIN_NS = 30 * SECOND_NS
 SAVE_PATIENCE_NS = SECOND_NS
 """After so long, write the book once more beside a write that does not end."""
-WAITS_FOR_DISK = "what pods have been given is not on the disk yet: the write has not ended"
+WAITS_FOR_DISK = "the allocations of pods are not on the disk yet: the write has not ended"
 
 
 class BookRead(Message, frozen=True):
@@ -97,9 +97,7 @@ class BookKeeper:
     def book_read(self, message: BookRead) -> None:
         self.book = Book(message.kept or NOTHING_KEPT)
         if message.error:
-            self._manager.log.warning(
-                "what pods have been given cannot be read, all is counted anew: %s", message.error
-            )
+            self._manager.log.warning("the allocations of pods cannot be read, and are made anew: %s", message.error)
         self._on_read()
 
     def save(self) -> None:
@@ -125,7 +123,7 @@ class BookKeeper:
         version = self._saves.ended(message.number, message.error)
         if message.error:
             # The book is for the next agent; this one knows. Pods do not wait for a full disk.
-            self._manager.log.warning("what pods have been given cannot be kept on the disk: %s", message.error)
+            self._manager.log.warning("the allocations of pods cannot be saved: %s", message.error)
             self._manager.after(SAVE_AGAIN_NS, SaveAgain())
         self._on_saved(version)
         if not message.error:

@@ -79,7 +79,7 @@ class HttpSourceActor(SourceActor):
         if 1 < self._failures <= LOUD_FAILURES:  # `show` logs the first as a new problem
             self.log.info("%s", problem)
         elif self._failures == LOUD_FAILURES + 1:
-            self.log.info("%s; failed %d times, said no more", problem, self._failures)
+            self.log.info("%s; failed %d times, no longer logged", problem, self._failures)
         elif self._failures > LOUD_FAILURES:
             self.log.debug("%s", problem)
         self.show(problem)

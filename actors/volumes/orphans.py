@@ -79,7 +79,7 @@ class VolumeOrphans:
 
     def scanned(self, message: DiskScanned) -> None:
         if message.scan is None:
-            self._actor.log.warning("what is on disk cannot be listed: %s", message.error)
+            self._actor.log.warning("the volumes on disk cannot be listed: %s", message.error)
             self._actor.after(SCAN_RETRY_NS, ScanDisk())
             return
         for uid, volumes in message.scan.pods.items():
@@ -106,7 +106,7 @@ class VolumeOrphans:
             self._actor.log.warning("the directories of pods cannot be listed: %s", message.error)
         for uid in sorted({*message.uids, *self._actual.pods}.difference(self._known or ())):
             if self.is_orphan(uid):
-                self._actor.log.info("pod %s is known to nobody; removing what it has on disk", uid)
+                self._actor.log.info("removing the files of the unknown pod %s", uid)
                 self._releases.begin(uid, None)
 
     def is_orphan(self, uid: str) -> bool:

@@ -117,7 +117,7 @@ class VolumeReleases:
     def _say(self, uid: str, leaving: _Leaving, error: str) -> None:
         """Report to the requester, and whenever the error changes."""
         if error != leaving.told:
-            self._actor.log.warning("what pod %s has on disk cannot be removed: %s", uid, error)
+            self._actor.log.warning("the files of pod %s cannot be removed: %s", uid, error)
         if leaving.worker is not None and (leaving.asked or error != leaving.told):
             leaving.worker.tell(VolumesReleased(uid, error))
         leaving.asked, leaving.told = False, error

@@ -232,7 +232,7 @@ def _share_mounts(root: str, after: ExitStack) -> None:
         if mounts.make_shared(root):
             after.callback(leave)
     except OSError as error:
-        LOG.warning("mounts do not travel between containers and the node: %s", why(error))
+        LOG.warning("mounts do not propagate between containers and the node: %s", why(error))
 
 
 def _has_joined(start: StartConfiguration, machine: NodeMachine, loop: LoopThread, wall_ns: int) -> bool:

@@ -63,7 +63,7 @@ def prepare_machine(configuration: KubeletConfiguration, found: Findings, parame
         LOG.warning("%s", text)
     score = configuration.oom_score_adj
     if fault := set_oom_score(score):
-        LOG.warning("the agent itself may be killed for want of memory, oomScoreAdj %d cannot be set: %s", score, fault)
+        LOG.warning("oomScoreAdj %d cannot be set, so the kernel may kill the agent: %s", score, fault)
     if fault := allow_open_files(configuration.max_open_files):
         LOG.warning("the agent cannot have %d files open (maxOpenFiles): %s", configuration.max_open_files, fault)
 

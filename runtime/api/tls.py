@@ -67,7 +67,7 @@ class TlsContexts:
             except TlsError as error:
                 if not same:
                     raise
-                LOG.warning("keeping the TLS settings of before: %s", error)
+                LOG.warning("keeping the present TLS settings: %s", error)
         return self._context
 
 

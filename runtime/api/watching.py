@@ -70,7 +70,7 @@ class Watching(Generic[K]):
         try:
             self._on_end(None if self._closed else error)
         except Exception:
-            LOG.exception("%s: whoever follows it failed at its end", self.call.verb)
+            LOG.exception("%s: the follower failed when the watch ended", self.call.verb)
 
     def ended(self) -> None:
         """The task is done, perhaps before its first step."""
@@ -121,7 +121,7 @@ class Watching(Generic[K]):
         try:
             self._on_event(event)
         except Exception:
-            LOG.exception("%s: whoever follows it failed at an event", self.call.verb)
+            LOG.exception("%s: the follower failed on an event", self.call.verb)
 
 
 def _silence_seconds(call: WatchCall[K]) -> float:

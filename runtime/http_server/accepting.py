@@ -243,7 +243,7 @@ class Acceptor:
     def _say_full(self) -> None:
         if not self._said_full:
             self._said_full = True
-            LOG.warning("too many connections that have asked for nothing yet: the oldest are closed for newer ones")
+            LOG.warning("too many connections without an allowed request: the oldest are closed for newer ones")
 
     def _give_back(self) -> None:
         self._giving_back = None

@@ -35,7 +35,7 @@ class ConfigVolumePlugin(VolumePlugin):
     def prepare(self, pod: Pod, spec: VolumeSpec, place: VolumePlace, say: Say) -> str:
         volume, payload, directory = spec.volume, spec.payload, place.directory
         if payload is None:
-            raise VolumeFailedError("what is to be in it is not known yet")
+            raise VolumeFailedError("its content is not known yet")
         sources = len(volume.projected.sources) if volume.projected is not None else 1
         make_empty_dir(pod, directory, self._mounts, SOURCE_BYTES * max(1, sources))
         write_payload(directory, payload, fs_group(pod))

@@ -327,7 +327,7 @@ class CsiPlugin(VolumePlugin):
 
 def _material(spec: VolumeSpec) -> CsiMaterial:
     if not isinstance(spec.material, CsiMaterial):
-        raise VolumeFailedError("what its driver is to be asked for is not known yet")
+        raise VolumeFailedError("the request to its driver is not known yet")
     return spec.material
 
 

@@ -32,7 +32,7 @@ def joined_options(options: Iterable[str], *, read_only: bool) -> str:
         for single in option.split(","):
             name = single.partition("=")[0]
             if name in _REFUSED or name.startswith(_PREFIXES):
-                raise VolumeFailedError(f"the mount option {single[:100]!r} is none of a file system; leave it out")
+                raise VolumeFailedError(f"the mount option {single[:100]!r} is not of a file system; leave it out")
     text = ",".join(chosen)
     if len(text) > LENGTH_AT_MOST:
         raise VolumeFailedError(f"the mount options are longer than {LENGTH_AT_MOST} characters together")

@@ -100,7 +100,7 @@ class SimulatedNodeVolumes:
                 source = (spec.volume if spec.persistent is None else spec.persistent.spec).host_path
                 return source.path if source is not None else ""
             if VOLUME_SOURCES[spec.source].from_objects and spec.payload is None:
-                raise VolumeFailedError("what is to be in it is not known yet")
+                raise VolumeFailedError("its content is not known yet")
             self._make(place.directory)
             path = self._path_of(spec, place)
             if device := _device_of(spec):

@@ -118,7 +118,7 @@ class NodeSurveyActor(Actor):
         if message.error != self._said.get(message.what, ""):
             self._said[message.what] = message.error
             if message.error and not message.error.endswith(RUNTIME_IS_AWAY):
-                self.log.warning("what the node is like (%s) cannot be read: %s", message.what, message.error)
+                self.log.warning("facts of the node (%s) cannot be read: %s", message.what, message.error)
         if message.found is not None:
             self._machine_read = self._machine_read or message.what == "machine"
             self._owner.tell(message.found)

@@ -169,7 +169,7 @@ class CgroupActor(Actor):
         ground = message.ground or self._ground or Ground(False, (message.error,))
         first, self._ground = self._ground is None, ground
         if message.error:
-            self.log.warning("the cgroups of all pods cannot be looked after: %s", message.error)
+            self.log.warning("the cgroup of all pods and its tiers cannot be made: %s", message.error)
         if first:
             self._book.found.update(self._book.strangers(ground.uids, ()))
         if not ground.usable:
@@ -292,7 +292,7 @@ class CgroupActor(Actor):
     @handles(PodGroupsListed)
     def listed(self, message: PodGroupsListed) -> None:
         if message.error:
-            self.log.warning("the cgroups that others have left cannot be listed: %s", message.error)
+            self.log.warning("the cgroups of pods cannot be listed: %s", message.error)
         for uid in self._book.strangers(message.uids, message.known):
             seen = partial(stranger_seen, uid, message.known)
             self._on_lane(uid, seen, self._tools.volumes.volumes_of, uid)
@@ -309,7 +309,7 @@ class CgroupActor(Actor):
         if message.has_volumes:
             self._write("tiers", self._operations.weaken, (uid,), _NEXT_TO_NOTHING)
         else:
-            self.log.info("the cgroup of pod %s, which nobody knows, is removed", uid)
+            self.log.info("removing the cgroup of the unknown pod %s", uid)
             self._book.expel((uid,))
             self._take_away()
 

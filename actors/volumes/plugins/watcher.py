@@ -118,7 +118,7 @@ class PluginWatcherActor(Actor):
     def listed(self, message: SocketsListed) -> None:
         self._listing = False
         if message.error and message.error != self._unwatched:
-            self.log.warning("plugins that come are not seen at once: %s", message.error)
+            self.log.warning("new plugins are not noticed at once: %s", message.error)
         self._unwatched = message.error
         if message.sockets is None:
             return

@@ -138,9 +138,9 @@ class AccessGate:
             if status.allowed:
                 return True
             if status.evaluation_error:
-                LOG.warning("whether %s may: %s", user.name, status.evaluation_error)
+                LOG.warning("the decision whether %s is allowed had an error: %s", user.name, status.evaluation_error)
         if failures:
-            LOG.warning("whether %s may cannot be asked: %s", user.name, failures[0])
+            LOG.warning("cannot ask the API server whether %s is allowed: %s", user.name, failures[0])
             raise HttpRefusal(500, f"Authorization error (user={user.name}): {failures[0]}")
         return False
 
@@ -192,7 +192,7 @@ class _Tokens:
         try:
             return await self._users.get(key, partial(self._fetch, token), source)
         except ApiError as error:
-            LOG.warning("whose token it is cannot be asked: %s", masked(str(error), (token,)))
+            LOG.warning("cannot ask the API server to review a token: %s", masked(str(error), (token,)))
             return None
         finally:
             if status == "miss":

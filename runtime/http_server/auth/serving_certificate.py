@@ -126,9 +126,9 @@ class ServingTls:
             before, self._current = self._current, _context(self._files)
             if not includes(authorities_of(self._current), authorities_of(before)):
                 self._narrowed_at = self._wall_seconds()
-            LOG.info("the serving certificate, or the authority of clients, has been read again")
+            LOG.info("the serving certificate, or the certificate authority of clients, was reloaded")
         except CertificateError as error:
-            LOG.warning("the serving certificate of before is kept: %s", error)
+            LOG.warning("keeping the present serving certificate: %s", error)
 
 
 def _stamps(files: ServingFiles) -> tuple[tuple[int, int, int] | None, ...]:

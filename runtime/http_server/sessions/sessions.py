@@ -119,7 +119,7 @@ def way_to(url: str, head: Head) -> Way:
     except ValueError:
         parts, host, port = urlsplit(""), None, None
     if parts.scheme not in ("http", "https") or not host or any(not 32 < ord(each) < 127 for each in url):
-        raise HttpRefusal(500, f"the runtime serves the session at {url!r}, which is no place")
+        raise HttpRefusal(500, f"the runtime serves the session at {url!r}, which is no valid address")
     port = port if port is not None else 443 if parts.scheme == "https" else 80
     if not port:
         raise HttpRefusal(501, "this container runtime serves no sessions")

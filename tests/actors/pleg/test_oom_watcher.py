@@ -74,7 +74,7 @@ def test_missing_rights_for_the_kernel_log_are_one_warning_without_a_retry(caplo
         scene = Scene(SimulatedOomLog(deaf="Operation not permitted"))
         scene.log.deaf = ""
         scene.dispatcher.run_for(100 * AGAIN_NS)
-    assert caplog.text.count("kills for want of memory are not heard of: [Errno 1] Operation not permitted") == 1
+    assert caplog.text.count("out-of-memory kills cannot be observed: [Errno 1] Operation not permitted") == 1
     assert not scene.log.is_followed
 
 

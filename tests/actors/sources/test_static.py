@@ -325,7 +325,7 @@ def test_a_server_that_stays_down_is_said_a_few_times(world: World, caplog: pyte
         world.seen(20 * PERIOD_NS)
     lines = [record.message for record in caplog.records if "down" in record.message]
     assert len(lines) == 4
-    assert lines[-1].endswith("failed 4 times, said no more")
+    assert lines[-1].endswith("failed 4 times, no longer logged")
 
 
 def test_the_real_decoder_gives_static_pods_or_faults():

@@ -148,7 +148,7 @@ def test_a_volume_that_is_refused_keeps_what_it_held(node: Node):
 def test_contents_that_nobody_has_named_empty_no_volume(node: Node):
     node.volumes.prepare(pod(CFG), Contents({"cfg": files(a="x")}))
     (fault,) = node.volumes.prepare(pod(CFG)).faults
-    assert fault.reason == "what is to be in it is not known yet"
+    assert fault.reason == "its content is not known yet"
     path = node.root / "pods/u/volumes/kubernetes.io~configmap/cfg"
     assert (path / "a").read_text() == "x"
 

@@ -310,7 +310,7 @@ def _anything_to_stop(observed: ObservedPod) -> bool:
 
 
 def _begin(view: ContainerView, candidates: Iterable[Candidate]) -> tuple[tuple[Start, ...], tuple[BackingOff, ...]]:
-    """Which of them start now, and which wait."""
+    """Divide the candidates into those that start now and those that wait for their back-off."""
     begun = [_begin_one(view, each) for each in candidates]
     return (
         tuple([each for each in begun if isinstance(each, Start)]),

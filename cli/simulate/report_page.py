@@ -168,7 +168,7 @@ def _messages(story: Story) -> Iterator[str]:
 
 
 def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns whose head is a number's are set right."""
+    """A table in HTML. Columns of numbers are aligned to the right."""
     numeric = [each in ("at, s", "times", "restarts") for each in heads]
     told = zip(heads, numeric, strict=True)
     head = "".join(f'<th scope="col"{" class=n" if is_number else ""}>{each}</th>' for each, is_number in told)

@@ -40,7 +40,7 @@ class NoProcessError(Exception):
 
 
 class Stand(ctypes.Structure):
-    """Progress in shared memory: the share done from 0 to 1, virtual seconds, and a count."""
+    """Progress in shared memory: the share done (0 to 1), virtual seconds, a count; `must_end`: stop."""
 
     _fields_ = (
         ("share", ctypes.c_double),

@@ -156,7 +156,7 @@ def unknown_fields(value: ApiStruct, at_most: int = FAULTS_AT_MOST) -> tuple[str
 
 
 def unknown_paths(value: ApiStruct) -> Iterator[tuple[Step, ...]]:
-    """The same paths, step by step."""
+    """The paths of the unknown fields of an object, each as a tuple of steps."""
     record = getattr(value, "unknown", None)
     if record is not None:
         yield from (path for path, _ in record.entries)

@@ -47,7 +47,7 @@ def check_field_reference(at: DocumentPlace, reference: ObjectFieldSelector, *, 
 
 
 def check_resource_reference(at: DocumentPlace, reference: ResourceFieldSelector, *, in_volume: bool) -> None:
-    """A reference of a volume must name its container."""
+    """Check a `resourceFieldRef`. In a volume it must name a container."""
     if in_volume:
         (at / "containerName").required(reference.container_name)
     huge_pages = reference.resource.startswith(("limits.hugepages-", "requests.hugepages-"))

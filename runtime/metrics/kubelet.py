@@ -26,13 +26,14 @@ CGROUP_MANAGER = histogram(
     "How long it took to make, change or remove one cgroup.",
     "operation_type",
 )
-MEMORY_KEPT = gauge("kubelet_memory_qos_node_memory_min_bytes", "Memory that is kept for pods whatever happens.")
+MEMORY_KEPT = gauge("kubelet_memory_qos_node_memory_min_bytes", "Memory that the kernel never takes from pods.")
 MEMORY_KEPT_AT_BEST = gauge(
-    "kubelet_memory_qos_node_memory_low_bytes", "Memory that is kept for pods while others have some to give."
+    "kubelet_memory_qos_node_memory_low_bytes",
+    "Memory that the kernel takes from pods only when it finds none elsewhere.",
 )
 LOSING_SUPPORT = gauge(
     "kubelet_cri_losing_support",
-    "1: the runtime does not say what it will have to say from this version of Kubernetes on.",
+    "1: the runtime lacks a call that this version of Kubernetes will require.",
     "version",
 )
 STARTUP_PRE_KUBELET = gauge(
@@ -50,16 +51,18 @@ STARTUP = gauge("kubelet_node_startup_duration_seconds", "From the boot of the m
 # --- pods -----------------------------------------------------------------------------------------------------------
 
 CONTAINERS_PER_POD = histogram(
-    "kubelet_containers_per_pod_count", "Containers of a pod, when it came.", buckets=(1, 2, 4, 8, 16)
+    "kubelet_containers_per_pod_count", "Containers of a pod, at its admission.", buckets=(1, 2, 4, 8, 16)
 )
 WORKER_DURATION = histogram(
-    "kubelet_pod_worker_duration_seconds", "Passes of pod workers, by what they did.", "operation_type"
+    "kubelet_pod_worker_duration_seconds", "Duration of passes of pod workers, by their kind.", "operation_type"
 )
 WORKER_START = histogram(
-    "kubelet_pod_worker_start_duration_seconds", "From a pod's being seen to the first pass of its worker."
+    "kubelet_pod_worker_start_duration_seconds", "Time from the first sight of a pod to the first pass of its worker."
 )
 POD_START = histogram(
-    "kubelet_pod_start_duration_seconds", "From a pod's being seen to its containers' running.", buckets=_START_BUCKETS
+    "kubelet_pod_start_duration_seconds",
+    "Time from the first sight of a pod to the start of its containers.",
+    buckets=_START_BUCKETS,
 )
 POD_START_SLI = histogram(
     "kubelet_pod_start_sli_duration_seconds",
@@ -77,30 +80,28 @@ FIRST_NETWORK_POD_START_SLI = gauge(
 )
 STATUS_SYNC = histogram(
     "kubelet_pod_status_sync_duration_seconds",
-    "From a status that is to be published to its having been written.",
+    "Time from a new status to its write to the API.",
     buckets=(0.010, 0.050, 0.100, 0.500, 1, 5, 10, 20, 30, 45, 60),
 )
 RUNNING_PODS = gauge("kubelet_running_pods", "Pods with a sandbox that is ready.")
 RUNNING_CONTAINERS = gauge("kubelet_running_containers", "Containers by state.", "container_state")
 DESIRED_PODS = gauge("kubelet_desired_pods", "Pods that the sources want here.", "static")
-ACTIVE_PODS = gauge("kubelet_active_pods", "Pods that have a worker and do not end.", "static")
+ACTIVE_PODS = gauge("kubelet_active_pods", "Pods that have a worker and are not ending.", "static")
 MIRROR_PODS = gauge("kubelet_mirror_pods", "Mirror pods of this node in the API.")
-WORKING_PODS = gauge("kubelet_working_pods", "Pods by how far their life has come.", "lifecycle", "config", "static")
+WORKING_PODS = gauge("kubelet_working_pods", "Pods by the stage of their life.", "lifecycle", "config", "static")
 ORPHANED_PODS = counter("kubelet_orphaned_runtime_pods_total", "Pods found running that no source wants.")
 RESTARTED_PODS = counter(
-    "kubelet_restarted_pods_total", "Pods that came again with their UID while they were ending.", "static"
+    "kubelet_restarted_pods_total", "Pods that came back with the same UID while they were ending.", "static"
 )
-STARTED_PODS = counter("kubelet_started_pods_total", "Sandboxes that were to be made.")
+STARTED_PODS = counter("kubelet_started_pods_total", "Attempts to make a sandbox.")
 STARTED_PODS_ERRORS = counter("kubelet_started_pods_errors_total", "Sandboxes that could not be made.")
 STARTED_USERNS_PODS = counter(
-    "kubelet_started_user_namespaced_pods_total", "Sandboxes with users of their own that were to be made."
+    "kubelet_started_user_namespaced_pods_total", "Attempts to make a sandbox with a user namespace."
 )
 STARTED_USERNS_PODS_ERRORS = counter(
-    "kubelet_started_user_namespaced_pods_errors_total", "Sandboxes with users of their own that could not be made."
+    "kubelet_started_user_namespaced_pods_errors_total", "Sandboxes with a user namespace that could not be made."
 )
-STARTED_CONTAINERS = counter(
-    "kubelet_started_containers_total", "Containers that were to be started.", "container_type"
-)
+STARTED_CONTAINERS = counter("kubelet_started_containers_total", "Attempts to start a container.", "container_type")
 STARTED_CONTAINERS_ERRORS = counter(
     "kubelet_started_containers_errors_total", "Containers that could not be started.", "container_type", "code"
 )
@@ -109,12 +110,14 @@ TERMINATED_CONTAINERS = counter(
 )
 EPHEMERAL_CONTAINERS = gauge("kubelet_managed_ephemeral_containers", "Ephemeral containers of the pods here.")
 ADMISSION_REJECTIONS = counter(
-    "kubelet_admission_rejections_total", "Pods that the node did not take, by reason.", "reason"
+    "kubelet_admission_rejections_total", "Pods that the node rejected, by reason.", "reason"
 )
-PREEMPTIONS = counter("kubelet_preemptions", "Pods that made way for others, by what was short.", "preemption_signal")
+PREEMPTIONS = counter(
+    "kubelet_preemptions", "Pods that were ended for critical pods, by the short resource.", "preemption_signal"
+)
 RESIZES_REQUESTED = counter(
     "kubelet_container_requested_resizes_total",
-    "Changes of resources that pods have asked for.",
+    "Requested resizes of pods.",
     "resource",
     "requirement",
     "operation",
@@ -125,43 +128,49 @@ RESIZE_DURATION = histogram(
     "success",
     buckets=powers(10, 2, 15),
 )
-RESIZES_PENDING = gauge("kubelet_pod_pending_resizes", "Pods that wait for other resources, by reason.", "reason")
+RESIZES_PENDING = gauge("kubelet_pod_pending_resizes", "Pods that wait for a resize, by reason.", "reason")
 RESIZES_IN_PROGRESS = gauge("kubelet_pod_in_progress_resizes", "Pods whose containers are being resized.")
 RESIZES_INFEASIBLE = counter(
-    "kubelet_pod_infeasible_resizes_total", "Resizes that no waiting makes possible.", "reason_detail"
+    "kubelet_pod_infeasible_resizes_total", "Resizes that can never succeed, by reason.", "reason_detail"
 )
 RESIZES_DEFERRED_ACCEPTED = counter(
     "kubelet_pod_deferred_accepted_resizes_total",
-    "Resizes granted after a wait, by what began the try.",
+    "Resizes granted after a wait, by the trigger of the retry.",
     "retry_trigger",
 )
-EVICTIONS = counter("kubelet_evictions", "Pods that were ended for the sake of the node.", "eviction_signal")
+EVICTIONS = counter("kubelet_evictions", "Pods that were evicted, by signal.", "eviction_signal")
 EVICTION_STATS_AGE = histogram(
-    "kubelet_eviction_stats_age_seconds", "How old the numbers were by which a pod was evicted.", "eviction_signal"
+    "kubelet_eviction_stats_age_seconds", "Age of the readings by which a pod was evicted.", "eviction_signal"
 )
 GRACEFUL_SHUTDOWN_START = gauge(
-    "kubelet_graceful_shutdown_start_time_seconds", "When the last end of the machine began, in seconds since 1970."
+    "kubelet_graceful_shutdown_start_time_seconds",
+    "When the last shutdown of the machine began, in seconds since 1970.",
 )
 GRACEFUL_SHUTDOWN_END = gauge(
-    "kubelet_graceful_shutdown_end_time_seconds", "When its pods had ended, in seconds since 1970; 0: not yet."
+    "kubelet_graceful_shutdown_end_time_seconds",
+    "When the pods had ended at that shutdown, in seconds since 1970; 0: not yet.",
 )
 HANDLER_FALLBACKS = counter(
     "kubelet_lifecycle_handler_http_fallbacks_total", "Hooks over HTTPS that were asked again over HTTP."
 )
 SLEEP_ENDED_EARLY = counter(
-    "kubelet_sleep_action_terminated_early_total", "Sleeps of hooks that their container did not live to end."
+    "kubelet_sleep_action_terminated_early_total", "Sleep hooks that ended early, because their container ended."
 )
 
 # --- the runtime ----------------------------------------------------------------------------------------------------
 
-PLEG_DURATION = histogram("kubelet_pleg_relist_duration_seconds", "Lists of all that the runtime runs.")
-PLEG_INTERVAL = histogram("kubelet_pleg_relist_interval_seconds", "From one such list to the next.")
-PLEG_LAST_SEEN = gauge("kubelet_pleg_last_seen_seconds", "When the last such list came, in seconds since 1970.")
-PLEG_DISCARDED = counter("kubelet_pleg_discard_events", "Times that hints to look were lost, and all looked again.")
+PLEG_DURATION = histogram("kubelet_pleg_relist_duration_seconds", "Duration of listing all pods of the runtime.")
+PLEG_INTERVAL = histogram("kubelet_pleg_relist_interval_seconds", "Time between two lists of all pods of the runtime.")
+PLEG_LAST_SEEN = gauge(
+    "kubelet_pleg_last_seen_seconds", "When all pods of the runtime were last listed, in seconds since 1970."
+)
+PLEG_DISCARDED = counter(
+    "kubelet_pleg_discard_events", "Times that events were lost, so that all workers looked again."
+)
 EVENTED_CONNECTIONS = counter("kubelet_evented_pleg_connection_success_count", "Streams of events that were opened.")
 EVENTED_ERRORS = counter("kubelet_evented_pleg_connection_error_count", "Streams of events that broke.")
 EVENTED_LATENCY = histogram(
-    "kubelet_evented_pleg_connection_latency_seconds", "From an event of the runtime to its arrival here."
+    "kubelet_evented_pleg_connection_latency_seconds", "Time from an event of the runtime to its arrival here."
 )
 RUNTIME_OPERATIONS = counter("kubelet_runtime_operations_total", "Calls to the runtime.", "operation_type")
 RUNTIME_ERRORS = counter(
@@ -171,14 +180,14 @@ RUNTIME_DURATION = histogram(
     "kubelet_runtime_operations_duration_seconds", "Calls to the runtime.", "operation_type", buckets=_CALL_BUCKETS
 )
 SANDBOX_DURATION = histogram(
-    "kubelet_run_podsandbox_duration_seconds", "Makings of sandboxes.", "runtime_handler", at_most=50
+    "kubelet_run_podsandbox_duration_seconds", "Duration of making a sandbox.", "runtime_handler", at_most=50
 )
 SANDBOX_ERRORS = counter(
     "kubelet_run_podsandbox_errors_total", "Sandboxes that could not be made.", "runtime_handler", at_most=50
 )
 PULL_DURATION = histogram(
     "kubelet_image_pull_duration_seconds",
-    "Pulls of images, by their size.",
+    "Duration of image pulls, by size of the image.",
     "image_size_in_bytes",
     buckets=_PULL_BUCKETS,
 )
@@ -195,8 +204,8 @@ CREDENTIAL_PROVIDER_CONFIG = gauge(
     "Digest of the configuration of credential programs; always 1.",
     "hash",
 )
-PULL_INTENTS = gauge("kubelet_imagemanager_ondisk_pullintents", "Pulls that have begun, as the disk has them.")
-PULLED_RECORDS = gauge("kubelet_imagemanager_ondisk_pulledrecords", "Images of which the disk has who pulled them.")
+PULL_INTENTS = gauge("kubelet_imagemanager_ondisk_pullintents", "Pulls under way, as recorded on disk.")
+PULLED_RECORDS = gauge("kubelet_imagemanager_ondisk_pulledrecords", "Images with a record on disk of who pulled them.")
 PULL_INTENTS_PERCENT = gauge(
     "kubelet_imagemanager_inmemory_pullintents_usage_percent",
     "Pulls that have begun, in percent of what a kubelet keeps in memory.",
@@ -207,12 +216,12 @@ PULLED_RECORDS_PERCENT = gauge(
 )
 MUST_PULL_CHECKS = counter(
     "kubelet_imagemanager_image_mustpull_checks_total",
-    "Looks whether a pod may use an image that is here, by what they came to.",
+    "Checks whether a pod may use an image on the node, by result.",
     "result",
 )
 ENSURE_IMAGE = counter(
     "kubelet_image_manager_ensure_image_requests_total",
-    "Looks for an image before a start.",
+    "Checks for an image before a container starts.",
     "pull_policy",
     "present_locally",
     "pull_required",
@@ -221,32 +230,32 @@ IMAGE_GARBAGE_COLLECTED = counter(
     "kubelet_image_garbage_collected_total", "Images that were removed, for their age or for space.", "reason"
 )
 
-IMAGE_VOLUMES = counter("kubelet_image_volume_requested_total", "Images that were to be mounted as volumes.")
+IMAGE_VOLUMES = counter("kubelet_image_volume_requested_total", "Image volumes that were requested.")
 IMAGE_VOLUMES_MOUNTED = counter("kubelet_image_volume_mounted_succeed_total", "Images that were mounted as volumes.")
 IMAGE_VOLUMES_ERRORS = counter(
-    "kubelet_image_volume_mounted_errors_total", "Images that were not, as their container could not be made."
+    "kubelet_image_volume_mounted_errors_total", "Images that could not be mounted as volumes."
 )
 
 # --- volumes and logs -----------------------------------------------------------------------------------------------
 
 _OF_CLAIM = ("namespace", "persistentvolumeclaim")
 VOLUME_CAPACITY = gauge("kubelet_volume_stats_capacity_bytes", "Size of a volume.", *_OF_CLAIM)
-VOLUME_AVAILABLE = gauge("kubelet_volume_stats_available_bytes", "What is left of a volume.", *_OF_CLAIM)
-VOLUME_USED = gauge("kubelet_volume_stats_used_bytes", "What is used of a volume.", *_OF_CLAIM)
+VOLUME_AVAILABLE = gauge("kubelet_volume_stats_available_bytes", "Free bytes of a volume.", *_OF_CLAIM)
+VOLUME_USED = gauge("kubelet_volume_stats_used_bytes", "Used bytes of a volume.", *_OF_CLAIM)
 VOLUME_INODES = gauge("kubelet_volume_stats_inodes", "Inodes of a volume.", *_OF_CLAIM)
 VOLUME_INODES_FREE = gauge("kubelet_volume_stats_inodes_free", "Inodes that are left of a volume.", *_OF_CLAIM)
 VOLUME_ABNORMAL = gauge(
-    "kubelet_volume_stats_health_status_abnormal", "1 when a volume is not well, by its driver; else 0.", *_OF_CLAIM
+    "kubelet_volume_stats_health_status_abnormal", "1 if its driver reports the volume as abnormal, else 0.", *_OF_CLAIM
 )
 VOLUME_INODES_USED = gauge("kubelet_volume_stats_inodes_used", "Inodes used of a volume.", *_OF_CLAIM)
 POD_CERTIFICATES = gauge(
     "kubelet_podcertificate_states",
-    "Certificates that pods want, by their signer and what has become of them.",
+    "Certificates of pods, by signer and state.",
     *("signer_name", "state"),
 )
 LOG_BYTES = gauge(
     "kubelet_container_log_filesystem_used_bytes",
-    "What a container's logs take.",
+    "Disk space of a container's logs.",
     "uid",
     "namespace",
     "pod",
@@ -254,19 +263,19 @@ LOG_BYTES = gauge(
 )
 VOLUME_COLLECTION = histogram(
     "kubelet_volume_metric_collection_duration_seconds",
-    "Countings of what volumes use.",
+    "Duration of measuring volumes.",
     "metric_source",
 )
 METRICS_PROVIDER = gauge("kubelet_metrics_provider", "Where usage comes from; always 1.", "provider")
 STORAGE_DURATION = histogram(
     "storage_operation_duration_seconds",
-    "Makings and removals of volumes.",
+    "Duration of operations on volumes.",
     *("volume_plugin", "operation_name", "status", "migrated"),
     buckets=_VOLUME_BUCKETS,
 )
 VOLUME_TOTAL = histogram(
     "volume_operation_total_seconds",
-    "Volumes from being wanted to being there.",
+    "Time until a requested volume is usable.",
     "plugin_name",
     "operation_name",
     buckets=_VOLUME_BUCKETS,
@@ -295,34 +304,45 @@ WEBSOCKETS = counter(
     "kubelet_websocket_streaming_requests_total", "Sessions that were opened over websockets.", "subresource"
 )
 _REVIEW_BUCKETS = (0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10)
-TOKEN_REVIEWS = counter("apiserver_delegated_authn_request_total", "Questions whose token it is.", "code")
+TOKEN_REVIEWS = counter("apiserver_delegated_authn_request_total", "TokenReviews sent to the API server.", "code")
 TOKEN_REVIEW_DURATION = histogram(
-    "apiserver_delegated_authn_request_duration_seconds", "The same.", "code", buckets=_REVIEW_BUCKETS
+    "apiserver_delegated_authn_request_duration_seconds", "Duration of TokenReviews.", "code", buckets=_REVIEW_BUCKETS
 )
-ACCESS_REVIEWS = counter("apiserver_delegated_authz_request_total", "Questions who may do what here.", "code")
+ACCESS_REVIEWS = counter(
+    "apiserver_delegated_authz_request_total", "SubjectAccessReviews sent to the API server.", "code"
+)
 ACCESS_REVIEW_DURATION = histogram(
-    "apiserver_delegated_authz_request_duration_seconds", "The same.", "code", buckets=_REVIEW_BUCKETS
+    "apiserver_delegated_authz_request_duration_seconds",
+    "Duration of SubjectAccessReviews.",
+    "code",
+    buckets=_REVIEW_BUCKETS,
 )
-TOKEN_LOOKUPS = counter("authentication_token_cache_request_total", "Tokens shown: hit if known, or miss.", "status")
-TOKEN_LOOKUP_DURATION = histogram("authentication_token_cache_request_duration_seconds", "The same.", "status")
+TOKEN_LOOKUPS = counter(
+    "authentication_token_cache_request_total",
+    "Requests with a token: hit if the token was cached, else miss.",
+    "status",
+)
+TOKEN_LOOKUP_DURATION = histogram(
+    "authentication_token_cache_request_duration_seconds", "Duration of checking a token.", "status"
+)
 TOKEN_FETCHES = counter(
-    "authentication_token_cache_fetch_total", "Tokens that had to be asked about: ok or error.", "status"
+    "authentication_token_cache_fetch_total", "TokenReviews for tokens that were not cached: ok or error.", "status"
 )
 TOKEN_FETCHES_NOW = gauge(
     "authentication_token_cache_active_fetch_count",
-    "Questions about tokens that are in_flight, and requests that are blocked on them.",
+    "TokenReviews in_flight, and requests that are blocked on one.",
     "status",
 )
 CLIENT_CERTIFICATE_LEFT = histogram(
     "apiserver_client_certificate_expiration_seconds",
-    "How long the certificate of who made a request is still good.",
+    "Remaining validity of the client certificate of a request.",
     buckets=(0, 1_800, 3_600, 7_200, 21_600, 43_200, *(day * 86_400 for day in (1, 2, 4, 7, 30, 90, 180, 360))),
 )
 CLIENT_CERTIFICATE_TTL = gauge(
-    "kubelet_certificate_manager_client_ttl_seconds", "How long the client certificate is good; +Inf without one."
+    "kubelet_certificate_manager_client_ttl_seconds", "Remaining validity of the client certificate; +Inf without one."
 )
 SERVER_CERTIFICATE_TTL = gauge(
-    "kubelet_certificate_manager_server_ttl_seconds", "How long the serving certificate is good; +Inf without one."
+    "kubelet_certificate_manager_server_ttl_seconds", "Remaining validity of the serving certificate; +Inf without one."
 )
 CLIENT_RENEWAL_ERRORS = counter(
     "kubelet_certificate_manager_client_expiration_renew_errors", "Failed tries to renew the client certificate."
@@ -332,7 +352,7 @@ SERVER_RENEWAL_ERRORS = counter(
 )
 SERVER_CERTIFICATE_AGE = histogram(
     "kubelet_certificate_manager_server_rotation_seconds",
-    "Age of a serving certificate when another took its place.",
+    "Age of a serving certificate when it was replaced.",
     buckets=(60, 3_600, 14_400, *(day * 86_400 for day in (1, 7, 30, 90, 180, 360, 1_440))),
 )
 
@@ -341,14 +361,14 @@ SERVER_CERTIFICATE_AGE = histogram(
 REST_REQUESTS = counter("rest_client_requests_total", "Calls to the API server.", "code", "host", "method")
 REST_DURATION = histogram(
     "rest_client_request_duration_seconds",
-    "Calls to the API server, with the wait for our own rate limit.",
+    "Duration of calls to the API server, including the wait for the agent's own rate limit.",
     "host",
     "verb",
     buckets=_REST_BUCKETS,
 )
 REST_WAITED = histogram(
     "rest_client_rate_limiter_duration_seconds",
-    "How long calls to the API server waited for our own rate limit.",
+    "Time that calls to the API server waited for the agent's own rate limit.",
     *("host", "verb"),
     buckets=_REST_BUCKETS,
 )
@@ -356,13 +376,22 @@ REST_RETRIES = counter(
     "rest_client_request_retries_total", "Calls to the API server that were sent again.", "code", "host", "verb"
 )
 REST_SENT = histogram(
-    "rest_client_request_size_bytes", "Bodies sent to the API server.", "host", "verb", buckets=_SIZE_BUCKETS
+    "rest_client_request_size_bytes",
+    "Sizes of request bodies to the API server.",
+    "host",
+    "verb",
+    buckets=_SIZE_BUCKETS,
 )
 REST_RECEIVED = histogram(
-    "rest_client_response_size_bytes", "Bodies of its answers.", "host", "verb", buckets=_SIZE_BUCKETS
+    "rest_client_response_size_bytes",
+    "Sizes of response bodies from the API server.",
+    "host",
+    "verb",
+    buckets=_SIZE_BUCKETS,
 )
 CREDENTIAL_PLUGIN_TTL = gauge(
-    "rest_client_exec_plugin_ttl_seconds", "How long the certificate of that plugin is good; +Inf without one."
+    "rest_client_exec_plugin_ttl_seconds",
+    "Remaining validity of the certificate of the credential plugin; +Inf without one.",
 )
 CREDENTIAL_PLUGIN_RUNS = counter(
     "rest_client_exec_plugin_call_total", "Runs of the credential plugin of the kubeconfig.", "call_status", "code"
@@ -376,9 +405,7 @@ QUEUE_RETRIES = counter("workqueue_retries_total", "Restarts after failures, by 
 QUEUE_LONGEST = gauge(
     "workqueue_longest_running_processor_seconds", "How long the oldest handler under way runs.", "name"
 )
-QUEUE_UNFINISHED = gauge(
-    "workqueue_unfinished_work_seconds", "How long all handlers under way have run, added up.", "name"
-)
+QUEUE_UNFINISHED = gauge("workqueue_unfinished_work_seconds", "Total running time of the handlers under way.", "name")
 
 # --- probes, at /metrics/probes ---------------------------------------------------------------------------------------
 
@@ -386,11 +413,13 @@ PROBES_AT_MOST = 2_000
 _PROBED = ("container", "pod", "namespace")
 PROBE_TOTAL = counter(
     "prober_probe_total",
-    "Probes by what they came to.",
+    "Probes by result.",
     *("probe_type", "result", *_PROBED, "pod_uid"),
     at_most=3 * PROBES_AT_MOST,
 )
-PROBE_DURATION = histogram("prober_probe_duration_seconds", "Probes.", "probe_type", *_PROBED, at_most=PROBES_AT_MOST)
+PROBE_DURATION = histogram(
+    "prober_probe_duration_seconds", "Duration of probes.", "probe_type", *_PROBED, at_most=PROBES_AT_MOST
+)
 
 # --- the process ------------------------------------------------------------------------------------------------------
 

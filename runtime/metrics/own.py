@@ -42,7 +42,9 @@ REFUSED = counter(
 )
 STATS_PROBLEMS = gauge("actorlet_stats_problems", "What could not be had for the last sample of usage.")
 OOM_KILLS = counter(
-    "actorlet_oom_kills_total", "Processes that the kernel killed for want of memory: of whose limit.", "scope"
+    "actorlet_oom_kills_total",
+    "Processes that the kernel killed because memory ran out, by whose limit was reached.",
+    "scope",
 )
 SPANS_SENT = counter("actorlet_trace_spans_sent_total", "Spans that the collector of `tracing` has taken.")
 SPANS_DROPPED = counter("actorlet_trace_spans_dropped_total", "Spans that the collector of `tracing` has not taken.")

@@ -85,10 +85,10 @@ def shrunk_failure(
     told: Callable[[int], object],
     again: Again = failure_alike,
 ) -> tuple[Failure, int]:
-    """The smallest that fails alike, and how many runs it took.
+    """The smallest failure of the same kind that was found, and the number of runs.
 
-    `cost`: turns of the run that failed. `stop`: whether to be content with what was found; `told`: before each run,
-    how many there were; `again`: how a run is made.
+    `cost`: turns of the run that failed. `stop`: whether to end the search; `told`: gets the number of runs before
+    each run; `again`: makes a run.
     """
     search = _Search(failure, cost, stop, told, again)
     for seeds in SEEDS_TRIED:

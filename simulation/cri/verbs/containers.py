@@ -115,7 +115,7 @@ def stop_container(
 
 
 def _time_is_up(runtime: Runtime, record: ContainerRecord, promise: Promise[cri.StopContainerResponse]) -> None:
-    """A caller that gave up waiting does not kill: the next StopContainer does, after a time of its own."""
+    """Kill the container, unless its caller gave up: then the next StopContainer kills it."""
     if not promise.done():
         kill(runtime, record)
 

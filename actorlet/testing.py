@@ -28,6 +28,7 @@ __all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "cluster"]
 
 NODES_AT_MOST = 1000
 _BEGINS_WITHIN_S = 120.0
+_PLANE_BEGINS_WITHIN_S = 600.0
 _ANSWERS_WITHIN_S = 900.0
 """A day of a thousand pods takes less."""
 _LOOKS_A_SECOND = 10
@@ -49,9 +50,9 @@ class Cluster:
     kubeconfig: str
     """Path of a file that exists as long as the cluster."""
     url: str
-    """The URL of the API server: `http://127.0.0.1:PORT`, or with RBAC `https://...`.
+    """The URL of the API server: `http://127.0.0.1:PORT`, or with RBAC or a control plane `https://...`.
 
-    Without RBAC the server asks for no credentials.
+    Over `http` the server asks for no credentials.
     """
     nodes: tuple[str, ...]
     """Names of all nodes, killed ones included."""
@@ -59,7 +60,8 @@ class Cluster:
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._process = ClusterProcess()
         try:
-            begun = self._ask({"order": "begin", **options}, _BEGINS_WITHIN_S)
+            within_s = _PLANE_BEGINS_WITHIN_S if options["control_plane"] else _BEGINS_WITHIN_S
+            begun = self._ask({"order": "begin", **options}, within_s)
         except BaseException:
             self.close()
             raise
@@ -325,7 +327,7 @@ class Load:
 def cluster(
     *,
     nodes: int = 1,
-    time: str = "stepped",
+    time: str = "",
     start: str = "",
     seed: int = 1,
     scheduler: bool = True,
@@ -333,6 +335,7 @@ def cluster(
     memory: str = "16Gi",
     pods_per_node: int = 110,
     rbac: bool = False,
+    control_plane: str | os.PathLike[str] = "",
     controller_manager: str | os.PathLike[str] = "",
     pause: str = "",
 ) -> Cluster:
@@ -340,8 +343,8 @@ def cluster(
 
     Args:
         nodes: how many, 1 to 1000; their names are `node-0` and so on.
-        time: `stepped` (time passes in `step` and `until` only), `auto` (time passes while clients wait), `real`, or
-            `x60`: sixty times as fast as real time.
+        time: `stepped` (time passes in `step` and `until` only; the default), `auto` (time passes while clients wait),
+            `real`, or `x60`: sixty times as fast as real time. With a control plane it is `real`.
         start: the time of day when the nodes begin, such as `2026-01-31T09:00:00Z`. Without one, it is the real one, or
             2026-01-01T00:00:00Z in a stepped cluster.
         seed: decides everything random; a stepped cluster with the same seed and orders does the same.
@@ -349,19 +352,23 @@ def cluster(
         cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
         rbac: whether roles and bindings are enforced. Then `kubeconfig` is that of an admin, nodes have the
             rights of nodes, and a client without a token is anonymous.
+        control_plane: folder with a real etcd and kube-apiserver, as envtest has them, and if wanted a
+            kube-controller-manager and a kube-scheduler. They are the cluster's API server, in real time.
         controller_manager: path of a kube-controller-manager. It makes the pods of Deployments, Jobs and the like, in
             real time: take `time="real"`.
         pause: with `time="auto"`: for how much real time no client asks or hears anything until time passes; `20ms` if
             nothing is said.
 
     Raises:
-        ClusterError: an option is wrong, or the cluster did not start within two minutes of real time.
+        ClusterError: an option is wrong, or the cluster did not start within two minutes of real time, with a control
+            plane ten.
     """
     if isinstance(nodes, int) and not 1 <= nodes <= NODES_AT_MOST:
         raise ClusterError(f"nodes={nodes} is refused: a cluster has 1 to {NODES_AT_MOST} nodes")
     more: dict[str, Any] = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
-    more["controller_manager"] = _absolute(controller_manager)
+    more |= {"control_plane": _absolute(control_plane), "controller_manager": _absolute(controller_manager)}
     more["pause"] = pause
+    time = time or ("real" if more["control_plane"] else "stepped")
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **more})
 
 

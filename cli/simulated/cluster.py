@@ -30,8 +30,8 @@ from runtime.files.lock_file import LockFileError
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread
 from simulation.cluster.control_port import ControlPort
+from simulation.cluster.new_cluster import new_cluster
 from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST, Begin, OrderError
-from simulation.cluster.running_cluster import RunningCluster
 
 
 @blocking()
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     begin = Begin(
         nodes=options.nodes,
-        time=options.time,
+        time=options.time or ("real" if options.control_plane else "stepped"),
         start=options.start,
         seed=options.seed,
         scheduler=options.scheduler,
@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         memory=options.memory,
         pods_per_node=options.pods_per_node,
         rbac=options.rbac,
+        control_plane=options.control_plane or "",
         controller_manager=options.controller_manager or "",
         pause=options.pause,
     )
@@ -70,7 +71,7 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
     """Start the cluster, say where it is, and leave its end to `after`."""
     directory = after.enter_context(passing_directory(PASSING_PREFIX))
     loop = after.enter_context(closing(LoopThread("cluster")))
-    cluster = RunningCluster(
+    cluster = new_cluster(
         begin, loop, options.kubeconfig or os.path.join(directory, "kubeconfig"), directory, port=options.port
     )
     after.callback(lambda: loop.submit(cluster.end()).result())
@@ -126,10 +127,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nodes", type=_up_to(NODES_AT_MOST), default=1, metavar="N", help="default: 1")
     parser.add_argument(
         "--time",
-        default="stepped",
+        default="",
         metavar="SPEED",
-        help="stepped: time passes by orders only (default); auto: while clients wait; real; or x60: sixty times as "
-        "fast as real time",
+        help="stepped: time passes by orders only (default); auto: while clients wait; real (the only one with a "
+        "control plane); or x60: sixty times as fast as real time",
     )
     parser.add_argument(
         "--pause",
@@ -147,6 +148,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory", default="16Gi", metavar="SIZE", help="of each node (default: 16Gi)")
     parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
     parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings; the API server speaks TLS")
+    parser.add_argument(
+        "--control-plane",
+        type=os.path.abspath,
+        metavar="FOLDER",
+        help="have the etcd and kube-apiserver in it as the API server, and its kube-controller-manager and scheduler",
+    )
     parser.add_argument(
         "--controller-manager",
         type=os.path.abspath,

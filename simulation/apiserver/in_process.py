@@ -47,7 +47,7 @@ TIMEOUT_NS = 30 * SECOND_NS
 """The time limit of a call without one."""
 
 _DOWN = "dial tcp: connect: connection refused"
-_LOST = "the connection broke before the answer was there"
+LOST = "the connection broke before the answer was there"
 _CODES = {
     StatusCode.UNAVAILABLE: (503, "ServiceUnavailable"),
     StatusCode.DEADLINE_EXCEEDED: (504, "Timeout"),
@@ -102,7 +102,7 @@ class InProcessApi:
         sent = _Sent(self, call, answer, TIMEOUT_NS if timeout_ns is None else timeout_ns)
         self._count(call.what)
         if self._down:
-            self._later(self._latency_ns, lambda: sent.fail(_unreachable(call.verb)))
+            self._later(self._latency_ns, lambda: sent.fail(unreachable(call.verb)))
             return answer
         sent.fate = self._fate(call.what)
         if sent.fate is _NO_FAULT and not self._latency_ns and self._link.is_plain() and self.hangs is None:
@@ -126,9 +126,9 @@ class InProcessApi:
         self._watches[watch] = None
         fate = self._fate(call.what)
         if self._down or fate.lose:
-            watch.end(_unreachable(call.verb))
+            watch.end(unreachable(call.verb))
         elif fate.fail is not None:
-            watch.end(_fault(fate.fail, call.verb))
+            watch.end(fault_of(fate.fail, call.verb))
         else:
             self._later(self._link.there_ns() + fate.slow_ns, watch.begin)
         return watch
@@ -156,8 +156,8 @@ class InProcessApi:
         """Make the server unreachable: calls in flight and watches break."""
         self._down = True
         for sent in tuple(self._in_flight):
-            sent.fail(ApiError(0, UNREACHABLE, _LOST, sent.call.verb))
-        self.cut_watches(ApiError(0, UNREACHABLE, _LOST, "watch"))
+            sent.fail(ApiError(0, UNREACHABLE, LOST, sent.call.verb))
+        self.cut_watches(ApiError(0, UNREACHABLE, LOST, "watch"))
 
     def hang_up(self) -> None:
         """The caller is dead: end its connection.
@@ -255,7 +255,7 @@ class _Watch:
         if faults is not None and faults.events is not None:
             fate = faults.events.draw()
             if fate.cut:
-                self.end(ApiError(0, UNREACHABLE, _LOST, self._call.verb))
+                self.end(ApiError(0, UNREACHABLE, LOST, self._call.verb))
                 return
             delay_ns += max(fate.delays_ns, default=0)
         self._put(delay_ns, kind, version)
@@ -334,7 +334,7 @@ class _Sent(msgspec.Struct, eq=False):
             self._land()
             return
         if fate.fail is not None:
-            self.fail(_fault(fate.fail, call.verb))
+            self.fail(fault_of(fate.fail, call.verb))
             return
         if fate.slow_ns and self.hung_up:
             return
@@ -342,7 +342,7 @@ class _Sent(msgspec.Struct, eq=False):
         done = api._server.handle(ApiRequest(call.method, call.path, call.query, body, call.content_type, api._user))
         late_ns = api._link.back_ns() + fate.late_ns
         if fate.lose:
-            api._later(late_ns, lambda: self.fail(ApiError(0, UNREACHABLE, _LOST, call.verb)))
+            api._later(late_ns, lambda: self.fail(ApiError(0, UNREACHABLE, LOST, call.verb)))
         elif late_ns:
             api._later(late_ns, lambda: self._give(done))
         else:
@@ -379,11 +379,11 @@ class _Sent(msgspec.Struct, eq=False):
             self.answer.set_result(value)
 
 
-def _unreachable(verb: str) -> ApiError:
+def unreachable(verb: str) -> ApiError:
     return ApiError(0, UNREACHABLE, _DOWN, verb)
 
 
-def _fault(code: StatusCode, verb: str) -> ApiError:
+def fault_of(code: StatusCode, verb: str) -> ApiError:
     number, reason = _CODES.get(code, (500, "InternalError"))
     retry_after_ns = SECOND_NS if number == 429 else None
     return ApiError(number, reason, "a fault of the simulated API server", verb, retry_after_ns)

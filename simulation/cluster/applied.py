@@ -20,17 +20,15 @@ from simulation.cluster.orders import OrderError
 
 ENDINGS = (".yaml", ".yml", ".json")
 FIRST = ("Namespace", "CustomResourceDefinition")
-_QUERY = (("fieldManager", "actorlet"), ("force", "true"), ("fieldValidation", "Strict"))
+QUERY = (("fieldManager", "actorlet"), ("force", "true"), ("fieldValidation", "Strict"))
 
 Json = dict[str, Any]
 
 
 def apply(server: ApiServer, path: str, namespace: str) -> list[str]:
     """Apply what a file or a folder has; returns `deployment.apps/web` of each. Raises OrderError."""
-    found = list(_objects(Path(path)))
-    found.sort(key=lambda one: FIRST.index(one[1]["kind"]) if one[1]["kind"] in FIRST else len(FIRST))
     applied, faults = [], []
-    for place, value in found:
+    for place, value in objects_in(path):
         name, fault = _apply(server, value, namespace)
         if fault:
             faults.append(f"{place}: {fault}")
@@ -39,6 +37,12 @@ def apply(server: ApiServer, path: str, namespace: str) -> list[str]:
     if faults:
         raise OrderError("\n".join(faults))
     return applied
+
+
+def objects_in(path: str) -> list[tuple[str, Json]]:
+    """(place, object) of each in a file or a folder, in the order of applying. Raises OrderError."""
+    found = list(_objects(Path(path)))
+    return sorted(found, key=lambda one: FIRST.index(one[1]["kind"]) if one[1]["kind"] in FIRST else len(FIRST))
 
 
 def _objects(path: Path) -> Iterator[tuple[str, Json]]:
@@ -83,18 +87,24 @@ def _apply(server: ApiServer, value: Json, namespace: str) -> tuple[str, str]:
     kind = (value["apiVersion"], value["kind"])
     resource = next((one for one in server.served if (one.api_version, one.kind) == kind and one.stored), None)
     if resource is None:
-        return "", f'no matches for kind "{kind[1]}" in version "{kind[0]}"; is its CustomResourceDefinition applied?'
+        return "", no_such_kind(value)
     metadata = value.get("metadata") or {}
     name = metadata.get("name", "")
     path = collection_path(resource, metadata.get("namespace") or namespace)
     if name:
-        request = ApiRequest("PATCH", f"{path}/{name}", _QUERY, msgspec.json.encode(value), APPLY)
+        request = ApiRequest("PATCH", f"{path}/{name}", QUERY, msgspec.json.encode(value), APPLY)
     else:
-        request = ApiRequest("POST", path, _QUERY[2:], value)
+        request = ApiRequest("POST", path, QUERY[2:], value)
     answer = server.handle(request)
     if isinstance(answer, JsonAnswer) and answer.code >= 400:
         return "", str(answer.value.get("message"))
     return f"{resource.singular}{'.' if resource.group else ''}{resource.group}/{name}", ""
+
+
+def no_such_kind(value: Json) -> str:
+    """The error for an object of a kind that is not served."""
+    kind, version = value["kind"], value["apiVersion"]
+    return f'no matches for kind "{kind}" in version "{version}"; is its CustomResourceDefinition applied?'
 
 
 def collection_path(resource: ServedResource, namespace: str) -> str:

@@ -20,6 +20,7 @@ import msgspec
 
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread, leave_to_others
+from simulation.cluster.new_cluster import new_cluster
 from simulation.cluster.orders import Begin, OrderError, read_order
 from simulation.cluster.running_cluster import RunningCluster
 
@@ -89,9 +90,7 @@ async def _live(loop: LoopThread, reader: asyncio.StreamReader, answers: IO[byte
             while line := await reader.readline():
                 try:
                     if cluster is None:
-                        cluster = RunningCluster(
-                            _begin_in(line), loop, os.path.join(directory, "kubeconfig"), directory
-                        )
+                        cluster = new_cluster(_begin_in(line), loop, os.path.join(directory, "kubeconfig"), directory)
                         answer = await cluster.begin()
                     else:
                         answer = await cluster.obey(read_order(line))

@@ -49,6 +49,8 @@ class Begin(_Order, frozen=True, tag="begin"):
     memory: str
     pods_per_node: Annotated[int, Meta(ge=1, le=PODS_AT_MOST)]
     rbac: bool
+    control_plane: str = ""
+    """Folder of etcd, kube-apiserver and the like; empty: the embedded API server."""
     controller_manager: str = ""
     """Path of a kube-controller-manager; empty: none."""
     pause: str = ""

@@ -1,5 +1,6 @@
 """Real programs of Kubernetes for a simulated cluster.
 
-Open `binaries.py` first: which programs a folder has. `arguments.py` has their command lines. `programs.py` starts and
-ends them.
+Open `control_plane.py` first: an API server of them. `binaries.py` finds programs in a folder, `arguments.py` has their
+command lines, and `programs.py` starts and ends them. `remote.py` asks the server. `mirror.py` is the kit's copy of
+what it has, `remote_api.py` the way of agents to it, and `door.py` its way to them.
 """

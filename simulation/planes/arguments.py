@@ -87,7 +87,7 @@ def etcd(program: str, files: Files, ports: Ports) -> list[str]:
     clients, peers = (f"http://{LOOPBACK}:{port}" for port in (ports.clients, ports.peers))
     return [
         program,
-        f"--data-dir={files.at('etcd')}",
+        f"--data-dir={files.at(f'etcd-{ports.clients}')}",
         f"--listen-client-urls={clients}",
         f"--advertise-client-urls={clients}",
         f"--listen-peer-urls={peers}",
@@ -119,6 +119,7 @@ def api_server(program: str, files: Files, ports: Ports, *, accounts: bool) -> l
         f"--service-cluster-ip-range={SERVICES}",
         "--allow-privileged=true",
         f"--egress-selector-config-file={files.egress}",
+        "--kubelet-preferred-address-types=Hostname",
         f"--kubelet-client-certificate={files.towards_nodes}",
         f"--kubelet-client-key={files.towards_nodes}",
         f"--kubelet-certificate-authority={files.authority}",

@@ -8,11 +8,11 @@ chronicle, which judges it, and every message into the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
-from runtime.api import ApiLines
+from runtime.api import Api, ApiCall, ApiLines
 from runtime.api.limited import LimitedApi, TokenBucket
 from simulation.apiserver.authentication import user_named
 from simulation.apiserver.core import Options
@@ -49,6 +49,21 @@ IN_A_CLUSTER = KubeletConfiguration(cluster_dns=("10.0.0.10",), cluster_domain="
 """The configuration of agents unless the world is given another."""
 CHANGES_REMEMBERED = 2_000
 """History per resource: a watch that comes back later begins again."""
+
+
+class NodeApi(Api, Protocol):
+    """A node's way to the API server, with the faults of the world on it (`InProcessApi`)."""
+
+    hangs: Callable[[ApiCall[Any]], bool] | None
+
+    @property
+    def is_down(self) -> bool: ...
+
+    def hang_up(self) -> None: ...
+
+    def down(self, for_ns: int) -> None: ...
+
+    def come_back(self) -> None: ...
 
 
 class RefusedError(Exception):
@@ -91,10 +106,10 @@ class World:
         self.broken_at: dict[str, Moment] = {}
         """By invariant: where the world stood when it was first violated."""
         self.chronicle.on_violation = self._broken
-        self.server = ApiServer(self.dispatcher, options or Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
+        self.server = self.new_server(options or Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
         self.scheduler = Scheduler(self.server, self.dispatcher)
         self.nodes: dict[str, SimulatedNode] = {}
-        self.apis: dict[str, InProcessApi] = {}
+        self.apis: dict[str, NodeApi] = {}
         self._faults: list[Faults] = []
         self._api_faults: list[Faults] = []
         self._plans = (runtime_faults, api_faults)
@@ -137,8 +152,7 @@ class World:
         link = self.links[name] = NetworkLink(
             self.now_ns, LATENCY_NS, f"{self.seed} {name}", self._links_faults.get(name)
         )
-        user = ADMIN if self.server.options.authorization == "AlwaysAllow" else user_named(f"system:node:{name}")
-        api = InProcessApi(self.dispatcher, self.server, user=user, latency_ns=LATENCY_NS, faults=api_faults, link=link)
+        api = self.new_api(name, api_faults, link)
         main: Any = api
         if self._qps:
             bucket = TokenBucket(self._qps, max(BURST, self._qps))
@@ -185,6 +199,15 @@ class World:
         )
         self._failing.append(failing)
         return failing
+
+    def new_server(self, options: Options) -> ApiServer:
+        """How the API server is made; a subclass may make another one."""
+        return ApiServer(self.dispatcher, options)
+
+    def new_api(self, name: str, faults: Faults | None, link: NetworkLink) -> NodeApi:
+        """How a node reaches the API server; a subclass may have another one."""
+        user = ADMIN if self.server.options.authorization == "AlwaysAllow" else user_named(f"system:node:{name}")
+        return InProcessApi(self.dispatcher, self.server, user=user, latency_ns=LATENCY_NS, faults=faults, link=link)
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
         """How a node is made; a subclass may make others."""

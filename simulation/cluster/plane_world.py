@@ -1,0 +1,67 @@
+"""The world behind a cluster with a real control plane.
+
+Its agents reach that over HTTPS, each as its own node. What the kit knows of pods, nodes and events is in a copy of the
+real server's (`Mirror`), so all orders about them work as in any `ClusterWorld`. Nodes have the addresses of hollow
+nodes, which exist nowhere: the server reaches the agents through a `Door`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from actors.kernel import Dispatcher
+from runtime.api.client import ApiClient
+from runtime.api.connections import ApiConnections
+from runtime.io.event_loop import LoopThread
+from simulation.apiserver.core import Options
+from simulation.chance.call_faults import Faults
+from simulation.chance.network import NetworkLink
+from simulation.cluster.cluster_world import ClusterWorld
+from simulation.cluster.orders import Begin
+from simulation.node.hollow_nodes import address_of, pod_cidr_of
+from simulation.node.simulated_node import SimulatedNode
+from simulation.planes.control_plane import ControlPlane
+from simulation.planes.mirror import Mirror
+from simulation.planes.remote import USER_AGENT, access_of
+from simulation.planes.remote_api import RemoteApi
+
+FIRST_POD_NETWORK = 64
+"""Which network the pods of the first node get: those before it are for services."""
+
+
+class PlaneWorld(ClusterWorld):
+    """See the module. `plane` has begun. `loop`: the one that runs the world."""
+
+    server: Mirror
+
+    def __init__(self, begin: Begin, loop: LoopThread, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._loop = loop
+        self._connections: list[ApiConnections] = []
+        super().__init__(begin)
+
+    def new_server(self, options: Options) -> Mirror:
+        lenient = replace(options, authorization="AlwaysAllow", garbage_collection=False)
+        return Mirror(self.dispatcher, lenient, self._plane.remote)
+
+    def new_api(self, name: str, faults: Faults | None, link: NetworkLink) -> RemoteApi:
+        plane = self._plane
+        shown = plane.certificate_of(f"system:node:{name}", "system:nodes")
+        connections = ApiConnections(
+            access_of(plane.url, plane.authority.certificate, shown), USER_AGENT, environment={}
+        )
+        self._connections.append(connections)
+        return RemoteApi(self.dispatcher, ApiClient(connections, self._loop), faults=faults, link=link)
+
+    def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
+        number = len(self.nodes)
+        settings = msgspec.structs.replace(rest.pop("settings"), pod_cidr=pod_cidr_of(FIRST_POD_NETWORK + number))
+        return super().new_node(dispatcher, settings=settings, address=address_of(number), **rest)
+
+    async def close(self) -> None:
+        """End the connections of all agents."""
+        for connections in self._connections:
+            await connections.close()

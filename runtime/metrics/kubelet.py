@@ -51,7 +51,7 @@ STARTUP = gauge("kubelet_node_startup_duration_seconds", "From the boot of the m
 # --- pods -----------------------------------------------------------------------------------------------------------
 
 CONTAINERS_PER_POD = histogram(
-    "kubelet_containers_per_pod_count", "Containers of a pod, at its admission.", buckets=(1, 2, 4, 8, 16)
+    "kubelet_containers_per_pod_count", "Containers of a pod, at its first status.", buckets=(1, 2, 4, 8, 16)
 )
 WORKER_DURATION = histogram(
     "kubelet_pod_worker_duration_seconds", "Duration of passes of pod workers, by their kind.", "operation_type"

@@ -114,7 +114,7 @@ class StatusMeasures:
         """By UID: when the pod began to wait for its first image, and when the last one came."""
 
     def pulled(self, uid: str, began_ns: int, ended_ns: int) -> None:
-        """The pod has waited for an image; times are monotonic."""
+        """Note that the pod has waited for an image; times are monotonic."""
         before = self._pulls.get(uid, (began_ns, ended_ns))
         self._pulls[uid] = (min(before[0], began_ns), max(before[1], ended_ns))
 

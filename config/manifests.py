@@ -270,7 +270,7 @@ def _unknown_volumes(unknown: Mapping[int, str], path: str) -> Iterator[Document
 
 
 def _unknown_fields(pod: Pod, path: str, unknown_volumes: Mapping[int, str]) -> Iterator[DocumentError]:
-    """Warnings, but for the sources of volumes, which are faults."""
+    """A warning for each unknown field, except unknown kinds of volumes: these are faults elsewhere."""
     for steps in unknown_paths(pod):
         index = steps[2][0] if len(steps) == 4 and steps[1] == "volumes" and isinstance(steps[2], tuple) else None
         if index is not None and unknown_volumes.get(index) == steps[3]:

@@ -139,7 +139,7 @@ class PodProbes:
         )
 
     def _adopt(self, pod: Pod, running: tuple[RunningContainer, ...]) -> None:
-        """Note which containers get time for their first probes, when they are first seen."""
+        """Give containers that an earlier agent started time for the first probes of this one."""
         began_wall_ns = self._worker.wall_ns() - (self._worker.now_ns() - self._services.began_ns)
         for each in running:
             unknown = each.ready is None and each.started is None and each.id not in self._adopted

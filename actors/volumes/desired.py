@@ -65,7 +65,7 @@ def desired_volumes(
 
 
 def _unknown(bare: VolumeSpec, key: str) -> DesiredVolume:
-    """A newer API server may know kinds of volumes that this node does not."""
+    """A volume of an unknown kind, as newer API servers may have them, with that problem."""
     return DesiredVolume(bare.name, bare, None, VolumeProblem("; ".join(unknown_source_words(key))))
 
 

@@ -298,9 +298,9 @@ def runtime_socket(endpoint: str) -> str:
 
 
 def runtime_name_of(endpoint: str) -> str:
-    """The prefix of container ids before `://`, from the path of the socket.
+    """The prefix of container ids before `://`, by the directory of the runtime's socket.
 
-    It is containerd or cri-o, where the path tells.
+    It is the name of the directory (`cri-o` for `crio`), or containerd without one.
     """
     name = os.path.basename(os.path.dirname(endpoint))
     return "cri-o" if name == "crio" else name if name and ":" not in name else "containerd"

@@ -99,7 +99,7 @@ def shrunk_here(failure: Failure, turns: int, interrupt: Interrupt, *, quiet: bo
 
 
 def _between_runs(told: Callable[[int], object]) -> Callable[[int], object]:
-    """A world that is over is one ring: it goes before the next one comes, or they fill the memory."""
+    """Collect garbage before each run: a finished world is one reference cycle, and many fill the memory."""
 
     def tell(runs: int) -> None:
         gc.collect()

@@ -148,7 +148,7 @@ def _remove(path: str) -> None:
 
 
 def port(text: str) -> int:
-    """The value of an option, for argparse."""
+    """Parse the value of a port option, for argparse."""
     if not text.isascii() or not text.isdecimal() or not 0 <= int(text) < 2**16:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
     return int(text)

@@ -266,7 +266,7 @@ def _put_samples(root: str) -> str:
 
 @contextmanager
 def _root_directory(options: argparse.Namespace) -> Iterator[str]:
-    """The node's directory: a passing one for what is simulated, one to come back to for what is real."""
+    """The node's directory: a temporary one with a simulated runtime, a lasting one with a real one."""
     if options.root_dir:
         root = os.path.abspath(options.root_dir)
     elif options.runtime == SIMULATED_RUNTIME:

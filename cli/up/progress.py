@@ -81,7 +81,7 @@ def progress(look: ProgressSnapshot, described: Wanted) -> ClusterProgress:
 
 
 def _reason(look: ProgressSnapshot, pod: Pod) -> str:
-    """Why the pod is not ready. Where its status has only a reason, what it waits for."""
+    """Why the pod is not ready. If its status has no message, also what it waits for."""
     told, word = trouble(pod), status_word(pod)
     waits = look.waits.get(pod.metadata.uid, ()) if told == word else ()
     return ": ".join((told, "; ".join(map(_waits_for, waits)))) if waits else told

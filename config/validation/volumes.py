@@ -175,7 +175,7 @@ def _projected(at: DocumentPlace, source: ProjectedVolumeSource) -> None:
 
 
 def _check_projection(at: DocumentPlace, projection: VolumeProjection) -> list[tuple[DocumentPlace, str]]:
-    """The files it writes, each with the place that says so."""
+    """Check a projection. Returns the paths of its files, each with its place in the document."""
     written: list[tuple[DocumentPlace, str]] = []
     for field, keyed in (("secret", projection.secret), ("configMap", projection.config_map)):
         if keyed is not None:
@@ -201,7 +201,7 @@ def _check_projection(at: DocumentPlace, projection: VolumeProjection) -> list[t
 
 
 def _check_pod_certificate(at: DocumentPlace, certificate: PodCertificateProjection) -> list[tuple[DocumentPlace, str]]:
-    """The files it writes, each with the place that says so."""
+    """Check a pod certificate. Returns the paths of its files, each with its place in the document."""
     check_required(at, certificate, ("signer_name", "key_type"))
     if certificate.key_type and certificate.key_type not in _KEY_TYPES:
         (at / "keyType").fault(f"{certificate.key_type!r} is unknown", f"use one of {', '.join(_KEY_TYPES)}")

@@ -45,7 +45,7 @@ class ApiError(Exception):
 
     @property
     def forbidden(self) -> bool:
-        """This node may not do that."""
+        """Whether the server forbids the call to this node."""
         return self.code == 403
 
     @property

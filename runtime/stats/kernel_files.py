@@ -16,7 +16,7 @@ UNLIMITED = 2**62
 
 
 def whole(text: str) -> int | None:
-    """The number a file consists of; None for `max`, and for what is none."""
+    """The number in a file; None for `max` and for any other text."""
     text = text.strip()
     return int(text) if len(text) <= DIGITS_AT_MOST and text.isascii() and text.isdecimal() else None
 

@@ -335,7 +335,7 @@ class _Stream:
 
 
 def _refuse_strangers(headers: _Headers, has_body: bool) -> None:
-    """Without TLS everybody is admin who reaches the port, and each page in a browser does.
+    """Refuse requests of web pages: without TLS, every client that reaches the port is admin.
 
     Raises StatusError.
     """

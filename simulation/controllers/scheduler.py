@@ -166,7 +166,7 @@ class Scheduler:
         return api_time(self._clock.wall_ns()) or ""
 
     def _ask(self, method: str, path: str, body: dict[str, Any]) -> bool:
-        """Whether the server has done it."""
+        """Send a request to the server. Returns whether it was carried out."""
         return not ask(self._server, _USER, method, path, body, STRATEGIC if method == "PATCH" else JSON)
 
 

@@ -29,7 +29,7 @@ class BehaviourError(ValueError):
 
 
 def knob(read: Callable[[str], T], otherwise: T) -> T:
-    """A field of the behaviour: the annotation of its name, with hyphens, is read so."""
+    """A field of the behaviour. `read` parses its annotation, named as the field but with hyphens."""
     return field(default=otherwise, metadata={"read": read})
 
 

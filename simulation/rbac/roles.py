@@ -29,7 +29,7 @@ class Subject(Protocol):
 
 
 class Policies(Protocol):
-    """The objects of a cluster."""
+    """The roles and bindings of a cluster."""
 
     def bindings(self, namespace: str) -> Iterable[Json]:
         """The RoleBindings of a namespace; without one, the ClusterRoleBindings."""

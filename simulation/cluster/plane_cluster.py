@@ -82,7 +82,10 @@ class PlaneCluster(RunningCluster):
             plane.files.door,
             plane.files.at("nodes"),
         )
-        self._door.open()
+        try:
+            self._door.open()
+        except OSError as error:
+            raise OrderError(f"the socket {plane.files.door} for agents cannot be opened: {error}") from None
         self._run(Pace(world.dispatcher, self._speed, asyncio.get_running_loop().time))
         for node in world.nodes.values():
             node.start()

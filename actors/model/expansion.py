@@ -75,7 +75,7 @@ def expand_all(texts: Iterable[str], variables: Mapping[str, str]) -> tuple[str,
 
 
 def expand_strictly(text: str, variables: Mapping[str, str], path: str) -> str:
-    """The same where an unknown name must not stand for itself: in a path. Raises ContainerRefusedError."""
+    """Expand a path, in which all names must be known. Raises ContainerRefusedError."""
     end = text.rfind(")") + 1
     missing = sorted({match[1] for match in _REFERENCE.finditer(text, 0, end) if match[1] not in {None, *variables}})
     if missing:

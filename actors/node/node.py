@@ -96,7 +96,7 @@ class NodeAgent:
         return self.pods_if_known() or ()
 
     def pods_if_known(self) -> tuple[Pod, ...] | None:
-        """The same pods; None when they are unknown now, as opposed to none."""
+        """All pods with a status, by namespace and name; None if they are unknown now."""
         unknown: tuple[Pod, ...] | None = None
         pods = self._ask("status-manager", ListPods(), unknown)
         if pods is None:

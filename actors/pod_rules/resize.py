@@ -83,17 +83,17 @@ class Told(msgspec.Struct, frozen=True):
         return self.whole if noted is None else ResourceRequirements(limits=noted)
 
     def after(self, update: Update) -> Told:
-        """The same when the update has succeeded."""
+        """The record after a successful update."""
         told = {**self.containers, update.id: update.container.resources or NO_RESOURCES}
         within = {**self.within, update.id: update.whole}
         return Told(FrozenMap(told), self.whole, self.unsure - {update.id}, FrozenMap(within))
 
     def after_all(self, whole: ResourceRequirements | None) -> Told:
-        """The same when every container has been updated to what the pod level says now."""
+        """The record after every container got the present resources of the pod level."""
         return msgspec.structs.replace(self, whole=whole)
 
     def doubting(self, ids: Iterable[str]) -> Told:
-        """The same, with the resources of these containers unknown."""
+        """The record with the resources of these containers marked as unknown."""
         return msgspec.structs.replace(self, unsure=self.unsure | frozenset(ids))
 
 

@@ -127,7 +127,7 @@ def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) ->
 def plan_orphan_ending(
     observed: ObservedPod, override: int | None = None, decided: Mapping[str, int] = _NOTHING_DECIDED
 ) -> tuple[Ending, ...]:
-    """The same for a pod that only the runtime knows.
+    """Plan the end of a pod that only the runtime knows.
 
     No order among its containers is known, so none is kept.
 

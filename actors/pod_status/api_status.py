@@ -242,7 +242,7 @@ def _pod_ips(
 
 @lru_cache(maxsize=64)
 def _host_ips(node_ips: tuple[str, ...]) -> tuple[HostIP, ...]:
-    """The same for every pod of a node."""
+    """The addresses of the node, for `hostIPs`; equal for all of its pods."""
     return tuple(HostIP(ip=ip) for ip in order_ips(node_ips, node_ips))
 
 

@@ -283,7 +283,7 @@ def apparmor_note(pod: Pod, container: Container) -> str | None:
 
 
 def _legacy_apparmor(profile: SecurityProfile | None) -> str:
-    """The same for runtimes that read the older field."""
+    """The AppArmor profile in the older field, for runtimes that read it."""
     if profile is None:
         return ""
     if profile.profile_type == ProfileType.Localhost:

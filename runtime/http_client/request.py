@@ -37,9 +37,9 @@ class HttpCallRequest(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=KEPT_REQUESTS)
 def kept_request_of(url: str, headers: Headers, agent: str) -> HttpCallRequest:
-    """The same as `request_of`, kept for the next time.
+    """Like `request_of`, with a cache.
 
-    Not for what a server has chosen: it could fill the memory.
+    Not for URLs that a server has chosen: they could fill the memory.
     """
     return request_of(url, headers, agent)
 

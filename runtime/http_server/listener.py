@@ -159,7 +159,7 @@ class HttpListener:
 
 
 def refusal_response(refusal: HttpRefusal) -> web.Response:
-    """The same, as aiohttp sends it."""
+    """The response of aiohttp for a refusal."""
     return web.Response(
         status=refusal.status, text=refusal.text, headers=dict(refusal.headers), content_type=refusal.content_type
     )

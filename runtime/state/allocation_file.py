@@ -30,7 +30,7 @@ class AllocationFile(Protocol):
         """The last saved content; None without one. Raises UnreadableStateError, OSError (`read_state`)."""
 
     def load_actuated(self, decode: Callable[[bytes], T]) -> T | None:
-        """The same of the other file."""
+        """Like the loading of allocations, for the file of actuated resources."""
 
     def save(self, allocated: bytes, actuated: bytes) -> None:
         """Keep that from now on; one content for each file, a JSON object with `data`. Raises OSError."""

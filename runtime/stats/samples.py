@@ -161,7 +161,7 @@ class Rates:
         self.now: dict[str, tuple[int, int]] = {}
 
     def rated(self, key: str, cpu: CpuReading | None) -> CpuReading | None:
-        """The same with its rate, where there is one."""
+        """The reading with its rate, if there is an earlier one to compare with."""
         if cpu is None:
             return None
         self.now[key] = (cpu.at_ns, cpu.used_ns)

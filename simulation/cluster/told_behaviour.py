@@ -31,7 +31,7 @@ class BehaviourRule:
 
 
 class ToldBehaviour:
-    """All that was said, in order."""
+    """The behaviour of pods that a test has ordered, in the order of its orders."""
 
     def __init__(self) -> None:
         self._said: list[BehaviourRule] = []

@@ -127,13 +127,13 @@ def api_server(program: str, files: Files, ports: Ports, *, accounts: bool) -> l
 
 
 def controllers(program: str, kubeconfig: str, files: Files) -> list[str]:
-    """All controllers, for a real API server."""
+    """The command line of a kube-controller-manager with all controllers, for a real API server."""
     more = [f"--root-ca-file={files.authority}", f"--service-account-private-key-file={files.account_key}"]
     return [program, *_client(kubeconfig), *more]
 
 
 def workload_controllers(program: str, kubeconfig: str) -> list[str]:
-    """Those for the embedded API server, which reads JSON and no protobuf."""
+    """The command line of a kube-controller-manager for the embedded API server, with JSON."""
     return [
         program,
         *_client(kubeconfig),

@@ -141,7 +141,7 @@ class Play:
 
     @property
     def done(self) -> bool:
-        """Whether it is over."""
+        """Whether the play is over."""
         return self._stretch is _Stretch.OVER
 
     def advance(self, ns: int) -> None:

@@ -30,7 +30,7 @@ def wrong_runtime_verb(verb: str) -> str | None:
 
 
 def wrong_api_verb(verb: str) -> str | None:
-    """The same for calls to the API server, such as `patch pods/status`."""
+    """The error for an unknown call to the API server; None for one such as `patch pods/status`."""
     word, _, resource = verb.partition(" ")
     if word not in resources.ALL_VERBS or not resource:
         return f"{verb!r} is no call to the API server; write it as `patch pods/status`, or `*`"

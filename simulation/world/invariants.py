@@ -147,12 +147,12 @@ OF_STATIC_STARTS: tuple[Callable[[StaticPod, int, int], str | None], ...] = (
 
 
 def nothing_runs_of_the_gone(pod: PodSeen, now_ns: int) -> str | None:
-    """A name that is free is used again: by a StatefulSet, for the same disk (spec 2)."""
+    """A pod still runs that the API has removed: its name and disk may be in use again (spec 2)."""
     return f"{pod.name} is gone from the API while {', '.join(pod.live())} runs" if pod.live() else None
 
 
 def of_the_gone(record: ContainerRecord) -> str:
-    """The same, of one that begins to run when its pod has gone, or never was."""
+    """The fault of a container that begins to run although the API has no such pod."""
     return f"container {record.name} begins to run, and the API has no such pod"
 
 

@@ -81,9 +81,9 @@ class StaticPods:
     # --- what is seen -----------------------------------------------------------------------------------------------
 
     def container_changed(self, record: ContainerRecord) -> bool:
-        """Told of every container of every runtime that is of no pod of the API.
+        """Handle a change of a container that belongs to no pod of the API.
 
-        Whether it is one of these pods'.
+        Returns whether it belongs to one of these static pods.
         """
         metadata = record.sandbox.config.metadata
         pod = self._pods.get(metadata.name) if metadata is not None else None

@@ -64,7 +64,7 @@ class ControlFrame:
 
 @dataclass(frozen=True, slots=True)
 class SpdyStreamEnded:
-    """The other side has ended a stream, in order or not."""
+    """The peer has ended a stream, in order or by a reset."""
 
     stream: int
 
@@ -78,14 +78,14 @@ class Pinged:
 
 @dataclass(frozen=True, slots=True)
 class GoneAway:
-    """The other side sends nothing more."""
+    """The peer sends nothing more."""
 
 
 Meaning = SpdyStreamEnded | Pinged | GoneAway
 
 
 class SpdyError(Exception):
-    """The other side does not speak it."""
+    """The peer does not follow the protocol."""
 
 
 class Opener:

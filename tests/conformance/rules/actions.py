@@ -118,7 +118,13 @@ ACTIONS: Rules = (
         (f"{_ACTIONS}::test_spec_3_2_a_resize_that_needs_a_restart_kills_and_starts",),
     ),
     ("Everything else is kept", (f"{_REGULAR}[what runs is kept]",)),
-    ("Nothing kept and nothing to start: the pod is killed", (f"{_REGULAR}[Never: nothing is]",)),
+    (
+        "Nothing kept and nothing to start: the pod is killed",
+        (
+            f"{_REGULAR}[Never: nothing is]",
+            f"{_ACTIONS}::test_spec_3_2_a_failed_probe_of_the_last_container_ends_a_pod_of_never",
+        ),
+    ),
     (
         "What follows from them, and is ours",
         (

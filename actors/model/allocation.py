@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from actors.model.kubelet_records import KubeletRecords, record_from, record_of, records_in, resources_in
+from actors.model.kubelet_records import KubeletRecords, certain, record_from, record_of, records_in, resources_in
 from actors.model.pod_resources import PodResources
 from config.frozen_map import FrozenMap
 from config.objects import Pod
@@ -131,7 +131,7 @@ class Book:
             self.put(allocation)
         for uid, record in kept.records.items():
             self._records.put(uid, record)
-            self._note_told(uid, kept.actuated.get(uid, record))
+            self._note_told(uid, certain(kept.actuated.get(uid, record), record))
 
     def __len__(self) -> int:
         return len(self._by_uid)

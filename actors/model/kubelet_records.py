@@ -15,7 +15,7 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from actors.model.pod_resources import PodResources, resources_of
+from actors.model.pod_resources import PodResources, resources_of, same_amounts
 from config.frozen_map import FrozenMap
 from config.objects import PodSpec, ResourceRequirements
 from config.objects.resources import ResourceClaim
@@ -72,6 +72,21 @@ def resources_in(record: bytes) -> PodResources:
 def _requirements(written: _Resources) -> ResourceRequirements:
     claims = tuple(ResourceClaim(name=each.name, request=each.request or None) for each in written.claims)
     return ResourceRequirements(claims=claims, limits=written.limits, requests=written.requests)
+
+
+def certain(told: bytes, given: bytes) -> bytes:
+    """The part of a record of told resources that an earlier agent left for sure.
+
+    It may have died after it told the runtime what the pod was given, and before it wrote that down. So a container is
+    left out if the records differ in it, and so are all if they differ in the pod level.
+    """
+    if told == given:
+        return told
+    had, has = resources_in(told), resources_in(given)
+    if not same_amounts(had.whole, has.whole):
+        return record_from(PodResources(whole=had.whole))
+    same = {name: each for name, each in had.containers.items() if same_amounts(each, has.containers.get(name))}
+    return record_from(PodResources(FrozenMap(same), had.whole))
 
 
 def records_in(data: str) -> Mapping[str, bytes]:

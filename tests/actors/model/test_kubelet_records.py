@@ -6,11 +6,14 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.model.allocation import Book, KeptBook, allocation_of, book_in
-from actors.model.kubelet_records import KubeletRecords, record_of, records_in
+from actors.model.kubelet_records import KubeletRecords, certain, record_from, record_of, records_in, resources_in
+from actors.model.pod_resources import PodResources
+from config.frozen_map import FrozenMap
 from config.objects import Container, ContainerResizePolicy, ObjectMeta, Pod, PodSpec, ResourceRequirements
 from config.values.go_dump import hash_of_text
 from runtime.files.state_file import decoded
@@ -94,6 +97,41 @@ def test_a_record_stays_when_the_resources_change_and_after_a_restart() -> None:
     after = Book(kept)
     assert not after.record(resized)
     assert entries_of(after.written().actuated) == entries_of(book_of(WEB).written().actuated)
+
+
+@pytest.mark.parametrize(
+    ("told", "given", "expected"),
+    [
+        ({"app": SMALL, "side": BIG}, {"app": SMALL, "side": BIG}, {"app", "side"}),
+        ({"app": SMALL, "side": BIG}, {"app": BIG, "side": BIG}, {"side"}),
+        ({"side": BIG}, {"app": BIG, "side": BIG}, {"side"}),
+        ({"app": SMALL, "gone": BIG}, {"app": SMALL}, {"app"}),
+    ],
+)
+def test_a_container_whose_records_differ_may_have_either(
+    told: dict[str, ResourceRequirements], given: dict[str, ResourceRequirements], expected: set[str]
+) -> None:
+    record = certain(record_from(PodResources(FrozenMap(told))), record_from(PodResources(FrozenMap(given))))
+    assert resources_in(record).containers.keys() == expected
+
+
+def test_all_containers_may_have_either_when_the_records_of_the_pod_level_differ() -> None:
+    same = FrozenMap({"app": SMALL})
+    record = certain(record_from(PodResources(same, SMALL)), record_from(PodResources(same, BIG)))
+    assert resources_in(record) == PodResources(whole=SMALL)
+
+
+def test_a_resize_that_is_taken_back_after_a_restart_is_told_to_the_runtime() -> None:
+    """The agent before may have told it the resize, and died before it wrote that down."""
+    grown = pod("web", Container(name="app", resources=BIG))
+    records = {
+        "records": FrozenMap({"web": record_of(grown.spec)}),
+        "actuated": FrozenMap({"web": record_of(WEB.spec)}),
+    }
+    book = Book(KeptBook((allocation_of(grown),), **records))
+    book.resize(allocation_of(WEB), WEB)
+    assert book.resources("web") == resources_in(record_of(WEB.spec))
+    assert book.actuated("web") == PodResources()
 
 
 def test_the_file_of_a_kubelet_holds_no_allocation() -> None:

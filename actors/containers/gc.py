@@ -296,7 +296,8 @@ class ContainerGCActor(Actor):
         self._list()
 
     def _judge_deaths(self, listed: DeadListed) -> None:
-        units = {unit for unit in self._looking_at if unit[0] not in self._collecting}
+        looked_at, self._looking_at = self._looking_at, frozenset()
+        units = {unit for unit in looked_at if unit[0] not in self._collecting}
         surplus = surplus_of_names(listed.containers, units, self._tools.policy)
         self._enqueue_containers([victim_of(each, self._tools.places) for each in surplus])
 

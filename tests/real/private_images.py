@@ -284,7 +284,10 @@ class Play:
 
     @staticmethod
     def _intended(agent: Agent, each: Try) -> bool:
-        texts = [file.read_text() for file in (agent.root / "image_manager" / "pulling").glob("sha256-*")]
+        texts = []
+        for file in (agent.root / "image_manager" / "pulling").glob("sha256-*"):
+            with contextlib.suppress(FileNotFoundError):  # the pull has ended
+                texts.append(file.read_text())
         return any(f'"{each.image}"' in text for text in texts)
 
     def _files(self, agent: Agent) -> dict[str, Any]:

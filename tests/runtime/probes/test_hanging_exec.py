@@ -37,5 +37,7 @@ def test_commands_that_never_end_are_given_up_by_name_over_one_connection(
             answers = [each.result(60) for each in pending]
     assert opened <= 4, "all calls share the connection to the runtime"
     for number, answer in enumerate(answers):
+        if answer.outcome is ProbeOutcome.LATE:
+            continue  # this process itself got no CPU meanwhile, and says so
         assert answer.outcome is ProbeOutcome.FAILURE
         assert answer.text == f'command timed out: "wait {number}" timed out after 1s'

@@ -1,9 +1,8 @@
 """The API server as the actors of a simulated world reach it: `runtime.api.Api` without a network.
 
-Calls and watch events take `latency_ns` each way together, and meet the faults of the world. A call may fail, hang, be
-slow, be answered late, or be done while its answer is lost. A watch may be cut or come late. `down` plays an outage:
-whatever is in flight breaks, nothing can be reached for a while, and the server keeps what it has. `ApiServer.forget`
-and `cut_watches` play a history that is lost.
+Calls and watch events take `latency_ns` each way together, and meet the faults of the world (`FaultyWay`). A watch may
+be cut or come late. `down` plays an outage: the server keeps what it has. `ApiServer.forget` and `cut_watches` play a
+history that is lost.
 
 Safe for threads, under the lock of the server; callbacks run outside of it.
 """
@@ -14,17 +13,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
-from actors.kernel.timers import Cancellable
 from config.documents.codec import DocumentError
 from config.objects import ApiObject
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent, nothing
-from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
-from runtime.cri.errors import StatusCode
-from runtime.io.pending import Subscription
+from runtime.api.errors import UNREACHABLE, ApiError
 from simulation.apiserver.reading import read_version
 from simulation.apiserver.requests import (
     ADMIN,
@@ -39,23 +33,22 @@ from simulation.apiserver.requests import (
 from simulation.apiserver.server import ApiServer, refused
 from simulation.apiserver.status import StatusError
 from simulation.apiserver.store import BOOKMARK, Version, Watcher
-from simulation.chance.call_faults import CallFate, Faults
+from simulation.chance.call_faults import Faults
+from simulation.chance.faulty_way import (
+    LOST,
+    NO_FAULT,
+    SECOND_NS,
+    TIMEOUT_NS,
+    FaultyWay,
+    OpenWatch,
+    SentCall,
+    fault_of,
+    unreachable,
+)
 from simulation.chance.network import NetworkLink
 
-SECOND_NS = 10**9
-TIMEOUT_NS = 30 * SECOND_NS
-"""The time limit of a call without one."""
 
-_DOWN = "dial tcp: connect: connection refused"
-LOST = "the connection broke before the answer was there"
-_CODES = {
-    StatusCode.UNAVAILABLE: (503, "ServiceUnavailable"),
-    StatusCode.DEADLINE_EXCEEDED: (504, "Timeout"),
-    StatusCode.RESOURCE_EXHAUSTED: (429, "TooManyRequests"),
-}
-
-
-class InProcessApi:
+class InProcessApi(FaultyWay["_Sent"]):
     """See the module.
 
     `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.what`. `link`: the way to
@@ -72,25 +65,15 @@ class InProcessApi:
         faults: Faults | None = None,
         link: NetworkLink | None = None,
     ) -> None:
+        super().__init__(dispatcher, faults, link or NetworkLink(dispatcher.now_ns, latency_ns, "none"))
         self._server = server
         self._user = user
         self._latency_ns = latency_ns
-        self._link = link or NetworkLink(dispatcher.now_ns, latency_ns, "none")
-        self._faults = faults
-        self._down = False
-        self._back_ns = 0
-        """When the last outage that was announced is over."""
         self._lock = server.lock
-        self._later = dispatcher.schedule
-        self._now_ns = dispatcher.now_ns
-        self._in_flight: dict[_Sent, None] = {}
-        self._watches: dict[_Watch, None] = {}
         self.calls: dict[str, int] = {}
         """How often which "VERB resource[/part]" was asked."""
         self.rewrite: Callable[[ApiCall[Any]], ApiCall[Any]] | None = None
         """Replaces each call before it is counted and sent; tests note or change calls with it."""
-        self.hangs: Callable[[ApiCall[Any]], bool] | None = None
-        """Whether a call is never answered: its caller gives up when its time is over."""
 
     # --- the capability ---------------------------------------------------------------------------------------------
 
@@ -105,7 +88,7 @@ class InProcessApi:
             self._later(self._latency_ns, lambda: sent.fail(unreachable(call.verb)))
             return answer
         sent.fate = self._fate(call.what)
-        if sent.fate is _NO_FAULT and not self._latency_ns and self._link.is_plain() and self.hangs is None:
+        if sent.fate is NO_FAULT and not self._latency_ns and self._link.is_plain() and self.hangs is None:
             sent.arrive()
             return answer
         self._in_flight[sent] = None
@@ -114,31 +97,17 @@ class InProcessApi:
             self._later(self._link.there_ns() + sent.fate.slow_ns, sent.arrive)
         return answer
 
-    def watch(
+    def _watch_of(
         self,
         call: WatchCall[K],
         on_event: Callable[[WatchEvent[K]], None],
         on_end: Callable[[ApiError | None], None],
-    ) -> Subscription:
-        """See `Api.watch`."""
+    ) -> OpenWatch:
         self._count(call.what)
-        watch = _Watch(self, call, on_event, on_end)
-        self._watches[watch] = None
-        fate = self._fate(call.what)
-        if self._down or fate.lose:
-            watch.end(unreachable(call.verb))
-        elif fate.fail is not None:
-            watch.end(fault_of(fate.fail, call.verb))
-        else:
-            self._later(self._link.there_ns() + fate.slow_ns, watch.begin)
-        return watch
+        return _Watch(self, call, on_event, on_end)
 
     def _count(self, what: str) -> None:
         self.calls[what] = self.calls.get(what, 0) + 1
-
-    def _fate(self, what: str) -> CallFate:
-        fate = None if self._faults is None else self._faults.draw(what)
-        return fate or _NO_FAULT
 
     # --- outages and views --------------------------------------------------------------------------------------------
 
@@ -147,18 +116,6 @@ class InProcessApi:
         """Calls that have not been answered."""
         return sum(not sent.answer.done() for sent in self._in_flight)
 
-    @property
-    def is_down(self) -> bool:
-        """Whether the server is unreachable."""
-        return self._down
-
-    def go_down(self) -> None:
-        """Make the server unreachable: calls in flight and watches break."""
-        self._down = True
-        for sent in tuple(self._in_flight):
-            sent.fail(ApiError(0, UNREACHABLE, LOST, sent.call.verb))
-        self.cut_watches(ApiError(0, UNREACHABLE, LOST, "watch"))
-
     def hang_up(self) -> None:
         """The caller is dead: end its connection.
 
@@ -166,22 +123,6 @@ class InProcessApi:
         """
         for sent in tuple(self._in_flight):
             sent.hung_up = True
-
-    def come_back(self) -> None:
-        """Make the server reachable again."""
-        self._down = False
-
-    def down(self, for_ns: int) -> None:
-        """Begin an outage of that length now; a longer one under way goes on."""
-        self.go_down()
-        now_ns = self._now_ns
-        self._back_ns = max(self._back_ns, now_ns() + for_ns)
-        self._later(for_ns, lambda: self.come_back() if now_ns() >= self._back_ns else None)
-
-    def cut_watches(self, error: ApiError | None = None) -> None:
-        """End every watch of this front, as a proxy in between would: with an error, or (None) in order."""
-        for watch in tuple(self._watches):
-            watch.end(error)
 
 
 class _Watch:
@@ -300,38 +241,18 @@ class _Watch:
 
 
 _END = "END"
-_NO_FAULT = CallFate()
 
 
-class _Sent(msgspec.Struct, eq=False):
-    """A call on its way.
+class _Sent(SentCall[InProcessApi], eq=False):
+    """A call on its way. `hung_up`: whether its caller has gone."""
 
-    `timeout_ns`: after how long its caller gives up; `fate`: the fault that it meets; `hung_up`: whether its caller has
-    gone.
-    """
-
-    api: InProcessApi
-    call: ApiCall[Any]
-    answer: Promise[Any]
-    timeout_ns: int
-    fate: CallFate = _NO_FAULT
     hung_up: bool = False
-    timer: Cancellable | None = None
-
-    def give_up(self) -> None:
-        """The caller has waited long enough."""
-        message = f"no answer within {self.timeout_ns / SECOND_NS:g} s"
-        self.fail(ApiError(0, TIMEOUT, message, self.call.verb))
-
-    def fail(self, error: ApiError) -> None:
-        self._land()
-        self.answer.set_exception(error)
 
     def arrive(self) -> None:
         """The call has reached the server, unless it was cancelled or cut on its way."""
-        api, call, fate = self.api, self.call, self.fate
+        api, call, fate = self.way, self.call, self.fate
         if self.answer.done():
-            self._land()
+            self.land()
             return
         if fate.fail is not None:
             self.fail(fault_of(fate.fail, call.verb))
@@ -348,19 +269,13 @@ class _Sent(msgspec.Struct, eq=False):
         else:
             self._give(done)
 
-    def _land(self) -> None:
-        """The call is no longer in flight."""
-        self.api._in_flight.pop(self, None)
-        if self.timer is not None:
-            self.timer.cancel()
-
     def _give(self, done: Answer) -> None:
         """The result for the caller.
 
         One object is made from JSON data without the text (see `read_version`). Other answers are parsed from the text,
         if they are read at all.
         """
-        self._land()
+        self.land()
         call = self.call
         try:
             if isinstance(done, JsonAnswer) and done.code >= 400:
@@ -377,16 +292,6 @@ class _Sent(msgspec.Struct, eq=False):
             self.answer.set_exception(ApiError(200, "NotUnderstood", str(error), call.verb))
         else:
             self.answer.set_result(value)
-
-
-def unreachable(verb: str) -> ApiError:
-    return ApiError(0, UNREACHABLE, _DOWN, verb)
-
-
-def fault_of(code: StatusCode, verb: str) -> ApiError:
-    number, reason = _CODES.get(code, (500, "InternalError"))
-    retry_after_ns = SECOND_NS if number == 429 else None
-    return ApiError(number, reason, "a fault of the simulated API server", verb, retry_after_ns)
 
 
 def _refusal(done: JsonAnswer, verb: str) -> ApiError:

@@ -10,37 +10,23 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.promise import Promise
-from actors.kernel.timers import Cancellable
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
-from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
+from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.io.pending import PendingAnswer, Subscription
-from simulation.apiserver.in_process import LOST, SECOND_NS, TIMEOUT_NS, fault_of, unreachable
-from simulation.chance.call_faults import CallFate, Faults
+from simulation.chance.call_faults import Faults
+from simulation.chance.faulty_way import LOST, TIMEOUT_NS, FaultyWay, OpenWatch, SentCall, fault_of, unreachable
 from simulation.chance.network import NetworkLink
 
-_NO_FAULT = CallFate()
 
-
-class RemoteApi:
+class RemoteApi(FaultyWay["_Sent"]):
     """An `Api`. `api`: the way to the server without faults."""
 
     def __init__(self, dispatcher: Dispatcher, api: Api, *, faults: Faults | None, link: NetworkLink) -> None:
+        super().__init__(dispatcher, faults, link)
         self._api = api
-        self._faults = faults
-        self._link = link
-        self._down = False
-        self._back_ns = 0
-        self._later = dispatcher.schedule
-        self._now_ns = dispatcher.now_ns
-        self._in_flight: dict[_Sent, None] = {}
-        self._watches: dict[_Watch, None] = {}
-        self.hangs: Callable[[ApiCall[Any]], bool] | None = None
-        """Whether a call is never answered."""
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> Promise[R]:
         """See `Api.call`."""
@@ -56,52 +42,13 @@ class RemoteApi:
             self._later(self._link.there_ns() + fate.slow_ns, sent.leave)
         return answer
 
-    def watch(
+    def _watch_of(
         self,
         call: WatchCall[K],
         on_event: Callable[[WatchEvent[K]], None],
         on_end: Callable[[ApiError | None], None],
-    ) -> Subscription:
-        """See `Api.watch`."""
-        watch = _Watch(self, call, on_event, on_end)
-        self._watches[watch] = None
-        fate = self._fate(call.what)
-        if self._down or fate.lose:
-            watch.end(unreachable(call.verb))
-        elif fate.fail is not None:
-            watch.end(fault_of(fate.fail, call.verb))
-        else:
-            self._later(self._link.there_ns() + fate.slow_ns, watch.begin)
-        return watch
-
-    def _fate(self, what: str) -> CallFate:
-        fate = None if self._faults is None else self._faults.draw(what)
-        return fate or _NO_FAULT
-
-    # --- outages ------------------------------------------------------------------------------------------------------
-
-    @property
-    def is_down(self) -> bool:
-        """Whether the agent does not reach the server."""
-        return self._down
-
-    def go_down(self) -> None:
-        """The server cannot be reached: whatever is in flight breaks."""
-        self._down = True
-        for sent in tuple(self._in_flight):
-            sent.fail(ApiError(0, UNREACHABLE, LOST, sent.call.verb))
-        for watch in tuple(self._watches):
-            watch.end(ApiError(0, UNREACHABLE, LOST, "watch"))
-
-    def come_back(self) -> None:
-        """It can be reached again."""
-        self._down = False
-
-    def down(self, for_ns: int) -> None:
-        """An outage of that length, from now; one that lasts longer goes on."""
-        self.go_down()
-        self._back_ns = max(self._back_ns, self._now_ns() + for_ns)
-        self._later(for_ns, lambda: self.come_back() if self._now_ns() >= self._back_ns else None)
+    ) -> OpenWatch:
+        return _Watch(self, call, on_event, on_end)
 
     def hang_up(self) -> None:
         """The caller is dead. Calls that have left are carried out, and the others are not."""
@@ -110,55 +57,36 @@ class RemoteApi:
                 sent.fail(ApiError(0, UNREACHABLE, LOST, sent.call.verb))
 
 
-class _Sent(msgspec.Struct, eq=False):
+class _Sent(SentCall[RemoteApi], eq=False):
     """A call on its way."""
 
-    api: RemoteApi
-    call: ApiCall[Any]
-    answer: Promise[Any]
-    timeout_ns: int
-    fate: CallFate
-    timer: Cancellable | None = None
     has_left: bool = False
-
-    def give_up(self) -> None:
-        """The caller has waited long enough."""
-        self.fail(ApiError(0, TIMEOUT, f"no answer within {self.timeout_ns / SECOND_NS:g} s", self.call.verb))
-
-    def fail(self, error: ApiError) -> None:
-        self._land()
-        self.answer.set_exception(error)
 
     def leave(self) -> None:
         """Ask the server, unless the call was cancelled or cut on its way."""
         if self.answer.done():
-            self._land()
+            self.land()
         elif self.fate.fail is not None:
             self.fail(fault_of(self.fate.fail, self.call.verb))
         else:
             self.has_left = True
-            self.api._api.call(self.call, timeout_ns=self.timeout_ns).add_done_callback(self._come_back)
+            self.way._api.call(self.call, timeout_ns=self.timeout_ns).add_done_callback(self._come_back)
 
     def _come_back(self, done: PendingAnswer[Any]) -> None:
-        late_ns = self.api._link.back_ns() + self.fate.late_ns
+        late_ns = self.way._link.back_ns() + self.fate.late_ns
         if self.fate.lose:
             lost = ApiError(0, UNREACHABLE, LOST, self.call.verb)
-            self.api._later(late_ns, lambda: self.fail(lost))
+            self.way._later(late_ns, lambda: self.fail(lost))
         else:
             # Also without a delay: the loop must not run an actor between two turns.
-            self.api._later(late_ns, lambda: self._give(done))
+            self.way._later(late_ns, lambda: self._give(done))
 
     def _give(self, done: PendingAnswer[Any]) -> None:
-        self._land()
+        self.land()
         try:
             self.answer.set_result(done.result(0))
         except ApiError as error:
             self.answer.set_exception(error)
-
-    def _land(self) -> None:
-        self.api._in_flight.pop(self, None)
-        if self.timer is not None:
-            self.timer.cancel()
 
 
 class _Watch:

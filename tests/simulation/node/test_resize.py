@@ -250,31 +250,6 @@ def test_a_container_that_restarts_frees_its_memory_before_the_pod_gets_less() -
     assert messages(world, "ResizeError") == []
 
 
-def test_a_resize_that_is_taken_back_before_the_next_agent_saw_the_pod_reaches_the_runtime() -> None:
-    """The agent died before it wrote down that the runtime was told of the resize."""
-    world = cluster()
-    running(world, resources=SMALL)
-    (record,) = world.node.containers()
-    hung = HungCalls(world.node.cri)
-    resize(world, BIG)
-    world.until(lambda: memory_of(world, record.id) == 2**27)
-    world.node.kill()
-    hung.hang("ContainerStatus")
-    world.node.restart_agent()
-    world.until(lambda: hung.hung["ContainerStatus"] > 0)
-    resize(world, SMALL)
-    world.run(SECOND)
-    hung.heal()
-    world.until(lambda: memory_of(world, record.id) == 2**26, 10 * MINUTE)
-    world.until(lambda: resized_to(world, SMALL))
-
-
-def memory_of(world: Cluster, container_id: str) -> int:
-    """The memory limit that the runtime was told last."""
-    now = world.node.cri.state.containers[container_id].resources
-    return 0 if now is None else now.memory_limit_in_bytes
-
-
 @pytest.mark.parametrize(("refused_s", "errors"), [(3, 0), (30, 1)])
 def test_bounds_that_the_kernel_refuses_after_a_restart_are_an_error_only_if_it_goes_on(
     refused_s: int, errors: int

@@ -18,7 +18,7 @@ _STYLE = "text{font:11px sans-serif;fill:#333}.title{font-weight:bold}polyline{f
 class Burst:
     """One burst. `half_s`, `last_s`: when half of the pods and the last were Ready; None: not in time.
 
-    `cpu_s` and `memory_mib` are those of the agent; None: there is none.
+    `cpu_s` and `memory_mib` are those of the agent; None: there is none. `warnings`: what events warned of.
     """
 
     who: str
@@ -29,6 +29,7 @@ class Burst:
     last_s: float | None
     cpu_s: float | None = None
     memory_mib: float | None = None
+    warnings: tuple[str, ...] = ()
 
     def rounded(self) -> dict[str, Any]:
         """For people who read the JSON."""

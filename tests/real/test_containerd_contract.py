@@ -17,8 +17,10 @@ from runtime.io.pending import PendingAnswer
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX
 from tests.real.waiting import until
-from tests.simulation.cri_contract import *  # noqa: F403 - the tests
-from tests.simulation.cri_contract import World
+from tests.simulation.cri_contract.containers import *  # noqa: F403 - the tests
+from tests.simulation.cri_contract.pods import World
+from tests.simulation.cri_contract.runtime import *  # noqa: F403 - the tests
+from tests.simulation.cri_contract.sandboxes import *  # noqa: F403 - the tests
 
 PATIENCE_S = 60.0
 

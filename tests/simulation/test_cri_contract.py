@@ -18,8 +18,10 @@ from runtime.cri.server import CriServer
 from runtime.io.pending import PendingAnswer
 from simulation.cri import Settings, SimulatedCri
 from tests.real.waiting import until
-from tests.simulation.cri_contract import *  # noqa: F403 - the tests
-from tests.simulation.cri_contract import World
+from tests.simulation.cri_contract.containers import *  # noqa: F403 - the tests
+from tests.simulation.cri_contract.pods import World
+from tests.simulation.cri_contract.runtime import *  # noqa: F403 - the tests
+from tests.simulation.cri_contract.sandboxes import *  # noqa: F403 - the tests
 
 IMAGE = "busybox:1.36"
 MINUTE = 60 * 10**9

@@ -14,7 +14,7 @@ from actors.messages.pods import ContainersDied
 from actors.messages.reclaim import ReclaimImages
 from runtime.cri import CriError, StatusCode
 from runtime.traces.spans import TraceContext, current
-from tests.actors.containers.test_gc import World, crashed
+from tests.actors.containers.dead_containers import World, crashed
 from tests.actors.images.test_gc import LIMITS
 from tests.actors.images.test_gc import World as ImageWorld
 from tests.runtime.traces.kept_spans import KeptSpans

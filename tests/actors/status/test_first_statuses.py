@@ -6,7 +6,7 @@ import pytest
 
 from actors.messages.status import PodStatusChanged
 from config.objects import PodStatus
-from tests.actors.status.test_writes import World, api_pod, ready
+from tests.actors.status.written_pods import World, api_pod, ready
 
 RUNS = ready(pod_ip="10.0.0.7")
 STARTS = PodStatus(phase="Pending", message="on its way")

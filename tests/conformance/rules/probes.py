@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.rules.shape import Rules
 
-_STATUS = "tests/actors/pod_status/test_api_status.py"
+_CONTAINERS = "tests/actors/pod_status/test_container_statuses.py"
 _PROBE_RULES = "tests/actors/probes/test_rules.py"
 _PROBE = "tests/actors/probes/test_state.py"
 _RUNNER = "tests/actors/probes/test_runner.py"
@@ -12,7 +12,7 @@ _PROBES = "tests/simulation/node/test_probes.py"
 _NETWORK = "tests/runtime/probes/test_network_probes.py"
 _EXEC = "tests/runtime/probes/test_exec_command.py"
 _VERDICT = f"{_PROBE}::test_spec_5_a_verdict_needs_so_many_answers_of_one_kind_in_a_row"
-_READY = f"{_STATUS}::test_spec_5_ready_and_started"
+_READY = f"{_CONTAINERS}::test_spec_5_ready_and_started"
 
 PROBES: Rules = (
     (

@@ -7,13 +7,16 @@ from tests.conformance.rules.shape import Rules
 _RESTART_ALL = "tests/actors/pod_rules/test_restart_all.py"
 _PHASE = "tests/actors/pod_status/test_phase.py"
 _STATUS = "tests/actors/pod_status/test_api_status.py"
+_CONTAINERS = "tests/actors/pod_status/test_container_statuses.py"
+_SHOWN_CONDITIONS = "tests/actors/pod_status/test_conditions.py"
+_ADDRESSES = "tests/actors/pod_status/test_pod_addresses.py"
 _WORDS = "tests/actors/pod_status/test_status_rules.py"
 _ACTUAL = "tests/actors/pod_status/test_actual_resources.py"
 _FAMILY = "tests/actors/pod_status/test_host_family.py"
 _PHASES = f"{_PHASE}::test_spec_4_1_phase"
-_CONTAINER = f"{_STATUS}::test_spec_4_2_container_status"
+_CONTAINER = f"{_CONTAINERS}::test_spec_4_2_container_status"
 _INITS = f"{_WORDS}::test_spec_4_2_statuses_of_init_containers"
-_CONDITIONS = f"{_STATUS}::test_spec_4_3_conditions"
+_CONDITIONS = f"{_SHOWN_CONDITIONS}::test_spec_4_3_conditions"
 
 PHASE: Rules = (
     (
@@ -102,20 +105,20 @@ CONTAINER_STATUSES: Rules = (
         "Lost after it was shown to run: ended with 137 in an unknown way, and counted",
         (
             f"{_WORDS}::test_spec_4_2_a_lost_container_that_ran_has_ended_in_an_unknown_way_and_is_counted",
-            f"{_STATUS}::test_spec_4_2_a_lost_container_counts_as_one_restart",
+            f"{_CONTAINERS}::test_spec_4_2_a_lost_container_counts_as_one_restart",
         ),
     ),
     (
         "Missing after it was shown to run: waiting, with that as last state, counted unless the pod is deleted",
         (
             f"{_WORDS}::test_spec_4_2_a_missing_container_that_ran_waits_and_is_counted_unless_its_pod_is_deleted",
-            f"{_STATUS}::test_spec_4_2_a_container_gone_while_its_pod_is_deleted_is_no_restart",
+            f"{_CONTAINERS}::test_spec_4_2_a_container_gone_while_its_pod_is_deleted_is_no_restart",
         ),
     ),
     (
         "A missing init container of an initialized pod has completed",
         (
-            f"{_STATUS}::test_spec_4_2_an_init_container_whose_trace_is_gone_has_done_its_work",
+            f"{_CONTAINERS}::test_spec_4_2_an_init_container_whose_trace_is_gone_has_done_its_work",
             f"{_INITS}[a regular one exists, so what is missing has done its work]",
         ),
     ),
@@ -124,14 +127,14 @@ CONTAINER_STATUSES: Rules = (
         (
             f"{_WORDS}::test_spec_4_2_a_reason_to_wait_replaces_the_default_and_goes_with_the_start",
             f"{_CONTAINER}[ended, backs off]",
-            f"{_STATUS}::test_spec_4_2_a_reason_is_not_shown_for_what_does_not_come_again",
+            f"{_CONTAINERS}::test_spec_4_2_a_reason_is_not_shown_for_what_does_not_come_again",
         ),
     ),
     (
         "Removed to be made anew with all others: waiting so, with an unknown end",
         (f"{_RESTART_ALL}::test_spec_4_2_a_container_removed_for_a_restart_of_all_waits_and_counts_a_restart",),
     ),
-    ("Fields: ids, image, times, reason, message", (f"{_STATUS}::test_spec_4_2_fields_of_a_container_status",)),
+    ("Fields: ids, image, times, reason, message", (f"{_CONTAINERS}::test_spec_4_2_fields_of_a_container_status",)),
     ("Fields: mounts", (f"{_WORDS}::test_spec_4_2_mounts_that_are_read_only_say_whether_all_below_is",)),
     (
         "Fields: user and stop signal",
@@ -150,7 +153,7 @@ CONTAINER_STATUSES: Rules = (
         (
             f"{_ACTUAL}::test_resources_of_what_runs_spec_4_2",
             f"{_ACTUAL}::test_without_anything_asked_or_told_nothing_is_made_up_spec_4_2",
-            f"{_STATUS}::test_spec_4_2_init_containers_are_in_the_order_of_the_spec_and_others_by_name",
+            f"{_CONTAINERS}::test_spec_4_2_init_containers_are_in_the_order_of_the_spec_and_others_by_name",
             f"{_WORDS}::test_spec_4_2_a_pod_that_ends_shows_ends_not_reasons",
             f"{_WORDS}::test_spec_4_2_an_ephemeral_container_changes_neither_phase_nor_readiness",
         ),
@@ -211,20 +214,22 @@ CONDITIONS: Rules = (
     ),
     (
         "The transition time changes with the status alone",
-        (f"{_STATUS}::test_spec_4_3_transition_time_changes_with_the_status_alone_and_the_generation_is_carried",),
+        (
+            f"{_SHOWN_CONDITIONS}::test_spec_4_3_transition_time_changes_with_the_status_alone_and_the_generation_is_carried",
+        ),
     ),
 )
 
 ADDRESSES: Rules = (
     (
         "The node's family first, IPv4 where it has none, one of a family",
-        (f"{_STATUS}::test_spec_4_4_order_of_addresses",),
+        (f"{_ADDRESSES}::test_spec_4_4_order_of_addresses",),
     ),
     (
         "Addresses of the host; those of a pod in its network",
         (
-            f"{_STATUS}::test_spec_4_4_pod_ips",
-            f"{_STATUS}::test_spec_4_4_addresses_are_published",
+            f"{_ADDRESSES}::test_spec_4_4_pod_ips",
+            f"{_ADDRESSES}::test_spec_4_4_addresses_are_published",
         ),
     ),
     (

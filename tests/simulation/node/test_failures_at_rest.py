@@ -22,7 +22,7 @@ from actors.volumes.plugins.csi_node import CsiNodeActor
 from actors.volumes.plugins.watcher import PluginWatcherActor
 from actors.volumes.reconciler import VolumeReconcilerActor
 from simulation.cri.behaviour import PREFIX
-from tests.simulation.node.test_claims import DRIVER, STORAGE, StorageCluster
+from tests.simulation.node.storage_cluster import DRIVER, STORAGE, StorageCluster
 from tests.simulation.node.worlds import SECOND, Fail, let_fail, manifest, replace_handler
 
 LIVES = {"run-for": "90s,forever"}

@@ -24,13 +24,14 @@ from runtime.volumes.csi_material import CsiMaterial, Expansion
 from simulation.apiserver.server import ApiServer
 from tests.simulation.node import (
     test_api_server,
-    test_claims,
     test_config_volumes_of_api,
+    test_csi_nodes,
     test_pod_certificates,
     test_references,
     test_trust_bundles,
 )
 from tests.simulation.node.grants import Grant, GrantedApi, grant_for, grants
+from tests.simulation.node.storage_cluster import CLAIMS, DRIVER, StorageCluster
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_serving_certificates import CURRENT, decide, requests
 from tests.simulation.node.test_serving_certificates import cluster as with_serving_certificate
@@ -45,8 +46,8 @@ ANN = Shown(
 LIVES = (
     test_api_server.test_a_deleted_pod_ends_and_its_object_goes,
     test_api_server.test_a_changed_manifest_changes_the_mirror_and_a_removed_one_takes_it_away,
-    test_claims.test_a_driver_that_registers_is_seen_by_the_cluster_and_one_that_ends_is_not,
-    test_claims.test_a_csi_node_of_an_earlier_node_of_the_name_is_made_anew,
+    test_csi_nodes.test_a_driver_that_registers_is_seen_by_the_cluster_and_one_that_ends_is_not,
+    test_csi_nodes.test_a_csi_node_of_an_earlier_node_of_the_name_is_made_anew,
     test_config_volumes_of_api.test_every_pod_of_a_cluster_finds_its_token,
     test_config_volumes_of_api.test_files_follow_their_object_and_outlive_it_and_go_with_their_pod,
     test_references.test_an_image_is_pulled_with_the_secret_of_the_pod,
@@ -60,12 +61,12 @@ Pods from the API and from manifests, drivers, tokens, maps, pull secrets.
 
 
 def a_volume_with_a_secret_is_attached_and_grows() -> None:
-    cluster = test_claims.StorageCluster()
+    cluster = StorageCluster()
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "disk"}, "data": {"key": _base64("word")}}
     cluster.ask("POST", "/api/v1/namespaces/default/secrets", secret)
     cluster.claim()
     reference = {"name": "disk", "namespace": "default"}
-    source = {"driver": test_claims.DRIVER, "volumeHandle": "disk-claim", "nodePublishSecretRef": reference}
+    source = {"driver": DRIVER, "volumeHandle": "disk-claim", "nodePublishSecretRef": reference}
     cluster.bind(csi=source)
     cluster.make()
     cluster.until(lambda: bool(cluster.in_use()))
@@ -83,9 +84,7 @@ def a_volume_with_a_secret_is_attached_and_grows() -> None:
         patch.setattr(cluster.node.volumes, "prepare", grown)
         cluster.attach()
         cluster.until(lambda: cluster.phases() == {"web": "Running"})
-        cluster.until(
-            lambda: cluster.ask("GET", f"{test_claims.CLAIMS}/claim")["status"]["capacity"]["storage"] == "2Gi"
-        )
+        cluster.until(lambda: cluster.ask("GET", f"{CLAIMS}/claim")["status"]["capacity"]["storage"] == "2Gi")
 
 
 def an_agent_without_watches_finds_its_node_and_a_mirror_with_a_taken_name() -> None:

@@ -14,8 +14,8 @@ import pytest
 from actors.node.status.actor import NodeStatusActor
 from config.kubelet import KubeletConfiguration
 from runtime.api.calls import ApiCall
+from tests.simulation.node.storage_cluster import STORAGE, StorageCluster
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.test_claims import STORAGE, StorageCluster
 from tests.simulation.node.worlds import MS, SECOND, Fail, let_fail
 
 

@@ -25,7 +25,7 @@ from runtime.cri.verbs import CREATE_CONTAINER, PULL_IMAGE
 from runtime.volumes.capability import VolumeFailedError
 from simulation.cri import Settings
 from simulation.cri.simulated_cri import DoVerb
-from tests.simulation.node.test_claims import DRIVER, StorageCluster
+from tests.simulation.node.storage_cluster import DRIVER, StorageCluster
 from tests.simulation.node.test_config_volumes_of_api import TOKEN_DIRECTORY, files
 from tests.simulation.node.test_references import MAPS, SECRETS, put
 from tests.simulation.node.worlds import SECOND, container

@@ -10,7 +10,7 @@ from config.frozen_map import FrozenMap
 from runtime.csi.capability import NodeInfo
 from runtime.stats.readings import FsReading
 from simulation.host.volumes import DRIVERS
-from tests.simulation.node.test_claims import DRIVER, STORAGE, StorageCluster, _object
+from tests.simulation.node.storage_cluster import DRIVER, STORAGE, StorageCluster, api_object
 from tests.simulation.node.worlds import SECOND, container
 
 OTHER = "files.example.com"
@@ -30,7 +30,7 @@ class Measured(StorageCluster):
 
     def add_driver(self, name: str) -> None:
         spec = {"attachRequired": False, "volumeLifecycleModes": ["Persistent"]}
-        self.ask("POST", f"{STORAGE}/csidrivers", _object("CSIDriver", name, spec, "storage.k8s.io/v1"))
+        self.ask("POST", f"{STORAGE}/csidrivers", api_object("CSIDriver", name, spec, "storage.k8s.io/v1"))
         self.node.plugins.add(name, NodeInfo("node-1", 3, FrozenMap({})))
         self.until(lambda: name in self.csi_drivers())
 

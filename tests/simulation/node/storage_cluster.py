@@ -7,7 +7,6 @@ from typing import Any
 
 from actors.volumes.claims.csi_rules import attachment_name
 from config.frozen_map import FrozenMap
-from config.kubelet import KubeletConfiguration
 from runtime.csi.capability import NodeInfo
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import container
@@ -16,7 +15,6 @@ DRIVER = "disks.example.com"
 STORAGE = "/apis/storage.k8s.io/v1"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 NO_MORE_RULES: Mapping[str, Any] = {}
-NOBODY_ATTACHES = KubeletConfiguration(enable_controller_attach_detach=False)
 CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "claim"}}]
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from actors.node.numbers import NodeNumbers
-from tests.simulation.node.storage_cluster import DRIVER, NO_MORE_RULES, NOBODY_ATTACHES, STORAGE, StorageCluster
+from config.kubelet import KubeletConfiguration
+from tests.simulation.node.storage_cluster import DRIVER, NO_MORE_RULES, STORAGE, StorageCluster
 from tests.simulation.node.worlds import SECOND, container
 
+NOBODY_ATTACHES = KubeletConfiguration(enable_controller_attach_detach=False)
 LIMIT_CHANGES = {"nodeAllocatableUpdatePeriodSeconds": 60}
 EXHAUSTED = {"message": "ResourceExhausted: the node has too many volumes", "errorCode": 8}
 
